@@ -1,0 +1,108 @@
+# `make check test` is what continuous integration runs. Every tool comes from a module with its exact version (tests/tools);
+# what is built lands in the go command's cache and in bin/.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+IMAGE ?= ghcr.io/reroll-dev/reroll:$(VERSION)
+FUZZTIME ?= 60s
+BENCHFLAGS ?=
+TESTFLAGS ?=
+
+# The executable of a pinned tool; built at the first use.
+tool = $$(cd tests/tools/$(1) && go tool -n $(1))
+# Nested modules: tools, and the parts of the test rig.
+modules = $$(git ls-files -co --exclude-standard '*go.mod' | xargs -n1 dirname | sort)
+product = $$(go list ./... | grep -v /tests)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/reroll, static
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/reroll ./cmd/reroll
+
+.PHONY: kube
+kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached)
+	go run ./tests/kube/cmd/kube-parts
+
+.PHONY: demo
+demo: kube ## Show a real API server, real audit events and rolling workloads (DEMO_EXIT=1 checks and ends)
+	go run ./tests/demo
+
+.PHONY: test
+test: test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
+
+.PHONY: test-unit
+test-unit: ## Run the packages' own tests, with the race detector
+	go test -race -timeout 15m $(TESTFLAGS) $(product)
+
+# -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
+.PHONY: test-system
+test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
+	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) ./tests/...
+
+.PHONY: check
+check: check-format check-vet check-static check-modules check-words check-generated ## Format, vet, static analysis, imports, modules, words, generated files
+	go test -count=1 ./tests
+
+.PHONY: check-format
+check-format:
+	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs $(call tool,gofumpt) -l -modpath github.com/reroll-dev/reroll -lang go1.26); \
+	if [ -n "$$files" ]; then printf 'not formatted (make format mends it):\n%s\n' "$$files"; exit 1; fi
+
+.PHONY: format
+format: ## Format all Go files
+	git ls-files -co --exclude-standard '*.go' | xargs $(call tool,gofumpt) -w -modpath github.com/reroll-dev/reroll -lang go1.26
+
+.PHONY: check-vet
+check-vet:
+	go vet ./...
+
+# ST1000 and ST1020 to ST1022: packages and exported names are documented, and the comment starts with the name.
+.PHONY: check-static
+check-static:
+	$(call tool,staticcheck) -checks all ./...
+
+.PHONY: check-modules
+check-modules:
+	@for dir in $(modules); do echo "module $$dir"; (cd $$dir && go mod verify >/dev/null && go mod tidy -diff); done
+
+# What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders.
+.PHONY: check-words
+check-words:
+	@! git grep --untracked -nE '\b(TO[D]O|FIX[M]E|XX[X])\b' -- ':!*.sum'
+	@! git grep --untracked -nE 'time\.Slee[p]\(' -- '*_test.go'
+	@! git grep --untracked -nE '(^|[^A-Za-z0-9._/-])/(root|work|home)/[A-Za-z.]' -- ':!*.sum'
+
+# Generates in place and compares before with after, so that it judges uncommitted work as well.
+.PHONY: check-generated
+check-generated:
+	@sums() { git ls-files -co --exclude-standard -z | xargs -0 sha256sum 2>/dev/null | sort -k2; }; \
+	before=$$(sums); go generate ./...; after=$$(sums); \
+	if [ "$$before" != "$$after" ]; then echo 'generated files were out of date (now mended):'; \
+	diff <(echo "$$before") <(echo "$$after") | awk '/^>/ {print $$3}'; exit 1; fi
+
+.PHONY: bench
+bench: kube ## Measure on the rig and print the figures
+	go run ./tests/bench $(BENCHFLAGS)
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME (default 60s) each
+	@git grep --untracked -lE '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r dir; do \
+	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -c6-); do \
+	    echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$dir"; \
+	  done; \
+	done
+
+.PHONY: docker
+docker: ## Build the container image
+	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+.PHONY: clean
+clean: ## Remove what was built inside the repository
+	rm -rf bin reroll-data

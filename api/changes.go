@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// ChangeFilter is what a listing of changes can be narrowed to. An empty field does not narrow it.
+type ChangeFilter struct {
+	Cluster          string    `query:"cluster" maxLength:"63" doc:"Only changes in this cluster."`
+	Namespace        string    `query:"namespace" maxLength:"63" doc:"Only changes of configs in this namespace."`
+	Kind             string    `query:"kind" enum:"ConfigMap,Secret" doc:"Only changes of configs of this kind. The same as configKind."`
+	ConfigKind       string    `query:"configKind" enum:"ConfigMap,Secret" doc:"Only changes of configs of this kind."`
+	Name             string    `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
+	Type             string    `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
+	IncludeBaselines bool      `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
+	Since            time.Time `query:"since" doc:"Only changes verified at this time or later (RFC 3339)."`
+}
+
+func (f *ChangeFilter) match(c *reloader.Change) bool {
+	return is(f.Cluster, c.Cluster) &&
+		is(f.Namespace, c.Config.Namespace) &&
+		is(f.Kind, c.Config.Kind) &&
+		is(f.ConfigKind, c.Config.Kind) &&
+		is(f.Name, c.Config.Name) &&
+		is(f.Type, c.Type) &&
+		(c.Type != reloader.ChangeBaseline || f.IncludeBaselines || f.Type != "") &&
+		!c.VerifiedAt.Before(f.Since)
+}
+
+// is reports whether a filter lets value through. An empty filter lets everything through.
+func is[S ~string](filter string, value S) bool { return filter == "" || filter == string(value) }
+
+type listChangesInput struct {
+	Paging
+	ChangeFilter
+}
+
+func (a *server) listChanges(_ context.Context, in *listChangesInput) (*listed[view.Change], error) {
+	return bySequence(a, in.Paging, bind("changes", in.ChangeFilter), view.FromChange,
+		func(before uint64, limit int) (projection.Page[reloader.Change], error) {
+			return a.records.Changes(before, limit, in.match)
+		})
+}
+
+type getChangeInput struct {
+	ID string `path:"id" maxLength:"64" doc:"The change's ID."`
+}
+
+type changeOutput struct {
+	Body view.Change
+}
+
+func (a *server) getChange(_ context.Context, in *getChangeInput) (*changeOutput, error) {
+	c, ok := a.records.Change(in.ID)
+	if !ok {
+		return nil, a.missing("change")
+	}
+	return &changeOutput{Body: view.FromChange(c)}, nil
+}
+
+// missing is the answer to a question for one record that is not there.
+func (a *server) missing(what string) error {
+	if !a.records.CaughtUp() {
+		return stillReading()
+	}
+	return huma.Error404NotFound("There is no such " + what + ", or it is no longer kept.")
+}

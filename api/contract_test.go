@@ -1,0 +1,163 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Every answer in this package's tests is checked against the served document by fixture.do; here are those of each kind.
+func TestEveryRouteKeepsItsContract(t *testing.T) {
+	f := newFixture(t)
+	change, reload := aChange(1), aReload(1)
+	f.records.AddChange(1, change)
+	f.records.AddReload(1, reload)
+	f.records.PutWorkload(aWorkload("shop", "cart"))
+	bare := aWorkload("shop", "bare")
+	bare.Edges, bare.Hold = []reloader.Edge{{Config: change.Config, Why: reloader.ReasonNamed}}, nil
+	f.records.PutWorkload(bare)
+
+	cases := map[string]struct {
+		target string
+		code   int
+	}{
+		"list of changes":         {"/api/v1/changes", 200},
+		"one change":              {"/api/v1/changes/" + change.ID, 200},
+		"change that is unknown":  {"/api/v1/changes/c-none", 404},
+		"list of reloads":         {"/api/v1/reloads", 200},
+		"one reload":              {"/api/v1/reloads/" + reload.ID, 200},
+		"reload that is unknown":  {"/api/v1/reloads/r-none", 404},
+		"list of workloads":       {"/api/v1/workloads", 200},
+		"one workload":            {"/api/v1/workloads/local/shop/Deployment/cart", 200},
+		"workload never baseline": {"/api/v1/workloads/local/shop/Deployment/bare", 200},
+		"workload unknown":        {"/api/v1/workloads/local/shop/Deployment/none", 404},
+		"kind is case-sensitive":  {"/api/v1/workloads/local/shop/deployment/cart", 404},
+		"version":                 {"/api/v1/version", 200},
+		"unknown parameter":       {"/api/v1/changes?nmae=x", 422},
+		"parameter of another":    {"/api/v1/workloads?outcome=Reloaded", 422},
+		"parameter on one record": {"/api/v1/changes/" + change.ID + "?limit=1", 422},
+		"parameter on version":    {"/api/v1/version?a=b", 422},
+		"limit zero":              {"/api/v1/changes?limit=0", 422},
+		"limit one":               {"/api/v1/changes?limit=1", 200},
+		"limit at most":           {"/api/v1/changes?limit=500", 200},
+		"limit too large":         {"/api/v1/reloads?limit=501", 422},
+		"limit no number":         {"/api/v1/reloads?limit=ten", 422},
+		"kind of no config":       {"/api/v1/changes?kind=Deployment", 422},
+		"outcome not in the list": {"/api/v1/reloads?outcome=Fine", 422},
+		"type not in the list":    {"/api/v1/changes?type=Fine", 422},
+		"since no time":           {"/api/v1/changes?since=yesterday", 422},
+		"since with odd offset":   {"/api/v1/changes?since=2026-01-01T00:00:00%2B24:00", 200},
+		"name too long":           {"/api/v1/changes?name=" + strings.Repeat("a", 254), 422},
+		"id too long":             {"/api/v1/changes/" + strings.Repeat("a", 65), 422},
+		"cursor malformed":        {"/api/v1/changes?continue=%21", 400},
+		"cursor too long":         {"/api/v1/changes?continue=" + strings.Repeat("A", 1025), 422},
+		"parameter twice":         {"/api/v1/changes?limit=1&limit=2", 400},
+		"parameter without value": {"/api/v1/changes?includeBaselines&limit=2", 400},
+		"bad escape":              {"/api/v1/changes?name=%zz", 400},
+		"semicolon":               {"/api/v1/changes?name=a;kind=b", 400},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := f.get(t, tc.target)
+			if w.Code != tc.code {
+				t.Errorf("GET %s: got %d, want %d: %s", tc.target, w.Code, tc.code, w.Body)
+			}
+			wantType := "application/json"
+			if tc.code >= 400 {
+				wantType = "application/problem+json"
+			}
+			if got := w.Header().Get("Content-Type"); got != wantType {
+				t.Errorf("GET %s: content type %q, want %q", tc.target, got, wantType)
+			}
+		})
+	}
+}
+
+// The contract check itself must be able to fail.
+func TestContractCheckSeesViolations(t *testing.T) {
+	cases := map[string]string{
+		"missing field":       `{"goVersion":"go1.26.0"}`,
+		"field of wrong type": `{"version":1,"goVersion":"go1.26.0"}`,
+		"field not described": `{"version":"v1","goVersion":"go1.26.0","secret":"x"}`,
+	}
+	for name, body := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.WriteString(body)
+			if ok, _ := contract(t).ValidateHttpResponse(httptest.NewRequest("GET", "/api/v1/version", nil), w.Result()); ok {
+				t.Errorf("%s passed as an answer of /api/v1/version", body)
+			}
+		})
+	}
+}
+
+func TestAnswersSayWhatHappened(t *testing.T) {
+	f := newFixture(t)
+	f.records.AddReload(7, aReload(7))
+	f.records.AddChange(7, aChange(7))
+	got := list[view.Reload](t, f, "/api/v1/reloads").Items[0]
+	if got.LatencySeconds == nil || *got.LatencySeconds != 1.35 {
+		t.Errorf("latencySeconds = %v, want 1.35: from the request to the patch", got.LatencySeconds)
+	}
+	if c := got.Causes[0]; c.Candidates[0].User != "alice" || c.Candidates[0].Basis != "OnlyWriter" || c.Keys[0] != (view.KeyChange{Key: "level", Op: "Changed"}) {
+		t.Errorf("cause does not say who changed which key: %+v", c)
+	}
+	change := list[view.Change](t, f, "/api/v1/changes").Items[0]
+	if diff := cmp.Diff(view.FromChange(ptr(aChange(7))), change); diff != "" {
+		t.Errorf("change (-want +got):\n%s", diff)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestAnswersHideKeyFingerprintsAndMarks(t *testing.T) {
+	f := newFixture(t)
+	c := aChange(1)
+	f.records.AddChange(1, c)
+	f.records.AddReload(1, aReload(1))
+	f.records.PutWorkload(aWorkload("shop", "cart"))
+	targets := []string{
+		"/api/v1/changes", "/api/v1/changes/" + c.ID, "/api/v1/reloads", "/api/v1/reloads/r-1",
+		"/api/v1/workloads", "/api/v1/workloads/local/shop/Deployment/cart",
+	}
+	for _, target := range targets {
+		body := f.get(t, target).Body.String()
+		if !strings.Contains(body, "shop") {
+			t.Fatalf("GET %s shows nothing: %s", target, body)
+		}
+		for _, planted := range []string{"per-key-fingerprint", "planted-mark"} {
+			if strings.Contains(body, planted) {
+				t.Errorf("GET %s shows %s", target, planted)
+			}
+		}
+	}
+}
+
+func TestBeforeCatchingUp(t *testing.T) {
+	f := newFixture(t)
+	f.records = projection.New(projection.Limits{})
+	f.records.AddChange(1, aChange(1))
+	f.handler = handlerOver(t, f.records)
+	if page := list[view.Change](t, f, "/api/v1/changes"); len(page.Items) != 1 || len(page.Warnings) != 1 {
+		t.Errorf("want what is there, and a warning: %+v", page)
+	}
+	w := f.get(t, "/api/v1/changes/c-none")
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("an unknown change may still come: got %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	f.records.SetCaughtUp()
+	if page := list[view.Change](t, f, "/api/v1/changes"); len(page.Warnings) != 0 {
+		t.Errorf("warnings after catching up: %v", page.Warnings)
+	}
+	if w := f.get(t, "/api/v1/changes/c-none"); w.Code != http.StatusNotFound {
+		t.Errorf("after catching up: got %d, want 404", w.Code)
+	}
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// A cursor is, in base64: a version, the binding, and the position. The binding is a fingerprint of the listing and its filters.
+const (
+	cursorVersion = 1
+	bindingLength = 8
+)
+
+var (
+	errCursorMalformed = errors.New("the cursor is not one that this API gave out")
+	errCursorForeign   = errors.New("the cursor belongs to another listing or to other filters")
+)
+
+// binding fingerprints a listing: its name and its filters.
+type binding [bindingLength]byte
+
+func bind(listing string, filter any) binding {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", listing, filter)) // %#v quotes strings, so no two filters look alike
+	return binding(sum[:bindingLength])
+}
+
+// encodeCursor returns the cursor that goes on at position in the listing that b stands for.
+func encodeCursor(b binding, position []byte) string {
+	raw := append([]byte{cursorVersion}, b[:]...)
+	return base64.RawURLEncoding.EncodeToString(append(raw, position...))
+}
+
+// decodeCursor returns the position in cursor. An empty cursor has none: the listing starts at its beginning.
+func decodeCursor(cursor string, b binding) ([]byte, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) <= 1+bindingLength || raw[0] != cursorVersion {
+		return nil, errCursorMalformed
+	}
+	if !bytes.Equal(raw[1:1+bindingLength], b[:]) {
+		return nil, errCursorForeign
+	}
+	return raw[1+bindingLength:], nil
+}
+
+// encodeSequence and decodeSequence are the position in a listing by sequence; zero is its beginning.
+func encodeSequence(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+func decodeSequence(position []byte) (uint64, error) {
+	if position == nil {
+		return 0, nil
+	}
+	if len(position) != 8 {
+		return 0, errCursorMalformed
+	}
+	seq := binary.BigEndian.Uint64(position)
+	if seq == 0 {
+		return 0, errCursorMalformed
+	}
+	return seq, nil
+}
+
+// encodeKey and decodeKey are the position in the listing of workloads; the zero key is its beginning.
+func encodeKey(k projection.WorkloadKey) []byte {
+	return []byte(strings.Join([]string{k.Cluster, k.Workload.Kind, k.Workload.Namespace, k.Workload.Name}, "\x00"))
+}
+
+func decodeKey(position []byte) (projection.WorkloadKey, error) {
+	if position == nil {
+		return projection.WorkloadKey{}, nil
+	}
+	parts := strings.Split(string(position), "\x00")
+	if len(parts) != 4 {
+		return projection.WorkloadKey{}, errCursorMalformed
+	}
+	ref := reloader.WorkloadRef{Kind: parts[1], Namespace: parts[2], Name: parts[3]}
+	return projection.WorkloadKey{Cluster: parts[0], Workload: ref}, nil
+}

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	validate "github.com/pb33f/libopenapi-validator/config"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// start is the time that everything in the fixtures is counted from.
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// fixture is an API over a projection that the test fills.
+type fixture struct {
+	records *projection.Projection
+	metrics *prometheus.Registry
+	handler http.Handler
+	// unchecked turns the contract check off, for a test of very many answers of one kind.
+	unchecked bool
+}
+
+func newFixture(t testing.TB) *fixture { return newFixtureWith(t, projection.Limits{}) }
+
+func newFixtureWith(t testing.TB, limits projection.Limits) *fixture {
+	t.Helper()
+	f := &fixture{records: projection.New(limits), metrics: prometheus.NewRegistry()}
+	f.records.SetCaughtUp()
+	var err error
+	f.handler, err = New(Options{
+		Records: f.records,
+		Version: view.Version{Version: "v1.2.3", Revision: "abc", GoVersion: "go1.26.0"},
+		Logger:  slog.New(slog.DiscardHandler),
+		Metrics: f.metrics,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// do sends a request and checks the answer against the contract if the contract knows the route.
+func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	if !f.unchecked && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/v1/") && routed(w) {
+		checkContract(t, r, w)
+	}
+	return w
+}
+
+// routed reports whether the answer came from a route; the answer to an unknown path is in no contract.
+func routed(w *httptest.ResponseRecorder) bool {
+	return w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "nothing at this path")
+}
+
+func (f *fixture) get(t testing.TB, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.do(t, httptest.NewRequest(http.MethodGet, target, nil))
+}
+
+// contract is a validator made from the document that the API serves.
+func contract(t testing.TB) validator.Validator {
+	t.Helper()
+	v, err := makeContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+var makeContract = sync.OnceValues(func() (validator.Validator, error) {
+	handler, err := New(Options{Records: projection.New(projection.Limits{}), Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	document, err := libopenapi.NewDocument(w.Body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	v, errs := validator.NewValidator(document,
+		validate.WithStrictMode(),
+		validate.WithStrictIgnoredHeadersExtra("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Referrer-Policy", "Retry-After"),
+		validate.WithFormatAssertions(),
+	)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("served document: %w", errs[0])
+	}
+	return v, nil
+})
+
+func checkContract(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	ok, errs := contract(t).ValidateHttpResponse(r, w.Result())
+	if ok {
+		return
+	}
+	for _, err := range errs {
+		t.Errorf("%s answered %d against the contract: %s: %s %v", r.URL, w.Code, err.Message, err.Reason, err.SchemaValidationErrors)
+	}
+	t.Logf("body: %.2000s", w.Body.String())
+}
+
+// list sends a GET that must succeed and returns the page.
+func list[V any](t testing.TB, f *fixture, target string) view.List[V] {
+	t.Helper()
+	w := f.get(t, target)
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
+	}
+	var page view.List[V]
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func aChange(n int) reloader.Change {
+	c := reloader.Change{
+		Cluster:         "local",
+		Config:          reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"},
+		Type:            reloader.ChangeUpdated,
+		UID:             "u-1",
+		ResourceVersion: fmt.Sprint(n),
+		Old:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n), Keys: map[string]string{"level": "per-key-fingerprint"}},
+		New:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n+1), Keys: map[string]string{"level": "per-key-fingerprint"}},
+		Keys:            []reloader.KeyChange{{Key: "level", Op: reloader.KeyChanged}},
+		Candidates: []reloader.Candidate{{
+			Actor: reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37", SourceIP: "10.0.0.7", FieldManager: "kubectl-edit"},
+			Verb:  reloader.VerbPatch, AuditID: "a-1", Time: start, Basis: reloader.BasisOnlyWriter,
+		}},
+		Source:      reloader.SourceAudit,
+		RequestedAt: start.Add(time.Duration(n) * time.Second),
+		ReceivedAt:  start.Add(time.Duration(n)*time.Second + 20*time.Millisecond),
+		VerifiedAt:  start.Add(time.Duration(n)*time.Second + 250*time.Millisecond),
+	}
+	c.ID = reloader.ChangeID(c)
+	return c
+}
+
+func aReload(n int) reloader.Reload {
+	c := aChange(n)
+	return reloader.Reload{
+		ID:       fmt.Sprintf("r-%d", n),
+		Cluster:  "local",
+		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		UID:      "w-1",
+		Dialect:  "stakater",
+		Strategy: "env-vars",
+		Outcome:  reloader.ReasonReloaded,
+		Causes: []reloader.Cause{{
+			ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
+			OldSum: c.Old.Sum, NewSum: c.New.Sum, Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
+			RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
+		}},
+		Attempts:   1,
+		Generation: int64(n),
+		DecidedAt:  c.VerifiedAt.Add(time.Second),
+		PatchedAt:  c.VerifiedAt.Add(1100 * time.Millisecond),
+	}
+}
+
+func aWorkload(namespace, name string) reloader.WorkloadRecord {
+	return reloader.WorkloadRecord{
+		Cluster:  "local",
+		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: namespace, Name: name},
+		UID:      "w-" + name,
+		Dialect:  "stakater",
+		Strategy: "env-vars",
+		Edges: []reloader.Edge{{
+			Config:  reloader.Config{Kind: reloader.Secret, Namespace: namespace, Name: "password"},
+			Why:     reloader.ReasonAuto,
+			Uses:    []reloader.Use{{How: "envFrom", Container: "app"}, {How: "volume", Keys: []string{"ca.crt"}}},
+			Handled: reloader.Handled{KeyID: "k1", Sum: "0abc", How: reloader.ReasonReloaded, At: start, Mark: "planted-mark"},
+			Pending: "c-2",
+		}},
+		Hold:       &reloader.Hold{Reason: reloader.ReasonRetrying, Message: "the API server is away", Since: start, Due: start.Add(time.Minute)},
+		LastReload: "r-1",
+		UpdatedAt:  start,
+	}
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// FuzzCursor: what decodes is what would have been encoded, and nothing else decodes.
+func FuzzCursor(f *testing.F) {
+	b := bind("reloads", ReloadFilter{Name: "cart"})
+	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
+	f.Add(encodeCursor(b, encodeSequence(7)))
+	f.Add(encodeCursor(b, encodeSequence(0)))
+	f.Add(encodeCursor(b, encodeKey(projection.WorkloadKey{Cluster: "local", Workload: ref})))
+	f.Add(encodeCursor(bind("changes", ChangeFilter{}), encodeSequence(7)))
+	f.Add("")
+	f.Add("AQ")
+	f.Add("====")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		position, err := decodeCursor(cursor, b)
+		if err != nil || position == nil {
+			return
+		}
+		if again := encodeCursor(b, position); again != cursor {
+			t.Errorf("%q and %q are the same cursor", cursor, again)
+		}
+		if seq, err := decodeSequence(position); err == nil && !bytes.Equal(encodeSequence(seq), position) {
+			t.Errorf("position %x decodes to sequence %d", position, seq)
+		}
+		if key, err := decodeKey(position); err == nil && !bytes.Equal(encodeKey(key), position) {
+			t.Errorf("position %q decodes to key %+v", position, key)
+		}
+	})
+}
+
+// FuzzRequest: no request is answered with a fault of ours, and every answer is as described.
+func FuzzRequest(f *testing.F) {
+	api := newFixture(f)
+	for n := 1; n <= 5; n++ {
+		api.records.AddChange(uint64(n), aChange(n))
+		api.records.AddReload(uint64(n), aReload(n))
+	}
+	api.records.PutWorkload(aWorkload("shop", "cart"))
+	paths := []string{
+		"/api/v1/changes", "/api/v1/reloads", "/api/v1/workloads", "/api/v1/version",
+		"/api/v1/changes/" + aChange(1).ID, "/api/v1/reloads/r-1", "/api/v1/workloads/local/shop/Deployment/cart",
+	}
+	sequence := encodeCursor(bind("reloads", ReloadFilter{}), encodeSequence(1<<63))
+	key := encodeCursor(bind("workloads", WorkloadFilter{}), []byte("\x00\x00\xff\x00"))
+	for i := range paths {
+		f.Add(byte(i), "limit=2&since=2026-01-01T00:00:00Z")
+		f.Add(byte(i), "since=9999-12-31T23:59:59-23:59&includeBaselines=1")
+		f.Add(byte(i), "since=0000-01-01T00:00:00%2B24:00&name=%ff%00")
+		f.Add(byte(i), "continue="+sequence)
+		f.Add(byte(i), "continue="+key)
+		f.Add(byte(i), "limit=-1&limit=%&kind;=x")
+		f.Add(byte(i), "outcome=Reloaded&type=Baseline&configKind=Secret")
+		f.Add(byte(i), "limit=99999999999999999999&=&&%3D=%26")
+	}
+	f.Fuzz(func(t *testing.T, route byte, query string) {
+		r := httptest.NewRequest("GET", paths[int(route)%len(paths)], nil)
+		r.URL.RawQuery = query
+		if w := api.do(t, r); w.Code >= http.StatusInternalServerError {
+			t.Errorf("?%s: %d %s", query, w.Code, w.Body)
+		}
+	})
+}
+
+// FuzzPath: no path is answered with a fault of ours.
+func FuzzPath(f *testing.F) {
+	api := newFixture(f)
+	f.Add("/api/v1/changes/%00")
+	f.Add("/api/v1/workloads/a%2Fb/c/d/e")
+	f.Add("//api/v1/../changes/%ff")
+	f.Fuzz(func(t *testing.T, path string) {
+		target, err := url.ParseRequestURI(path)
+		if err != nil || target.Host != "" || path[0] != '/' {
+			t.Skip("no server gets such a path")
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL = target
+		w := httptest.NewRecorder()
+		api.handler.ServeHTTP(w, r)
+		if w.Code >= http.StatusInternalServerError {
+			t.Errorf("GET %s: %d %s", path, w.Code, w.Body)
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func TestChangeFilters(t *testing.T) {
+	f := newFixture(t)
+	add := func(seq uint64, edit func(*reloader.Change)) {
+		c := aChange(int(seq))
+		edit(&c)
+		c.ID = fmt.Sprintf("c-%d", seq)
+		f.records.AddChange(seq, c)
+	}
+	add(1, func(c *reloader.Change) { c.Type = reloader.ChangeBaseline })
+	add(2, func(*reloader.Change) {})
+	add(3, func(c *reloader.Change) { c.Cluster = "east" })
+	add(4, func(c *reloader.Change) { c.Config.Kind = reloader.Secret })
+	add(5, func(c *reloader.Change) { c.Config.Name = "other" })
+	add(6, func(c *reloader.Change) { c.Config.Namespace = "bank"; c.Type = reloader.ChangeDeleted })
+	cases := map[string]struct {
+		query string
+		want  []string
+	}{
+		"newest first, baselines hidden":    {"", []string{"c-6", "c-5", "c-4", "c-3", "c-2"}},
+		"baselines on request":              {"includeBaselines=true", []string{"c-6", "c-5", "c-4", "c-3", "c-2", "c-1"}},
+		"baselines alone":                   {"type=Baseline", []string{"c-1"}},
+		"a type hides the others":           {"type=Deleted&includeBaselines=true", []string{"c-6"}},
+		"cluster":                           {"cluster=east", []string{"c-3"}},
+		"namespace":                         {"namespace=bank", []string{"c-6"}},
+		"kind":                              {"kind=Secret", []string{"c-4"}},
+		"configKind is the same":            {"configKind=Secret", []string{"c-4"}},
+		"kinds that exclude each other":     {"kind=Secret&configKind=ConfigMap", []string{}},
+		"name":                              {"name=other", []string{"c-5"}},
+		"filters add up":                    {"name=other&namespace=bank", []string{}},
+		"no prefix match":                   {"name=oth", []string{}},
+		"an empty filter is no filter":      {"name=", []string{"c-6", "c-5", "c-4", "c-3", "c-2"}},
+		"since takes the same moment":       {"since=" + at(5, 250), []string{"c-6", "c-5"}},
+		"since does not take the one later": {"since=" + at(5, 251), []string{"c-6"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ids(list[view.Change](t, f, "/api/v1/changes?"+tc.query).Items, func(c view.Change) string { return c.ID })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
+			}
+		})
+	}
+}
+
+// at returns the time of aChange(n) plus some milliseconds, for a query.
+func at(n, milliseconds int) string {
+	moment := start.Add(time.Duration(n)*time.Second + time.Duration(milliseconds)*time.Millisecond)
+	return url.QueryEscape(moment.In(time.FixedZone("", 2*3600)).Format(time.RFC3339Nano))
+}
+
+func ids[V any](items []V, id func(V) string) []string {
+	got := []string{}
+	for _, item := range items {
+		got = append(got, id(item))
+	}
+	return got
+}
+
+func TestReloadFilters(t *testing.T) {
+	f := newFixture(t)
+	add := func(n int, edit func(*reloader.Reload)) {
+		r := aReload(n)
+		edit(&r)
+		f.records.AddReload(uint64(n), r)
+	}
+	add(1, func(*reloader.Reload) {})
+	add(2, func(r *reloader.Reload) { r.Outcome = reloader.ReasonReverted; r.PatchedAt = time.Time{} })
+	add(3, func(r *reloader.Reload) { r.Workload.Kind = "StatefulSet"; r.Causes[0].Config.Kind = reloader.Secret })
+	add(4, func(r *reloader.Reload) {
+		second := r.Causes[0]
+		second.Config = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "password"}
+		r.Causes = append(r.Causes, second)
+	})
+	add(5, func(r *reloader.Reload) { r.Workload.Name = "till"; r.Workload.Namespace = "bank"; r.Cluster = "east" })
+	cases := map[string]struct {
+		query string
+		want  []string
+	}{
+		"newest first":                 {"", []string{"r-5", "r-4", "r-3", "r-2", "r-1"}},
+		"cluster":                      {"cluster=east", []string{"r-5"}},
+		"namespace":                    {"namespace=bank", []string{"r-5"}},
+		"name":                         {"name=till", []string{"r-5"}},
+		"kind":                         {"kind=StatefulSet", []string{"r-3"}},
+		"outcome":                      {"outcome=Reverted", []string{"r-2"}},
+		"config kind of any cause":     {"configKind=Secret", []string{"r-4", "r-3"}},
+		"config name of any cause":     {"configName=password", []string{"r-4"}},
+		"both of the same cause":       {"configKind=ConfigMap&configName=password", []string{}},
+		"what a change led to":         {"change=" + aChange(3).ID, []string{"r-3"}},
+		"since is when it was decided": {"since=" + at(4, 1250), []string{"r-5", "r-4"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ids(list[view.Reload](t, f, "/api/v1/reloads?"+tc.query).Items, func(r view.Reload) string { return r.ID })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
+			}
+		})
+	}
+}
+
+func TestWorkloadFilters(t *testing.T) {
+	f := newFixture(t)
+	f.records.PutWorkload(aWorkload("shop", "cart"))
+	f.records.PutWorkload(aWorkload("bank", "till"))
+	f.records.PutWorkload(aWorkload("shop", "api"))
+	east := aWorkload("shop", "api")
+	east.Cluster, east.Workload.Kind = "east", "DaemonSet"
+	east.Edges[0].Config.Kind, east.Edges[0].Config.Name = reloader.ConfigMap, "settings"
+	f.records.PutWorkload(east)
+	cases := map[string]struct {
+		query string
+		want  []string
+	}{
+		"by namespace and name": {"", []string{"local/bank/Deployment/till", "east/shop/DaemonSet/api", "local/shop/Deployment/api", "local/shop/Deployment/cart"}},
+		"cluster":               {"cluster=east", []string{"east/shop/DaemonSet/api"}},
+		"namespace":             {"namespace=bank", []string{"local/bank/Deployment/till"}},
+		"kind":                  {"kind=DaemonSet", []string{"east/shop/DaemonSet/api"}},
+		"name":                  {"name=cart", []string{"local/shop/Deployment/cart"}},
+		"config kind":           {"configKind=ConfigMap", []string{"east/shop/DaemonSet/api"}},
+		"config name":           {"configName=password&namespace=shop", []string{"local/shop/Deployment/api", "local/shop/Deployment/cart"}},
+		"both of the same edge": {"configKind=ConfigMap&configName=password", []string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ids(list[view.Workload](t, f, "/api/v1/workloads?"+tc.query).Items, workloadID)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
+			}
+		})
+	}
+}
+
+func workloadID(w view.Workload) string {
+	return w.Cluster + "/" + w.Workload.Namespace + "/" + w.Workload.Kind + "/" + w.Workload.Name
+}
+
+// Following the cursors visits each of 10,000 reloads once, while new ones arrive and old ones are told more about.
+func TestPagingVisitsEachReloadOnceWhileNewOnesArrive(t *testing.T) {
+	const stored = 10_000
+	f := newFixture(t)
+	for n := 1; n <= stored; n++ {
+		f.records.AddReload(uint64(n), aReload(n))
+	}
+	seen := map[string]int{}
+	seq := uint64(stored)
+	cursor, pages := "", 0
+	for {
+		page := list[view.Reload](t, f, "/api/v1/reloads?namespace=shop&limit=497&continue="+cursor)
+		for _, r := range page.Items {
+			seen[r.ID]++
+		}
+		f.unchecked = true // the first page stands for all
+		pages++
+		for range 5 {
+			seq++
+			f.records.AddReload(seq, aReload(int(seq)))
+		}
+		seq++
+		f.records.AddReload(seq, aReload(pages*400)) // an update of one that is stored
+		if cursor = page.Metadata.Continue; cursor == "" {
+			break
+		}
+	}
+	if want := (stored + 496) / 497; pages != want {
+		t.Errorf("%d pages, want %d", pages, want)
+	}
+	for n := 1; n <= stored; n++ {
+		if times := seen[fmt.Sprintf("r-%d", n)]; times != 1 {
+			t.Fatalf("reload %d was shown %d times", n, times)
+		}
+	}
+	if len(seen) != stored {
+		t.Errorf("%d reloads were shown, want the %d that were there at the start", len(seen), stored)
+	}
+}
+
+func TestPagingWorkloadsWhileTheyComeAndGo(t *testing.T) {
+	f := newFixture(t)
+	for n := range 30 {
+		f.records.PutWorkload(aWorkload("shop", fmt.Sprintf("w-%02d", n)))
+	}
+	first := list[view.Workload](t, f, "/api/v1/workloads?limit=10")
+	last := first.Items[9].Workload
+	f.records.DeleteWorkload("local", reloader.WorkloadRef{Kind: last.Kind, Namespace: last.Namespace, Name: last.Name})
+	f.records.PutWorkload(aWorkload("a-earlier", "one"))
+	second := list[view.Workload](t, f, "/api/v1/workloads?limit=500&continue="+first.Metadata.Continue)
+	got := ids(second.Items, func(w view.Workload) string { return w.Workload.Name })
+	if len(got) != 20 || got[0] != "w-10" || got[19] != "w-29" || second.Metadata.Continue != "" {
+		t.Errorf("the second page goes from w-10 to w-29, got %v, continue %q", got, second.Metadata.Continue)
+	}
+}
+
+func TestLastPageHasNoCursor(t *testing.T) {
+	f := newFixture(t)
+	for n := 1; n <= 3; n++ {
+		f.records.AddReload(uint64(n), aReload(n))
+	}
+	if page := list[view.Reload](t, f, "/api/v1/reloads?limit=3"); page.Metadata.Continue != "" {
+		t.Error("a full page that is the last has a cursor")
+	}
+	if page := list[view.Reload](t, f, "/api/v1/reloads?limit=2"); page.Metadata.Continue == "" {
+		t.Error("a page with one more behind it has no cursor")
+	}
+}
+
+func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
+	f := newFixtureWith(t, projection.Limits{Reloads: 10, Changes: 10})
+	for n := 1; n <= 10; n++ {
+		f.records.AddReload(uint64(n), aReload(n))
+		f.records.AddChange(uint64(n), aChange(n))
+	}
+	reloads := list[view.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue // points at sequence 6
+	changes := list[view.Change](t, f, "/api/v1/changes?limit=5").Metadata.Continue
+	step := func(n int) (int, int) {
+		f.records.AddReload(uint64(n), aReload(n))
+		f.records.AddChange(uint64(n), aChange(n))
+		return f.get(t, "/api/v1/reloads?continue="+reloads).Code, f.get(t, "/api/v1/changes?continue="+changes).Code
+	}
+	for n := 11; n <= 15; n++ { // after 15, sequence 6 is the oldest kept
+		if r, c := step(n); r != http.StatusOK || c != http.StatusOK {
+			t.Fatalf("with %d added: %d and %d, want 200", n, r, c)
+		}
+	}
+	if r, c := step(16); r != http.StatusGone || c != http.StatusGone {
+		t.Errorf("with the cursor's own record dropped: %d and %d, want 410", r, c)
+	}
+}
+
+func TestCursorIsBoundToItsListing(t *testing.T) {
+	f := newFixture(t)
+	for n := 1; n <= 3; n++ {
+		f.records.AddReload(uint64(n), aReload(n))
+		f.records.AddChange(uint64(n), aChange(n))
+		f.records.PutWorkload(aWorkload("shop", fmt.Sprint(n)))
+	}
+	cursor := list[view.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
+	cases := map[string]struct {
+		target string
+		code   int
+	}{
+		"same filters":             {"/api/v1/reloads?limit=1&name=cart&continue=", 200},
+		"another limit":            {"/api/v1/reloads?limit=2&name=cart&continue=", 200},
+		"another order of filters": {"/api/v1/reloads?name=cart&limit=1&continue=", 200},
+		"no filter":                {"/api/v1/reloads?limit=1&continue=", 400},
+		"another filter":           {"/api/v1/reloads?limit=1&namespace=cart&continue=", 400},
+		"one filter more":          {"/api/v1/reloads?limit=1&name=cart&kind=Deployment&continue=", 400},
+		"listing of changes":       {"/api/v1/changes?limit=1&name=cart&continue=", 400},
+		"listing of workloads":     {"/api/v1/workloads?limit=1&name=cart&continue=", 400},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if w := f.get(t, tc.target+cursor); w.Code != tc.code {
+				t.Errorf("got %d, want %d: %s", w.Code, tc.code, w.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// securityHeaders tells browsers to take answers for nothing but what they are.
+func securityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// recoverer turns a panic into a 500 that says nothing about it; the log says everything. If the answer has begun, the
+// connection is cut instead, so that nobody takes half an answer for a whole one.
+func recoverer(logger *slog.Logger) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				fault := recover()
+				if fault == nil {
+					return
+				}
+				if fault == http.ErrAbortHandler {
+					panic(fault)
+				}
+				logger.ErrorContext(r.Context(), "request panicked", "route", routeOf(r), "panic", fault, "stack", string(debug.Stack()))
+				if begun(w) {
+					panic(http.ErrAbortHandler)
+				}
+				writeProblem(w, http.StatusInternalServerError, "Something went wrong here; the log of the server says what.")
+			}()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func begun(w http.ResponseWriter) bool {
+	answer, ok := w.(middleware.WrapResponseWriter)
+	return ok && answer.Status() != 0
+}
+
+// strictQuery refuses queries that could be read in two ways: badly escaped, a parameter given twice, or one without a value.
+func strictQuery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := queryFault(r.URL.RawQuery); fault != "" {
+			writeProblem(w, http.StatusBadRequest, fault)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func queryFault(raw string) string {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return "The query is not well-formed."
+	}
+	for _, list := range values {
+		if len(list) > 1 {
+			return "A query parameter is given more than once."
+		}
+	}
+	for part := range strings.SplitSeq(raw, "&") {
+		if part != "" && !strings.Contains(part, "=") {
+			return "A query parameter has no value."
+		}
+	}
+	return ""
+}
+
+// onlyJSON answers in JSON whatever the client would rather have: there is nothing else.
+func onlyJSON(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Accept")
+		next.ServeHTTP(w, r)
+	})
+}

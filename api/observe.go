@@ -1,0 +1,82 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics counts and times requests by the pattern of their route, so that no client can make up label values.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_api_requests_total",
+			Help: "Requests to the API, by the pattern of their route and the status of the answer.",
+		}, []string{"route", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:                            "reroll_api_request_duration_seconds",
+			Help:                            "How long requests to the API took, by the pattern of their route.",
+			Buckets:                         []float64{.001, .005, .025, .1, .5, 2.5},
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
+		}, []string{"route"}),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.duration} {
+		if err := registerer.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of the API: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// observe counts, times and logs every request.
+func observe(m *metrics, logger *slog.Logger) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			answer := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+			defer func() { // Also when the connection is cut by a panic.
+				m.record(r, answer, time.Since(start), logger)
+			}()
+			next.ServeHTTP(answer, r)
+		})
+	}
+}
+
+func (m *metrics) record(r *http.Request, answer middleware.WrapResponseWriter, took time.Duration, logger *slog.Logger) {
+	route, code := routeOf(r), statusOf(answer)
+	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
+	m.duration.WithLabelValues(route).Observe(took.Seconds())
+	logger.InfoContext(r.Context(), "request served", "method", r.Method, "route", route, "path", r.URL.Path,
+		"code", code, "bytes", answer.BytesWritten(), "seconds", took.Seconds())
+}
+
+// statusOf returns the status of the answer; a handler that wrote none meant 200.
+func statusOf(answer middleware.WrapResponseWriter) int {
+	if code := answer.Status(); code != 0 {
+		return code
+	}
+	return http.StatusOK
+}
+
+// routeOf returns the pattern that r was routed by, or "unmatched".
+func routeOf(r *http.Request) string {
+	if ctx := chi.RouteContext(r.Context()); ctx != nil {
+		if pattern := ctx.RoutePattern(); pattern != "" {
+			return pattern
+		}
+	}
+	return "unmatched"
+}

@@ -1,0 +1,132 @@
+// Package projection keeps in memory what the API answers from: the newest changes and reloads, and every workload record.
+//
+// It promises:
+//   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each, and says ErrExpired
+//     to a reader whose place in a listing is older than that. Workloads are as many as their dispatchers publish.
+//   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
+//     replaces a newer one, and a record keeps its place in the listing when it is updated.
+//   - All methods may be called from any number of goroutines. A read takes a view of the moment it began and scans it without
+//     a lock, so a long read delays no writer.
+//   - What the API has no business to show is dropped on the way in: the fingerprints of single keys, and the values of marks.
+package projection
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// DefaultLimit is how many of the newest changes, and of the newest reloads, are kept unless Limits say otherwise.
+const DefaultLimit = 100_000
+
+// ErrExpired means that a place in a listing is older than everything that is still kept.
+var ErrExpired = errors.New("this place in the listing is no longer kept")
+
+// Limits bounds a Projection. A limit of zero means DefaultLimit.
+type Limits struct {
+	Changes int
+	Reloads int
+}
+
+// Projection is the records, ready to be read. Make one with New.
+type Projection struct {
+	changes   *history[reloader.Change]
+	reloads   *history[reloader.Reload]
+	workloads *directory
+	caughtUp  atomic.Bool
+}
+
+// New returns an empty Projection that has not caught up.
+func New(limits Limits) *Projection {
+	return &Projection{
+		changes:   newHistory(orDefault(limits.Changes), sameChange),
+		reloads:   newHistory(orDefault(limits.Reloads), sameReload),
+		workloads: newDirectory(),
+	}
+}
+
+func orDefault(limit int) int {
+	if limit <= 0 {
+		return DefaultLimit
+	}
+	return limit
+}
+
+// AddChange records c, which the stream holds at seq. If a change of that ID is there already, c replaces it in its place:
+// attribution was added. It keeps c's slices: the caller must not write to them afterwards.
+func (p *Projection) AddChange(seq uint64, c reloader.Change) {
+	c.Old.Keys, c.New.Keys = nil, nil
+	internChange(&c)
+	p.changes.add(seq, c.ID, &c)
+}
+
+// AddReload records r, which the stream holds at seq. If r tells more about a reload that is there already, it replaces it in
+// its place. It keeps r's slices: the caller must not write to them afterwards.
+func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
+	internReload(&r)
+	p.reloads.add(seq, r.ID, &r)
+}
+
+// PutWorkload records rec in place of what was known of that workload.
+func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
+	rec.Edges = withoutMarks(rec.Edges)
+	internWorkload(&rec)
+	p.workloads.put(&rec)
+}
+
+// DeleteWorkload forgets a workload. It is no error if it is not known.
+func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
+	p.workloads.remove(WorkloadKey{Cluster: cluster, Workload: ref})
+}
+
+// SetCaughtUp says that everything that was stored when the process began has been added.
+func (p *Projection) SetCaughtUp() { p.caughtUp.Store(true) }
+
+// CaughtUp reports whether SetCaughtUp was called.
+func (p *Projection) CaughtUp() bool { return p.caughtUp.Load() }
+
+// Change returns the change of that ID.
+func (p *Projection) Change(id string) (*reloader.Change, bool) { return p.changes.get(id) }
+
+// Reload returns the newest reload of that ID.
+func (p *Projection) Reload(id string) (*reloader.Reload, bool) { return p.reloads.get(id) }
+
+// Workload returns the record of one workload.
+func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
+	return p.workloads.get(key)
+}
+
+// Changes returns up to limit changes that match, newest first, from below the sequence before; zero starts at the newest.
+// The error is ErrExpired or nil. The records are shared: they must not be written to.
+func (p *Projection) Changes(before uint64, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
+	return p.changes.page(before, limit, match)
+}
+
+// Reloads is to reloads what Changes is to changes.
+func (p *Projection) Reloads(before uint64, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
+	return p.reloads.page(before, limit, match)
+}
+
+// Workloads returns up to limit workloads that match, in the order of WorkloadKey.Compare, from after the given key; the zero
+// key starts at the first. The records are shared: they must not be written to.
+func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) WorkloadPage {
+	return p.workloads.page(after, limit, match)
+}
+
+func sameChange(_, _ *reloader.Change) bool { return true }
+
+// sameReload tells a later word about one reload from a later reload of the same ID. A workload that goes back to content it
+// had before gets the same ID again, and two patches that were accepted at different times are two rolls.
+func sameReload(old, next *reloader.Reload) bool {
+	return old.PatchedAt.IsZero() || next.PatchedAt.IsZero() || old.PatchedAt.Equal(next.PatchedAt)
+}
+
+func withoutMarks(edges []reloader.Edge) []reloader.Edge {
+	clean := make([]reloader.Edge, len(edges))
+	for i, edge := range edges {
+		edge.Handled.Mark = ""
+		clean[i] = edge
+	}
+	return clean
+}

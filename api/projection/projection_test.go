@@ -1,0 +1,289 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func change(id, user string) reloader.Change {
+	return reloader.Change{
+		ID:         id,
+		Type:       reloader.ChangeUpdated,
+		Old:        reloader.Digest{KeyID: "k", Sum: "0a", Keys: map[string]string{"a": "x"}},
+		New:        reloader.Digest{KeyID: "k", Sum: "0b", Keys: map[string]string{"a": "y"}},
+		Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: user}}},
+	}
+}
+
+func all[T any](*T) bool { return true }
+
+// listing returns id:user of every change, newest first.
+func listing(t *testing.T, p *Projection) []string {
+	t.Helper()
+	page, err := p.Changes(0, 1000, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	for _, c := range page.Items {
+		got = append(got, c.ID+":"+c.Candidates[0].Actor.User)
+	}
+	return got
+}
+
+func TestChangesInAnyOrder(t *testing.T) {
+	type step struct {
+		seq      uint64
+		id, user string
+	}
+	cases := map[string]struct {
+		reason string
+		steps  []step
+		want   []string
+	}{
+		"in order":             {"the stream's order", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "c", "u"}}, []string{"c:u", "b:u", "a:u"}},
+		"out of order":         {"order is by sequence, not by arrival", []step{{3, "c", "u"}, {1, "a", "u"}, {2, "b", "u"}}, []string{"c:u", "b:u", "a:u"}},
+		"attribution":          {"an update keeps its place", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "a", "v"}}, []string{"b:u", "a:v"}},
+		"replay":               {"an old version does not come back", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "a", "v"}, {1, "a", "u"}, {2, "b", "u"}}, []string{"b:u", "a:v"}},
+		"twice":                {"the same message twice is as once", []step{{1, "a", "u"}, {1, "a", "u"}}, []string{"a:u"}},
+		"dropped":              {"the oldest is dropped beyond the limit of 3", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "c", "u"}, {4, "d", "u"}}, []string{"d:u", "c:u", "b:u"}},
+		"replay of dropped":    {"what was dropped does not come back", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "c", "u"}, {4, "d", "u"}, {1, "a", "u"}}, []string{"d:u", "c:u", "b:u"}},
+		"late and full":        {"a late one that is older than all is the one dropped", []step{{2, "b", "u"}, {3, "c", "u"}, {4, "d", "u"}, {1, "a", "u"}}, []string{"d:u", "c:u", "b:u"}},
+		"late within":          {"a late one that is newer than some stays", []step{{1, "a", "u"}, {2, "b", "u"}, {4, "d", "u"}, {3, "c", "u"}}, []string{"d:u", "c:u", "b:u"}},
+		"attribution, dropped": {"more about a dropped one is news", []step{{1, "a", "u"}, {2, "b", "u"}, {3, "c", "u"}, {4, "d", "u"}, {5, "a", "v"}}, []string{"a:v", "d:u", "c:u"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := New(Limits{Changes: 3})
+			for _, s := range tc.steps {
+				p.AddChange(s.seq, change(s.id, s.user))
+			}
+			if diff := cmp.Diff(tc.want, listing(t, p)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, id := range []string{"a", "b", "c", "d"} {
+				c, ok := p.Change(id)
+				listed := cmp.Equal(tc.want, without(tc.want, id)) == false
+				if ok != listed || ok && c.ID != id {
+					t.Errorf("Change(%q) found: %t, listed: %t", id, ok, listed)
+				}
+			}
+		})
+	}
+}
+
+func without(list []string, id string) []string {
+	var rest []string
+	for _, s := range list {
+		if s[:1] != id {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+func TestReloadOfTheSameID(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	retrying := reloader.Reload{ID: "r", Outcome: reloader.ReasonRetrying}
+	reloaded := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at}
+	again := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at.Add(time.Hour)}
+	cases := map[string]struct {
+		reason string
+		in     []reloader.Reload
+		want   int
+	}{
+		"a retry that succeeds":    {"one reload, told in two messages", []reloader.Reload{retrying, reloaded}, 1},
+		"the same patch again":     {"recovery writes what its predecessor wrote", []reloader.Reload{reloaded, reloaded}, 1},
+		"back to earlier content":  {"two patches at different times are two rolls", []reloader.Reload{reloaded, again}, 2},
+		"back, and then more told": {"more is told about the newest", []reloader.Reload{reloaded, again, again}, 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := New(Limits{})
+			for i, r := range tc.in {
+				p.AddReload(uint64(i+1), r)
+			}
+			page, err := p.Reloads(0, 10, all)
+			if err != nil || len(page.Items) != tc.want {
+				t.Errorf("%s: %d listed, %v; want %d", tc.reason, len(page.Items), err, tc.want)
+			}
+			last := tc.in[len(tc.in)-1]
+			if got, ok := p.Reload("r"); !ok || !got.PatchedAt.Equal(last.PatchedAt) {
+				t.Errorf("the newest is not found by its ID: %+v", got)
+			}
+		})
+	}
+}
+
+func TestBoundedAndExpired(t *testing.T) {
+	const limit = 100
+	p := New(Limits{Changes: limit})
+	for seq := uint64(1); seq <= 10*limit; seq++ {
+		p.AddChange(seq, change(fmt.Sprint(seq), "u"))
+		if n, c := len(p.changes.byID), cap(p.changes.entries); n > limit || c > 2*limit {
+			t.Fatalf("after %d: %d known by ID, room for %d in a row", seq, n, c)
+		}
+	}
+	cases := map[string]struct {
+		before uint64
+		err    error
+		first  uint64
+	}{
+		"beginning":           {0, nil, 1000},
+		"kept":                {950, nil, 949},
+		"oldest kept":         {901, nil, 0},
+		"just dropped":        {900, ErrExpired, 0},
+		"long dropped":        {1, ErrExpired, 0},
+		"newer than anything": {5000, nil, 1000},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			page, err := p.Changes(tc.before, 10, all)
+			if !errors.Is(err, tc.err) {
+				t.Fatalf("got %v, want %v", err, tc.err)
+			}
+			if tc.first != 0 && (len(page.Items) == 0 || page.Items[0].ID != fmt.Sprint(tc.first)) {
+				t.Errorf("does not go on at %d", tc.first)
+			}
+			if tc.first == 0 && len(page.Items) != 0 {
+				t.Errorf("want nothing, got %d", len(page.Items))
+			}
+		})
+	}
+}
+
+func TestKeepsNoFingerprintsOfKeysAndNoMarks(t *testing.T) {
+	p := New(Limits{})
+	p.AddChange(1, change("c", "u"))
+	if c, _ := p.Change("c"); c.Old.Keys != nil || c.New.Keys != nil || c.New.Sum != "0b" {
+		t.Errorf("kept %+v", c)
+	}
+	rec := reloader.WorkloadRecord{Edges: []reloader.Edge{{Handled: reloader.Handled{Sum: "0b", Mark: "mark"}}}}
+	p.PutWorkload(rec)
+	if w, _ := p.Workload(WorkloadKey{}); w.Edges[0].Handled.Mark != "" || w.Edges[0].Handled.Sum != "0b" {
+		t.Errorf("kept %+v", w)
+	}
+	if rec.Edges[0].Handled.Mark != "mark" {
+		t.Error("the caller's record was written to")
+	}
+}
+
+func TestWorkloads(t *testing.T) {
+	p := New(Limits{})
+	key := func(cluster, kind, namespace, name string) WorkloadKey {
+		return WorkloadKey{Cluster: cluster, Workload: reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}}
+	}
+	put := func(k WorkloadKey, uid string) {
+		p.PutWorkload(reloader.WorkloadRecord{Cluster: k.Cluster, Workload: k.Workload, UID: uid})
+	}
+	order := []WorkloadKey{
+		key("z", "Deployment", "a", "z"), key("a", "Deployment", "b", "a"), key("b", "Deployment", "b", "a"),
+		key("a", "StatefulSet", "b", "a"), key("a", "DaemonSet", "b", "b"),
+	}
+	for _, i := range []int{3, 0, 4, 1, 2} {
+		put(order[i], "old")
+	}
+	put(order[2], "new")
+	for limit := 1; limit <= 6; limit++ {
+		var got []WorkloadKey
+		for after, more := (WorkloadKey{}), true; more; more = after != (WorkloadKey{}) {
+			page := p.Workloads(after, limit, all)
+			for _, w := range page.Items {
+				got = append(got, WorkloadKey{Cluster: w.Cluster, Workload: w.Workload})
+			}
+			after = page.Next
+		}
+		if diff := cmp.Diff(order, got); diff != "" {
+			t.Errorf("in pages of %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	if w, ok := p.Workload(order[2]); !ok || w.UID != "new" {
+		t.Errorf("the newer record did not replace the older: %+v", w)
+	}
+	p.DeleteWorkload(order[1].Cluster, order[1].Workload)
+	p.DeleteWorkload("none", order[1].Workload)
+	if _, ok := p.Workload(order[1]); ok || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 4 {
+		t.Error("a deleted workload is still there, or another is gone")
+	}
+}
+
+// Readers see whole records in order at any moment, whatever writers do. Worth most under the race detector.
+func TestReadersAndWritersTogether(t *testing.T) {
+	const writers, each, limit = 4, 2000, 500
+	p := New(Limits{Changes: limit, Reloads: limit})
+	var writing, reading sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		reading.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					readAll(t, p)
+				}
+			}
+		})
+	}
+	for w := range writers {
+		writing.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(w)))
+			for n := range each {
+				seq := uint64(n*writers + w + 1)
+				p.AddChange(seq, change(fmt.Sprint(seq), "u"))
+				p.AddChange(seq+1, change(fmt.Sprint(1+random.Uint64N(seq)), "v"))
+				p.AddReload(seq, reloader.Reload{ID: fmt.Sprint(seq), Causes: []reloader.Cause{{ChangeID: "c"}}})
+				ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))}
+				p.PutWorkload(reloader.WorkloadRecord{Cluster: "c", Workload: ref, Edges: []reloader.Edge{{Why: reloader.ReasonAuto}}})
+				p.DeleteWorkload("c", reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))})
+			}
+			p.SetCaughtUp()
+		})
+	}
+	writing.Wait()
+	close(done)
+	reading.Wait()
+	if page, err := p.Reloads(0, 2*limit, all); err != nil || len(page.Items) != limit || page.Items[0].ID != fmt.Sprint(writers*each) || !p.CaughtUp() {
+		t.Errorf("at the end: %d reloads, %v", len(page.Items), err)
+	}
+}
+
+// readAll follows the pages of each listing and checks their order.
+func readAll(t *testing.T, p *Projection) {
+	last := uint64(1 << 62)
+	for before := uint64(0); ; {
+		page, err := p.Reloads(before, 70, all)
+		if err != nil && !errors.Is(err, ErrExpired) {
+			t.Errorf("reloads: %v", err)
+		}
+		for _, r := range page.Items {
+			var seq uint64
+			if _, err := fmt.Sscan(r.ID, &seq); err != nil || seq >= last || len(r.Causes) != 1 {
+				t.Errorf("reload %+v after %d", r, last)
+			}
+			last = seq
+		}
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	previous := WorkloadKey{}
+	for _, w := range p.Workloads(WorkloadKey{}, 500, all).Items {
+		key := WorkloadKey{Cluster: w.Cluster, Workload: w.Workload}
+		if key.Compare(previous) <= 0 || len(w.Edges) != 1 {
+			t.Errorf("workload %+v after %+v", w, previous)
+		}
+		previous = key
+	}
+	if page, err := p.Changes(0, 500, all); err == nil && len(page.Items) > 500 {
+		t.Errorf("%d changes", len(page.Items))
+	}
+}

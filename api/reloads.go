@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// ReloadFilter is what a listing of reloads can be narrowed to. An empty field does not narrow it. One cause must meet all that
+// is said about causes.
+type ReloadFilter struct {
+	Cluster    string      `query:"cluster" maxLength:"63" doc:"Only reloads in this cluster."`
+	Namespace  string      `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
+	Kind       string      `query:"kind" maxLength:"63" doc:"Only reloads of workloads of this kind." example:"Deployment"`
+	Name       string      `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
+	ConfigKind string      `query:"configKind" enum:"ConfigMap,Secret" doc:"Only reloads that a config of this kind caused."`
+	ConfigName string      `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
+	Change     string      `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
+	Outcome    view.Reason `query:"outcome" doc:"Only reloads with this outcome."`
+	Since      time.Time   `query:"since" doc:"Only reloads decided at this time or later (RFC 3339)."`
+}
+
+func (f *ReloadFilter) match(r *reloader.Reload) bool {
+	return is(f.Cluster, r.Cluster) &&
+		is(f.Namespace, r.Workload.Namespace) &&
+		is(f.Kind, r.Workload.Kind) &&
+		is(f.Name, r.Workload.Name) &&
+		is(string(f.Outcome), r.Outcome) &&
+		!r.DecidedAt.Before(f.Since) &&
+		f.matchCauses(r.Causes)
+}
+
+func (f *ReloadFilter) matchCauses(causes []reloader.Cause) bool {
+	if f.ConfigKind == "" && f.ConfigName == "" && f.Change == "" {
+		return true
+	}
+	return slices.ContainsFunc(causes, func(c reloader.Cause) bool {
+		return is(f.ConfigKind, c.Config.Kind) && is(f.ConfigName, c.Config.Name) && is(f.Change, c.ChangeID)
+	})
+}
+
+type listReloadsInput struct {
+	Paging
+	ReloadFilter
+}
+
+func (a *server) listReloads(_ context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
+	return bySequence(a, in.Paging, bind("reloads", in.ReloadFilter), view.FromReload,
+		func(before uint64, limit int) (projection.Page[reloader.Reload], error) {
+			return a.records.Reloads(before, limit, in.match)
+		})
+}
+
+type getReloadInput struct {
+	ID string `path:"id" maxLength:"64" doc:"The reload's ID."`
+}
+
+type reloadOutput struct {
+	Body view.Reload
+}
+
+func (a *server) getReload(_ context.Context, in *getReloadInput) (*reloadOutput, error) {
+	r, ok := a.records.Reload(in.ID)
+	if !ok {
+		return nil, a.missing("reload")
+	}
+	return &reloadOutput{Body: view.FromReload(r)}, nil
+}

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/reroll-dev/reroll/api/projection"
+)
+
+func handlerOver(t testing.TB, records *projection.Projection) http.Handler {
+	t.Helper()
+	h, err := New(Options{Records: records, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestOnlyReading(t *testing.T) {
+	f := newFixture(t)
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"} {
+		for _, path := range []string{"/api/v1/changes", "/api/v1/workloads/a/b/c/d", "/openapi.json"} {
+			w := f.do(t, httptest.NewRequest(method, path, nil))
+			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: got %d, Allow %q", method, path, w.Code, w.Header().Get("Allow"))
+			}
+			checkProblem(t, w)
+		}
+	}
+}
+
+func TestUnknownPathsAreProblems(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/changes/", "/api/v1/secrets", "/docs", "/schemas/Change", "/openapi.yaml", "/metrics", "/api/v1/changes/a/b"} {
+		w := f.get(t, path)
+		if w.Code != http.StatusNotFound {
+			t.Errorf("GET %s: got %d, want 404", path, w.Code)
+		}
+		checkProblem(t, w)
+	}
+}
+
+// checkProblem fails the test unless w is a problem document whose status is that of the answer.
+func checkProblem(t *testing.T, w *httptest.ResponseRecorder) {
+	t.Helper()
+	var problem huma.ErrorModel
+	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil {
+		t.Fatalf("no problem document: %v: %s", err, w.Body)
+	}
+	if w.Header().Get("Content-Type") != "application/problem+json" || problem.Status != w.Code || problem.Title == "" || problem.Detail == "" {
+		t.Errorf("incomplete problem: %q %+v", w.Header().Get("Content-Type"), problem)
+	}
+}
+
+func TestHeadersOnEveryAnswer(t *testing.T) {
+	f := newFixture(t)
+	for _, target := range []string{"/api/v1/changes", "/openapi.json", "/nowhere", "/api/v1/changes?x=y", "/api/v1/changes?x"} {
+		h := f.get(t, target).Header()
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("GET %s: headers missing: %v", target, h)
+		}
+		if h.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("GET %s: open to other origins", target)
+		}
+	}
+}
+
+func TestHeadIsGetWithoutBody(t *testing.T) {
+	f := newFixture(t)
+	server := httptest.NewServer(f.handler)
+	defer server.Close()
+	for path, want := range map[string]int{"/api/v1/reloads": 200, "/openapi.json": 200, "/nowhere": 404} {
+		response, err := http.Head(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != want || len(body) != 0 {
+			t.Errorf("HEAD %s: %d with %d bytes, %v; want %d with none", path, response.StatusCode, len(body), err, want)
+		}
+	}
+}
+
+// Whatever a client would rather have, it gets JSON.
+func TestAcceptIsIgnored(t *testing.T) {
+	f := newFixture(t)
+	for _, accept := range []string{"json", "text/html", "application/cbor", "*/*;q=0", "\x00"} {
+		r := httptest.NewRequest("GET", "/api/v1/version", nil)
+		r.Header.Set("Accept", accept)
+		if w := f.do(t, r); w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("Accept %q: got %d %q", accept, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+}
+
+// panicking serves a route that panics, behind everything that is before every route.
+func panicking(t *testing.T, log io.Writer, registry *prometheus.Registry, fault func(http.ResponseWriter)) http.Handler {
+	t.Helper()
+	m, err := newMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	router := newRouter(m, slog.New(slog.NewJSONHandler(log, nil)))
+	router.Get("/fault/{id}", func(w http.ResponseWriter, _ *http.Request) { fault(w) })
+	return router
+}
+
+func TestPanicIsA500WithoutDetail(t *testing.T) {
+	var log bytes.Buffer
+	registry := prometheus.NewRegistry()
+	h := panicking(t, &log, registry, func(http.ResponseWriter) { panic(errors.New("inner secret")) })
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/fault/1", nil))
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner secret") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	checkProblem(t, w)
+	if !strings.Contains(log.String(), "inner secret") || !strings.Contains(log.String(), "server_test.go") {
+		t.Errorf("the log does not say what happened: %s", log.String())
+	}
+	want := `
+		# HELP reroll_api_requests_total Requests to the API, by the pattern of their route and the status of the answer.
+		# TYPE reroll_api_requests_total counter
+		reroll_api_requests_total{code="500",route="/fault/{id}"} 1
+	`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "reroll_api_requests_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPanicInMidAnswerCutsTheConnection(t *testing.T) {
+	h := panicking(t, io.Discard, prometheus.NewRegistry(), func(w http.ResponseWriter) {
+		_, _ = io.WriteString(w, `{"items":[`)
+		panic("half way")
+	})
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.Start()
+	defer server.Close()
+	response, err := http.Get(server.URL + "/fault/1")
+	if err != nil {
+		return // cut before the headers
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err == nil {
+		t.Errorf("half an answer was sent as a whole one: %s", body)
+	}
+}
+
+func TestRequestsAreCountedByPattern(t *testing.T) {
+	f := newFixture(t)
+	f.get(t, "/api/v1/changes/c-1")
+	f.get(t, "/api/v1/changes/c-2")
+	f.get(t, "/api/v1/changes")
+	f.get(t, "/made/up")
+	f.do(t, httptest.NewRequest("BREW", "/api/v1/changes", nil))
+	f.do(t, httptest.NewRequest("HEAD", "/api/v1/changes", nil))
+	want := `
+		# HELP reroll_api_requests_total Requests to the API, by the pattern of their route and the status of the answer.
+		# TYPE reroll_api_requests_total counter
+		reroll_api_requests_total{code="200",route="/api/v1/changes"} 2
+		reroll_api_requests_total{code="404",route="/api/v1/changes/{id}"} 2
+		reroll_api_requests_total{code="404",route="unmatched"} 1
+		reroll_api_requests_total{code="405",route="unmatched"} 1
+	`
+	if err := testutil.GatherAndCompare(f.metrics, strings.NewReader(want), "reroll_api_requests_total"); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(f.metrics, "reroll_api_request_duration_seconds"); n != 3 {
+		t.Errorf("%d series of durations, want one for each of 3 routes", n)
+	}
+	if problems, err := testutil.GatherAndLint(f.metrics); err != nil || len(problems) > 0 {
+		t.Errorf("promlint: %v %v", problems, err)
+	}
+}
+
+func TestAccessLogHasFixedKeys(t *testing.T) {
+	var log bytes.Buffer
+	h, err := New(Options{
+		Records: projection.New(projection.Limits{}),
+		Logger:  slog.New(slog.NewJSONHandler(&log, nil)),
+		Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/changes/c-1%0Ax", nil))
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("want one line: %v: %s", err, log.String())
+	}
+	for _, key := range []string{"method", "route", "path", "code", "bytes", "seconds"} {
+		if _, ok := line[key]; !ok {
+			t.Errorf("no %s in %v", key, line)
+		}
+	}
+	if line["msg"] != "request served" || line["route"] != "/api/v1/changes/{id}" {
+		t.Errorf("got %v", line)
+	}
+}
+
+func TestServerLimits(t *testing.T) {
+	limits := DefaultLimits()
+	server := HTTPServer(chi.NewMux(), limits, slog.New(slog.DiscardHandler))
+	if server.ReadHeaderTimeout <= 0 || server.ReadTimeout <= 0 || server.WriteTimeout <= 0 || server.IdleTimeout <= 0 || server.MaxHeaderBytes <= 0 {
+		t.Errorf("a limit is missing: %+v", limits)
+	}
+	w := httptest.NewRecorder()
+	server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a", int(limits.MaxBodyBytes)+1))))
+	if w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body that is too large: got %d", w.Code)
+	}
+	checkProblem(t, w)
+}
+
+func TestBodyIsCutWhenItDoesNotAnnounceItsLength(t *testing.T) {
+	var read error
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, read = io.ReadAll(r.Body) })
+	r := httptest.NewRequest("POST", "/", strings.NewReader("12345"))
+	r.ContentLength = -1
+	HTTPServer(handler, Limits{MaxBodyBytes: 4}, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(httptest.NewRecorder(), r)
+	var tooLarge *http.MaxBytesError
+	if !errors.As(read, &tooLarge) {
+		t.Errorf("reading more than is allowed: got %v", read)
+	}
+}
+
+func TestNewRefusesHalfOptions(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	whole := Options{Records: projection.New(projection.Limits{}), Logger: slog.New(slog.DiscardHandler), Metrics: registry}
+	if _, err := New(whole); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(whole); err == nil {
+		t.Error("metrics registered twice: want an error")
+	}
+	if _, err := New(Options{}); err == nil {
+		t.Error("no options: want an error")
+	}
+}

@@ -1,0 +1,77 @@
+package view
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func TestTombstoneShowsNoNewDigest(t *testing.T) {
+	last := reloader.Digest{KeyID: "k", Sum: "0a"}
+	got := FromChange(&reloader.Change{Type: reloader.ChangeDeleted, Old: last, New: last})
+	if got.NewDigest != "" || got.NewDigestKeyID != "" || got.OldDigest != "0a" {
+		t.Errorf("a config that is gone has no content: %+v", got)
+	}
+}
+
+func TestLatencyCountsFromTheRequestThatWaitedLongest(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
+	causes := func(requested ...time.Time) []reloader.Cause {
+		var list []reloader.Cause
+		for _, r := range requested {
+			list = append(list, reloader.Cause{RequestedAt: r})
+		}
+		return list
+	}
+	cases := map[string]struct {
+		reload reloader.Reload
+		want   float64 // negative: not known
+	}{
+		"one request":           {reloader.Reload{Causes: causes(at(0)), PatchedAt: at(2)}, 2},
+		"the earliest of three": {reloader.Reload{Causes: causes(at(3), at(1), at(2)), PatchedAt: at(6)}, 5},
+		"one without a request": {reloader.Reload{Causes: causes(time.Time{}, at(4), time.Time{}), PatchedAt: at(6)}, 2},
+		"no request at all":     {reloader.Reload{Causes: causes(time.Time{}), PatchedAt: at(6)}, -1},
+		"nothing written":       {reloader.Reload{Causes: causes(at(1))}, -1},
+		"no causes":             {reloader.Reload{PatchedAt: at(1)}, -1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := FromReload(&tc.reload).LatencySeconds
+			if (got == nil) != (tc.want < 0) || got != nil && *got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// Lists are [] when empty, so that clients need not tell null from nothing.
+func TestNoListIsNull(t *testing.T) {
+	for _, v := range []any{
+		FromChange(&reloader.Change{}),
+		FromReload(&reloader.Reload{Causes: []reloader.Cause{{}}}),
+		FromWorkload(&reloader.WorkloadRecord{Edges: []reloader.Edge{{Uses: []reloader.Use{{}}}}}),
+	} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "null") {
+			t.Errorf("%T has a null: %s", v, data)
+		}
+	}
+}
+
+func TestReasonListNamesEveryReason(t *testing.T) {
+	list, schema := ReasonList(), Reason("").Schema(nil)
+	for reason, meaning := range reloader.Reasons {
+		if !strings.Contains(list, "`"+string(reason)+"`: the workload "+meaning) {
+			t.Errorf("%s is not explained", reason)
+		}
+	}
+	if len(schema.Enum) != len(reloader.Reasons) {
+		t.Errorf("%d of %d reasons in the schema", len(schema.Enum), len(reloader.Reasons))
+	}
+}

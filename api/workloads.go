@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// WorkloadFilter is what a listing of workloads can be narrowed to. An empty field does not narrow it. One dependency must meet
+// all that is said about dependencies.
+type WorkloadFilter struct {
+	Cluster    string `query:"cluster" maxLength:"63" doc:"Only workloads in this cluster."`
+	Namespace  string `query:"namespace" maxLength:"63" doc:"Only workloads in this namespace."`
+	Kind       string `query:"kind" maxLength:"63" doc:"Only workloads of this kind." example:"Deployment"`
+	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
+	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret" doc:"Only workloads that depend on a config of this kind."`
+	ConfigName string `query:"configName" maxLength:"253" doc:"Only workloads that depend on a config of this name."`
+}
+
+func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
+	return is(f.Cluster, w.Cluster) &&
+		is(f.Namespace, w.Workload.Namespace) &&
+		is(f.Kind, w.Workload.Kind) &&
+		is(f.Name, w.Workload.Name) &&
+		f.matchEdges(w.Edges)
+}
+
+func (f *WorkloadFilter) matchEdges(edges []reloader.Edge) bool {
+	if f.ConfigKind == "" && f.ConfigName == "" {
+		return true
+	}
+	return slices.ContainsFunc(edges, func(e reloader.Edge) bool {
+		return is(f.ConfigKind, e.Config.Kind) && is(f.ConfigName, e.Config.Name)
+	})
+}
+
+type listWorkloadsInput struct {
+	Paging
+	WorkloadFilter
+}
+
+func (a *server) listWorkloads(_ context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
+	b := bind("workloads", in.WorkloadFilter)
+	position, err := decodeCursor(in.Continue, b)
+	if err != nil {
+		return nil, cursorProblem(err)
+	}
+	after, err := decodeKey(position)
+	if err != nil {
+		return nil, cursorProblem(err)
+	}
+	page := a.records.Workloads(after, in.Limit, in.match)
+	next := ""
+	if page.Next != (projection.WorkloadKey{}) {
+		next = encodeCursor(b, encodeKey(page.Next))
+	}
+	return answer(a, page.Items, view.FromWorkload, next), nil
+}
+
+type getWorkloadInput struct {
+	Cluster   string `path:"cluster" maxLength:"63" doc:"The workload's cluster."`
+	Namespace string `path:"namespace" maxLength:"63" doc:"The workload's namespace."`
+	Kind      string `path:"kind" maxLength:"63" doc:"The workload's kind." example:"Deployment"`
+	Name      string `path:"name" maxLength:"253" doc:"The workload's name."`
+}
+
+type workloadOutput struct {
+	Body view.Workload
+}
+
+func (a *server) getWorkload(_ context.Context, in *getWorkloadInput) (*workloadOutput, error) {
+	w, ok := a.records.Workload(projection.WorkloadKey{
+		Cluster:  in.Cluster,
+		Workload: reloader.WorkloadRef{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name},
+	})
+	if !ok {
+		return nil, a.missing("workload")
+	}
+	return &workloadOutput{Body: view.FromWorkload(w)}, nil
+}

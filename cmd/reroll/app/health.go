@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/ops"
+)
+
+const (
+	// probeInterval is how old the answer of /readyz may be, and probeTime how long one probe may take.
+	probeInterval = 500 * time.Millisecond
+	probeTime     = 3 * time.Second
+)
+
+var errNotProbed = errors.New("not looked at yet")
+
+// health looks at each part again and again, so that a probe of the process is answered at once.
+type health struct {
+	probes []func(context.Context) error
+
+	mu     sync.Mutex
+	checks []ops.Check
+}
+
+// add registers a probe. It comes before run.
+func (h *health) add(name string, probe func(context.Context) error) {
+	h.probes = append(h.probes, probe)
+	h.checks = append(h.checks, ops.Check{Name: name, Err: errNotProbed})
+}
+
+// run probes until ctx ends.
+func (h *health) run(ctx context.Context) error {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		h.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *health) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, probe := range h.probes {
+		all.Go(func() {
+			err := probe(ctx)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.checks[i].Err = err
+		})
+	}
+	all.Wait()
+}
+
+// state returns the last answer of every probe.
+func (h *health) state() []ops.Check {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]ops.Check(nil), h.checks...)
+}

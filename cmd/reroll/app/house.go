@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// house holds what runs, and takes it down in reverse. Each part registers its own end on the line after it came up, so that a
+// start that fails half-way leaves nothing behind.
+type house struct {
+	logger *slog.Logger
+	ends   []end
+	// failed gets the first error of a part that ended although nobody asked it to.
+	failed chan error
+}
+
+type end struct {
+	name string
+	call func(context.Context) error
+}
+
+// endTime bounds the end of one part.
+const endTime = 25 * time.Second
+
+func newHouse(logger *slog.Logger) *house {
+	return &house{logger: logger, failed: make(chan error, 16)}
+}
+
+// onEnd registers what takes a part down.
+func (h *house) onEnd(name string, call func(context.Context) error) {
+	h.ends = append(h.ends, end{name, call})
+}
+
+// close takes everything down, the newest part first.
+func (h *house) close() error {
+	var errs []error
+	for i := len(h.ends) - 1; i >= 0; i-- {
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		if err := h.ends[i].call(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", h.ends[i].name, err))
+		}
+		cancel()
+	}
+	h.ends = nil
+	return errors.Join(errs...)
+}
+
+// start runs a part that lasts until its context ends, and waits for it at the end.
+func (h *house) start(name string, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx)
+		if ctx.Err() == nil {
+			h.fail(fmt.Errorf("%s ended: %w", name, orUnknown(err)))
+		}
+		done <- err
+	}()
+	h.onEnd(name, func(stop context.Context) error {
+		cancel()
+		select {
+		case err := <-done:
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		case <-stop.Done():
+			return stop.Err()
+		}
+	})
+}
+
+// listen serves handler on an address until the end.
+func (h *house) listen(name, address string, server *http.Server) (net.Addr, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			h.fail(fmt.Errorf("%s: %w", name, err))
+		}
+	}()
+	h.onEnd(name, server.Shutdown)
+	h.logger.Info("listening", "part", name, "address", listener.Addr().String())
+	return listener.Addr(), nil
+}
+
+func (h *house) fail(err error) {
+	select {
+	case h.failed <- err:
+	default:
+	}
+}
+
+// wait returns nil when ctx ends, or the error of the first part that failed.
+func (h *house) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-h.failed:
+		return err
+	}
+}
+
+var errUnknown = errors.New("no reason given")
+
+func orUnknown(err error) error {
+	if err == nil {
+		return errUnknown
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// bases returns the candidates of a change by user.
+func bases(c reloader.Change) map[string]reloader.Basis {
+	found := map[string]reloader.Basis{}
+	for _, who := range c.Candidates {
+		found[who.Actor.User] = who.Basis
+	}
+	return found
+}
+
+// TestWho: who may have made a change, and why we think so.
+func TestWho(t *testing.T) {
+	carol := reloader.Actor{User: "carol", UserAgent: "kubectl/v1.37", FieldManager: "kubectl-edit"}
+	agent := reloader.Actor{User: "agent", UserAgent: "argocd/v3"}
+	tests := map[string]struct {
+		reason string
+		act    func(w *world)
+		want   map[string]reloader.Basis
+	}{
+		"one writer": {
+			"nobody else wrote",
+			func(w *world) { w.edit(alice, app, "2") },
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+		},
+		"one writer twice": {
+			"both writes are of one user",
+			func(w *world) { w.edit(alice, app, "2"); w.edit(alice, app, "3") },
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+		},
+		"two managers": {
+			"bob's field manager wrote the data last",
+			func(w *world) { w.edit(alice, app, "2"); w.pass(time.Second); w.edit(bob, app, "3") },
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager},
+		},
+		"two of one manager": {
+			"nothing tells them apart",
+			func(w *world) { w.edit(alice, app, "2"); w.pass(time.Second); w.edit(carol, app, "3") },
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "carol": reloader.BasisAmbiguous},
+		},
+		"manager of the client's name": {
+			"the API server names the manager after the client if the request does not",
+			func(w *world) {
+				w.edit(alice, app, "2")
+				w.pass(time.Second)
+				h := w.stream.take()
+				w.stream.hold()
+				w.edit(bob, app, "3")
+				last := w.stream.take()
+				last[0].Actor = agent
+				w.stream.hold()
+				for _, h := range append(h, last...) {
+					w.stream.put(h)
+				}
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "agent": reloader.BasisFieldManager},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.stream.hold()
+				test.act(w)
+				w.stream.send(w.stream.take()...)
+				w.must(w.Quiesce(t.Context()))
+				change, _ := w.store.changesOf(appConfig)
+				if d := cmp.Diff(test.want, bases(change)); d != "" {
+					t.Errorf("candidates (-want +got), because %s:\n%s", test.reason, d)
+				}
+				reloads := w.store.reloadsOf(webRef)
+				if len(reloads) != 1 || len(reloads[0].Causes) != 1 || len(reloads[0].Causes[0].Candidates) != len(change.Candidates) {
+					t.Errorf("the reload does not carry the candidates of its change: %+v", reloads)
+				}
+			})
+		})
+	}
+}
+
+// TestLateHint: a hint of a request before the change was verified adds its actor; one of a request after it does not.
+func TestLateHint(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stream.hold()
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.edit(bob, app, "3")
+		hints := w.stream.take()
+		w.stream.send(hints[1])
+		w.pass(time.Second)
+		w.stream.send(hints[0])
+		w.pass(time.Second)
+		later := hints[0]
+		later.Actor.User, later.AuditID, later.Time = "dave", "audit-later", time.Now()
+		w.stream.send(later)
+		w.must(w.Quiesce(t.Context()))
+		change, types := w.store.changesOf(appConfig)
+		want := map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager}
+		if d := cmp.Diff(want, bases(change)); d != "" {
+			t.Errorf("candidates (-want +got):\n%s", d)
+		}
+		if types[reloader.ChangeUpdated] != 2 {
+			t.Errorf("changes %v, want the change and its correction", types)
+		}
+		w.rolled(web, 1)
+	})
+}
+
+// TestWhoOfAChangeFoundEarly: a change that was found before its hint came, gets actor, source and times from the hint.
+func TestWhoOfAChangeFoundEarly(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stream.hold()
+		w.edit(alice, app, "2")
+		hint := w.stream.take()[0]
+		w.deploy("second", auto, "app")
+		w.pass(2 * time.Second)
+		w.stream.send(hint)
+		w.must(w.Quiesce(t.Context()))
+		change, _ := w.store.changesOf(appConfig)
+		if change.Source != reloader.SourceAudit || !change.RequestedAt.Equal(hint.Time) || bases(change)["alice"] == "" {
+			t.Errorf("change after its hint: %+v", change)
+		}
+	})
+}

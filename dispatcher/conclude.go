@@ -1,0 +1,179 @@
+package dispatcher
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// conclude takes note of what became of every step. patched is the workload after the patch, or nil if none was sent.
+func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps []step, id string, decidedAt time.Time) time.Duration {
+	now := time.Now()
+	if d.DryRun {
+		for i := range steps {
+			if steps[i].outcome == reloader.ReasonReloaded {
+				steps[i].outcome = reloader.ReasonDryRun
+			}
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if patched != nil {
+		t.w = newer(patched, t.w)
+	}
+	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
+		t.lastReload = id
+	}
+	for _, s := range steps {
+		if d.DryRun {
+			s.mark = ""
+		}
+		d.done(t, s, now)
+	}
+	for _, group := range byOutcome(steps) {
+		r := d.newReload(t, w, group, id, decidedAt)
+		if group[0].outcome == reloader.ReasonReloaded && patched != nil {
+			r.PatchedAt, r.Generation = now, patched.Generation
+			d.metrics.observe(r)
+		}
+		d.finish(w, r)
+		d.logReload(r)
+	}
+	t.hold, t.attempts, t.first = nil, 0, time.Time{}
+	d.settleQ.Add(w.Ref())
+	return d.rest(t)
+}
+
+// finish has r recorded by the next settle. The caller holds mu.
+func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
+	d.finished[w.Ref()] = append(d.finished[w.Ref()], finished{w, r})
+	d.metrics.reloads.WithLabelValues(string(r.Outcome)).Inc()
+}
+
+// done ends one step: the workload is at its content now. Changes that arrived meanwhile stay pending. The caller holds mu.
+func (d *Dispatcher) done(t *tracked, s step, now time.Time) {
+	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
+		t.handled[s.config] = reloader.Handled{
+			KeyID: s.latest.New.KeyID, Sum: s.latest.New.Sum, How: s.outcome, At: now, Mark: s.mark,
+		}
+	}
+	p := t.pending[s.config]
+	if p == nil {
+		return
+	}
+	last := p.changes[len(p.changes)-1]
+	if newest := d.latest[s.config].Change; last.ID == s.latest.ID || newest.New.Sum == s.latest.New.Sum {
+		delete(t.pending, s.config)
+		return
+	}
+	p.force = false
+	p.changes = []reloader.Change{last}
+}
+
+// rest returns how long to wait for what is still pending of t, or 0. The caller holds mu.
+func (d *Dispatcher) rest(t *tracked) time.Duration {
+	if len(t.pending) == 0 {
+		return 0
+	}
+	for _, p := range t.pending {
+		if at := p.changes[0].VerifiedAt; t.first.IsZero() || at.Before(t.first) {
+			t.first = at
+		}
+	}
+	return max(time.Millisecond, time.Until(t.due))
+}
+
+// holdBack takes note that a workload cannot be rolled now, and says when to try again. The first refusal is recorded as a reload
+// that did not happen.
+func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workload, steps []step, err error) time.Duration {
+	reason := reloader.ReasonRetrying
+	switch fate := fateOf(err); {
+	case errors.As(err, &unmarkable{}):
+		reason = reloader.ReasonInvalid
+	case fate == fateGone:
+		d.Forget(w.Ref())
+		return 0
+	case fate == fateNever || apierrors.IsInvalid(err):
+		reason = reloader.ReasonRefused
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.attempts++
+	first := t.hold == nil || t.hold.Reason != reason
+	if first {
+		t.hold = &reloader.Hold{Reason: reason, Since: time.Now()}
+	}
+	t.hold.Message = err.Error()
+	if first && reason != reloader.ReasonRetrying && len(steps) > 0 {
+		r := d.newReload(t, w, steps, d.reloadID(w, steps), decidedAt)
+		r.ID, r.Outcome, r.Message = d.reloadID(w, steps)+"-"+string(reason), reason, err.Error()
+		d.finish(w, r)
+	}
+	d.Logger.Warn("workload cannot be rolled yet", "workload", w.Ref().String(), "reason", reason, "attempt", t.attempts, "error", err)
+	d.settleQ.Add(w.Ref())
+	return again
+}
+
+// byOutcome groups steps of the same outcome, in the order of the first of each.
+func byOutcome(steps []step) [][]step {
+	var groups [][]step
+	for _, s := range steps {
+		i := slices.IndexFunc(groups, func(g []step) bool { return g[0].outcome == s.outcome })
+		if i < 0 {
+			groups = append(groups, []step{s})
+			continue
+		}
+		groups[i] = append(groups[i], s)
+	}
+	return groups
+}
+
+// newReload describes steps of one outcome. An empty id is derived from the steps.
+func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, id string, decidedAt time.Time) reloader.Reload {
+	r := reloader.Reload{
+		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect,
+		Strategy: d.strategyOf(w).Name, Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
+	}
+	if r.Outcome != reloader.ReasonReloaded {
+		r.ID, r.Message = d.reloadID(w, steps)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]
+	}
+	for _, s := range steps {
+		for _, c := range s.changes {
+			r.Causes = append(r.Causes, causeOf(c, s))
+		}
+	}
+	return r
+}
+
+func causeOf(c reloader.Change, s step) reloader.Cause {
+	return reloader.Cause{
+		ChangeID: c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: c.New.Sum,
+		Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
+		RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
+	}
+}
+
+func (d *Dispatcher) logReload(r reloader.Reload) {
+	configs := make([]string, 0, len(r.Causes))
+	actors := make([]string, 0, len(r.Causes))
+	for _, c := range r.Causes {
+		configs = append(configs, c.Config.String())
+		for _, who := range c.Candidates {
+			actors = append(actors, who.Actor.User)
+		}
+	}
+	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "id", r.ID,
+		"configs", slices.Compact(configs), "actors", slices.Compact(actors), "strategy", r.Strategy)
+}
+
+func newer(a, b *workload.Workload) *workload.Workload {
+	if b.UID == a.UID && b.Generation > a.Generation {
+		return b
+	}
+	return a
+}

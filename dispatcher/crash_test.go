@@ -1,0 +1,272 @@
+package dispatcher_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+var errLost = errors.New("connection lost")
+
+// TestCrashBetweenPatchAndRecord: the successor patches nothing and completes the record.
+func TestCrashBetweenPatchAndRecord(t *testing.T) {
+	for _, strategy := range []string{"env-vars", "annotations"} {
+		t.Run(strategy, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.store.lose(nil, errLost)
+				w.edit(alice, app, "2")
+				w.pass(time.Second)
+				w.rolled(web, 1)
+				w.stop()
+				w.store.lose(nil, nil)
+				if n := len(w.store.reloadsOf(webRef)); n != 0 {
+					t.Fatalf("%d reloads are recorded before the restart, want 0", n)
+				}
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, 1)
+				reloads := w.store.reloadsOf(webRef)
+				if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded || reloads[0].Causes[0].Config != appConfig {
+					t.Errorf("reloads after the restart: %+v", reloads)
+				}
+				record, _ := w.store.recordOf(webRef)
+				if record.LastReload != reloads[0].ID || record.Edges[0].Pending != "" {
+					t.Errorf("record after the restart: %+v", record)
+				}
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled(web, 2)
+			})
+		})
+	}
+}
+
+// TestCrashBetweenPatchAndRecordThenBack: the content is back at what the last record says, and the workload is not.
+func TestCrashBetweenPatchAndRecordThenBack(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.store.lose(nil, errLost)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.stop()
+		w.edit(alice, app, "1")
+		w.store.lose(nil, nil)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// TestCrashBeforePatch: the change is stored, the window is open, the process ends; the successor rolls once, when the stored time
+// says so.
+func TestCrashBeforePatch(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(4 * time.Second)
+		w.stop()
+		w.rolled(web, 0)
+		w.start()
+		w.pass(5 * time.Second)
+		w.rolled(web, 0)
+		w.pass(2 * time.Second)
+		w.rolled(web, 1)
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestChangesWhileDown: the sweep at start finds what changed while nobody ran, with no hint left to tell.
+func TestChangesWhileDown(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.give("other", "1")
+		w.deploy("idle", auto, "other")
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.edit(alice, app, "2")
+		w.must(w.delete(alice, "ConfigMap/other"))
+		w.give("other", "1")
+		w.stream.forget()
+		w.pass(time.Hour)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.rolled("Deployment/idle", 0)
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestStateLost: with changes and records gone, marks that are right roll nothing, no mark rolls nothing, and a mark that is wrong
+// rolls once.
+func TestStateLost(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.deploy("unmarked", auto, "calm")
+		w.give("calm", "1")
+		w.give("missed", "1")
+		w.deploy("behind", auto, "missed")
+		w.pass(time.Minute)
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.edit(alice, "ConfigMap/missed", "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.rolled("Deployment/behind", 1)
+		w.stop()
+		w.store.wipe()
+		w.edit(alice, "ConfigMap/missed", "3")
+		w.stream.forget()
+		w.pass(quiet)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.rolled("Deployment/unmarked", 0)
+		w.rolled("Deployment/behind", 2)
+		w.edit(alice, "ConfigMap/calm", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/unmarked", 1)
+		w.rolled("Deployment/behind", 2)
+	})
+}
+
+// TestStateRestored: records and changes of last week roll nothing that is up to date.
+func TestStateRestored(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		old := w.store.snapshot()
+		for _, value := range []string{"2", "3", "4"} {
+			w.edit(alice, app, value)
+			w.pass(quiet)
+		}
+		w.rolled(web, 3)
+		w.stop()
+		w.store = old
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 3)
+		w.edit(alice, app, "5")
+		w.pass(quiet)
+		w.rolled(web, 4)
+	})
+}
+
+// TestKeyRotated: a new digest key rolls nothing by itself; what changes while the old one is still known is seen.
+func TestKeyRotated(t *testing.T) {
+	tests := map[string]struct {
+		keys   []digest.Key
+		missed int64
+	}{
+		"the old key is kept":                {[]digest.Key{key(2), key(1)}, 1},
+		"the old key is lost, no mark tells": {[]digest.Key{key(2)}, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.give("calm", "1")
+				w.deploy("calm", auto, "calm")
+				w.give("missed", "1")
+				w.deploy("behind", auto, "missed")
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.stop()
+				w.edit(alice, "ConfigMap/missed", "2")
+				w.stream.forget()
+				w.keys = test.keys
+				w.pass(time.Minute)
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, 1)
+				w.rolled("Deployment/calm", 0)
+				w.rolled("Deployment/behind", test.missed)
+				w.edit(alice, "ConfigMap/calm", "2")
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled("Deployment/calm", 1)
+				w.rolled(web, 2)
+			})
+		})
+	}
+}
+
+// TestTwoDispatchers: an old leader that does not know it has been replaced doubles nothing.
+func TestTwoDispatchers(t *testing.T) {
+	for _, window := range []time.Duration{0, time.Second} {
+		t.Run(window.String(), func(t *testing.T) {
+			inWorld(t, scenario.Settings{Window: scenario.Duration(window)}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.start()
+				w.pass(quiet)
+				for i, value := range []string{"2", "3", "1"} {
+					w.edit(alice, app, value)
+					w.pass(quiet)
+					w.rolled(web, int64(i+1))
+				}
+				if _, types := w.store.changesOf(appConfig); types[reloader.ChangeUpdated] != 3 {
+					t.Errorf("changes: %v, want 3 Updated", types)
+				}
+			})
+		})
+	}
+}
+
+// TestSuccessorOfSilentLeader: a change that another process appended, and then did nothing about, is not lost.
+func TestSuccessorOfSilentLeader(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		silent := w.start()
+		w.pass(quiet)
+		other := w.start()
+		w.pass(quiet)
+		w.stream.disconnect()
+		patching := make(chan struct{})
+		w.failing(func(verb, _ string) error {
+			if verb == "patch" {
+				<-patching
+				return errLost
+			}
+			return nil
+		})
+		w.stream.connect(silent.Handle)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.failing(nil)
+		w.stream.disconnect()
+		w.stream.connect(other.Handle)
+		silent.cancel()
+		w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"z"}}}`)))
+		w.pass(time.Second)
+		w.rolled(web, 1)
+		close(patching)
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}

@@ -1,0 +1,272 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Options configure a Dispatcher. All fields but the last group are required.
+type Options struct {
+	Cluster   string
+	Configs   Configs
+	Workloads Workloads
+	Announcer Announcer
+	Changes   Changes
+	Records   Records
+	Hints     Hints
+	Ring      *digest.Ring
+	Dialects  dialect.Set
+	// Strategy is the strategy of workloads that do not choose one.
+	Strategy   string
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+
+	// Window is how long a workload must see no further change before it is rolled, and MaxWait bounds the whole wait. 0 is at once.
+	Window, MaxWait time.Duration
+	// DryRun decides and records, and writes nothing to the cluster.
+	DryRun bool
+	// Flushers is how many workloads are patched at once; 32 if zero.
+	Flushers int
+}
+
+const (
+	defaultFlushers = 32
+	verifiers       = 16
+	settlers        = 64
+)
+
+// Dispatcher runs the line from hints to records for one cluster. Make it with New, feed it workloads with Track and Forget,
+// call Run, and from Ready on feed it deliveries with Handle.
+type Dispatcher struct {
+	Options
+	metrics *metrics
+	ready   atomic.Bool
+
+	mu sync.Mutex // guards all below, and the fields of every tracked workload
+	// index finds the workloads that may depend on a config.
+	index *index
+	// latest has the newest change of every config that some workload depends on.
+	latest map[reloader.Config]reloader.StoredChange
+	// facts has what the last read of each such config said.
+	facts map[reloader.Config]fact
+	// parked has the deliveries that wait for their config to be verified.
+	parked map[reloader.Config][]Delivery
+	// finished has the reloads that are not recorded yet. They outlive their workload.
+	finished map[reloader.WorkloadRef][]finished
+	// records has what an earlier process recorded about workloads that have not been seen yet in this one.
+	records map[reloader.WorkloadRef]reloader.WorkloadRecord
+
+	looks   *flight
+	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	edgesQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+}
+
+// New returns a Dispatcher that does nothing yet.
+func New(o Options) *Dispatcher {
+	if o.Flushers <= 0 {
+		o.Flushers = defaultFlushers
+	}
+	if o.MaxWait < o.Window {
+		o.MaxWait = o.Window
+	}
+	d := &Dispatcher{
+		Options:  o,
+		index:    newIndex(),
+		latest:   map[reloader.Config]reloader.StoredChange{},
+		facts:    map[reloader.Config]fact{},
+		parked:   map[reloader.Config][]Delivery{},
+		finished: map[reloader.WorkloadRef][]finished{},
+		records:  map[reloader.WorkloadRef]reloader.WorkloadRecord{},
+		looks:    newFlight(),
+		verifyQ:  newQueue[reloader.Config](time.Minute),
+		edgesQ:   newQueue[reloader.WorkloadRef](time.Minute),
+		flushQ:   newQueue[reloader.WorkloadRef](5 * time.Minute),
+		settleQ:  newQueue[reloader.WorkloadRef](10 * time.Second),
+	}
+	d.metrics = newMetrics(o.Registerer, d)
+	return d
+}
+
+// Ready returns nil once every edge has a baseline, so that no later edit can be missed.
+func (d *Dispatcher) Ready() error {
+	if !d.ready.Load() {
+		return errors.New("baselines are not complete")
+	}
+	return nil
+}
+
+// Load reads the state that earlier processes left. It comes before the first Track.
+func (d *Dispatcher) Load(ctx context.Context) error {
+	latest, err := d.Changes.LoadChanges(ctx, d.Cluster)
+	if err != nil {
+		return fmt.Errorf("load changes: %w", err)
+	}
+	records, err := d.Records.LoadWorkloads(ctx, d.Cluster)
+	if err != nil {
+		return fmt.Errorf("load workload records: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.latest = latest
+	for _, r := range records {
+		d.records[r.Workload] = r
+	}
+	return nil
+}
+
+// Run works until ctx ends, then lets what is in progress end and returns. It sweeps once at start, when the caller has tracked
+// every workload that exists; Ready follows the sweep.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	// Work that has begun is finished under a context of its own: a patch that was sent must be recorded.
+	working, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+
+	var begin, settle errgroup.Group
+	work(&settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
+	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
+	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
+	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
+
+	if err := d.sweep(ctx); err == nil {
+		d.forgetUnseen(ctx)
+		d.ready.Store(true)
+		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", len(d.index.refs(&d.mu)))
+		d.keepTrim(ctx)
+	}
+	d.ready.Store(false)
+	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
+	stop := time.AfterFunc(drainTime, release)
+	defer stop.Stop()
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ} {
+		q.ShutDown()
+	}
+	_ = begin.Wait()
+	d.settleQ.ShutDown()
+	return settle.Wait()
+}
+
+// keepTrim keeps the memory of configs that nobody depends on bounded until ctx ends.
+func (d *Dispatcher) keepTrim(ctx context.Context) {
+	d.trim()
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.trim()
+		}
+	}
+}
+
+const drainTime = 15 * time.Second
+
+// sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
+// those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
+func (d *Dispatcher) sweep(ctx context.Context) error {
+	for _, ref := range d.index.refs(&d.mu) {
+		d.edgesQ.Add(ref)
+	}
+	return d.waitSettled(ctx)
+}
+
+// waitSettled waits until no tracked workload lacks a baseline.
+func (d *Dispatcher) waitSettled(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for d.index.unsettled(&d.mu) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// forgetUnseen deletes the records of workloads that went away while no process ran.
+func (d *Dispatcher) forgetUnseen(ctx context.Context) {
+	d.mu.Lock()
+	var gone []reloader.WorkloadRef
+	for ref := range d.records {
+		gone = append(gone, ref)
+	}
+	clear(d.records)
+	d.mu.Unlock()
+	for _, ref := range gone {
+		if err := d.Records.DeleteWorkload(ctx, d.Cluster, ref); err != nil {
+			d.Logger.Warn("record of a deleted workload stays", "workload", ref.String(), "error", err)
+		}
+	}
+}
+
+// Track tells the dispatcher that w exists and how it looks now. Workloads that no dialect asks anything for are forgotten.
+func (d *Dispatcher) Track(w *workload.Workload) {
+	interest, ok := d.Dialects.Interest(w)
+	if !ok {
+		d.Forget(w.Ref())
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.get(w.Ref())
+	if t == nil || t.w.UID != w.UID {
+		t = d.adopt(w)
+	}
+	if w.Generation < t.w.Generation {
+		return // the answer to our own patch was newer
+	}
+	t.w = w
+	if !sameInterest(t.interest, interest) {
+		d.settleQ.Add(w.Ref())
+	}
+	if d.index.put(t, interest) {
+		t.unsettled = true
+		d.edgesQ.Add(w.Ref())
+	}
+}
+
+// adopt returns the tracked form of a workload that is new to this process, with what an earlier process recorded of it.
+func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
+	t := newTracked(w)
+	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
+		t.lastReload = r.LastReload
+		for _, e := range r.Edges {
+			if e.Handled.How != "" {
+				t.handled[e.Config] = e.Handled
+			}
+		}
+	}
+	delete(d.records, w.Ref())
+	return t
+}
+
+// Forget tells the dispatcher that a workload is gone or asks for nothing any more.
+func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, recorded := d.records[ref]
+	if d.index.get(ref) == nil && !recorded {
+		return
+	}
+	d.index.remove(ref)
+	delete(d.records, ref)
+	d.settleQ.Add(ref)
+}

@@ -1,0 +1,203 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// edges settles every edge of a workload: it finds what its patterns match, sees that each config has a latest change, and gives
+// each edge that has none a baseline.
+func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	if err := d.expand(ctx, ref); err != nil {
+		d.Logger.Warn("configs could not be listed", "workload", ref.String(), "error", err)
+		return again
+	}
+	d.mu.Lock()
+	t := d.index.get(ref)
+	if t == nil {
+		d.mu.Unlock()
+		return 0
+	}
+	w := t.w
+	var open []reloader.Config
+	for c := range t.edges {
+		open = append(open, c)
+	}
+	d.mu.Unlock()
+
+	var refused, failed error
+	for _, c := range open {
+		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
+		case fateDone, fateGone:
+		case fateNever:
+			refused = err
+		default:
+			failed = err
+		}
+	}
+	return d.edgesSettled(ref, t, refused, failed)
+}
+
+// edgesSettled decides when the edges of t are looked at again. A config that the API server will not show must not keep the
+// whole program from being ready, so it is tried again later.
+func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
+	if failed != nil {
+		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
+		return again
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.unsettled = refused == nil && t.lacksBaseline()
+	d.settleQ.Add(ref)
+	if refused == nil {
+		t.refused = ""
+		return 0
+	}
+	t.refused = refused.Error()
+	d.Logger.Warn("a config cannot be read", "workload", ref.String(), "error", refused)
+	return retryRefused
+}
+
+// expand links the configs that a workload's patterns match. Where configs of a kind may not be listed, a pattern is matched
+// against the names in hints instead.
+func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error {
+	d.mu.Lock()
+	t := d.index.get(ref)
+	var kinds []reloader.ConfigKind
+	if t != nil {
+		for _, kind := range reloader.ConfigKinds {
+			if hasPattern(t, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	d.mu.Unlock()
+	for _, kind := range kinds {
+		configs, err := d.Configs.List(ctx, kind, ref.Namespace)
+		if fateOf(err) == fateNever {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
+		}
+		d.mu.Lock()
+		for _, c := range configs {
+			if matchesPattern(t.interest, c) && d.index.get(ref) == t {
+				d.index.link(t, c)
+			}
+		}
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
+	for _, p := range t.interest.Patterns {
+		if p.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
+func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
+	mark, marked := d.strategyOf(w).Current(w, c)
+	f, stored, err := d.look(ctx, c, nil, marked)
+	if err != nil {
+		return err
+	}
+	settle, err := d.judge(ctx, w, c, f, mark, marked)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, edge := t.edges[c]; !edge || d.index.get(w.Ref()) != t {
+		return nil
+	}
+	switch {
+	case !f.absent && t.handled[c].How != "" && marked && mark != d.hash(w, c, f) && unrecorded(t, w, c, mark):
+		d.addPending(t, stored.Change, true)
+	case t.handled[c].How != "":
+		if !f.absent {
+			d.confront(t, stored.Change)
+		}
+	case settle.How == "":
+		d.addPending(t, stored.Change, true)
+	default:
+		t.handled[c] = settle
+	}
+	return nil
+}
+
+// unrecorded reports whether somebody rolled w to mark and ended before recording it, so that what is recorded as handled is older
+// than what w carries. The content may be back at the recorded one by now, and w is not.
+func unrecorded(t *tracked, w *workload.Workload, c reloader.Config, mark string) bool {
+	return w.Annotations[LastReloadAnnotation] != t.lastReload && mark != t.handled[c].Mark
+}
+
+// judge says to which content an edge that is new to us was brought, by whom ever. The zero Handled means that w missed a change.
+func (d *Dispatcher) judge(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) (reloader.Handled, error) {
+	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: mark}
+	if f.absent {
+		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Mark: mark}, nil
+	}
+	if marked {
+		if mark != d.hash(w, c, f) {
+			return reloader.Handled{}, nil
+		}
+		h.How = reloader.ReasonAlreadyCurrent
+		return h, nil
+	}
+	touched, err := d.touchedSince(ctx, w, c, f)
+	if err != nil || touched.IsZero() {
+		return h, err
+	}
+	older, err := d.Workloads.StartedBy(ctx, w, touched)
+	if err != nil {
+		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
+	}
+	if older {
+		return reloader.Handled{}, nil
+	}
+	h.How = reloader.ReasonPodsNewer
+	return h, nil
+}
+
+// touchedSince returns when the data of c was last written if that may be after w was last written, so that a change could have
+// slipped in between w's opting in and our seeing it. Kubernetes tells both times by the second; equal means may be.
+func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c reloader.Config, f fact) (time.Time, error) {
+	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, c)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read last hint of %s: %w", c, err)
+	}
+	since := w.Written.Truncate(time.Second)
+	if !ok || hint.Verb == reloader.VerbCreate || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
+		return time.Time{}, nil
+	}
+	return hint.Time, nil
+}
+
+// strategyOf returns the strategy by which w is marked.
+func (d *Dispatcher) strategyOf(w *workload.Workload) strategy.Strategy {
+	name := d.Strategy
+	for _, dl := range d.Dialects {
+		if own := dl.Strategy(w); own != "" {
+			name = own
+			break
+		}
+	}
+	s, _ := strategy.Named(name)
+	return s
+}
+
+// hash returns the mark value of f for the dialect that w speaks about c.
+func (d *Dispatcher) hash(w *workload.Workload, c reloader.Config, f fact) string {
+	return f.hashes[d.decide(w, c, f).Dialect]
+}

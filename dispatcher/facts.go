@@ -1,0 +1,220 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+// fact is what one read of a live config said. It holds no content.
+type fact struct {
+	live.Meta
+	absent bool
+	digest reloader.Digest
+	// older is the digest under the key of the last change, if that is another one that is still known.
+	older reloader.Digest
+	// hashes has the mark value of the content for each dialect; nil if only the metadata was read.
+	hashes map[string]string
+	// at is when the read began.
+	at time.Time
+}
+
+// flight gives each config to one reader at a time.
+type flight struct {
+	mu    sync.Mutex
+	locks map[reloader.Config]*flightLock
+}
+
+type flightLock struct {
+	sync.Mutex
+	users int
+}
+
+func newFlight() *flight { return &flight{locks: map[reloader.Config]*flightLock{}} }
+
+// lock waits until nobody else holds c and returns the call that gives it back.
+func (f *flight) lock(c reloader.Config) func() {
+	f.mu.Lock()
+	l := f.locks[c]
+	if l == nil {
+		l = &flightLock{}
+		f.locks[c] = l
+	}
+	l.users++
+	f.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(f.locks, c)
+		}
+	}
+}
+
+// read looks at the live object: first at its metadata, and at its content only if that differs from what is known already.
+// hashed asks for the mark values too, which need the content. It is the only place that sees content.
+func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (fact, error) {
+	at := time.Now()
+	meta, err := d.Configs.Meta(ctx, c)
+	d.metrics.reads.WithLabelValues("metadata").Inc()
+	if apierrors.IsNotFound(err) {
+		return fact{absent: true, at: at}, nil
+	}
+	if err != nil {
+		return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
+	}
+	if f, ok := d.remembered(c, meta, hashed); ok {
+		f.Meta, f.at = meta, at
+		return f, nil
+	}
+	obj, err := d.Configs.Get(ctx, c)
+	d.metrics.reads.WithLabelValues("content").Inc()
+	if apierrors.IsNotFound(err) {
+		return fact{absent: true, at: at}, nil
+	}
+	if err != nil {
+		return fact{}, fmt.Errorf("read %s: %w", c, err)
+	}
+	f := fact{Meta: obj.Meta, digest: d.Ring.Digest(obj.Content), hashes: map[string]string{}, at: at}
+	d.mu.Lock()
+	last := d.latest[c].Change.New.KeyID
+	d.mu.Unlock()
+	if last != f.digest.KeyID {
+		f.older, _ = d.Ring.DigestUnder(last, obj.Content)
+	}
+	for _, dl := range d.Dialects {
+		f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
+	}
+	return f, nil
+}
+
+// remembered returns the fact known about exactly the version of c that meta describes, from this process or an earlier one.
+func (d *Dispatcher) remembered(c reloader.Config, meta live.Meta, hashed bool) (fact, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f, ok := d.facts[c]; ok && !f.absent && sameVersion(f.Meta, meta) && (f.hashes != nil || !hashed) {
+		return f, true
+	}
+	l, ok := d.latest[c]
+	if ok && !hashed && l.Change.Present() && d.Ring.Knows(l.Change.New.KeyID) &&
+		sameVersion(live.Meta{UID: l.Change.UID, ResourceVersion: l.Change.ResourceVersion}, meta) {
+		return fact{digest: l.Change.New}, true
+	}
+	return fact{}, false
+}
+
+func sameVersion(a, b live.Meta) bool {
+	return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
+}
+
+// current returns a fact about c that is as new as latest[c], reading c again only if what is known is older than the quiet
+// window, or may not be reused: any hint since then would have led to a newer one.
+func (d *Dispatcher) current(ctx context.Context, c reloader.Config, reuse bool) (fact, reloader.StoredChange, error) {
+	defer d.looks.lock(c)()
+	d.mu.Lock()
+	f, ok := d.facts[c]
+	l := d.latest[c]
+	d.mu.Unlock()
+	if reuse && ok && f.hashes != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New) {
+		return f, l, nil
+	}
+	return d.lookLocked(ctx, c, nil, true)
+}
+
+// reuseTime is how much older than the quiet window a fact may be when a workload is patched with it.
+const reuseTime = time.Second
+
+// look reads c and records what changed since the last look; see lookLocked.
+func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+	defer d.looks.lock(c)()
+	return d.lookLocked(ctx, c, hints, hashed)
+}
+
+// lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
+// reasons to look, which say who may have made the change. The caller holds the flight lock of c.
+func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+	f, err := d.read(ctx, c, hashed)
+	if err != nil {
+		return fact{}, reloader.StoredChange{}, err
+	}
+	d.mu.Lock()
+	last, known := d.latest[c]
+	d.mu.Unlock()
+	change, changed := d.compare(c, f, last, known, hints)
+	if !changed {
+		last, err = d.attribute(ctx, last, f, hints)
+		d.remember(c, f)
+		return f, last, err
+	}
+	stored, err := d.append(ctx, change, last)
+	if err != nil {
+		return fact{}, reloader.StoredChange{}, err
+	}
+	d.remember(c, f)
+	d.spread(stored)
+	return f, stored, nil
+}
+
+// append stores change after last and makes it the latest.
+func (d *Dispatcher) append(ctx context.Context, change reloader.Change, last reloader.StoredChange) (reloader.StoredChange, error) {
+	seq, err := d.Changes.AppendChange(ctx, change, last.Sequence)
+	if errors.Is(err, reloader.ErrOutrun) {
+		d.catchUp(ctx, change.Config)
+	}
+	if err != nil {
+		return reloader.StoredChange{}, fmt.Errorf("append change of %s: %w", change.Config, err)
+	}
+	stored := reloader.StoredChange{Change: change, Sequence: seq}
+	d.mu.Lock()
+	d.latest[change.Config] = stored
+	d.mu.Unlock()
+	d.metrics.changes.WithLabelValues(string(change.Type), string(change.Source)).Inc()
+	return stored, nil
+}
+
+// remember keeps f if some workload still depends on c.
+func (d *Dispatcher) remember(c reloader.Config, f fact) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.index.byConfig[c]) > 0 {
+		d.facts[c] = f
+	}
+}
+
+// catchUp replaces latest[c] by what the stream says, so that the next look compares with that, and makes it known: who appended
+// it may not live to do so.
+func (d *Dispatcher) catchUp(ctx context.Context, c reloader.Config) {
+	stored, ok, err := d.Changes.LatestChange(ctx, d.Cluster, c)
+	if err != nil || !ok {
+		return
+	}
+	d.mu.Lock()
+	d.latest[c] = stored
+	d.mu.Unlock()
+	d.spread(stored)
+}
+
+// trim forgets what is known about configs that no workload depends on any more.
+func (d *Dispatcher) trim() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.latest {
+		if len(d.index.byConfig[c]) == 0 {
+			delete(d.latest, c)
+		}
+	}
+	for c := range d.facts {
+		if len(d.index.byConfig[c]) == 0 {
+			delete(d.facts, c)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package dispatcher_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// client is what a dispatcher sees of a cluster.
+type client struct {
+	*cluster
+	dialects dialect.Set
+}
+
+var (
+	_ dispatcher.Configs   = client{}
+	_ dispatcher.Workloads = client{}
+)
+
+func configRef(c reloader.Config) scenario.Ref {
+	return scenario.NewRef(string(c.Kind), c.Namespace, c.Name)
+}
+
+func workloadRef(w reloader.WorkloadRef) scenario.Ref {
+	return scenario.NewRef(w.Kind, w.Namespace, w.Name)
+}
+
+// Meta reads the metadata of a config.
+func (c client) Meta(ctx context.Context, config reloader.Config) (live.Meta, error) {
+	if err := c.request(ctx, "meta", config.String()); err != nil {
+		return live.Meta{}, err
+	}
+	obj, ok := c.read(configRef(config))
+	if !ok {
+		return live.Meta{}, notFound(configRef(config))
+	}
+	return metaOf(obj), nil
+}
+
+// Get reads a config.
+func (c client) Get(ctx context.Context, config reloader.Config) (live.Object, error) {
+	if err := c.request(ctx, "get", config.String()); err != nil {
+		return live.Object{}, err
+	}
+	obj, _ := c.read(configRef(config))
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		return live.Object{Meta: metaOf(o), Content: digest.OfConfigMap(o)}, nil
+	case *corev1.Secret:
+		return live.Object{Meta: metaOf(o), Content: digest.OfSecret(o)}, nil
+	}
+	return live.Object{}, notFound(configRef(config))
+}
+
+// List names configs.
+func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error) {
+	if err := c.request(ctx, "list", string(kind)+"/"+namespace); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []reloader.Config
+	for ref := range c.objects {
+		k, ns, name, _ := ref.Split()
+		if k == string(kind) && ns == namespace {
+			found = append(found, reloader.Config{Kind: kind, Namespace: ns, Name: name})
+		}
+	}
+	return found, nil
+}
+
+func metaOf(obj scenario.Typed) live.Meta {
+	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Annotations: obj.GetAnnotations()}
+	for _, e := range obj.GetManagedFields() {
+		if strings.Contains(e.FieldsV1.GetRawString(), "f:data") && e.Time.After(m.DataWritten) {
+			m.DataManager, m.DataWritten = e.Manager, e.Time.Time
+		}
+	}
+	return m
+}
+
+// strip returns the workload that obj is.
+func (c client) strip(obj scenario.Typed) *workload.Workload {
+	kind, _ := workload.KindNamed(obj.GetObjectKind().GroupVersionKind().Kind)
+	w, err := kind.Strip(obj, c.dialects.KeepsAnnotation)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// Read reads a workload.
+func (c client) Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error) {
+	if err := c.request(ctx, "read", ref.String()); err != nil {
+		return nil, err
+	}
+	obj, ok := c.read(workloadRef(ref))
+	if !ok {
+		return nil, notFound(workloadRef(ref))
+	}
+	return c.strip(obj), nil
+}
+
+// Patch applies a JSON patch.
+func (c client) Patch(ctx context.Context, w *workload.Workload, ops []strategy.Op, manager string) (*workload.Workload, error) {
+	if err := c.request(ctx, "patch", w.Ref().String()); err != nil {
+		return nil, err
+	}
+	body, err := strategy.Marshal(ops)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(body) {
+		panic("patch is no JSON")
+	}
+	ref := workloadRef(w.Ref())
+	err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: manager},
+		func(old []byte, _ scenario.Typed) ([]byte, error) { return applyJSON(old, body) })
+	if err != nil {
+		return nil, err
+	}
+	c.patched()
+	obj, ok := c.read(ref)
+	if !ok {
+		return nil, notFound(ref)
+	}
+	return c.strip(obj), nil
+}
+
+// StartedBy compares whole seconds.
+func (c client) StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.started[workloadRef(w.Ref())]
+	return ok && !at.After(time.Now()) && !at.Truncate(time.Second).After(t), nil
+}

@@ -1,0 +1,214 @@
+package dispatcher_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// store is what survives a dispatcher: changes and records, as the bytes that go over the wire. Its errors are those of a lost
+// connection.
+type store struct {
+	mu       sync.Mutex
+	sequence uint64
+	changes  map[reloader.Config]stored
+	history  [][]byte
+	records  map[reloader.WorkloadRef][]byte
+	reloads  [][]byte
+	// lostChanges and lostRecords are the errors of the two, nil if they work.
+	lostChanges, lostRecords error
+}
+
+type stored struct {
+	data     []byte
+	sequence uint64
+}
+
+var (
+	_ dispatcher.Changes = (*store)(nil)
+	_ dispatcher.Records = (*store)(nil)
+)
+
+func newStore() *store {
+	return &store{changes: map[reloader.Config]stored{}, records: map[reloader.WorkloadRef][]byte{}}
+}
+
+func encode[R reloader.Record](r R) []byte {
+	data, err := reloader.Encode(r)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func decode[R reloader.Record](data []byte) R {
+	r, err := reloader.Decode[R](data)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// lose makes calls fail from now on; nil ends that.
+func (s *store) lose(changes, records error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lostChanges, s.lostRecords = changes, records
+}
+
+// wipe forgets everything.
+func (s *store) wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.changes)
+	clear(s.records)
+	s.reloads, s.history = nil, nil
+}
+
+// snapshot returns a copy to restore later.
+func (s *store) snapshot() *store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &store{
+		sequence: s.sequence, changes: maps.Clone(s.changes), records: maps.Clone(s.records),
+		reloads: slices.Clone(s.reloads), history: slices.Clone(s.history),
+	}
+}
+
+// LoadChanges returns the newest change of every config.
+func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.StoredChange, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[reloader.Config]reloader.StoredChange{}
+	for c, e := range s.changes {
+		all[c] = reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}
+	}
+	return all, s.lostChanges
+}
+
+// LatestChange returns the newest change of one config.
+func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (reloader.StoredChange, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.changes[c]
+	if !ok || s.lostChanges != nil {
+		return reloader.StoredChange{}, false, s.lostChanges
+	}
+	return reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}, true, nil
+}
+
+// AppendChange appends.
+func (s *store) AppendChange(_ context.Context, c reloader.Change, expectedLast uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lostChanges != nil {
+		return 0, s.lostChanges
+	}
+	if s.changes[c.Config].sequence != expectedLast {
+		return 0, reloader.ErrOutrun
+	}
+	s.sequence++
+	s.changes[c.Config] = stored{data: encode(c), sequence: s.sequence}
+	s.history = append(s.history, encode(c))
+	return s.sequence, nil
+}
+
+// LoadWorkloads returns every record.
+func (s *store) LoadWorkloads(context.Context, string) ([]reloader.WorkloadRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []reloader.WorkloadRecord
+	for _, data := range s.records {
+		all = append(all, decode[reloader.WorkloadRecord](data))
+	}
+	return all, s.lostRecords
+}
+
+// PutWorkload replaces a record.
+func (s *store) PutWorkload(_ context.Context, r reloader.WorkloadRecord) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lostRecords == nil {
+		s.records[r.Workload] = encode(r)
+	}
+	return s.lostRecords
+}
+
+// DeleteWorkload deletes a record.
+func (s *store) DeleteWorkload(_ context.Context, _ string, ref reloader.WorkloadRef) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lostRecords == nil {
+		delete(s.records, ref)
+	}
+	return s.lostRecords
+}
+
+// AppendReload appends.
+func (s *store) AppendReload(_ context.Context, r reloader.Reload) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lostRecords == nil {
+		s.reloads = append(s.reloads, encode(r))
+	}
+	return s.lostRecords
+}
+
+// LastReload returns the newest reload of a workload.
+func (s *store) LastReload(_ context.Context, _ string, ref reloader.WorkloadRef) (reloader.Reload, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, data := range slices.Backward(s.reloads) {
+		if r := decode[reloader.Reload](data); r.Workload == ref {
+			return r, true, s.lostRecords
+		}
+	}
+	return reloader.Reload{}, false, s.lostRecords
+}
+
+// Announce drops what people would read.
+func (s *store) Announce(*workload.Workload, reloader.Reload) {}
+
+// reloadsOf returns the reloads of a workload, oldest first.
+func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []reloader.Reload
+	for _, data := range s.reloads {
+		if r := decode[reloader.Reload](data); r.Workload == ref {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// changesOf returns the newest change of a config, and how many there were of each type.
+func (s *store) changesOf(c reloader.Config) (reloader.Change, map[reloader.ChangeType]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	types := map[reloader.ChangeType]int{}
+	var last reloader.Change
+	for _, data := range s.history {
+		if change := decode[reloader.Change](data); change.Config == c {
+			last = change
+			types[change.Type]++
+		}
+	}
+	return last, types
+}
+
+// recordOf returns the record of a workload.
+func (s *store) recordOf(ref reloader.WorkloadRef) (reloader.WorkloadRecord, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.records[ref]
+	if !ok {
+		return reloader.WorkloadRecord{}, false
+	}
+	return decode[reloader.WorkloadRecord](data), true
+}

@@ -1,0 +1,145 @@
+package dispatcher_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// stream keeps hints and lends each to every consumer until one of them acknowledges it.
+type stream struct {
+	mu        sync.Mutex
+	last      map[reloader.Config]reloader.Hint
+	open      []*loan
+	consumers []func(dispatcher.Delivery)
+	// held keeps hints out of the stream: they are in back, for the test to send or not.
+	held bool
+	back []reloader.Hint
+}
+
+var _ dispatcher.Hints = (*stream)(nil)
+
+func newStream() *stream { return &stream{last: map[reloader.Config]reloader.Hint{}} }
+
+// loan is a hint that is not acknowledged yet.
+type loan struct {
+	stream *stream
+	hint   reloader.Hint
+}
+
+// Hint returns the hint.
+func (l *loan) Hint() reloader.Hint { return l.hint }
+
+// Ack ends the loan.
+func (l *loan) Ack() {
+	l.stream.mu.Lock()
+	defer l.stream.mu.Unlock()
+	l.stream.open = slices.DeleteFunc(l.stream.open, func(o *loan) bool { return o == l })
+}
+
+// Retry lends it again later.
+func (l *loan) Retry(after time.Duration) {
+	time.AfterFunc(after, func() {
+		l.stream.mu.Lock()
+		still := slices.Contains(l.stream.open, l)
+		consumers := slices.Clone(l.stream.consumers)
+		l.stream.mu.Unlock()
+		if still {
+			lend(consumers, l)
+		}
+	})
+}
+
+func lend(consumers []func(dispatcher.Delivery), l *loan) {
+	for _, c := range consumers {
+		c(l)
+	}
+}
+
+// put takes a hint from the audit feed.
+func (s *stream) put(h reloader.Hint) {
+	s.mu.Lock()
+	held := s.held
+	if held {
+		s.back = append(s.back, h)
+	}
+	s.mu.Unlock()
+	if !held {
+		s.send(h)
+	}
+}
+
+// send puts hints into the stream as they are.
+func (s *stream) send(hints ...reloader.Hint) {
+	for _, h := range hints {
+		l := &loan{stream: s, hint: h}
+		s.mu.Lock()
+		if last, ok := s.last[h.Config]; !ok || !h.Time.Before(last.Time) {
+			s.last[h.Config] = h
+		}
+		s.open = append(s.open, l)
+		consumers := slices.Clone(s.consumers)
+		s.mu.Unlock()
+		lend(consumers, l)
+	}
+}
+
+// hold keeps hints back from now on.
+func (s *stream) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
+}
+
+// take ends hold and returns what was kept back; what the test does not send is lost.
+func (s *stream) take() []reloader.Hint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	back := s.back
+	s.held, s.back = false, nil
+	return back
+}
+
+// connect lends a consumer everything that is open, and all that comes.
+func (s *stream) connect(consumer func(dispatcher.Delivery)) {
+	s.mu.Lock()
+	s.consumers = append(s.consumers, consumer)
+	open := slices.Clone(s.open)
+	s.mu.Unlock()
+	for _, l := range open {
+		consumer(l)
+	}
+}
+
+// disconnect takes all consumers away.
+func (s *stream) disconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.consumers = nil
+}
+
+// forget loses the stream.
+func (s *stream) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.last)
+	s.open = nil
+}
+
+func (s *stream) unacknowledged() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// LastHint returns the newest hint about a config.
+func (s *stream) LastHint(_ context.Context, _ string, c reloader.Config) (reloader.Hint, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.last[c]
+	return h, ok, nil
+}

@@ -1,0 +1,233 @@
+package dispatcher_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const clusterName = "local"
+
+// alice makes the writes of scenarios.
+var alice = reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37", FieldManager: "kubectl-edit"}
+
+// world is a cluster, what survives of dispatchers, and the dispatchers that run. It lives inside a synctest bubble.
+type world struct {
+	*cluster
+	t        testing.TB
+	store    *store
+	stream   *stream
+	settings scenario.Settings
+	keys     []digest.Key
+
+	mu       sync.Mutex
+	running  []*process
+	late     []func()
+	informer bool
+}
+
+// process is one dispatcher that runs.
+type process struct {
+	*dispatcher.Dispatcher
+	client client
+	cancel context.CancelFunc
+	done   chan error
+}
+
+var _ scenario.World = (*world)(nil)
+
+// newWorld returns a world in which nothing runs.
+func newWorld(t testing.TB, s scenario.Settings) *world {
+	w := &world{cluster: newCluster(), t: t, store: newStore(), stream: newStream(), settings: s, informer: true, keys: []digest.Key{key(1)}}
+	w.cluster.audit = w.stream.put
+	w.cluster.watch = w.observe
+	return w
+}
+
+func key(n byte) digest.Key {
+	k := make(digest.Key, digest.KeySize)
+	k[0] = n
+	return k
+}
+
+// inWorld runs a test in a bubble and ends every dispatcher after it.
+func inWorld(t *testing.T, s scenario.Settings, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, s)
+		defer w.stop()
+		test(t, w)
+	})
+}
+
+// observe hands a workload to every dispatcher, or keeps it if the informer is late.
+func (w *world) observe(ref scenario.Ref, obj scenario.Typed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tell := func() {
+		for _, p := range w.running {
+			p.observe(ref, obj)
+		}
+	}
+	if !w.informer {
+		w.late = append(w.late, tell)
+		return
+	}
+	tell()
+}
+
+func (p *process) observe(ref scenario.Ref, obj scenario.Typed) {
+	if obj != nil {
+		p.Track(p.client.strip(obj))
+		return
+	}
+	kind, namespace, name, _ := ref.Split()
+	p.Forget(reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name})
+}
+
+// stall keeps workloads from the dispatchers until catchUp.
+func (w *world) stall() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.informer = false
+}
+
+func (w *world) catchUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, tell := range w.late {
+		tell()
+	}
+	w.late, w.informer = nil, true
+}
+
+// start runs one more dispatcher and waits until it is ready.
+func (w *world) start() *process {
+	w.t.Helper()
+	p := w.launch()
+	for range 1000 {
+		synctest.Wait()
+		if p.Ready() == nil {
+			w.stream.connect(p.Handle)
+			return p
+		}
+		w.pass(10 * time.Millisecond)
+	}
+	w.t.Fatal("the dispatcher does not get ready")
+	return nil
+}
+
+// launch runs one more dispatcher.
+func (w *world) launch() *process {
+	w.t.Helper()
+	ring, err := digest.NewRing(w.keys...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})}
+	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
+	p.Dispatcher = dispatcher.New(dispatcher.Options{
+		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,
+		Hints: w.stream, Ring: ring, Dialects: dialects, Strategy: cmp.Or(w.settings.Strategy, "env-vars"),
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), DryRun: w.settings.DryRun,
+		Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait),
+	})
+	if err := p.Load(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.cluster.mu.Lock()
+	for ref := range w.objects {
+		if ref.Workload() {
+			p.observe(ref, w.objects[ref])
+		}
+	}
+	w.mu.Lock()
+	w.running = append(w.running, p)
+	w.mu.Unlock()
+	w.cluster.mu.Unlock()
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(context.Background())
+	go func() { p.done <- p.Run(ctx) }()
+	return p
+}
+
+// stop ends every dispatcher that runs.
+func (w *world) stop() {
+	w.t.Helper()
+	w.stream.disconnect()
+	w.mu.Lock()
+	running := w.running
+	w.running = nil
+	w.mu.Unlock()
+	for _, p := range running {
+		p.cancel()
+		if err := <-p.done; err != nil {
+			w.t.Errorf("the dispatcher ended with %v", err)
+		}
+	}
+}
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// quiet is longer than any retry that can be due after the last fault has ended, but for those of minutes.
+const quiet = 3 * time.Minute
+
+// Create makes an object as alice.
+func (w *world) Create(_ context.Context, obj scenario.Typed) error { return w.create(alice, obj) }
+
+// Update replaces an object as alice.
+func (w *world) Update(_ context.Context, obj scenario.Typed) error { return w.update(alice, obj) }
+
+// Patch patches an object as alice.
+func (w *world) Patch(_ context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
+	return w.patch(alice, ref, as, body)
+}
+
+// Delete deletes an object as alice.
+func (w *world) Delete(_ context.Context, ref scenario.Ref) error { return w.delete(alice, ref) }
+
+// Generation returns a workload's generation.
+func (w *world) Generation(_ context.Context, ref scenario.Ref) (int64, error) {
+	obj, ok := w.read(ref)
+	if !ok {
+		return 0, nil
+	}
+	return obj.GetGeneration(), nil
+}
+
+// Template returns a workload's pod template.
+func (w *world) Template(_ context.Context, ref scenario.Ref) (*corev1.PodTemplateSpec, error) {
+	obj, ok := w.read(ref)
+	if !ok {
+		return nil, fmt.Errorf("%s does not exist", ref)
+	}
+	return scenario.Template(obj), nil
+}
+
+// Quiesce lets every timer run out.
+func (w *world) Quiesce(context.Context) error {
+	w.pass(quiet)
+	if n := w.stream.unacknowledged(); n > 0 {
+		return fmt.Errorf("%d hints are not acknowledged", n)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package dispatcher
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// fate is what becomes of work that met an error.
+type fate int
+
+const (
+	fateDone fate = iota
+	// fateGone: the object is not there any more.
+	fateGone
+	// fateStale: what was read is outdated; read again and decide again.
+	fateStale
+	// fateNever: the API server refuses, and will until somebody changes something.
+	fateNever
+	// fateAgain: anything else may pass.
+	fateAgain
+)
+
+// fateOf decides what becomes of any call to the API server. A JSON patch whose test fails is answered as invalid, like one whose
+// result is; the caller tells the two apart by reading the object.
+func fateOf(err error) fate {
+	switch {
+	case err == nil:
+		return fateDone
+	case apierrors.IsNotFound(err), apierrors.IsGone(err):
+		return fateGone
+	case apierrors.IsConflict(err), apierrors.IsInvalid(err):
+		return fateStale
+	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
+		apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err):
+		return fateNever
+	}
+	return fateAgain
+}

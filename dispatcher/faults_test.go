@@ -1,0 +1,294 @@
+package dispatcher_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+var deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
+
+// only makes requests of one verb about objects whose name ends so meet err.
+func only(verb, suffix string, err error) func(string, string) error {
+	return func(v, ref string) error {
+		if v == verb && strings.HasSuffix(ref, suffix) {
+			return err
+		}
+		return nil
+	}
+}
+
+// TestRefusedWorkload: one workload that cannot be patched is held with its reason, recorded once, tried again, and blocks nobody.
+func TestRefusedWorkload(t *testing.T) {
+	tests := map[string]struct {
+		err      error
+		hold     reloader.Reason
+		recorded int
+	}{
+		"forbidden":       {apierrors.NewForbidden(deployments, "web", errLost), reloader.ReasonRefused, 1},
+		"invalid":         {unprocessable("spec.template is wrong"), reloader.ReasonRefused, 1},
+		"conflict":        {apierrors.NewConflict(deployments, "web", errLost), reloader.ReasonRetrying, 0},
+		"server error":    {apierrors.NewInternalError(errLost), reloader.ReasonRetrying, 0},
+		"too many":        {apierrors.NewTooManyRequests("slow down", 1), reloader.ReasonRetrying, 0},
+		"connection lost": {errLost, reloader.ReasonRetrying, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.deploy("other", auto, "app")
+				w.start()
+				w.pass(quiet)
+				w.failing(only("patch", "/web", test.err))
+				w.edit(alice, app, "2")
+				w.pass(30 * time.Second)
+				w.rolled(web, 0)
+				w.rolled("Deployment/other", 1)
+				record, _ := w.store.recordOf(webRef)
+				if record.Hold == nil || record.Hold.Reason != test.hold || record.Edges[0].Pending == "" {
+					t.Errorf("record while the workload is refused: %+v", record)
+				}
+				held := w.store.reloadsOf(webRef)
+				if len(held) != test.recorded {
+					t.Errorf("%d reloads are recorded while the workload is held, want %d", len(held), test.recorded)
+				}
+				w.failing(nil)
+				w.pass(10 * time.Minute)
+				w.rolled(web, 1)
+				record, _ = w.store.recordOf(webRef)
+				if record.Hold != nil || record.Edges[0].Pending != "" {
+					t.Errorf("record after the workload is rolled: %+v", record)
+				}
+				for _, r := range held {
+					if r.Outcome != test.hold || !strings.HasPrefix(r.ID, record.LastReload) || r.ID == record.LastReload {
+						t.Errorf("refusal recorded as %q with ID %q; the reload is %q", r.Outcome, r.ID, record.LastReload)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestHoldEndsWithDependency: a held workload that opts out is not held any more, and not rolled when the fault ends.
+func TestHoldEndsWithDependency(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.give("second", "1")
+		w.deploy("web", `configmap.reloader.stakater.com/reload: "app,second"`, "app")
+		w.start()
+		w.pass(quiet)
+		w.failing(only("patch", "/web", errLost))
+		w.edit(alice, app, "2")
+		w.pass(30 * time.Second)
+		w.must(w.patch(alice, web, "application/merge-patch+json",
+			[]byte(`{"metadata":{"annotations":{"configmap.reloader.stakater.com/reload":"second"}}}`)))
+		w.failing(nil)
+		w.pass(10 * time.Minute)
+		w.rolled(web, 0)
+		if record, _ := w.store.recordOf(webRef); record.Hold != nil {
+			t.Errorf("hold after the dependency ended: %+v", record.Hold)
+		}
+		w.edit(alice, "ConfigMap/second", "2")
+		w.pass(900 * time.Millisecond)
+		w.rolled(web, 0)
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestUnreadableConfig: hints about a config that cannot be read come back until it can.
+func TestUnreadableConfig(t *testing.T) {
+	for name, err := range map[string]error{
+		"forbidden":    apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost),
+		"server error": apierrors.NewInternalError(errLost),
+	} {
+		for _, verb := range []string{"meta", "get"} {
+			t.Run(name+" "+verb, func(t *testing.T) {
+				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+					w.usual()
+					w.start()
+					w.pass(quiet)
+					w.failing(only(verb, "/app", err))
+					w.edit(alice, app, "2")
+					w.pass(5 * time.Minute)
+					if w.stream.unacknowledged() != 1 {
+						t.Error("the hint was acknowledged although nothing was verified")
+					}
+					w.failing(nil)
+					w.must(w.Quiesce(t.Context()))
+					w.rolled(web, 1)
+				})
+			})
+		}
+	}
+}
+
+// TestForbiddenConfigAtStart: a config that may not be read does not keep the process from being ready, is named in the record, and
+// gets its baseline when it may be read.
+func TestForbiddenConfigAtStart(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.failing(only("meta", "/app", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)))
+		w.start()
+		w.pass(quiet)
+		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 1 {
+			t.Errorf("problems %q, want one", record.Problems)
+		}
+		w.failing(nil)
+		w.pass(quiet)
+		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 0 || record.Edges[0].Handled.How == "" {
+			t.Errorf("record after the config may be read: %+v", record)
+		}
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestNotReadyWithoutBaselines: as long as a baseline is missing for want of an answer, the process is not ready.
+func TestNotReadyWithoutBaselines(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.failing(only("get", "/app", errLost))
+		p := w.launch()
+		w.pass(10 * time.Minute)
+		if p.Ready() == nil {
+			t.Error("ready without a baseline")
+		}
+		w.failing(nil)
+		w.pass(2 * time.Minute)
+		if err := p.Ready(); err != nil {
+			t.Errorf("not ready with every baseline: %v", err)
+		}
+	})
+}
+
+// TestStoreLost: without the stream nothing is rolled or acknowledged; without records workloads still roll, and all is recorded
+// when they are back, also about a workload that is gone by then.
+func TestStoreLost(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.store.lose(errLost, nil)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		if w.stream.unacknowledged() != 1 {
+			t.Error("the hint was acknowledged before its change was stored")
+		}
+		w.store.lose(nil, errLost)
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.edit(alice, app, "3")
+		w.pass(time.Minute)
+		w.rolled(web, 2)
+		w.must(w.delete(alice, web))
+		w.pass(time.Minute)
+		w.store.lose(nil, nil)
+		w.pass(quiet)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 2 {
+			t.Errorf("outcomes %v, want two Reloaded", got)
+		}
+		if record, ok := w.store.recordOf(webRef); ok {
+			t.Errorf("record of a workload that is gone: %+v", record)
+		}
+	})
+}
+
+// TestUnknownOutcome: a write that was answered 500 and is committed later is found a minute after its hint.
+func TestUnknownOutcome(t *testing.T) {
+	for _, code := range []int{0, http.StatusInternalServerError, http.StatusGatewayTimeout, http.StatusOK} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.stream.hold()
+				w.edit(alice, app, "1")
+				hint := w.stream.take()[0]
+				hint.Code = code
+				w.stream.send(hint)
+				w.pass(30 * time.Second)
+				w.stream.hold()
+				w.edit(alice, app, "2")
+				w.stream.take()
+				w.pass(25 * time.Second)
+				w.rolled(web, 0)
+				w.pass(quiet)
+				want := int64(1)
+				if code == http.StatusOK {
+					want = 0
+				}
+				w.rolled(web, want)
+			})
+		})
+	}
+}
+
+// TestFaultyAnnotation: an expression that cannot be compiled hurts its own workload alone, and is named in its record.
+func TestFaultyAnnotation(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", `configmap.reloader.stakater.com/reload: "["`, "app")
+		w.deploy("other", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.rolled("Deployment/other", 1)
+		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 1 {
+			t.Errorf("problems %q, want one", record.Problems)
+		}
+	})
+}
+
+// TestDryRunRecords: a dry run patches nothing and records what it would have done, once for each change.
+func TestDryRunRecords(t *testing.T) {
+	inWorld(t, scenario.Settings{DryRun: true}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		if n := w.counted("patch"); n != 0 {
+			t.Errorf("%d patches in a dry run", n)
+		}
+		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonDryRun] != 2 {
+			t.Errorf("outcomes %v, want two DryRun", got)
+		}
+	})
+}
+
+// TestCollisionIsMarked: a change that Stakater's hash does not show is written beside the mark.
+func TestCollisionIsMarked(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app}, data: {a: "0"}}`)))
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		for i, data := range []string{`{"a":"1","b":"3"}`, `{"a":"1;b=3","b":null}`} {
+			w.must(w.patch(alice, app, "application/merge-patch+json", []byte(`{"data":`+data+`}`)))
+			w.pass(quiet)
+			w.rolled(web, int64(i+1))
+		}
+		template, _ := w.Template(t.Context(), web)
+		change, _ := w.store.changesOf(appConfig)
+		if got := template.Annotations["reroll.dev/config-digest"]; !strings.HasPrefix(got, change.New.Short()) {
+			t.Errorf("config digest on the template is %q, want one of %q", got, change.New.Short())
+		}
+		if got := template.Spec.Containers[0].Env[0].Value; got != "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d" {
+			t.Errorf("mark is %s", got)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const (
+	app scenario.Ref = "ConfigMap/app"
+	web scenario.Ref = "Deployment/web"
+)
+
+var (
+	appConfig = reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "app"}
+	webRef    = reloader.WorkloadRef{Kind: "Deployment", Namespace: scenario.DefaultNamespace, Name: "web"}
+	bob       = reloader.Actor{User: "bob", UserAgent: "argocd/v3", FieldManager: "argocd"}
+)
+
+const auto = `reloader.stakater.com/auto: "true"`
+
+func object(t testing.TB, manifest string) scenario.Typed {
+	t.Helper()
+	var o scenario.Object
+	if err := yaml.Unmarshal([]byte(manifest), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o.Typed
+}
+
+// give creates a ConfigMap with one key.
+func (w *world) give(name, value string) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: %s}, data: {a: %q}}`, name, value))))
+}
+
+// deploy creates a Deployment with annotations that references a ConfigMap.
+func (w *world) deploy(name, annotations, config string) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: %s, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: %s}}]}]}}}`, name, annotations, config))))
+}
+
+// edit gives the key of a ConfigMap a new value.
+func (w *world) edit(by reloader.Actor, ref scenario.Ref, value string) {
+	w.t.Helper()
+	w.must(w.patch(by, ref, types.MergePatchType, fmt.Appendf(nil, `{"data":{"a":%q}}`, value)))
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rolled fails the test unless a workload's template has changed n times since it was created.
+func (w *world) rolled(ref scenario.Ref, n int64) {
+	w.t.Helper()
+	if g, _ := w.Generation(w.t.Context(), ref); g != n+1 {
+		w.t.Errorf("the template of %s changed %d times, want %d", ref, g-1, n)
+	}
+}
+
+// outcomes counts what is recorded about a workload.
+func (w *world) outcomes(ref reloader.WorkloadRef) map[reloader.Reason]int {
+	counts := map[reloader.Reason]int{}
+	for _, r := range w.store.reloadsOf(ref) {
+		counts[r.Outcome]++
+	}
+	return counts
+}
+
+// usual creates what most tests start with: a ConfigMap, and a Deployment that asks for it.
+func (w *world) usual() {
+	w.t.Helper()
+	w.give("app", "1")
+	w.deploy("web", auto, "app")
+}

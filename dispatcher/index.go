@@ -1,0 +1,226 @@
+package dispatcher
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// tracked is what is known about one opted-in workload. Dispatcher.mu guards it; w itself is never changed, only replaced.
+type tracked struct {
+	w        *workload.Workload
+	interest dialect.Interest
+	// edges are the configs that w depends on: those its interest names and those its patterns were seen to match.
+	edges map[reloader.Config]struct{}
+	// handled says to which content of each edge w was brought.
+	handled map[reloader.Config]reloader.Handled
+	// pending has the changes that w waits for.
+	pending map[reloader.Config]*cause
+	// first is when the oldest pending change was verified, due when the window closes.
+	first, due time.Time
+	attempts   int
+	hold       *reloader.Hold
+	// unsettled says that some edge has no baseline yet.
+	unsettled  bool
+	lastReload string
+	// refused says which config the API server will not show.
+	refused string
+}
+
+// cause collects the changes of one config since the workload was last brought to it, oldest first.
+type cause struct {
+	changes []reloader.Change
+	// force says that the mark on the workload proves a missed change, so that there is one although handled is empty.
+	force bool
+}
+
+func newTracked(w *workload.Workload) *tracked {
+	return &tracked{
+		w:       w,
+		edges:   map[reloader.Config]struct{}{},
+		handled: map[reloader.Config]reloader.Handled{},
+		pending: map[reloader.Config]*cause{},
+	}
+}
+
+// index finds workloads by the configs they depend on. Its owner's mutex guards it.
+type index struct {
+	byRef    map[reloader.WorkloadRef]*tracked
+	byConfig map[reloader.Config]map[reloader.WorkloadRef]*tracked
+	// patterned has, for each namespace, the workloads whose interest cannot be enumerated.
+	patterned map[string]map[reloader.WorkloadRef]*tracked
+}
+
+func newIndex() *index {
+	return &index{
+		byRef:     map[reloader.WorkloadRef]*tracked{},
+		byConfig:  map[reloader.Config]map[reloader.WorkloadRef]*tracked{},
+		patterned: map[string]map[reloader.WorkloadRef]*tracked{},
+	}
+}
+
+func (x *index) get(ref reloader.WorkloadRef) *tracked { return x.byRef[ref] }
+
+// put files t under interest and reports whether that brought an edge that has no baseline, or a pattern to expand.
+func (x *index) put(t *tracked, interest dialect.Interest) bool {
+	ref := t.w.Ref()
+	old, known := x.byRef[ref]
+	if known && old != t {
+		x.remove(ref)
+	}
+	samePatterns := known && old == t && equalPatterns(t.interest, interest)
+	x.byRef[ref] = t
+	t.interest = interest
+	if len(interest.Patterns) > 0 {
+		put(x.patterned, ref.Namespace, ref, t)
+	} else {
+		drop(x.patterned, ref.Namespace, ref)
+	}
+	for c := range t.edges {
+		if !interestedIn(interest, c) {
+			x.unlink(t, c)
+		}
+	}
+	fresh := !known || old != t
+	for _, c := range interest.Exact {
+		_, edge := t.edges[c]
+		fresh = fresh || !edge
+		x.link(t, c)
+	}
+	return fresh || !samePatterns && len(interest.Patterns) > 0
+}
+
+// link makes c an edge of t.
+func (x *index) link(t *tracked, c reloader.Config) {
+	t.edges[c] = struct{}{}
+	put(x.byConfig, c, t.w.Ref(), t)
+}
+
+// unlink ends an edge. If it comes back later, it starts with a new baseline.
+func (x *index) unlink(t *tracked, c reloader.Config) {
+	delete(t.edges, c)
+	delete(t.handled, c)
+	delete(t.pending, c)
+	drop(x.byConfig, c, t.w.Ref())
+}
+
+func (x *index) remove(ref reloader.WorkloadRef) {
+	t := x.byRef[ref]
+	if t == nil {
+		return
+	}
+	for c := range t.edges {
+		drop(x.byConfig, c, ref)
+	}
+	drop(x.patterned, ref.Namespace, ref)
+	delete(x.byRef, ref)
+}
+
+// dependents returns the workloads that may depend on c, sorted by name. A workload whose pattern matches c gets an edge to it.
+func (x *index) dependents(c reloader.Config) []*tracked {
+	for _, t := range x.patterned[c.Namespace] {
+		if _, ok := t.edges[c]; !ok && matchesPattern(t.interest, c) {
+			x.link(t, c)
+		}
+	}
+	found := make([]*tracked, 0, len(x.byConfig[c]))
+	for _, t := range x.byConfig[c] {
+		found = append(found, t)
+	}
+	slices.SortFunc(found, func(a, b *tracked) int { return compareRefs(a.w.Ref(), b.w.Ref()) })
+	return found
+}
+
+// known returns the configs of a kind and namespace that have dependents.
+func (x *index) known(kind reloader.ConfigKind, namespace string) []reloader.Config {
+	var found []reloader.Config
+	for c := range x.byConfig {
+		if c.Kind == kind && c.Namespace == namespace {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (x *index) refs(mu *sync.Mutex) []reloader.WorkloadRef {
+	mu.Lock()
+	defer mu.Unlock()
+	found := make([]reloader.WorkloadRef, 0, len(x.byRef))
+	for ref := range x.byRef {
+		found = append(found, ref)
+	}
+	slices.SortFunc(found, compareRefs)
+	return found
+}
+
+func (x *index) unsettled(mu *sync.Mutex) int {
+	mu.Lock()
+	defer mu.Unlock()
+	n := 0
+	for _, t := range x.byRef {
+		if t.unsettled {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *tracked) lacksBaseline() bool {
+	for c := range t.edges {
+		if t.handled[c].How == "" && t.pending[c] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func interestedIn(i dialect.Interest, c reloader.Config) bool {
+	return slices.Contains(i.Exact, c) || matchesPattern(i, c)
+}
+
+func matchesPattern(i dialect.Interest, c reloader.Config) bool {
+	for _, p := range i.Patterns {
+		if p.Kind == c.Kind && p.Match(c.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameInterest(a, b dialect.Interest) bool {
+	return slices.Equal(a.Exact, b.Exact) && slices.Equal(a.Problems, b.Problems) && equalPatterns(a, b)
+}
+
+func equalPatterns(a, b dialect.Interest) bool {
+	return slices.EqualFunc(a.Patterns, b.Patterns, func(p, q dialect.Pattern) bool {
+		return p.Kind == q.Kind && p.String() == q.String()
+	})
+}
+
+func compareRefs(a, b reloader.WorkloadRef) int {
+	switch as, bs := a.String(), b.String(); {
+	case as < bs:
+		return -1
+	case as > bs:
+		return 1
+	}
+	return 0
+}
+
+func put[K comparable](m map[K]map[reloader.WorkloadRef]*tracked, key K, ref reloader.WorkloadRef, t *tracked) {
+	if m[key] == nil {
+		m[key] = map[reloader.WorkloadRef]*tracked{}
+	}
+	m[key][ref] = t
+}
+
+func drop[K comparable](m map[K]map[reloader.WorkloadRef]*tracked, key K, ref reloader.WorkloadRef) {
+	delete(m[key], ref)
+	if len(m[key]) == 0 {
+		delete(m, key)
+	}
+}

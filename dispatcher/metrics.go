@@ -1,0 +1,88 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// metrics are what the dispatcher counts. Labels come from closed sets; names of objects never are labels.
+type metrics struct {
+	hints, changes, reloads, reads *prometheus.CounterVec
+	latency, patchLatency          prometheus.Histogram
+}
+
+func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
+	m := &metrics{
+		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_hints_total", Help: "Hints taken from the stream, by what became of them."}, []string{"result"}),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_changes_total", Help: "Verified changes of configs, by type and source."}, []string{"type", "source"}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_reloads_total", Help: "Decisions about workloads whose config changed, by outcome."}, []string{"outcome"}),
+		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_config_reads_total", Help: "Reads of configs from the API server, by what was read."}, []string{"part"}),
+		latency: histogram("reroll_change_to_patch_seconds",
+			"Time from the end of the request that changed a config to the accepted patch of a dependent workload."),
+		patchLatency: histogram("reroll_decision_to_patch_seconds",
+			"Time from the close of a workload's quiet window to its accepted patch."),
+	}
+	r.MustRegister(m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
+		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
+		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
+		gauge("reroll_held_workloads", "Workloads that wait because they could not be patched.", d.countHeld, d))
+	for reason := range reloader.Reasons {
+		m.reloads.WithLabelValues(string(reason))
+	}
+	return m
+}
+
+func histogram(name, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: name, Help: help,
+		Buckets:                         []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  160,
+		NativeHistogramMinResetDuration: time.Hour,
+	})
+}
+
+func gauge(name, help string, count func() int, d *Dispatcher) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return float64(count())
+	})
+}
+
+func (d *Dispatcher) countPending() int {
+	n := 0
+	for _, t := range d.index.byRef {
+		if len(t.pending) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Dispatcher) countHeld() int {
+	n := 0
+	for _, t := range d.index.byRef {
+		if t.hold != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// observe measures a reload that was patched.
+func (m *metrics) observe(r reloader.Reload) {
+	m.patchLatency.Observe(r.PatchedAt.Sub(r.DecidedAt).Seconds())
+	for _, c := range r.Causes {
+		if !c.RequestedAt.IsZero() {
+			m.latency.Observe(r.PatchedAt.Sub(c.RequestedAt).Seconds())
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// maxCauses bounds the changes of one config that a waiting workload remembers: the first ones and the newest.
+const maxCauses = 16
+
+// addPending makes t wait for change: until its quiet window has passed without another one, but no longer than the maximum wait
+// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew.
+// The caller holds mu.
+func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) {
+	p := t.pending[change.Config]
+	if p == nil {
+		p = &cause{}
+		t.pending[change.Config] = p
+	}
+	p.force = p.force || force
+	p.add(change)
+	if t.first.IsZero() || change.VerifiedAt.Before(t.first) {
+		t.first = change.VerifiedAt
+	}
+	t.due = earlier(change.VerifiedAt.Add(d.Window), t.first.Add(d.MaxWait))
+	d.flushQ.AddAfter(t.w.Ref(), max(0, time.Until(t.due)))
+	if d.Window > 0 {
+		d.settleQ.Add(t.w.Ref())
+	}
+}
+
+func (p *cause) add(change reloader.Change) {
+	n := len(p.changes)
+	switch {
+	case n > 0 && p.changes[n-1].ID == change.ID:
+		p.changes[n-1] = change
+	case n >= maxCauses:
+		p.changes[n-1] = change
+	default:
+		p.changes = append(p.changes, change)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

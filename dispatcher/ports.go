@@ -1,0 +1,62 @@
+package dispatcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Configs reads configs from the API server, never from a cache. Errors are those of the Kubernetes API.
+type Configs interface {
+	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
+	Get(ctx context.Context, c reloader.Config) (live.Object, error)
+	// List names the configs of a kind in a namespace by their metadata alone.
+	List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error)
+}
+
+// Workloads writes workloads.
+type Workloads interface {
+	Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error)
+	Patch(ctx context.Context, w *workload.Workload, ops []strategy.Op, fieldManager string) (*workload.Workload, error)
+	// StartedBy reports whether some container of w's pods started at t or before. Pods tell their start by the second; a start in
+	// the same second as t counts. A container that has not started yet does not: it will read what is there then.
+	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
+}
+
+// Announcer tells people in the cluster about a reload. It must not block.
+type Announcer interface {
+	Announce(w *workload.Workload, r reloader.Reload)
+}
+
+// Changes keeps the newest change of each config.
+type Changes interface {
+	LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.StoredChange, error)
+	LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.StoredChange, bool, error)
+	// AppendChange fails with reloader.ErrOutrun if the newest change of the config is not the one at expectedLast.
+	AppendChange(ctx context.Context, c reloader.Change, expectedLast uint64) (uint64, error)
+}
+
+// Records keeps what became of workloads.
+type Records interface {
+	LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error)
+	PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error
+	DeleteWorkload(ctx context.Context, cluster string, ref reloader.WorkloadRef) error
+	AppendReload(ctx context.Context, r reloader.Reload) error
+	LastReload(ctx context.Context, cluster string, ref reloader.WorkloadRef) (reloader.Reload, bool, error)
+}
+
+// Hints looks back at the newest hint about a config.
+type Hints interface {
+	LastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error)
+}
+
+// Delivery is a hint on loan from the stream: it must be acknowledged or given back.
+type Delivery interface {
+	Hint() reloader.Hint
+	Ack()
+	Retry(after time.Duration)
+}

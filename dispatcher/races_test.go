@@ -1,0 +1,262 @@
+package dispatcher_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// TestHintsRepeatedAndReordered: five copies of every hint, in any order, cause what one does.
+func TestHintsRepeatedAndReordered(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stream.hold()
+		for _, value := range []string{"2", "3", "4"} {
+			w.edit(alice, app, value)
+			w.pass(time.Second)
+		}
+		hints := slices.Repeat(w.stream.take(), 5)
+		random := rand.New(rand.NewPCG(1, 2))
+		random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })
+		for _, h := range hints {
+			w.stream.send(h)
+			w.pass(100 * time.Millisecond)
+		}
+		w.must(w.Quiesce(t.Context()))
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonReloaded] != 1 {
+			t.Errorf("outcomes %v, want one Reloaded", got)
+		}
+	})
+}
+
+// TestInformerLate: a workload that the dispatcher learns of only after a change that its pods missed is rolled once; one whose pods
+// started later is not.
+func TestInformerLate(t *testing.T) {
+	tests := map[string]struct {
+		podStart time.Duration
+		want     int64
+		reason   string
+	}{
+		"pods older than the change":       {time.Second, 1, "the first pods have the old content"},
+		"pods newer than the change":       {time.Minute, 0, "the pods have not started when the content changes"},
+		"pods of the second of the change": {5 * time.Second, 1, "equal is not proven"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = test.podStart
+				w.give("app", "1")
+				w.start()
+				w.pass(quiet)
+				w.stall()
+				w.deploy("web", auto, "app")
+				w.pass(5 * time.Second)
+				w.edit(alice, app, "2")
+				w.pass(2 * time.Minute)
+				w.catchUp()
+				w.pass(quiet)
+				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+					t.Errorf("%d template changes, want %d: %s", g-1, test.want, test.reason)
+				}
+				w.podStart = 0
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled(web, test.want+1)
+			})
+		})
+	}
+}
+
+// TestOptedInAroundTheChange: the annotation comes before the edit, and the informer after it.
+func TestOptedInAroundTheChange(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", "example.com/team: one", "app")
+		w.start()
+		w.pass(quiet)
+		w.stall()
+		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
+		w.pass(2 * time.Second)
+		w.edit(alice, app, "2")
+		w.pass(2 * time.Second)
+		w.catchUp()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// TestStaleWorkload: what was decided about an older generation is refused, and decided again about the newer one.
+func TestStaleWorkload(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stall()
+		w.must(w.patch(alice, web, types.StrategicMergePatchType,
+			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"OTHER","value":"kept"}]}]}}}}`)))
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.catchUp()
+		w.pass(quiet)
+		w.rolled(web, 2)
+		template, _ := w.Template(t.Context(), web)
+		env := template.Spec.Containers[0].Env
+		if len(env) != 2 || env[0].Name != "OTHER" || env[0].Value != "kept" || env[1].Name != "STAKATER_APP_CONFIGMAP" {
+			t.Errorf("variables after the second decision: %v", env)
+		}
+		if n := w.counted("patch"); n != 2 {
+			t.Errorf("%d patches, want one refused and one accepted", n)
+		}
+	})
+}
+
+// TestWorkloadReplaced: a workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
+func TestWorkloadReplaced(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stall()
+		w.edit(alice, app, "2")
+		w.must(w.delete(alice, web))
+		w.pass(10 * time.Second)
+		w.deploy("web", auto, "app")
+		w.pass(quiet)
+		w.catchUp()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestConfigRecreatedBetweenLooks: the hints of the deletion and of the creation arrive together, or only one of them does.
+func TestConfigRecreatedBetweenLooks(t *testing.T) {
+	tests := map[string]struct {
+		value string
+		keep  func([]reloader.Hint) []reloader.Hint
+		want  int64
+	}{
+		"equal content":                       {"1", func(h []reloader.Hint) []reloader.Hint { return h }, 0},
+		"other content":                       {"2", func(h []reloader.Hint) []reloader.Hint { return h }, 1},
+		"other content, creation comes first": {"2", func(h []reloader.Hint) []reloader.Hint { return []reloader.Hint{h[1], h[0]} }, 1},
+		"other content, creation is lost":     {"2", func(h []reloader.Hint) []reloader.Hint { return h[:1] }, 1},
+		"other content, deletion is lost":     {"2", func(h []reloader.Hint) []reloader.Hint { return h[1:] }, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.stream.hold()
+				w.must(w.delete(alice, app))
+				w.pass(time.Second)
+				w.give("app", test.value)
+				w.stream.send(test.keep(w.stream.take())...)
+				w.must(w.Quiesce(t.Context()))
+				w.rolled(web, test.want)
+			})
+		})
+	}
+}
+
+// TestCreatedAndEditedBetweenLooks: a config that was absent, created, read by a pod and edited before anybody looked has changed.
+func TestCreatedAndEditedBetweenLooks(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.podStart = 2 * time.Second
+		w.deploy("web", auto, "app")
+		w.start()
+		w.stream.hold()
+		w.give("app", "1")
+		w.pass(10 * time.Second)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.stream.send(w.stream.take()...)
+		w.must(w.Quiesce(t.Context()))
+		w.rolled(web, 1)
+	})
+}
+
+// TestNamelessHint: a hint about every config of a namespace, as deletecollection and generateName leave, looks at all known ones.
+func TestNamelessHint(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.give("other", "1")
+		w.deploy("second", auto, "other")
+		w.start()
+		w.pass(quiet)
+		w.stream.hold()
+		w.edit(alice, app, "2")
+		w.edit(alice, "ConfigMap/other", "2")
+		hint := w.stream.take()[0]
+		hint.Config.Name, hint.Verb = "", reloader.VerbDeleteCollection
+		w.stream.send(hint)
+		w.must(w.Quiesce(t.Context()))
+		w.rolled(web, 1)
+		w.rolled("Deployment/second", 1)
+	})
+}
+
+// TestMaximumWait: a stream of edits that never leaves a quiet window is rolled for once in every maximum wait.
+func TestMaximumWait(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}
+	inWorld(t, settings, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for i := range 56 {
+			w.edit(alice, app, string(rune('A'+i)))
+			w.pass(500 * time.Millisecond)
+		}
+		w.rolled(web, 2)
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}
+
+// TestRequestsPerChange: at window 0 a change and a dependent cost one read of metadata, one of content and one patch; ten edits of
+// ten dependents cost no more reads.
+func TestRequestsPerChange(t *testing.T) {
+	for _, dependents := range []string{"w", "wxyz"} {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.give("app", "1")
+			for _, name := range dependents {
+				w.deploy(string(name), auto, "app")
+			}
+			w.start()
+			w.pass(quiet)
+			for _, verb := range []string{"meta", "get", "list", "read", "patch", "pods"} {
+				w.counted(verb)
+			}
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			want := map[string]int{"meta": 1, "get": 1, "patch": len(dependents)}
+			for _, verb := range []string{"meta", "get", "list", "read", "patch", "pods"} {
+				if n := w.counted(verb); n != want[verb] {
+					t.Errorf("%d dependents: %d requests of %s, want %d", len(dependents), n, verb, want[verb])
+				}
+			}
+			w.give("stranger", "1")
+			w.edit(alice, "ConfigMap/stranger", "2")
+			w.pass(quiet)
+			if n := w.counted("meta") + w.counted("get"); n != 0 {
+				t.Errorf("%d reads of a config that nobody depends on", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package dispatcher
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// finished is a reload that is to be recorded, and the workload as it was then.
+type finished struct {
+	w      *workload.Workload
+	reload reloader.Reload
+}
+
+// settle records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its
+// record. What cannot be stored is tried again for as long as it takes; until then the mark and the annotation on the workload
+// say the same.
+func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	d.mu.Lock()
+	waiting := slices.Clone(d.finished[ref])
+	var record *reloader.WorkloadRecord
+	if t := d.index.get(ref); t != nil {
+		r := d.record(t)
+		record = &r
+	}
+	d.mu.Unlock()
+
+	stored, err := d.store(ctx, waiting)
+	d.mu.Lock()
+	if d.finished[ref] = d.finished[ref][stored:]; len(d.finished[ref]) == 0 {
+		delete(d.finished, ref)
+	}
+	d.mu.Unlock()
+	switch {
+	case err != nil:
+	case record != nil:
+		err = d.Records.PutWorkload(ctx, *record)
+	default:
+		err = d.Records.DeleteWorkload(ctx, d.Cluster, ref)
+	}
+	if err != nil {
+		d.Logger.Warn("record of a workload is not stored yet", "workload", ref.String(), "error", err)
+		return again
+	}
+	return 0
+}
+
+// store appends the reloads that are not in the stream yet and returns how many it got through.
+func (d *Dispatcher) store(ctx context.Context, waiting []finished) (int, error) {
+	for i, f := range waiting {
+		r := f.reload
+		if r.Outcome == reloader.ReasonReloaded && r.PatchedAt.IsZero() {
+			// Somebody patched before us and may have died before or after saying so.
+			last, ok, err := d.Records.LastReload(ctx, d.Cluster, r.Workload)
+			if err != nil {
+				return i, err
+			}
+			if ok && last.ID == r.ID {
+				continue
+			}
+			r.Message = "patched by a process that ended before it could record it"
+		}
+		if err := d.Records.AppendReload(ctx, r); err != nil {
+			return i, err
+		}
+		d.Announcer.Announce(f.w, r)
+	}
+	return len(waiting), nil
+}
+
+// record says what is known about t. The caller holds mu.
+func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
+	r := reloader.WorkloadRecord{
+		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
+		Strategy: d.strategyOf(t.w).Name, Problems: slices.Clone(t.interest.Problems),
+		LastReload: t.lastReload, UpdatedAt: time.Now(),
+	}
+	if t.refused != "" {
+		r.Problems = append(r.Problems, t.refused)
+	}
+	if t.hold != nil {
+		hold := *t.hold
+		r.Hold = &hold
+	}
+	for c := range t.edges {
+		r.Edges = append(r.Edges, d.edge(t, c))
+	}
+	slices.SortFunc(r.Edges, func(a, b reloader.Edge) int { return compareConfigs(a.Config, b.Config) })
+	return r
+}
+
+func (d *Dispatcher) edge(t *tracked, c reloader.Config) reloader.Edge {
+	why := d.decide(t.w, c, d.facts[c])
+	e := reloader.Edge{Config: c, Why: why.Why, Clause: why.Clause, Handled: t.handled[c]}
+	if ref := t.w.Template.References[c]; ref != nil {
+		e.Uses = ref.Uses
+	}
+	if p := t.pending[c]; p != nil {
+		e.Pending = p.changes[len(p.changes)-1].ID
+	}
+	return e
+}

@@ -1,0 +1,199 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+)
+
+const (
+	// lookAgain is when to look a second time at a config whose writer was told that the outcome is unknown: the API server may
+	// commit the write after it has answered, but no later than its request time-out.
+	lookAgain = time.Minute
+	// retryHint is when a hint that could not be verified comes back, and retryRefused if the API server refused to show the config.
+	retryHint    = 2 * time.Second
+	retryRefused = time.Minute
+)
+
+// Handle takes a delivery. It returns at once; the delivery is acknowledged when its hint has become a change or nothing.
+func (d *Dispatcher) Handle(del Delivery) {
+	c := del.Hint().Config
+	d.mu.Lock()
+	d.parked[c] = append(d.parked[c], del)
+	d.mu.Unlock()
+	d.verifyQ.Add(c)
+}
+
+// verify answers every delivery that waits for c by one look at it.
+func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duration {
+	d.mu.Lock()
+	deliveries := d.parked[c]
+	delete(d.parked, c)
+	targets := []reloader.Config{c}
+	if c.Name == "" {
+		targets = d.index.known(c.Kind, c.Namespace)
+	} else if dependents := d.index.dependents(c); len(dependents) == 0 {
+		targets = nil
+	} else {
+		d.settleNew(c, dependents)
+	}
+	d.mu.Unlock()
+
+	hints := make([]reloader.Hint, len(deliveries))
+	for i, del := range deliveries {
+		hints[i] = del.Hint()
+	}
+	var errs []error
+	for _, target := range targets {
+		_, _, err := d.look(ctx, target, hints, false)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		d.giveBack(c, deliveries, err)
+		return 0
+	}
+	return d.acknowledge(deliveries, len(targets) > 0)
+}
+
+// settleNew gives a baseline to the edges that a hint has just brought. The caller holds mu.
+func (d *Dispatcher) settleNew(c reloader.Config, dependents []*tracked) {
+	for _, t := range dependents {
+		if t.handled[c].How == "" && t.pending[c] == nil {
+			d.edgesQ.Add(t.w.Ref())
+		}
+	}
+}
+
+// acknowledge ends the deliveries, and asks for another look if one of them tells of an unknown outcome.
+func (d *Dispatcher) acknowledge(deliveries []Delivery, looked bool) time.Duration {
+	var wait time.Duration
+	result := "verified"
+	if !looked {
+		result = "nobody_depends"
+	}
+	for _, del := range deliveries {
+		if looked && del.Hint().OutcomeUnknown() {
+			wait = lookAgain
+		}
+		del.Ack()
+		d.metrics.hints.WithLabelValues(result).Inc()
+	}
+	return wait
+}
+
+func (d *Dispatcher) giveBack(c reloader.Config, deliveries []Delivery, err error) {
+	wait := retryHint
+	if apierrors.IsForbidden(err) {
+		wait = retryRefused
+	}
+	for _, del := range deliveries {
+		del.Retry(wait)
+		d.metrics.hints.WithLabelValues("retried").Inc()
+	}
+	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
+}
+
+// compare says what f is, next to the last change of c: nothing new, or a change.
+func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChange, known bool, hints []reloader.Hint) (reloader.Change, bool) {
+	old, now := last.Change, f.digest
+	if !old.New.Comparable(now) && !f.older.IsZero() {
+		now = f.older
+	}
+	change := reloader.Change{
+		Cluster: d.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
+		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.at,
+	}
+	switch {
+	case f.absent && (!known || old.Type == reloader.ChangeDeleted):
+		return change, false
+	case f.absent:
+		change.Type, change.New = reloader.ChangeDeleted, old.New
+		change.UID, change.ResourceVersion = old.UID, old.ResourceVersion
+	case !known && len(hints) > 0 && newestHint(hints).Verb == reloader.VerbCreate:
+		change.Type = reloader.ChangeCreated
+	case !known && len(hints) > 0 && !f.DataWritten.Before(newestHint(hints).Time.Truncate(time.Second)):
+		// Nobody knows the old content, but somebody wrote data when the hint says so.
+		change.Type = reloader.ChangeUpdated
+	case !known || !old.New.Comparable(now):
+		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
+	case !old.New.Equal(now):
+		change.Type = reloader.ChangeUpdated
+	case old.Type == reloader.ChangeDeleted:
+		change.Type = reloader.ChangeCreated
+	case !now.Equal(f.digest):
+		// The same content under another key.
+		change.Type, change.Source = reloader.ChangeBaseline, reloader.SourceBaseline
+	default:
+		return change, false
+	}
+	change.Keys = digest.Diff(change.Old, now)
+	if len(hints) > 0 {
+		newest := newestHint(hints)
+		change.Source, change.RequestedAt, change.ReceivedAt = newest.Source, newest.Time, newest.Received
+		change.Candidates = candidates(hints, f.Meta)
+	}
+	change.ID = reloader.ChangeID(change)
+	return change, true
+}
+
+// spread makes a new change known to every workload that depends on its config.
+func (d *Dispatcher) spread(s reloader.StoredChange) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.index.dependents(s.Change.Config) {
+		d.confront(t, s.Change)
+	}
+}
+
+// confront compares what t was brought to with a change of one of its configs. The caller holds mu.
+func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
+	c := change.Config
+	handled := t.handled[c]
+	switch {
+	case rekeyed(handled, change):
+		handled.KeyID, handled.Sum = change.New.KeyID, change.New.Sum
+		t.handled[c] = handled
+		d.settleQ.Add(t.w.Ref())
+	case follows(handled, change):
+		d.addPending(t, change, false)
+	case handled.How == "" || !sumsComparable(handled, change):
+		d.unsettle(t, c)
+	case change.Type == reloader.ChangeDeleted || change.New.IsZero():
+		// Absence is never a change.
+	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != ""):
+		// The config was absent when the workload was first seen, and may have been more than created since.
+		d.unsettle(t, c)
+	case handled.Sum == "":
+		// The config was absent when the workload was first seen. Its pods could not start without it, or did not want it.
+		t.handled[c] = reloader.Handled{KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt}
+		d.settleQ.Add(t.w.Ref())
+	case handled.Sum != change.New.Sum || t.pending[c] != nil:
+		d.addPending(t, change, false)
+	}
+}
+
+// unsettle has it found out again to which content t was brought. The caller holds mu.
+func (d *Dispatcher) unsettle(t *tracked, c reloader.Config) {
+	delete(t.handled, c)
+	t.unsettled = true
+	d.edgesQ.Add(t.w.Ref())
+}
+
+// follows reports whether c leads on from the content that h says, be it under another key.
+func follows(h reloader.Handled, c reloader.Change) bool {
+	return c.Type == reloader.ChangeUpdated && h.Sum != "" && h.KeyID == c.Old.KeyID && h.Sum == c.Old.Sum
+}
+
+// rekeyed reports whether c only says under another key what h says.
+func rekeyed(h reloader.Handled, c reloader.Change) bool {
+	return c.Type == reloader.ChangeBaseline && h.Sum != "" && h.KeyID == c.Old.KeyID && h.Sum == c.Old.Sum
+}
+
+func sumsComparable(h reloader.Handled, c reloader.Change) bool {
+	return h.Sum == "" || c.New.IsZero() || h.KeyID == c.New.KeyID
+}

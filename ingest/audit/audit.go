@@ -1,0 +1,87 @@
+// Package audit turns what a Kubernetes API server posts to its audit webhook, an EventList of audit.k8s.io/v1, into hints.
+//
+// Guarantees:
+//   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret; where its outcome is unknown it becomes one.
+//   - One bad event is skipped and counted, and never costs the others of its body. A body that is bad as a whole yields no hint.
+//   - Every hint names a config that reloader.Config.Validate accepts, and its texts are within the limits of package reloader.
+//   - Request bodies, response bodies and annotations are passed over token by token. Nothing of them is kept, and no error quotes them.
+//   - Memory grows with the hints, not with the body: with Limits.MaxHints and with the longest single text, itself at most
+//     Limits.MaxEventBytes.
+//
+// The keys of the list and of its events are matched exactly, with case. Repeated keys and invalid UTF-8 are tolerated, the last
+// value wins: API servers up to 1.36 copy the body of a PATCH into the event unread, so that refusing either would let anyone who
+// may patch a ConfigMap destroy a whole batch. Only a repeated list of items is refused, since no API user can cause that.
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Limits bound what Decode does for one body. A zero field means its default. The length of the body is for the caller to limit.
+type Limits struct {
+	// MaxItems is how many events a body may hold.
+	MaxItems int
+	// MaxHints is how many different hints a body may yield, and with it how many different configs it may name.
+	MaxHints int
+	// MaxEventBytes is how long one event may be. No API server makes events of the default length: it takes at most 3 MiB of
+	// request and stores half of that.
+	MaxEventBytes int64
+}
+
+// The defaults of Limits.
+const (
+	DefaultMaxItems      = 50_000
+	DefaultMaxHints      = 20_000
+	DefaultMaxEventBytes = 16 << 20
+)
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		MaxItems:      cmp.Or(l.MaxItems, DefaultMaxItems),
+		MaxHints:      cmp.Or(l.MaxHints, DefaultMaxHints),
+		MaxEventBytes: cmp.Or(l.MaxEventBytes, DefaultMaxEventBytes),
+	}
+}
+
+// Options say how Decode makes hints.
+type Options struct {
+	// Cluster and Received are copied into every hint.
+	Cluster  string
+	Received time.Time
+	// KeepHelmReleases keeps events about the Secrets in which Helm stores its releases, which no workload uses.
+	KeepHelmReleases bool
+	Limits           Limits
+}
+
+// Result is what a body held. Received equals the number of hints and of all skipped events together.
+type Result struct {
+	// Hints are in the order in which their configs first appeared.
+	Hints []reloader.Hint
+	// Received is how many events the body held.
+	Received int
+	// Skipped says why the other events became no hint of their own.
+	Skipped map[Skip]int
+}
+
+// The classes of errors of Decode. An error of neither class is one of the reader, and wraps it.
+var (
+	// ErrMalformed means that the body is not an EventList of audit.k8s.io/v1.
+	ErrMalformed = errors.New("malformed body")
+	// ErrTooLarge means that the body exceeds one of the Limits.
+	ErrTooLarge = errors.New("body too large")
+)
+
+// Decode reads one EventList from r, up to its end. On an error there is no result at all.
+func Decode(r io.Reader, opts Options) (Result, error) {
+	opts.Limits = opts.Limits.withDefaults()
+	d := newListDecoder(r, opts)
+	if err := d.list(); err != nil {
+		return Result{}, d.scan.explain(err)
+	}
+	return Result{Hints: d.batch.hints, Received: d.received, Skipped: d.skipped}, nil
+}

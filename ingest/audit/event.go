@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// event is the part of an audit event that hints are made of. Its buffers are reused from one event to the next.
+type event struct {
+	// malformed means that something had the wrong type.
+	malformed bool
+	hasObject bool
+	// code is zero if the event has none.
+	code int
+
+	auditID, stage, requestURI, verb, userAgent, stageTimestamp []byte
+	user, impersonatedUser, sourceIP                            []byte
+	object                                                      objectRef
+}
+
+// objectRef names the object of a request.
+type objectRef struct {
+	resource, namespace, name, apiGroup, apiVersion, subresource []byte
+}
+
+// reset empties e and keeps its buffers.
+func (e *event) reset() {
+	e.malformed, e.hasObject, e.code = false, false, 0
+	for _, b := range []*[]byte{
+		&e.auditID, &e.stage, &e.requestURI, &e.verb, &e.userAgent, &e.stageTimestamp, &e.user, &e.impersonatedUser, &e.sourceIP,
+		&e.object.resource, &e.object.namespace, &e.object.name, &e.object.apiGroup, &e.object.apiVersion, &e.object.subresource,
+	} {
+		*b = (*b)[:0]
+	}
+}
+
+// field reads the value of one member into an event.
+type field func(s *scanner, e *event) error
+
+// The members that are read. All others are passed over, whatever they are.
+var (
+	eventFields = map[string]field{
+		"auditID":          text(func(e *event) *[]byte { return &e.auditID }),
+		"stage":            text(func(e *event) *[]byte { return &e.stage }),
+		"requestURI":       text(func(e *event) *[]byte { return &e.requestURI }),
+		"verb":             text(func(e *event) *[]byte { return &e.verb }),
+		"userAgent":        text(func(e *event) *[]byte { return &e.userAgent }),
+		"stageTimestamp":   text(func(e *event) *[]byte { return &e.stageTimestamp }),
+		"user":             object(userFields),
+		"impersonatedUser": object(impersonatedUserFields),
+		"sourceIPs":        lastSourceIP,
+		"objectRef":        objectReference,
+		"responseStatus":   object(statusFields),
+	}
+	userFields             = map[string]field{"username": text(func(e *event) *[]byte { return &e.user })}
+	impersonatedUserFields = map[string]field{"username": text(func(e *event) *[]byte { return &e.impersonatedUser })}
+	statusFields           = map[string]field{"code": statusCode}
+	objectFields           = map[string]field{
+		"resource":    text(func(e *event) *[]byte { return &e.object.resource }),
+		"namespace":   text(func(e *event) *[]byte { return &e.object.namespace }),
+		"name":        text(func(e *event) *[]byte { return &e.object.name }),
+		"apiGroup":    text(func(e *event) *[]byte { return &e.object.apiGroup }),
+		"apiVersion":  text(func(e *event) *[]byte { return &e.object.apiVersion }),
+		"subresource": text(func(e *event) *[]byte { return &e.object.subresource }),
+	}
+)
+
+// read reads the item that comes next. It fails only if that is no JSON.
+func (e *event) read(s *scanner) error {
+	e.reset()
+	if s.dec.PeekKind() != jsontext.KindBeginObject {
+		e.malformed = true
+		return s.dec.SkipValue()
+	}
+	return e.readFields(s, eventFields)
+}
+
+// readFields reads the object that comes next.
+func (e *event) readFields(s *scanner, fields map[string]field) error {
+	if _, err := s.dec.ReadToken(); err != nil {
+		return err
+	}
+	for {
+		name, ok, err := s.member()
+		if !ok {
+			return err
+		}
+		if read, known := fields[string(name)]; known {
+			err = read(s, e)
+		} else {
+			err = s.dec.SkipValue()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// expect reports whether a value of kind comes next. Anything else is passed over; if it is not null, it spoils the event.
+func (e *event) expect(s *scanner, kind jsontext.Kind) (bool, error) {
+	next := s.dec.PeekKind()
+	if next == kind {
+		return true, nil
+	}
+	e.malformed = e.malformed || next != jsontext.KindNull
+	return false, s.dec.SkipValue()
+}
+
+func text(of func(*event) *[]byte) field {
+	return func(s *scanner, e *event) error {
+		dst := of(e)
+		*dst = (*dst)[:0]
+		ok, err := e.expect(s, jsontext.KindString)
+		if ok {
+			*dst, err = s.appendText(*dst)
+		}
+		return err
+	}
+}
+
+func object(fields map[string]field) field {
+	return func(s *scanner, e *event) error {
+		ok, err := e.expect(s, jsontext.KindBeginObject)
+		if ok {
+			err = e.readFields(s, fields)
+		}
+		return err
+	}
+}
+
+func objectReference(s *scanner, e *event) error {
+	ok, err := e.expect(s, jsontext.KindBeginObject)
+	if ok {
+		e.hasObject = true
+		err = e.readFields(s, objectFields)
+	}
+	return err
+}
+
+func lastSourceIP(s *scanner, e *event) error {
+	ok, err := e.expect(s, jsontext.KindBeginArray)
+	if !ok {
+		return err
+	}
+	if _, err := s.dec.ReadToken(); err != nil {
+		return err
+	}
+	for s.dec.PeekKind() != jsontext.KindEndArray {
+		ok, err := e.expect(s, jsontext.KindString)
+		if ok {
+			e.sourceIP, err = s.appendText(e.sourceIP[:0])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = s.dec.ReadToken()
+	return err
+}
+
+func statusCode(s *scanner, e *event) error {
+	ok, err := e.expect(s, jsontext.KindNumber)
+	if !ok {
+		return err
+	}
+	raw, err := s.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	code, err := strconv.ParseUint(string(raw), 10, 16)
+	e.code = int(code)
+	e.malformed = e.malformed || err != nil
+	return nil
+}

@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// helmReleasePrefix begins the names of the Secrets in which Helm 3 and 4 store their releases.
+const helmReleasePrefix = "sh.helm.release.v1."
+
+// gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can.
+func gate(e *event, opts *Options) Skip {
+	switch {
+	case e.malformed:
+		return SkipMalformed
+	case !isLastStage(e.stage):
+		return SkipStage
+	case !e.hasObject:
+		return SkipNoObject
+	case configKind(&e.object) == "":
+		return SkipResource
+	case mutatingVerb(e.verb) == "":
+		return SkipVerb
+	case !mayHaveStored(e.code):
+		return SkipFailed
+	case isDryRun(e):
+		return SkipDryRun
+	case !opts.KeepHelmReleases && isHelmRelease(&e.object):
+		return SkipHelmRelease
+	}
+	return ""
+}
+
+func isLastStage(stage []byte) bool {
+	return string(stage) == "ResponseComplete" || string(stage) == "Panic"
+}
+
+// configKind returns the kind of config that ref names, or nothing. Configs have no subresources.
+func configKind(ref *objectRef) reloader.ConfigKind {
+	if len(ref.apiGroup) != 0 || string(ref.apiVersion) != "v1" || len(ref.subresource) != 0 {
+		return ""
+	}
+	switch string(ref.resource) {
+	case "configmaps":
+		return reloader.ConfigMap
+	case "secrets":
+		return reloader.Secret
+	}
+	return ""
+}
+
+// mutatingVerb returns the verb of a request that can change configs, or nothing.
+func mutatingVerb(verb []byte) reloader.Verb {
+	switch string(verb) {
+	case "create":
+		return reloader.VerbCreate
+	case "update":
+		return reloader.VerbUpdate
+	case "patch":
+		return reloader.VerbPatch
+	case "delete":
+		return reloader.VerbDelete
+	case "deletecollection":
+		return reloader.VerbDeleteCollection
+	}
+	return ""
+}
+
+// mayHaveStored reports whether a request that was answered with code can have stored something: it succeeded, or nobody knows,
+// because storing may go on behind an answer of 5xx.
+func mayHaveStored(code int) bool { return code == 0 || code/100 == 2 || code >= 500 }
+
+// isDryRun reports whether e certainly stored nothing because it was asked not to. It cannot be seen on deletions: there the API
+// server ignores the query if the request has a body, and believes the body, which is not here.
+func isDryRun(e *event) bool {
+	switch mutatingVerb(e.verb) {
+	case reloader.VerbDelete, reloader.VerbDeleteCollection:
+		return false
+	}
+	// An escaped name could be spelled in many ways, but no client does: such an event is kept.
+	if !bytes.Contains(e.requestURI, []byte("dryRun")) {
+		return false
+	}
+	values := query(e.requestURI)["dryRun"]
+	for _, v := range values {
+		if v != "All" {
+			return false
+		}
+	}
+	return len(values) > 0
+}
+
+// query reads the parameters of uri as the API server does, which ignores those that it cannot read.
+func query(uri []byte) url.Values {
+	_, raw, _ := strings.Cut(string(uri), "?")
+	values, _ := url.ParseQuery(raw)
+	return values
+}
+
+func fieldManager(uri []byte) string {
+	if !bytes.Contains(uri, []byte("fieldManager")) {
+		return ""
+	}
+	return query(uri).Get("fieldManager")
+}
+
+func isHelmRelease(ref *objectRef) bool {
+	return string(ref.resource) == "secrets" && bytes.HasPrefix(ref.name, []byte(helmReleasePrefix))
+}
+
+// needsName reports whether every request of verb names an object. A created one may get its name from the API server, which
+// does not tell; the members of a collection are not told either.
+func needsName(verb reloader.Verb) bool {
+	return verb != reloader.VerbCreate && verb != reloader.VerbDeleteCollection
+}
+
+// stageTime returns when the request ended, in UTC.
+func stageTime(e *event) (time.Time, bool) {
+	var t time.Time
+	if err := t.UnmarshalText(e.stageTimestamp); err != nil {
+		return t, false
+	}
+	return t.UTC(), true
+}

@@ -1,0 +1,213 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func withoutToken(r *http.Request) { r.Header.Del("Authorization") }
+
+func TestClientCertificateIsBoundToItsCluster(t *testing.T) {
+	stranger := newAuthority(t, "another CA")
+	r := start(t, nil)
+	cases := map[string]struct {
+		cert   tls.Certificate
+		code   int // 0 means that the handshake fails
+		reason string
+	}{
+		"name":               {r.clientCA.client("a", named("prod")), 204, "the common name is the cluster"},
+		"long name":          {r.clientCA.client("b", named("prod.audit.reroll.dev")), 204, "or the cluster in our domain"},
+		"DNS name":           {r.clientCA.client("c", named("any", "other.example", "prod.audit.reroll.dev")), 204, "or a DNS name is"},
+		"plain DNS name":     {r.clientCA.client("d", named("any", "prod")), 403, "a plain DNS name may mean a host"},
+		"other cluster":      {r.clientCA.client("e", named("test", "test.audit.reroll.dev")), 403, "it speaks for another"},
+		"wildcard":           {r.clientCA.client("f", named("any", "*.audit.reroll.dev")), 403, "nothing speaks for all"},
+		"part of the domain": {r.clientCA.client("g", named("x", "prod.audit.reroll.dev.evil.example")), 403, "the domain is the end"},
+		"no names":           {r.clientCA.client("h", named("")), 403, "it speaks for nobody"},
+		"another CA":         {stranger.client("i", named("prod")), 0, "it is not ours"},
+		"for servers": {r.clientCA.client("j", func(c *x509.Certificate) {
+			c.Subject.CommonName, c.ExtKeyUsage = "prod", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}), 0, "a server's certificate proves no client"},
+		"expired": {r.clientCA.client("k", func(c *x509.Certificate) {
+			c.Subject.CommonName, c.NotAfter = "prod", time.Now().Add(-time.Minute)
+		}), 0, "it is over"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := r.do(r.client(true, c.cert), r.request(strings.NewReader(body), withoutToken))
+			if got.code != c.code || (err != nil) != (c.code == 0) {
+				t.Errorf("got %d, %v; want %d: %s", got.code, err, c.code, c.reason)
+			}
+		})
+	}
+}
+
+func TestOnlyCertificates(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.TokenFile = "" })
+	if got, err := r.do(r.client(true), r.request(strings.NewReader(body), nil)); err == nil {
+		t.Errorf("without a certificate: got %d, want a failed handshake", got.code)
+	}
+	cert := r.clientCA.client("a", named("prod"))
+	if got := r.must(r.client(true, cert), r.request(strings.NewReader(body), nil)); got.code != 204 {
+		t.Errorf("with a certificate: got %d", got.code)
+	}
+}
+
+func TestOnlyTokens(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.ClientCAFile = "" })
+	client := r.client(true, r.clientCA.client("a", named("prod")))
+	if got := r.must(client, r.request(strings.NewReader(body), withoutToken)); got.code != 401 {
+		t.Errorf("with a certificate that nobody checks: got %d, want 401", got.code)
+	}
+	if got := r.must(client, r.request(strings.NewReader(body), nil)); got.code != 204 {
+		t.Errorf("with a token: got %d", got.code)
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	r := start(t, nil)
+	client := r.client(false)
+	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS11
+	if got, err := r.do(client, r.request(strings.NewReader(body), nil)); err == nil {
+		t.Errorf("got %d over TLS 1.1", got.code)
+	}
+}
+
+func TestInsecureHTTP(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) {
+		*o = Options{Address: "localhost:0", InsecureHTTP: true, Sink: o.Sink, Registerer: o.Registerer, TokenFile: o.TokenFile}
+	})
+	if got := r.must(r.client(false), r.request(strings.NewReader(body), withoutToken)); got.code != 401 {
+		t.Errorf("tokens are wanted and missing: got %d", got.code)
+	}
+	open := start(t, func(_ *rig, o *Options) {
+		*o = Options{Address: "127.0.0.1:0", InsecureHTTP: true, Sink: o.Sink, Registerer: o.Registerer}
+	})
+	if got := open.must(open.client(false), open.request(strings.NewReader(body), withoutToken)); got.code != 204 {
+		t.Errorf("open to this machine: got %d", got.code)
+	}
+}
+
+// clock is a time that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func TestFilesAreReadAgain(t *testing.T) {
+	now := &clock{now: time.Now()}
+	r := start(t, func(_ *rig, o *Options) { o.Now = now.Now })
+	cert := r.clientCA.client("a", named("prod"))
+	kept := r.client(true, cert)
+	post := func(c *http.Client, change func(*http.Request)) int {
+		t.Helper()
+		got, _ := r.do(c, r.request(strings.NewReader(body), change))
+		return got.code
+	}
+	serial := func() string {
+		t.Helper()
+		address := strings.TrimPrefix(r.url, "https://")
+		conn, err := tls.Dial("tcp", address, r.client(true).Transport.(*http.Transport).TLSClientConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	if code := post(kept, withoutToken); code != 204 {
+		t.Fatalf("before: got %d", code)
+	}
+
+	t.Run("tokens", func(t *testing.T) {
+		r.clientCA.write("tokens", []byte("prod:another-token-of-some-length\n"))
+		if code := post(r.client(true), nil); code != 204 {
+			t.Errorf("within the time of trust: got %d", code)
+		}
+		now.advance(DefaultFileCheck)
+		if code := post(r.client(true), nil); code != 401 {
+			t.Errorf("with the old token: got %d", code)
+		}
+		with := func(r *http.Request) { r.Header.Set("Authorization", "bearer another-token-of-some-length") }
+		if code := post(r.client(true), with); code != 204 {
+			t.Errorf("with the new token: got %d", code)
+		}
+		for _, bad := range []string{"", "prod:short\n"} {
+			r.clientCA.write("tokens", []byte(bad))
+			now.advance(DefaultFileCheck)
+			if code := post(r.client(true), with); code != 204 {
+				t.Errorf("after the file became %q: got %d, want the last good one to stay", bad, code)
+			}
+		}
+		if n := r.metric("reroll_ingest_file_errors_total", "token file"); n != 2 {
+			t.Errorf("%v bad files counted, want 2", n)
+		}
+	})
+	t.Run("server certificate", func(t *testing.T) {
+		before := serial()
+		r.serverCA.issue("server", localhost)
+		now.advance(DefaultFileCheck)
+		after := serial()
+		if before == after {
+			t.Error("the old certificate is still served")
+		}
+		r.serverCA.write("server.key", []byte("nonsense"))
+		now.advance(DefaultFileCheck)
+		if serial() != after || r.metric("reroll_ingest_file_errors_total", "TLS certificate") != 1 {
+			t.Error("a bad key is used or not counted")
+		}
+	})
+	t.Run("client CA", func(t *testing.T) {
+		next := newAuthority(t, "next CA")
+		pem, err := os.ReadFile(next.caFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.clientCA.write("ca.pem", pem)
+		now.advance(DefaultFileCheck)
+		if code := post(kept, withoutToken); code != 401 {
+			t.Errorf("old certificate on an old connection: got %d, want 401", code)
+		}
+		if code := post(r.client(true, cert), withoutToken); code != 0 {
+			t.Errorf("old certificate on a new connection: got %d, want a failed handshake", code)
+		}
+		if code := post(r.client(true, next.client("n", named("prod"))), withoutToken); code != 204 {
+			t.Errorf("new certificate: got %d", code)
+		}
+	})
+	t.Run("expiry on a kept connection", func(t *testing.T) {
+		again := newAuthority(t, "again CA")
+		pem, err := os.ReadFile(again.caFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.clientCA.write("ca.pem", pem)
+		now.advance(DefaultFileCheck)
+		client := r.client(true, again.client("x", func(c *x509.Certificate) {
+			c.Subject.CommonName, c.NotAfter = "prod", time.Now().Add(30*time.Minute)
+		}))
+		if code := post(client, withoutToken); code != 204 {
+			t.Fatalf("before: got %d", code)
+		}
+		now.advance(45 * time.Minute)
+		if code := post(client, withoutToken); code != 401 {
+			t.Errorf("after: got %d, want 401", code)
+		}
+	})
+}

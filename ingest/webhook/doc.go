@@ -1,0 +1,13 @@
+// Package webhook is the server to which Kubernetes API servers post their audit events.
+//
+// Guarantees:
+//   - POST /v1/audit/{cluster} is answered with 204 only after the Sink has stored every hint of the body, and is answered within
+//     Limits.Budget after the body has arrived. Any other answer makes the API server send the body again.
+//   - Nobody's body is read before its sender is known to speak for the cluster in the path.
+//   - No answer is a redirect: an API server would take the page behind one for success.
+//   - Errors are answered with a metav1.Status, whose message the API server writes into its log. It says what to mend and quotes
+//     nothing of the body.
+//   - Certificates, client CAs and tokens are read again when their files change. A file that has become bad is reported, and the
+//     last good one stays in use.
+//   - Everything that bounds a request is in limits.go.
+package webhook

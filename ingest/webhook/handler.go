@@ -1,0 +1,215 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"golang.org/x/time/rate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// handler answers requests.
+type handler struct {
+	opts     Options
+	security *security
+	metrics  *metrics
+	// slots has one element for each body that is being read or stored.
+	slots chan struct{}
+	// refusals limits what anyone can make the server log.
+	refusals rate.Sometimes
+}
+
+func newHandler(o Options, s *security, m *metrics) *handler {
+	return &handler{
+		opts: o, security: s, metrics: m,
+		slots:    make(chan struct{}, o.Limits.Concurrent),
+		refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery},
+	}
+}
+
+// routes has one route. Paths are matched as they are: nothing cleans them, since that would redirect.
+func (h *handler) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Post("/v1/audit/{cluster}", h.answer(h.post))
+	r.NotFound(h.answer(func(*http.Request) *refusal {
+		return &refusal{code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
+			message: "no such path; set the server of the audit webhook's kubeconfig to https://HOST:PORT/v1/audit/CLUSTER"}
+	}))
+	r.MethodNotAllowed(h.answer(func(*http.Request) *refusal {
+		return &refusal{code: http.StatusMethodNotAllowed, reason: metav1.StatusReasonMethodNotAllowed, message: "only POST is allowed here"}
+	}))
+	return r
+}
+
+// answer makes a handler of f: it writes, counts and logs what f decides, and turns a panic of f into an answer.
+func (h *handler) answer(f func(*http.Request) *refusal) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		no := h.guard(f, r)
+		if no == nil {
+			h.metrics.requests.WithLabelValues(strconv.Itoa(http.StatusNoContent)).Inc()
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		h.metrics.requests.WithLabelValues(strconv.Itoa(no.code)).Inc()
+		h.refusals.Do(func() {
+			h.opts.Logger.Warn("audit request refused", slog.Int("code", no.code), slog.String("message", no.message),
+				slog.Any("error", no.cause), slog.String("path", fmt.Sprintf("%.120q", r.URL.Path)), slog.String("remote", r.RemoteAddr))
+		})
+		h.refuse(w, r, no)
+	}
+}
+
+func (h *handler) guard(f func(*http.Request) *refusal, r *http.Request) (no *refusal) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.opts.Logger.Error("audit request panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			no = &refusal{code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError,
+				message: "a fault in Reroll; please report it with its log"}
+		}
+	}()
+	return f(r)
+}
+
+// post takes one body: who sends it, whether it can be read, what is in it, and storing it, in this order.
+func (h *handler) post(r *http.Request) *refusal {
+	started := h.opts.Now()
+	cluster := chi.URLParam(r, "cluster")
+	for _, check := range []func(*http.Request, string) *refusal{h.checkCluster, h.checkSender, checkForm, h.checkLength} {
+		if no := check(r, cluster); no != nil {
+			return no
+		}
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		return &refusal{code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
+			message: "too many audit batches at a time; this one is to be sent again"}
+	}
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
+	result, no := h.read(r, cluster, started)
+	if no != nil {
+		return no
+	}
+	return h.store(r.Context(), cluster, result, started)
+}
+
+func (h *handler) checkCluster(_ *http.Request, cluster string) *refusal {
+	if reloader.ValidateCluster(cluster) == nil {
+		return nil
+	}
+	return &refusal{code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
+		message: "the last part of the path is not a cluster name: it must be a DNS-1123 label"}
+}
+
+// checkSender answers alike for a cluster that the sender does not speak for and for one that is not served.
+func (h *handler) checkSender(r *http.Request, cluster string) *refusal {
+	allowed, known := h.security.allows(r, cluster)
+	served := len(h.opts.Clusters) == 0 || slices.Contains(h.opts.Clusters, cluster)
+	switch {
+	case !known:
+		return &refusal{code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized,
+			message: "no valid client certificate or bearer token; check the user of the audit webhook's kubeconfig"}
+	case !allowed || !served:
+		return &refusal{code: http.StatusForbidden, reason: metav1.StatusReasonForbidden,
+			message: fmt.Sprintf("these credentials may not send events of cluster %s, or it is not served here; "+
+				"check the path and the user of the audit webhook's kubeconfig", cluster)}
+	}
+	return nil
+}
+
+func checkForm(r *http.Request, _ string) *refusal {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" {
+		return &refusal{code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
+			message: "the body must not be encoded; remove Content-Encoding"}
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return &refusal{code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
+			message: "the Content-Type must be application/json"}
+	}
+	return nil
+}
+
+func (h *handler) checkLength(r *http.Request, _ string) *refusal {
+	if r.ContentLength <= h.opts.Limits.BodyBytes {
+		return nil
+	}
+	return h.tooLong(nil)
+}
+
+func (h *handler) tooLong(cause error) *refusal {
+	return &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, cause: cause,
+		message: fmt.Sprintf("the body is longer than %d bytes; use the audit level Metadata, lower --audit-webhook-batch-max-size, "+
+			"or set --audit-webhook-truncate-enabled", h.opts.Limits.BodyBytes)}
+}
+
+// read decodes the body, all of it or nothing.
+func (h *handler) read(r *http.Request, cluster string, started time.Time) (audit.Result, *refusal) {
+	body := &countingReader{r: http.MaxBytesReader(nil, r.Body, h.opts.Limits.BodyBytes)}
+	result, err := audit.Decode(body, audit.Options{
+		Cluster: cluster, Received: started, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
+	})
+	h.metrics.bodyBytes.Observe(float64(body.n))
+	var tooLong *http.MaxBytesError
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.As(err, &tooLong):
+		return result, h.tooLong(err)
+	case errors.Is(err, audit.ErrTooLarge):
+		return result, &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, message: err.Error()}
+	case errors.Is(err, audit.ErrMalformed):
+		return result, &refusal{code: http.StatusBadRequest, reason: metav1.StatusReasonBadRequest, message: err.Error()}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return result, &refusal{code: http.StatusRequestTimeout, reason: metav1.StatusReasonTimeout, cause: err,
+			message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}
+	}
+	return result, &refusal{code: http.StatusBadRequest, reason: metav1.StatusReasonBadRequest, cause: err,
+		message: "the body could not be read to its end"}
+}
+
+// store puts the hints of a body into the sink. A body without any needs no sink.
+func (h *handler) store(ctx context.Context, cluster string, result audit.Result, started time.Time) *refusal {
+	if len(result.Hints) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, min(h.opts.Limits.Budget, senderPatience-h.opts.Now().Sub(started)))
+		defer cancel()
+		began := h.opts.Now()
+		err := h.opts.Sink.Put(ctx, result.Hints)
+		h.metrics.putDuration.Observe(h.opts.Now().Sub(began).Seconds())
+		if err != nil {
+			return &refusal{code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable, cause: err,
+				message: "the hints cannot be stored now, so the batch is to be sent again; see the log and the readiness of Reroll"}
+		}
+	}
+	h.metrics.accepted(result)
+	h.opts.Logger.Debug("audit request accepted", slog.String("cluster", cluster), slog.Int("events", result.Received),
+		slog.Int("hints", len(result.Hints)), slog.Duration("took", h.opts.Now().Sub(started)))
+	return nil
+}
+
+// countingReader counts what was read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,302 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/reroll-dev/reroll/ingest"
+	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func TestAcceptedBodyIsStored(t *testing.T) {
+	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			stored := &sink{}
+			r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
+			got := r.must(r.client(h2), r.request(strings.NewReader(body), nil))
+			if got.code != http.StatusNoContent || (got.proto == 2) != h2 {
+				t.Fatalf("got %d over HTTP/%d, want 204", got.code, got.proto)
+			}
+			want := []reloader.Hint{{
+				Cluster: "prod", Config: reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "db"}, Verb: reloader.VerbUpdate,
+				Source: reloader.SourceAudit, Actor: reloader.Actor{User: "ana"}, AuditID: "a-1", Code: 200,
+				Time: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+			}}
+			if diff := cmp.Diff(want, stored.hints, cmpopts.IgnoreFields(reloader.Hint{}, "Received")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for metric, want := range map[string]float64{
+				"reroll_ingest_requests_total": 1, "reroll_ingest_events_total": 2, "reroll_ingest_hints_total": 1,
+				"reroll_ingest_put_duration_seconds": 1, "reroll_ingest_body_bytes": 1, "reroll_ingest_requests_in_flight": 0,
+			} {
+				if got := r.metric(metric); got != want {
+					t.Errorf("%s is %v, want %v", metric, got, want)
+				}
+			}
+			if r.metric("reroll_ingest_events_total", string(audit.SkipStage)) != 1 {
+				t.Error("the skipped event is not counted by its reason")
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	header := func(key, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(key, value) }
+	}
+	path := func(p string) func(*http.Request) { return func(r *http.Request) { r.URL.Path = p } }
+	cases := map[string]struct {
+		body   string
+		change func(*http.Request)
+		code   int
+		says   string
+	}{
+		"GET":                    {body, func(r *http.Request) { r.Method, r.Body, r.ContentLength = "GET", nil, 0 }, 405, "POST"},
+		"PUT":                    {body, func(r *http.Request) { r.Method = "PUT" }, 405, "POST"},
+		"OPTIONS":                {body, func(r *http.Request) { r.Method = "OPTIONS" }, 405, "POST"},
+		"root":                   {body, path("/"), 404, "/v1/audit/CLUSTER"},
+		"trailing slash":         {body, path("/v1/audit/prod/"), 404, "/v1/audit/CLUSTER"},
+		"doubled slash":          {body, path("//v1/audit/prod"), 404, "/v1/audit/CLUSTER"},
+		"path to be cleaned":     {body, path("/v1/x/../audit/prod"), 404, "/v1/audit/CLUSTER"},
+		"no cluster":             {body, path("/v1/audit/"), 404, "CLUSTER"},
+		"bad cluster":            {body, path("/v1/audit/Prod*"), 404, "DNS-1123"},
+		"slash in the cluster":   {body, func(r *http.Request) { r.URL.RawPath, r.URL.Path = "/v1/audit/a%2Fb", "/v1/audit/a/b" }, 404, "DNS-1123"},
+		"no credentials":         {body, func(r *http.Request) { r.Header.Del("Authorization") }, 401, "kubeconfig"},
+		"wrong token":            {body, header("Authorization", "Bearer "+secretToken+"x"), 401, "kubeconfig"},
+		"empty token":            {body, header("Authorization", "Bearer "), 401, "kubeconfig"},
+		"other scheme":           {body, header("Authorization", "Basic "+secretToken), 401, "kubeconfig"},
+		"other cluster":          {body, path("/v1/audit/test"), 403, "cluster test"},
+		"no content type":        {body, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "application/json"},
+		"other content type":     {body, header("Content-Type", "application/x-ndjson"), 415, "application/json"},
+		"content type by prefix": {body, header("Content-Type", "application/json-seq"), 415, "application/json"},
+		"content type broken":    {body, header("Content-Type", "application/json; ="), 415, "application/json"},
+		"compressed":             {body, header("Content-Encoding", "gzip"), 415, "Content-Encoding"},
+		"empty":                  {"", nil, 400, "empty"},
+		"null":                   {"null", nil, 400, "no object"},
+		"cut":                    {body[:100], nil, 400, "before it is complete"},
+		"second document":        {body + body, nil, 400, "something follows"},
+		"other version":          {strings.Replace(body, "k8s.io/v1", "k8s.io/v1beta1", 1), nil, 400, "--audit-webhook-version"},
+		"too many events":        {strings.Replace(body, "{}]", "{},{},{}]", 1), nil, 413, "--audit-webhook-batch-max-size"},
+		"too long":               {body + strings.Repeat(" ", 1000), nil, 413, "--audit-webhook-truncate-enabled"},
+	}
+	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			stored := &sink{}
+			r := start(t, func(_ *rig, o *Options) {
+				o.Sink, o.Limits.BodyBytes, o.Limits.Decode.MaxItems = stored, 1000, 3
+			})
+			client := r.client(h2)
+			for name, c := range cases {
+				t.Run(name, func(t *testing.T) {
+					before := r.metric("reroll_ingest_requests_total", strconv.Itoa(c.code))
+					got := r.must(client, r.request(strings.NewReader(c.body), c.change))
+					if got.code != c.code || int(got.status.Code) != c.code || got.status.Status != "Failure" || got.status.Kind != "Status" {
+						t.Fatalf("got %d with %+v, want %d", got.code, got.status, c.code)
+					}
+					if !strings.Contains(got.status.Message, c.says) || strings.Contains(got.status.Message, secretToken) {
+						t.Errorf("message %q, want one with %q", got.status.Message, c.says)
+					}
+					if got.header.Get("Location") != "" || got.header.Get("Content-Type") != "application/json" {
+						t.Errorf("header %v", got.header)
+					}
+					if n := r.metric("reroll_ingest_requests_total", strconv.Itoa(c.code)); n != before+1 {
+						t.Errorf("counted %v, want %v", n, before+1)
+					}
+				})
+			}
+			if stored.count() != 0 {
+				t.Errorf("stored %v", stored.hints)
+			}
+			if strings.Contains(r.log.String(), secretToken) {
+				t.Error("a token is in the log")
+			}
+		})
+	}
+}
+
+func TestChunkedBodyIsTakenUpToTheLimit(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.Limits.BodyBytes = int64(len(body)) })
+	client := r.client(false)
+	for text, want := range map[string]int{body: http.StatusNoContent, body + " ": http.StatusRequestEntityTooLarge} {
+		chunked := struct{ io.Reader }{strings.NewReader(text)}
+		if got := r.must(client, r.request(chunked, nil)); got.code != want {
+			t.Errorf("%d bytes in chunks: got %d, want %d", len(text), got.code, want)
+		}
+	}
+}
+
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.ErrUnexpectedEOF
+}
+
+func (u unreadable) Close() error { return nil }
+
+func TestBodyIsNotReadBeforeItsSenderIsKnown(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.Limits.BodyBytes = 10 })
+	cases := map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"unknown":         {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"another cluster": {func(r *http.Request) { r.URL.Path = "/v1/audit/test" }, 403},
+		"wrong type":      {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		"too long":        {func(r *http.Request) { r.ContentLength = 11 }, 413},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			req := r.request(unreadable{t}, func(r *http.Request) {
+				r.ContentLength = -1
+				c.change(r)
+			})
+			w := httptest.NewRecorder()
+			r.server.Handler().ServeHTTP(w, req)
+			if w.Code != c.want || w.Header().Get("Connection") != "close" {
+				t.Errorf("got %d with %v, want %d and a closed connection", w.Code, w.Header(), c.want)
+			}
+		})
+	}
+}
+
+func TestSinkThatFails(t *testing.T) {
+	stored := &sink{err: errors.New("disk full")}
+	r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
+	got := r.must(r.client(true), r.request(strings.NewReader(body), nil))
+	checkBusy(t, got)
+	if strings.Contains(got.status.Message, "disk full") || !strings.Contains(r.log.String(), "disk full") {
+		t.Errorf("the cause belongs into the log alone; message %q", got.status.Message)
+	}
+	if r.metric("reroll_ingest_hints_total") != 0 || r.metric("reroll_ingest_events_total") != 0 {
+		t.Error("a refused body is counted as accepted")
+	}
+	stored.err = nil
+	if got := r.must(r.client(true), r.request(strings.NewReader(body), nil)); got.code != http.StatusNoContent || stored.count() != 1 {
+		t.Errorf("once the sink works: got %d, %d hints", got.code, stored.count())
+	}
+}
+
+func checkBusy(t *testing.T, got answer) {
+	t.Helper()
+	after, err := strconv.Atoi(got.header.Get("Retry-After"))
+	if got.code != http.StatusServiceUnavailable || err != nil || after < 2 || after > 4 {
+		t.Errorf("got %d with Retry-After %q, want 503 with 2 to 4", got.code, got.header.Get("Retry-After"))
+	}
+}
+
+func TestSinkThatHangs(t *testing.T) {
+	hangs := ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	r := start(t, func(_ *rig, o *Options) { o.Sink, o.Limits.Budget = hangs, 20*time.Millisecond })
+	checkBusy(t, r.must(r.client(true), r.request(strings.NewReader(body), nil)))
+}
+
+func TestSinkThatPanics(t *testing.T) {
+	panics := ingest.SinkFunc(func(context.Context, []reloader.Hint) error { panic("boom") })
+	r := start(t, func(_ *rig, o *Options) { o.Sink = panics })
+	client := r.client(true)
+	for range 2 {
+		got := r.must(client, r.request(strings.NewReader(body), nil))
+		if got.code != http.StatusInternalServerError || got.status.Message == "" {
+			t.Errorf("got %d %q, want 500", got.code, got.status.Message)
+		}
+	}
+	if !strings.Contains(r.log.String(), "boom") || !strings.Contains(r.log.String(), "handler_test.go") {
+		t.Error("the log does not show where it panicked")
+	}
+	if r.metric("reroll_ingest_requests_in_flight") != 0 {
+		t.Error("a panic leaves its slot taken")
+	}
+}
+
+func TestIrrelevantBodyNeedsNoSink(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.Sink = &sink{err: errors.New("down")} })
+	empty := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}`
+	if got := r.must(r.client(true), r.request(strings.NewReader(empty), nil)); got.code != http.StatusNoContent {
+		t.Errorf("got %d, want 204", got.code)
+	}
+}
+
+func TestBodyThatStopsArriving(t *testing.T) {
+	cases := map[string]struct {
+		err  error
+		want int
+	}{
+		"deadline":   {os.ErrDeadlineExceeded, http.StatusRequestTimeout},
+		"connection": {io.ErrUnexpectedEOF, http.StatusBadRequest},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			stored := &sink{}
+			r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
+			content := io.MultiReader(strings.NewReader(body), iotest.ErrReader(c.err))
+			w := httptest.NewRecorder()
+			r.server.Handler().ServeHTTP(w, r.request(content, nil))
+			if w.Code != c.want || stored.count() != 0 {
+				t.Errorf("got %d and %d hints, want %d and none", w.Code, stored.count(), c.want)
+			}
+		})
+	}
+}
+
+func TestLateBodyGetsWhatIsLeftOfTheTime(t *testing.T) {
+	now := time.Now()
+	deadline := make(chan time.Duration, 1)
+	r := start(t, func(_ *rig, o *Options) {
+		o.Now = func() time.Time { return now }
+		o.Sink = ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
+			at, _ := ctx.Deadline()
+			deadline <- time.Until(at)
+			return nil
+		})
+	})
+	late := readerFunc(func(p []byte) (int, error) {
+		now = now.Add(25 * time.Second)
+		return 0, io.EOF
+	})
+	w := httptest.NewRecorder()
+	r.server.Handler().ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
+	if left := <-deadline; left > 4*time.Second || left < time.Second {
+		t.Errorf("%s left for storing, want the 4 s until the sender gives up", left)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestClustersThatAreNotServed(t *testing.T) {
+	r := start(t, func(_ *rig, o *Options) { o.Clusters = []string{"local"} })
+	if got := r.must(r.client(true), r.request(strings.NewReader(body), nil)); got.code != http.StatusForbidden {
+		t.Errorf("got %d, want 403", got.code)
+	}
+}
+
+func TestRefusalsDoNotFloodTheLog(t *testing.T) {
+	r := start(t, nil)
+	for range 500 {
+		w := httptest.NewRecorder()
+		r.server.Handler().ServeHTTP(w, r.request(bytes.NewReader(nil), func(r *http.Request) { r.Header.Del("Authorization") }))
+	}
+	if n := strings.Count(r.log.String(), "audit request refused"); n < 1 || n > 3*serverLogAtOnce {
+		t.Errorf("%d lines for 500 refusals", n)
+	}
+}

@@ -1,0 +1,117 @@
+package webhook
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// authority is a CA for one test.
+type authority struct {
+	t    testing.TB
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB, name string) *authority {
+	t.Helper()
+	a := &authority{t: t, dir: t.TempDir()}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	a.key = a.newKey()
+	a.cert = a.sign(template, template, a.key, a.key)
+	return a
+}
+
+func (a *authority) newKey() *ecdsa.PrivateKey {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return key
+}
+
+func (a *authority) sign(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) *x509.Certificate {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return cert
+}
+
+// caFile returns the path of the CA's certificate.
+func (a *authority) caFile() string {
+	return a.write("ca.pem", pemOf("CERTIFICATE", a.cert.Raw))
+}
+
+func (a *authority) write(name string, content []byte) string {
+	a.t.Helper()
+	path := filepath.Join(a.dir, name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	return path
+}
+
+// issue writes a certificate and its key, as a server's or a client's after change.
+func (a *authority) issue(file string, change func(*x509.Certificate)) (certFile, keyFile string) {
+	a.t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: file},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	change(template)
+	key := a.newKey()
+	cert := a.sign(template, a.cert, key, a.key)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return a.write(file+".pem", pemOf("CERTIFICATE", cert.Raw)), a.write(file+".key", pemOf("PRIVATE KEY", der))
+}
+
+func (a *authority) client(file string, change func(*x509.Certificate)) tls.Certificate {
+	a.t.Helper()
+	cert, err := tls.LoadX509KeyPair(a.issue(file, func(c *x509.Certificate) {
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		change(c)
+	}))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return cert
+}
+
+// named makes a certificate for a common name and DNS names.
+func named(cn string, dns ...string) func(*x509.Certificate) {
+	return func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = cn, dns }
+}
+
+// localhost makes a server's certificate.
+func localhost(c *x509.Certificate) {
+	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+}
+
+func pemOf(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}

@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"golang.org/x/time/rate"
+)
+
+// Server receives audit events. Its life is New, Listen, Serve, Shutdown.
+type Server struct {
+	opts     Options
+	security *security
+	handler  http.Handler
+	http     *http.Server
+	listener net.Listener
+}
+
+// New makes a server. The error is one line for the person who starts the program. Nothing listens yet.
+func New(o Options) (*Server, error) {
+	if o.Sink == nil {
+		return nil, errors.New("ingest has no sink")
+	}
+	if err := o.validateValues(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("ingest metrics: %w", err)
+	}
+	sec, err := newSecurity(o, func(what string, err error) {
+		m.badFiles.WithLabelValues(what).Inc()
+		o.Logger.Error("changed file cannot be used, the last good one stays", slog.String("file", what), slog.Any("error", err))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: o, security: sec, handler: newHandler(o, sec, m).routes()}
+	s.http = s.httpServer()
+	return s, nil
+}
+
+// Handler returns what the server serves, without its listener and its timeouts.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+func (s *Server) httpServer() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(!s.opts.InsecureHTTP)
+	errorLog := &serverLog{logger: s.opts.Logger, some: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
+	server := &http.Server{
+		Handler:           s.handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams,
+			SendPingTimeout:      pingAfter,
+			PingTimeout:          pingTimeout,
+		},
+		// "OPTIONS *" is for the handler like any other request.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     log.New(errorLog, "", 0),
+	}
+	if !s.opts.InsecureHTTP {
+		server.TLSConfig = s.security.tlsConfig()
+	}
+	return server
+}
+
+// Listen opens the port and returns its address. From here on senders wait; they are answered once Serve runs.
+func (s *Server) Listen(ctx context.Context) (net.Addr, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.opts.Address)
+	if err != nil {
+		return nil, fmt.Errorf("ingest cannot listen: %w", err)
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); s.opts.InsecureHTTP && (!ok || !tcp.IP.IsLoopback()) {
+		err := fmt.Errorf("ingest over insecure HTTP needs a loopback address, and %q is %s", s.opts.Address, l.Addr())
+		return nil, errors.Join(err, l.Close())
+	}
+	s.listener = l
+	return l.Addr(), nil
+}
+
+// Serve answers requests until Shutdown, and then returns nil. Listen must have succeeded.
+func (s *Server) Serve() error {
+	serve := func() error { return s.http.ServeTLS(s.listener, "", "") }
+	if s.opts.InsecureHTTP {
+		serve = func() error { return s.http.Serve(s.listener) }
+	}
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("ingest server: %w", err)
+	}
+	return nil
+}
+
+// Shutdown closes the port, lets running requests end, and returns. When ctx ends first, it cuts them off; their senders, which
+// have no answer, send again.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.drain(ctx)
+	if s.listener != nil {
+		// Serve may never have run, and then the HTTP server does not know the listener.
+		_ = s.listener.Close()
+	}
+	if err == nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("ingest shutdown: %w", err), s.http.Close())
+}
+
+// drain asks again and again for the connections to end: one of HTTP/2 that was still being made when net/http asked would
+// otherwise stay until its client leaves.
+func (s *Server) drain(ctx context.Context) error {
+	for {
+		round, cancel := context.WithTimeout(ctx, drainRound)
+		err := s.http.Shutdown(round)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// serverLog passes on what net/http wants logged, such as failed handshakes, and no more than a few lines a second.
+type serverLog struct {
+	logger *slog.Logger
+	some   rate.Sometimes
+}
+
+// Write logs one line.
+func (l *serverLog) Write(line []byte) (int, error) {
+	l.some.Do(func() {
+		l.logger.Warn("ingest connection failed", slog.String("error", strings.TrimSpace(string(line))))
+	})
+	return len(line), nil
+}

@@ -1,0 +1,91 @@
+package reloader
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// ConfigKind says what kind of object a Config is.
+type ConfigKind string
+
+// The kinds of config that workloads can depend on.
+const (
+	ConfigMap ConfigKind = "ConfigMap"
+	Secret    ConfigKind = "Secret"
+)
+
+// ConfigKinds lists every kind, in the order in which they are shown.
+var ConfigKinds = []ConfigKind{ConfigMap, Secret}
+
+// Config names a ConfigMap or Secret inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
+// a Hint may say.
+type Config struct {
+	Kind      ConfigKind `json:"kind"`
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name,omitempty"`
+}
+
+// String returns Kind/namespace/name.
+func (c Config) String() string { return string(c.Kind) + "/" + c.Namespace + "/" + c.Name }
+
+// Limits of Kubernetes on the names used here.
+const (
+	maxNamespaceLength = 63
+	maxNameLength      = 253
+)
+
+var (
+	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+// ErrInvalidName is wrapped by every error about a name that Kubernetes would not accept.
+var ErrInvalidName = errors.New("invalid name")
+
+// Validate reports whether c could exist in a cluster: a known kind, a DNS-1123 label as namespace, and a DNS-1123 subdomain or
+// nothing as name. Only validated names may become part of a subject.
+func (c Config) Validate() error {
+	if c.Kind != ConfigMap && c.Kind != Secret {
+		return fmt.Errorf("%w: kind %.40q is not ConfigMap or Secret", ErrInvalidName, c.Kind)
+	}
+	if len(c.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(c.Namespace) {
+		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, c.Namespace)
+	}
+	if c.Name != "" && (len(c.Name) > maxNameLength || !dnsSubdomain.MatchString(c.Name)) {
+		return fmt.Errorf("%w: name %.80q is not a DNS-1123 subdomain", ErrInvalidName, c.Name)
+	}
+	return nil
+}
+
+// ValidateCluster reports whether name can be a cluster's name: a DNS-1123 label of at most 63 characters.
+func ValidateCluster(name string) error {
+	if len(name) > maxNamespaceLength || !dnsLabel.MatchString(name) {
+		return fmt.Errorf("%w: cluster %.80q is not a DNS-1123 label", ErrInvalidName, name)
+	}
+	return nil
+}
+
+// WorkloadRef names a workload inside one cluster.
+type WorkloadRef struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// String returns Kind/namespace/name.
+func (w WorkloadRef) String() string { return w.Kind + "/" + w.Namespace + "/" + w.Name }
+
+// Validate reports whether w could exist in a cluster.
+func (w WorkloadRef) Validate() error {
+	if w.Kind == "" || len(w.Kind) > maxNamespaceLength {
+		return fmt.Errorf("%w: workload kind %.80q", ErrInvalidName, w.Kind)
+	}
+	if len(w.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(w.Namespace) {
+		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, w.Namespace)
+	}
+	if len(w.Name) > maxNameLength || !dnsSubdomain.MatchString(w.Name) {
+		return fmt.Errorf("%w: name %.80q is not a DNS-1123 subdomain", ErrInvalidName, w.Name)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package reloader_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func TestConfigValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		config reloader.Config
+		valid  bool
+	}{
+		"configmap":         {"an ordinary name", reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns", Name: "app"}, true},
+		"secret with dots":  {"a subdomain", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "my.app-config.v1"}, true},
+		"digits":            {"labels may start with a digit", reloader.Config{Kind: reloader.Secret, Namespace: "0", Name: "0.1"}, true},
+		"nameless":          {"a hint about a whole namespace", reloader.Config{Kind: reloader.Secret, Namespace: "ns"}, true},
+		"longest":           {"both at their limit", reloader.Config{Kind: reloader.Secret, Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 253)}, true},
+		"no kind":           {"the kind is part of the subject", reloader.Config{Namespace: "ns", Name: "app"}, false},
+		"other kind":        {"pods are no configs", reloader.Config{Kind: "Pod", Namespace: "ns", Name: "app"}, false},
+		"kind in lowercase": {"kinds are spelled as Kubernetes does", reloader.Config{Kind: "secret", Namespace: "ns", Name: "app"}, false},
+		"no namespace":      {"configs are namespaced", reloader.Config{Kind: reloader.Secret, Name: "app"}, false},
+		"namespace, dot":    {"a namespace is one label", reloader.Config{Kind: reloader.Secret, Namespace: "a.b", Name: "app"}, false},
+		"namespace, length": {"one too many", reloader.Config{Kind: reloader.Secret, Namespace: strings.Repeat("n", 64), Name: "app"}, false},
+		"name, length":      {"one too many", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: strings.Repeat("a", 254)}, false},
+		"upper case":        {"DNS-1123 is lower case", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "App"}, false},
+		"underscore":        {"not in DNS-1123", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "a_b"}, false},
+		"leading hyphen":    {"labels start with a letter or digit", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "-a"}, false},
+		"double dot":        {"an empty label", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "a..b"}, false},
+		"wildcard":          {"would subscribe to everything", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: ">"}, false},
+		"star":              {"would match any token", reloader.Config{Kind: reloader.Secret, Namespace: "*", Name: "app"}, false},
+		"newline":           {"$ must not forgive it", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "app\n"}, false},
+		"slash":             {"would leave the URL's path segment", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "../a"}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := c.config.Validate()
+			if (err == nil) != c.valid {
+				t.Errorf("%s: Validate() = %v, want valid %v", c.reason, err, c.valid)
+			}
+			if err != nil && !errors.Is(err, reloader.ErrInvalidName) {
+				t.Errorf("%v does not wrap ErrInvalidName", err)
+			}
+			if err != nil && len(err.Error()) > 300 {
+				t.Errorf("the error has %d characters", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestValidateCluster(t *testing.T) {
+	for name, valid := range map[string]bool{
+		"local": true, "eu-west-1": true, strings.Repeat("c", 63): true,
+		"": false, "a.b": false, "A": false, "a_b": false, "-a": false, "a\n": false, strings.Repeat("c", 64): false,
+	} {
+		if err := reloader.ValidateCluster(name); (err == nil) != valid {
+			t.Errorf("ValidateCluster(%q) = %v, want valid %v", name, err, valid)
+		}
+	}
+}
+
+func TestWorkloadRefValidate(t *testing.T) {
+	good := reloader.WorkloadRef{Kind: "Deployment", Namespace: "ns", Name: "app.v1"}
+	if err := good.Validate(); err != nil {
+		t.Errorf("Validate(%s) = %v", good, err)
+	}
+	for name, bad := range map[string]reloader.WorkloadRef{
+		"no kind":       {Namespace: "ns", Name: "app"},
+		"long kind":     {Kind: strings.Repeat("K", 64), Namespace: "ns", Name: "app"},
+		"no namespace":  {Kind: "Deployment", Name: "app"},
+		"no name":       {Kind: "Deployment", Namespace: "ns"},
+		"wildcard name": {Kind: "Deployment", Namespace: "ns", Name: "*"},
+	} {
+		if err := bad.Validate(); !errors.Is(err, reloader.ErrInvalidName) {
+			t.Errorf("%s: Validate() = %v, want ErrInvalidName", name, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package dialect
+
+import (
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
+// gives the reason. A config of another namespace never reloads w.
+func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
+	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
+	if c.Config.Namespace != w.Namespace {
+		return answer
+	}
+	s := d.scope(w, c.Config.Kind)
+	for _, clause := range s.clauses {
+		why := meanings[clause.Meaning].decide(s, clause, c)
+		if why == "" {
+			continue
+		}
+		here := Decision{Reload: asks(why), Dialect: d.Name, Why: why, Clause: clause.Key}
+		if here.Reload || forbids(why) {
+			return here
+		}
+		if answer.Clause == "" {
+			answer = here
+		}
+	}
+	return answer
+}
+
+// asks reports whether a clause that gives this reason demands a reload.
+func asks(why reloader.Reason) bool {
+	switch why {
+	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch:
+		return true
+	}
+	return false
+}
+
+// forbids reports whether a clause that gives this reason overrules all that follow.
+func forbids(why reloader.Reason) bool {
+	return why == reloader.ReasonConfigIgnored || why == reloader.ReasonExcluded
+}
+
+// scope is what a dialect has to say about the configs of one kind for one workload.
+type scope struct {
+	dialect *Dialect
+	w       *workload.Workload
+	kind    reloader.ConfigKind
+	// clauses are those about kind.
+	clauses []Clause
+	// triggers are the annotations in which clauses of OnWorkloadOrTemplate are read.
+	triggers map[string]string
+}
+
+func (d *Dialect) scope(w *workload.Workload, kind reloader.ConfigKind) scope {
+	s := scope{dialect: d, w: w, kind: kind, triggers: w.Template.Annotations}
+	for _, c := range d.Clauses {
+		if !c.covers(kind) {
+			continue
+		}
+		s.clauses = append(s.clauses, c)
+		if _, present := w.Annotations[c.Key]; present && c.Where == OnWorkloadOrTemplate {
+			s.triggers = w.Annotations
+		}
+	}
+	return s
+}
+
+// value returns what c says on the workload; empty if it is absent.
+func (s scope) value(c Clause) string {
+	switch c.Where {
+	case OnWorkload:
+		return s.w.Annotations[c.Key]
+	case OnWorkloadOrTemplate:
+		return s.triggers[c.Key]
+	}
+	return ""
+}
+
+// any reports whether some clause of that meaning satisfies test.
+func (s scope) any(m Meaning, test func(c Clause) bool) bool {
+	for _, c := range s.clauses {
+		if c.Meaning == m && test(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// refers reports whether the workload's pod template refers to c in a way that the tool sees.
+func (s scope) refers(c reloader.Config) bool {
+	r := s.w.Template.References[c]
+	return r != nil && s.dialect.Sees(r)
+}

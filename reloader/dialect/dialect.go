@@ -1,0 +1,102 @@
+package dialect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// OwnPrefix starts every annotation key of Reroll itself.
+const OwnPrefix = "reroll.dev/"
+
+// Dialect is the annotations of one tool, what they mean, and what the tool writes. It is never changed once it is in use.
+type Dialect struct {
+	// Name is the dialect's name in records, metrics and flags.
+	Name string
+	// FieldManager is the field manager under which the tool patches workloads.
+	FieldManager string
+	// Clauses are the tool's annotations in the order in which they decide.
+	Clauses []Clause
+	// Sees reports whether the tool takes a reference of that shape for one.
+	Sees func(r *workload.Reference) bool
+	// MarkValue returns the value of the tool's mark for a content.
+	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
+	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates.
+	Writes []string
+	// StrategyKey is the annotation by which a workload chooses its strategy; empty if the tool has none.
+	StrategyKey string
+}
+
+// Clause is one row of a dialect's table: an annotation and its meaning.
+type Clause struct {
+	// Key is the annotation's key or, for Installation, the flag that stands for it.
+	Key string
+	// Where is the object that carries it.
+	Where Where
+	// Kinds are the kinds of config that it is about; nil means all.
+	Kinds []reloader.ConfigKind
+	// Meaning is what it says.
+	Meaning Meaning
+}
+
+// Where says on which object a clause is read.
+type Where string
+
+// The places of clauses.
+const (
+	// OnWorkload is the metadata of the workload.
+	OnWorkload Where = "workload"
+	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
+	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
+	OnWorkloadOrTemplate Where = "workload, else pod template"
+	// OnConfig is the metadata of the config.
+	OnConfig Where = "config"
+	// Installation is no object: the clause holds for every workload.
+	Installation Where = "installation"
+)
+
+func (c Clause) covers(kind reloader.ConfigKind) bool {
+	return c.Kinds == nil || slices.Contains(c.Kinds, kind)
+}
+
+// ConfigMeta is a config and its annotations.
+type ConfigMeta struct {
+	Config      reloader.Config
+	Annotations map[string]string
+}
+
+// Decision is the answer for one workload and one config.
+type Decision struct {
+	// Reload says that a change of the config rolls the workload.
+	Reload bool
+	// Dialect is the name of the dialect that decided.
+	Dialect string
+	// Why is the reason, also for a no.
+	Why reloader.Reason
+	// Clause is the key that decided; empty if none did.
+	Clause string
+}
+
+// Hash returns the value of the tool's own mark for content c. It is no digest: it may be equal for different contents.
+func (d *Dialect) Hash(c digest.Content, kind reloader.ConfigKind) string {
+	return d.MarkValue(c, kind)
+}
+
+// KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
+func (d *Dialect) KeepsAnnotation(key string) bool {
+	if strings.HasPrefix(key, OwnPrefix) || slices.Contains(d.Writes, key) {
+		return true
+	}
+	return d.StrategyKey != "" && key == d.StrategyKey || slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.Key == key && c.Where != Installation })
+}
+
+// Strategy returns the name of the strategy that w chooses; empty means the installation's default.
+func (d *Dialect) Strategy(w *workload.Workload) string {
+	if d.StrategyKey == "" {
+		return ""
+	}
+	return w.Annotations[d.StrategyKey]
+}

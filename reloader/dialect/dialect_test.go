@@ -1,0 +1,163 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+)
+
+func TestStakaterHash(t *testing.T) {
+	const empty = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+	cases := map[string]struct {
+		reason  string
+		content digest.Content
+		want    string
+	}{
+		"two entries":   {"as the tool was seen to write", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"b": "3", "a": "1"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
+		"one entry":     {"as the tool was seen to write", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"x": "2"}}), "31852fecfab75f296caef2c8cf330de833eda546"},
+		"empty":         {"SHA-1 of nothing", digest.OfConfigMap(&corev1.ConfigMap{}), empty},
+		"empty secret":  {"SHA-1 of nothing", digest.OfSecret(&corev1.Secret{}), empty},
+		"secret":        {"raw values, so the same as a ConfigMap's", digest.OfSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("3")}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
+		"collision":     {"the tool's input is not injective, and its mark must be copied as it is", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1;b=3"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
+		"binary":        {"in base64, so that Mg== is hashed for 2", digest.OfConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"x": []byte("2")}}), "80d6dbcadfacbc689bb719f14ce9dc07cf69a1a8"},
+		"secret's type": {"is no content", digest.OfSecret(&corev1.Secret{Type: "Opaque", Data: map[string][]byte{"x": []byte("2")}}), "31852fecfab75f296caef2c8cf330de833eda546"},
+	}
+	d := dialect.Stakater(dialect.StakaterOptions{})
+	for name, c := range cases {
+		if got := d.Hash(c.content, reloader.ConfigMap); got != c.want {
+			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+func TestStakaterHashSortsWholeEntries(t *testing.T) {
+	d := dialect.Stakater(dialect.StakaterOptions{})
+	// As entries, a-=1 comes before a=1, because - sorts before =; as keys, a comes first.
+	a := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1", "a-": "1"}})
+	sameBytes := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a-": "1;a=1"}})
+	if d.Hash(a, reloader.ConfigMap) != d.Hash(sameBytes, reloader.ConfigMap) {
+		t.Error("the entries are sorted by key and not as the tool sorts them")
+	}
+}
+
+func TestKeepsAnnotation(t *testing.T) {
+	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
+	for key, want := range map[string]bool{
+		auto: true, cmAuto: true, secAuto: true, cmList: true, secList: true, cmExclude: true, scExclude: true, search: true, match: true, ignore: true,
+		"reloader.stakater.com/last-reloaded-from": true, "reroll.dev/last-reload": true, "reroll.dev/config-digest": true,
+		"": false, "--auto-reload-all": false, corev1.LastAppliedConfigAnnotation: false, "app.kubernetes.io/auto": false,
+	} {
+		if got := d.KeepsAnnotation(key); got != want {
+			t.Errorf("KeepsAnnotation(%q) = %v, want %v", key, got, want)
+		}
+		if got := (dialect.Set{d}).KeepsAnnotation(key); got != want {
+			t.Errorf("Set.KeepsAnnotation(%q) = %v, want %v", key, got, want)
+		}
+	}
+}
+
+func TestStrategy(t *testing.T) {
+	w := app(annotations{"": "empty key", "my/strategy": "annotations"}, nil)
+	if got := dialect.Stakater(dialect.StakaterOptions{}).Strategy(w); got != "" {
+		t.Errorf("Stakater's workloads choose %q; it has no such annotation", got)
+	}
+	own := &dialect.Dialect{StrategyKey: "my/strategy"}
+	if got := own.Strategy(w); got != "annotations" || !own.KeepsAnnotation("my/strategy") {
+		t.Errorf("Strategy = %q, kept %v", got, own.KeepsAnnotation("my/strategy"))
+	}
+}
+
+// other is a second dialect: Stakater's, renamed.
+func other() *dialect.Dialect {
+	d := dialect.Stakater(dialect.StakaterOptions{
+		Auto: "o/auto", ConfigMapAuto: "o/cma", SecretAuto: "o/sa", ConfigMapReload: "o/cm", SecretReload: "o/s",
+		ConfigMapExclude: "o/cmx", SecretExclude: "o/sx", Search: "o/search", Match: "o/match", Ignore: "o/ignore",
+	})
+	d.Name = "other"
+	return d
+}
+
+func TestSetMakesOneDecision(t *testing.T) {
+	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{}), other()}
+	cases := map[string]struct {
+		reason   string
+		workload annotations
+		config   reloader.Config
+		onConfig annotations
+		want     dialect.Decision
+	}{
+		"both ask":           {"the first is the one that writes", annotations{auto: "true", "o/auto": "true"}, cm("c"), nil, dialect.Decision{Reload: true, Dialect: "stakater", Why: reloader.ReasonAuto, Clause: auto}},
+		"the second asks":    {"a no of the first is no veto", annotations{auto: "true", cmExclude: "c", "o/auto": "true"}, cm("c"), nil, dialect.Decision{Reload: true, Dialect: "other", Why: reloader.ReasonAuto, Clause: "o/auto"}},
+		"neither":            {"the first speaks for all", nil, cm("c"), nil, dialect.Decision{Dialect: "stakater", Why: reloader.ReasonNotOptedIn}},
+		"the second's no":    {"a reason is better than none", annotations{"o/auto": "true"}, cm("z"), nil, dialect.Decision{Dialect: "other", Why: reloader.ReasonNotReferenced, Clause: "o/auto"}},
+		"the first's no":     {"is not replaced by another's", annotations{auto: "true", "o/auto": "true", "o/cmx": "z"}, cm("z"), nil, dialect.Decision{Dialect: "stakater", Why: reloader.ReasonNotReferenced, Clause: auto}},
+		"ignored by the one": {"each dialect has its own", annotations{auto: "true", "o/auto": "true"}, cm("c"), annotations{ignore: "true"}, dialect.Decision{Reload: true, Dialect: "other", Why: reloader.ReasonAuto, Clause: "o/auto"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := set.Decide(app(c.workload, nil), dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+	if got := (dialect.Set{}).Decide(app(nil, nil), dialect.ConfigMeta{Config: cm("c")}); got.Reload || got.Why != reloader.ReasonNotOptedIn {
+		t.Errorf("an empty set decides %+v", got)
+	}
+}
+
+func TestSetJoinsInterests(t *testing.T) {
+	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{}), other()}
+	got, ok := set.Interest(app(annotations{cmList: "z.*,c,[", "o/auto": "true", "o/search": "x"}, nil))
+	if !ok || got.Dialect != "stakater" || got.Namespace != "ns" || len(got.Patterns) != 1 || len(got.Problems) != 2 {
+		t.Errorf("Interest = %+v, %v", got, ok)
+	}
+	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("s")}, got.Exact); diff != "" {
+		t.Errorf("exact (-want +got):\n%s", diff)
+	}
+	if got, ok := set.Interest(app(annotations{"o/cm": "z"}, nil)); !ok || got.Dialect != "other" {
+		t.Errorf("Interest = %+v, %v; want that of the second", got, ok)
+	}
+	if got, ok := set.Interest(app(nil, nil)); ok {
+		t.Errorf("Interest = %+v; want none", got)
+	}
+	if d, ok := set.Named("other"); !ok || d != set[1] {
+		t.Error("Named does not find a dialect of the set")
+	}
+	if _, ok := set.Named("none"); ok {
+		t.Error("Named finds what is not there")
+	}
+}
+
+// FuzzDecide checks that whatever the annotations say, nothing panics, and Decide asks for nothing that Interest did not name.
+func FuzzDecide(f *testing.F) {
+	f.Add(auto, "true", cmList, "a.*,b", "a1", true)
+	f.Add(search, "true", cmExclude, "c", "c", false)
+	f.Add(cmAuto, "T", cmList, "((", "c", true)
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name string, all bool) {
+		d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: all})
+		config := cm(name)
+		if name == "" || config.Validate() != nil {
+			t.Skip("no config has such a name")
+		}
+		for _, w := range []struct{ workload, template annotations }{{annotations{k1: v1, k2: v2}, nil}, {nil, annotations{k1: v1, k2: v2}}, {annotations{k1: v1}, annotations{k2: v2}}} {
+			w := app(w.workload, w.template)
+			interest, optedIn := d.Interest(w)
+			got := d.Decide(w, dialect.ConfigMeta{Config: config, Annotations: annotations{match: "true"}})
+			if got.Reload && (!optedIn || !interest.Wants(config)) {
+				t.Errorf("%+v, but the interest is %+v", got, interest)
+			}
+			for _, p := range interest.Problems {
+				if len(p) > 1000+len(k1)+len(k2) || strings.Contains(p, "\n") {
+					t.Errorf("problem %q", p)
+				}
+			}
+		}
+	})
+}

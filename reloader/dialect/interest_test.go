@@ -1,0 +1,144 @@
+package dialect_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func TestInterest(t *testing.T) {
+	cases := map[string]struct {
+		reason             string
+		workload, template annotations
+		autoReloadAll      bool
+		optedIn            bool
+		exact              []reloader.Config
+		patterns           []string
+		problems           []string
+	}{
+		"nothing":        {reason: "not opted in"},
+		"foreign":        {reason: "other annotations opt in to nothing", workload: annotations{"a": "b", ignore: "true"}},
+		"switched off":   {reason: "false asks for nothing", workload: annotations{auto: "false", search: "false", cmAuto: "", cmList: " , "}},
+		"exclude alone":  {reason: "excluding asks for nothing", workload: annotations{cmExclude: "c"}},
+		"auto":           {reason: "every reference in a container", workload: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"typed":          {reason: "of one kind", workload: annotations{secAuto: "true"}, optedIn: true, exact: []reloader.Config{sec("s")}},
+		"search":         {reason: "each could be marked", workload: annotations{search: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"on template":    {reason: "by the fallback", template: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"list and auto":  {reason: "joined, each once", workload: annotations{auto: "true", cmList: "c,z,c"}, optedIn: true, exact: []reloader.Config{cm("c"), cm("z"), sec("s")}},
+		"excluded":       {reason: "left out, listed or referenced", workload: annotations{auto: "true", cmList: "z", cmExclude: "c,z"}, optedIn: true, exact: []reloader.Config{sec("s")}},
+		"literal":        {reason: "no pattern is needed", workload: annotations{secList: "a-1"}, optedIn: true, exact: []reloader.Config{sec("a-1")}},
+		"dots":           {reason: "a name and a pattern at once", workload: annotations{cmList: "my.app"}, optedIn: true, exact: []reloader.Config{cm("my.app")}, patterns: []string{"ConfigMap my.app"}},
+		"expression":     {reason: "a pattern alone", workload: annotations{cmList: "a.*, b+"}, optedIn: true, patterns: []string{"ConfigMap a.*", "ConfigMap b+"}},
+		"no valid name":  {reason: "no config can have it", workload: annotations{cmList: "-a"}, optedIn: true},
+		"all":            {reason: "by the flag", autoReloadAll: true, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"all but":        {reason: "opted out of one kind", autoReloadAll: true, workload: annotations{cmAuto: "false"}, optedIn: true, exact: []reloader.Config{sec("s")}},
+		"all, opted out": {reason: "of both", autoReloadAll: true, workload: annotations{auto: "false"}},
+		"bad boolean":    {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + `: "yes" is no boolean`}},
+		"bad search":     {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + `: "True" is neither true nor false`}},
+		"bad item": {
+			reason: "the others go on", workload: annotations{cmList: "ok,(,x["}, optedIn: true, exact: []reloader.Config{cm("ok")},
+			problems: []string{
+				cmList + `: item "(" is left out: it is no regular expression: missing closing )`,
+				cmList + `: item "x[" is left out: it is no regular expression: missing closing ]`,
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: c.autoReloadAll})
+			got, optedIn := d.Interest(app(c.workload, c.template))
+			if optedIn != c.optedIn {
+				t.Errorf("%s: opted in %v, want %v", c.reason, optedIn, c.optedIn)
+			}
+			var patterns []string
+			for _, p := range got.Patterns {
+				patterns = append(patterns, fmt.Sprint(p.Kind, " ", p))
+			}
+			for what, diff := range map[string]string{
+				"exact":    cmp.Diff(c.exact, got.Exact, cmpopts.EquateEmpty()),
+				"patterns": cmp.Diff(c.patterns, patterns, cmpopts.EquateEmpty()),
+				"problems": cmp.Diff(c.problems, got.Problems, cmpopts.EquateEmpty()),
+			} {
+				if diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", c.reason, what, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestWorkloadWithoutReferencesIsOptedInByAutoButNotByTheFlag(t *testing.T) {
+	bare := func(a annotations) *workload.Workload {
+		w := app(a, nil)
+		w.Template.References = nil
+		return w
+	}
+	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
+	if i, ok := d.Interest(bare(annotations{auto: "true"})); !ok || len(i.Exact) != 0 {
+		t.Errorf("auto: %+v, %v; want opted in to nothing", i, ok)
+	}
+	if i, ok := d.Interest(bare(nil)); ok {
+		t.Errorf("--auto-reload-all: %+v; want not opted in", i)
+	}
+}
+
+func TestListLimits(t *testing.T) {
+	many := func(n int) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf("n%d", i)
+		}
+		return strings.Join(items, ",")
+	}
+	cases := map[string]struct {
+		list         string
+		wanted, lost string
+		problem      string
+	}{
+		"as long as it may be": {list: strings.Repeat(" ", 16<<10-2) + ",a", wanted: "a"},
+		"too long":             {list: strings.Repeat(" ", 16<<10-1) + ",a", lost: "a", problem: "the list has 16385 bytes"},
+		"one megabyte":         {list: strings.Repeat("a,", 1<<19), lost: "a", problem: "and is not read"},
+		"most items":           {list: many(256), wanted: "n255"},
+		"too many items":       {list: many(257), wanted: "n255", lost: "n256", problem: "more than 256 items"},
+		"longest item":         {list: strings.Repeat("a?", 255) + "a," + "b", wanted: strings.Repeat("a", 253)},
+		"item too long":        {list: strings.Repeat("a?", 256) + "a," + "b", wanted: "b", lost: "a", problem: "more than 512 characters"},
+		"program too large":    {list: "(abcdefghijklmnopqrstuvwxyz){500},b", wanted: "b", problem: "too complex"},
+		"programs together":    {list: strings.Repeat("[x-z]{900},", 10) + "b", wanted: "b", problem: "too complex"},
+		"repeat beyond Go's":   {list: "a{2000},b", wanted: "b", lost: "a", problem: "invalid repeat count"},
+	}
+	d := dialect.Stakater(dialect.StakaterOptions{})
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := app(annotations{cmList: c.list}, nil)
+			interest, ok := d.Interest(w)
+			if !ok {
+				t.Fatal("not opted in: the problem would be invisible")
+			}
+			if c.wanted != "" && (!interest.Wants(cm(c.wanted)) || !d.Decide(w, dialect.ConfigMeta{Config: cm(c.wanted)}).Reload) {
+				t.Errorf("%.20s… is not wanted", c.wanted)
+			}
+			if c.lost != "" && (interest.Wants(cm(c.lost)) || d.Decide(w, dialect.ConfigMeta{Config: cm(c.lost)}).Reload) {
+				t.Errorf("%.20s… is wanted", c.lost)
+			}
+			problems := strings.Join(interest.Problems, "\n")
+			if !strings.Contains(problems, c.problem) || (c.problem == "") != (problems == "") {
+				t.Errorf("problems = %q, want %q", problems, c.problem)
+			}
+		})
+	}
+}
+
+func TestExcludeListsAreReadWhole(t *testing.T) {
+	d := dialect.Stakater(dialect.StakaterOptions{})
+	w := app(annotations{auto: "true", cmExclude: strings.Repeat("x,", 20<<10) + "c"}, nil)
+	if got := d.Decide(w, dialect.ConfigMeta{Config: cm("c")}); got.Why != reloader.ReasonExcluded {
+		t.Errorf("Decide = %+v: a long list must not reload what it excludes", got)
+	}
+}

@@ -1,0 +1,159 @@
+package dialect
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Meaning is what a clause says.
+type Meaning string
+
+// The meanings.
+const (
+	// Ignore on a config, exactly "true": the config reloads nothing.
+	Ignore Meaning = "ignore"
+	// Exclude lists names of configs, separated by commas, that never reload the workload.
+	Exclude Meaning = "exclude"
+	// Named lists expressions, separated by commas; configs whose whole name matches one reload the workload, referenced or not.
+	Named Meaning = "named"
+	// Search, exactly "true": referenced configs that carry a Match clause reload the workload.
+	Search Meaning = "search"
+	// Match on a config, exactly "true": the config is found by Search.
+	Match Meaning = "match"
+	// Auto, a boolean: referenced configs reload the workload.
+	Auto Meaning = "auto"
+	// TypedAuto is Auto for one kind of config.
+	TypedAuto Meaning = "typed auto"
+	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
+	AutoUnlessSaid Meaning = "auto unless said otherwise"
+)
+
+// exactlyTrue is the only value by which some clauses are switched on.
+const exactlyTrue = "true"
+
+// behaviour is how a meaning takes part. decide returns the reason it gives for a config, or none; plan, if there is one, notes
+// the configs that decide could ask for.
+type behaviour struct {
+	decide func(s scope, c Clause, config ConfigMeta) reloader.Reason
+	plan   func(s scope, c Clause, p *planner)
+}
+
+var meanings = map[Meaning]behaviour{
+	Ignore:         {decide: decideIgnore},
+	Exclude:        {decide: decideExclude},
+	Named:          {decide: decideNamed, plan: planNamed},
+	Search:         {decide: decideSearch, plan: planSearch},
+	Match:          {decide: decideNothing},
+	Auto:           {decide: decideAuto(reloader.ReasonAuto), plan: planAuto},
+	TypedAuto:      {decide: decideAuto(reloader.ReasonTypedAuto), plan: planAuto},
+	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},
+}
+
+func decideNothing(scope, Clause, ConfigMeta) reloader.Reason { return "" }
+
+func decideIgnore(_ scope, c Clause, config ConfigMeta) reloader.Reason {
+	if config.Annotations[c.Key] == exactlyTrue {
+		return reloader.ReasonConfigIgnored
+	}
+	return ""
+}
+
+func decideExclude(s scope, c Clause, config ConfigMeta) reloader.Reason {
+	if listsLiterally(s.value(c), config.Config.Name) {
+		return reloader.ReasonExcluded
+	}
+	return ""
+}
+
+func decideNamed(s scope, c Clause, config ConfigMeta) reloader.Reason {
+	items, _ := parseList(s.value(c))
+	for _, i := range items {
+		if i.match(config.Config.Name) {
+			return reloader.ReasonNamed
+		}
+	}
+	return ""
+}
+
+func planNamed(s scope, c Clause, p *planner) {
+	items, problems := parseList(s.value(c))
+	for _, problem := range problems {
+		p.problem(c, problem)
+	}
+	for _, i := range items {
+		p.item(s, i)
+	}
+}
+
+func decideSearch(s scope, c Clause, config ConfigMeta) reloader.Reason {
+	if s.value(c) != exactlyTrue {
+		return ""
+	}
+	marked := s.any(Match, func(m Clause) bool { return config.Annotations[m.Key] == exactlyTrue })
+	switch {
+	case !s.refers(config.Config):
+		return reloader.ReasonNotReferenced
+	case !marked:
+		return reloader.ReasonConfigUnmarked
+	}
+	return reloader.ReasonSearch
+}
+
+func planSearch(s scope, c Clause, p *planner) {
+	switch value := s.value(c); value {
+	case exactlyTrue:
+		p.references(s)
+	case "", "false":
+	default:
+		p.problem(c, fmt.Sprintf("%.40q is neither true nor false", value))
+	}
+}
+
+func decideAuto(why reloader.Reason) func(scope, Clause, ConfigMeta) reloader.Reason {
+	return func(s scope, c Clause, config ConfigMeta) reloader.Reason {
+		on, _ := strconv.ParseBool(s.value(c))
+		switch {
+		case !on:
+			return ""
+		case !s.refers(config.Config):
+			return reloader.ReasonNotReferenced
+		}
+		return why
+	}
+}
+
+func planAuto(s scope, c Clause, p *planner) {
+	value := s.value(c)
+	on, err := strconv.ParseBool(value)
+	switch {
+	case on:
+		p.references(s)
+	case err != nil && value != "":
+		p.problem(c, fmt.Sprintf("%.40q is no boolean", value))
+	}
+}
+
+// said reports whether the workload says anything, yes or no, about reloading automatically.
+func said(s scope) bool {
+	speaks := func(c Clause) bool { return s.value(c) != "" }
+	return s.any(Auto, speaks) || s.any(TypedAuto, speaks)
+}
+
+func decideUnlessSaid(s scope, _ Clause, config ConfigMeta) reloader.Reason {
+	switch {
+	case said(s):
+		return ""
+	case !s.refers(config.Config):
+		return reloader.ReasonNotReferenced
+	}
+	return reloader.ReasonAuto
+}
+
+// planUnlessSaid does not by itself opt in a workload that refers to nothing.
+func planUnlessSaid(s scope, _ Clause, p *planner) {
+	if !said(s) && len(s.referenced()) > 0 {
+		p.references(s)
+	}
+}

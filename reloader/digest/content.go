@@ -1,0 +1,85 @@
+package digest
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Section is the field of a config that an entry stands in.
+type Section byte
+
+// The sections. Their numbers are part of every digest.
+const (
+	Data       Section = 1
+	BinaryData Section = 2
+)
+
+// Content is what a ConfigMap or Secret holds, on its way from the reader to a digest. It cannot be printed, logged or encoded:
+// every attempt gives the same placeholder. The zero Content stands for an absent config.
+//
+// A Content shares memory with the object it was made of; neither may be changed afterwards.
+type Content struct {
+	config reloader.Config
+	data   map[string]string
+	binary map[string][]byte
+	secret map[string][]byte
+}
+
+// OfConfigMap returns the content of cm: data and binaryData. A nil cm gives the zero Content.
+func OfConfigMap(cm *corev1.ConfigMap) Content {
+	if cm == nil {
+		return Content{}
+	}
+	id := reloader.Config{Kind: reloader.ConfigMap, Namespace: cm.Namespace, Name: cm.Name}
+	return Content{config: id, data: cm.Data, binary: cm.BinaryData}
+}
+
+// OfSecret returns the content of s: its decoded data, without its type. A nil s gives the zero Content.
+func OfSecret(s *corev1.Secret) Content {
+	if s == nil {
+		return Content{}
+	}
+	id := reloader.Config{Kind: reloader.Secret, Namespace: s.Namespace, Name: s.Name}
+	return Content{config: id, secret: s.Data}
+}
+
+// IsZero reports whether c stands for an absent config. A config that exists and is empty is not zero.
+func (c Content) IsZero() bool { return c.config == reloader.Config{} }
+
+// Each calls visit for every entry: section by section, and inside one section sorted by key. It exists for hashing alone: visit
+// must not keep, change or pass on value.
+func (c Content) Each(visit func(section Section, key string, value []byte)) {
+	for _, k := range slices.Sorted(maps.Keys(c.data)) {
+		visit(Data, k, []byte(c.data[k]))
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.secret)) {
+		visit(Data, k, c.secret[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.binary)) {
+		visit(BinaryData, k, c.binary[k])
+	}
+}
+
+const redacted = "[content withheld]"
+
+// String returns a placeholder.
+func (Content) String() string { return redacted }
+
+// GoString returns a placeholder.
+func (Content) GoString() string { return redacted }
+
+// Format writes a placeholder whatever the verb.
+func (Content) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// LogValue returns a placeholder.
+func (Content) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON returns a placeholder.
+func (Content) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

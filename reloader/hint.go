@@ -1,0 +1,69 @@
+package reloader
+
+import "time"
+
+// Source says where a hint or a change came from.
+type Source string
+
+// The sources. A sweep and a baseline come from the dispatcher itself.
+const (
+	SourceAudit    Source = "audit"
+	SourceSweep    Source = "sweep"
+	SourceBaseline Source = "baseline"
+)
+
+// Verb is the Kubernetes verb of the request that a hint is about.
+type Verb string
+
+// The verbs that can change a config.
+const (
+	VerbCreate           Verb = "create"
+	VerbUpdate           Verb = "update"
+	VerbPatch            Verb = "patch"
+	VerbDelete           Verb = "delete"
+	VerbDeleteCollection Verb = "deletecollection"
+)
+
+// Hint says that somebody may have touched a config. It carries no content, may be lost, repeated, reordered or forged, and is
+// harmless: all it can cause is a look at the live object.
+type Hint struct {
+	Cluster string `json:"cluster"`
+	// Config is what was touched; with an empty Name, any config of that kind and namespace.
+	Config Config `json:"config"`
+	Verb   Verb   `json:"verb"`
+	Source Source `json:"source"`
+	Actor  Actor  `json:"actor"`
+	// AuditID is the request's audit ID, chosen by its client: good for finding the request in an audit log, never a key.
+	AuditID string `json:"auditID,omitempty"`
+	// Code is the HTTP status of the request. Zero, or 500 and above, means that the outcome is unknown.
+	Code int `json:"code,omitempty"`
+	// Time is when the API server says that the request ended. It is shown and compared with, never used for order.
+	Time time.Time `json:"time"`
+	// Received is when Reroll got the hint.
+	Received time.Time `json:"received"`
+}
+
+// OutcomeUnknown reports whether the request may still be committed after it was answered, so that a second look is due.
+func (h Hint) OutcomeUnknown() bool { return h.Code == 0 || h.Code >= 500 }
+
+// Actor is who made a request, as far as the API server knows.
+type Actor struct {
+	// User is the effective user: the impersonated one if there was impersonation.
+	User string `json:"user,omitempty"`
+	// AuthenticatedUser is set if it differs from User.
+	AuthenticatedUser string `json:"authenticatedUser,omitempty"`
+	UserAgent         string `json:"userAgent,omitempty"`
+	// SourceIP is the last address of the audit event, the only one that a client cannot choose.
+	SourceIP string `json:"sourceIP,omitempty"`
+	// FieldManager is the fieldManager parameter of the request.
+	FieldManager string `json:"fieldManager,omitempty"`
+}
+
+// Limits on the text of a Hint; ingest cuts longer values, and decoders refuse them.
+const (
+	MaxUserLength         = 512
+	MaxUserAgentLength    = 512
+	MaxAuditIDLength      = 128
+	MaxSourceIPLength     = 64
+	MaxFieldManagerLength = 128
+)

@@ -1,0 +1,98 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+var configResources = map[reloader.ConfigKind]schema.GroupVersionResource{
+	reloader.ConfigMap: {Version: "v1", Resource: "configmaps"},
+	reloader.Secret:    {Version: "v1", Resource: "secrets"},
+}
+
+// Meta reads the metadata of a config.
+func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, error) {
+	obj, err := c.metadata.Resource(configResources[config.Kind]).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if err != nil {
+		return live.Meta{}, err
+	}
+	return c.metaOf(&obj.ObjectMeta), nil
+}
+
+// Get reads a config with its content.
+func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object, error) {
+	switch config.Kind {
+	case reloader.ConfigMap:
+		obj, err := c.client.CoreV1().ConfigMaps(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+		if err != nil {
+			return live.Object{}, err
+		}
+		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
+	case reloader.Secret:
+		obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+		if err != nil {
+			return live.Object{}, err
+		}
+		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
+	}
+	return live.Object{}, fmt.Errorf("no such kind of config: %s", config.Kind)
+}
+
+// listPage is how many names one request of List asks for.
+const listPage = 500
+
+// List names the configs of a kind in a namespace.
+func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error) {
+	var found []reloader.Config
+	options := metav1.ListOptions{Limit: listPage}
+	for {
+		page, err := c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			found = append(found, reloader.Config{Kind: kind, Namespace: namespace, Name: page.Items[i].Name})
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return found, nil
+		}
+	}
+}
+
+// metaOf keeps of an object's metadata what decisions need. Annotations that nobody asked for are left out: one of them holds
+// the whole content.
+func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
+	kept := maps.Clone(o.Annotations)
+	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
+	manager, written := dataManager(o.ManagedFields)
+	return live.Meta{
+		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Annotations: kept, DataManager: manager, DataWritten: written,
+	}
+}
+
+// dataManager returns the field manager that last wrote data, and when.
+func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time) {
+	for _, e := range entries {
+		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" {
+			continue
+		}
+		fields := string(e.FieldsV1.GetRawBytes())
+		if !strings.Contains(fields, `"f:data"`) && !strings.Contains(fields, `"f:binaryData"`) {
+			continue
+		}
+		if e.Time.After(written) {
+			manager, written = e.Manager, e.Time.Time
+		}
+	}
+	return manager, written
+}

@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// eventBacklog bounds the Events that wait to be sent; more are dropped, since an Event is a courtesy and the record is the truth.
+const eventBacklog = 4096
+
+// Announcer writes a Kubernetes Event on a workload for each reload, one after the other so that patches come first.
+type Announcer struct {
+	cluster *Cluster
+	logger  *slog.Logger
+	queue   chan *corev1.Event
+	dropped atomic.Int64
+}
+
+// NewAnnouncer returns an Announcer that sends while Run runs.
+func NewAnnouncer(c *Cluster, logger *slog.Logger) *Announcer {
+	return &Announcer{cluster: c, logger: logger, queue: make(chan *corev1.Event, eventBacklog)}
+}
+
+// Run sends Events until ctx ends.
+func (a *Announcer) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-a.queue:
+			if _, err := a.cluster.client.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: "reroll"}); err != nil && ctx.Err() == nil {
+				a.logger.Warn("event was not written", "workload", e.InvolvedObject.Name, "error", err)
+			}
+		}
+	}
+}
+
+// Announce queues the Event of a reload that rolled its workload or was refused. It does not block.
+func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
+	e := eventOf(w, r)
+	if e == nil || a.cluster.options.DryRun {
+		return
+	}
+	select {
+	case a.queue <- e:
+	default:
+		a.dropped.Add(1)
+	}
+}
+
+func eventOf(w *workload.Workload, r reloader.Reload) *corev1.Event {
+	e := &corev1.Event{Type: corev1.EventTypeNormal, Reason: "Reloaded", Message: describe(r)}
+	switch r.Outcome {
+	case reloader.ReasonReloaded:
+	case reloader.ReasonRefused, reloader.ReasonInvalid:
+		e.Type, e.Reason, e.Message = corev1.EventTypeWarning, "ReloadFail", describe(r)+": "+r.Message
+	default:
+		return nil
+	}
+	kind, _ := workload.KindNamed(w.Kind)
+	e.ObjectMeta = metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name + "." + strings.TrimPrefix(r.ID, "r-")}
+	e.InvolvedObject = corev1.ObjectReference{
+		APIVersion: kind.Resource.GroupVersion().String(), Kind: w.Kind, Namespace: w.Namespace, Name: w.Name,
+		UID: w.UID, ResourceVersion: w.ResourceVersion,
+	}
+	e.Source = corev1.EventSource{Component: "reroll"}
+	e.ReportingController = "reroll.dev/dispatcher"
+	e.FirstTimestamp, e.LastTimestamp, e.Count = metav1.NewTime(r.DecidedAt), metav1.NewTime(r.DecidedAt), 1
+	e.ObjectMeta.Name = strings.ToLower(e.ObjectMeta.Name)
+	e.Message = e.Message[:min(len(e.Message), maxEventMessage)]
+	return e
+}
+
+// maxEventMessage is the API server's limit.
+const maxEventMessage = 1024
+
+// describe says in one sentence which configs changed, and by whom.
+func describe(r reloader.Reload) string {
+	var configs, actors []string
+	for _, c := range r.Causes {
+		configs = append(configs, fmt.Sprintf("%s %s", c.Config.Kind, c.Config.Name))
+		for _, who := range c.Candidates {
+			actors = append(actors, who.Actor.User)
+		}
+	}
+	slices.Sort(configs)
+	slices.Sort(actors)
+	text := "Changed: " + strings.Join(slices.Compact(configs), ", ")
+	switch actors = slices.Compact(actors); len(actors) {
+	case 0:
+		return text
+	case 1:
+		return text + "; by " + actors[0]
+	}
+	return text + "; by one or more of " + strings.Join(actors, ", ")
+}

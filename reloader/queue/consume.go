@@ -1,0 +1,223 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const (
+	// ackWait is how long a hint may be on loan.
+	ackWait = time.Minute
+	// maxOnLoan is how many hints may be on loan, those that wait for a retry included; beyond that nothing more is delivered.
+	maxOnLoan = 20_000
+	// Waits between attempts to get a lost consumer back.
+	firstWait, longestWait = 50 * time.Millisecond, 5 * time.Second
+)
+
+// ConsumeHints delivers every stored hint of cluster that was not acknowledged yet, and then each new one, to handle. It returns
+// nil when ctx ends, ErrClosed when the queue is closed, and another error only if it cannot begin; handle is not called any
+// more by then. What is acknowledged is remembered on the server under the cluster's name, for whichever process consumes next; of two that
+// consume at the same time each gets a part. handle is called by one goroutine and should return soon.
+func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(Delivery)) error {
+	c, err := newConsumer(q, cluster, handle)
+	if err != nil {
+		return fmt.Errorf("consume hints: %w", err)
+	}
+	ctx, leave, err := q.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	consumer, err := c.bind(ctx)
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("consume hints of %s: %w", cluster, err)
+	}
+	c.run(ctx, consumer)
+	return ended(ctx)
+}
+
+// HintBacklog returns how many hints of cluster are stored and not yet acknowledged. It is an error if nobody ever consumed them.
+func (q *Queue) HintBacklog(ctx context.Context, cluster string) (uint64, error) {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return 0, fmt.Errorf("backlog of hints: %w", err)
+	}
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.CONSUMER.INFO."+hintsStream)
+	defer release()
+	consumer, err := q.js.Consumer(ctx, hintsStream, consumerName(cluster))
+	if err != nil {
+		return 0, fmt.Errorf("backlog of hints of %s: %w", cluster, explain(ctx, err))
+	}
+	info := consumer.CachedInfo()
+	return info.NumPending + uint64(max(info.NumAckPending, 0)), nil
+}
+
+func consumerName(cluster string) string { return "dispatch-" + cluster }
+
+// consumer delivers the hints of one cluster to one handler.
+type consumer struct {
+	q       *Queue
+	cluster string
+	filter  string
+	handle  func(Delivery)
+}
+
+func newConsumer(q *Queue, cluster string, handle func(Delivery)) (*consumer, error) {
+	filter, err := clusterFilter(hintPrefix, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return &consumer{q: q, cluster: cluster, filter: filter, handle: handle}, nil
+}
+
+// bind finds the consumer on the server, or makes it. It makes none without need, so that a user who may not can still consume.
+func (c *consumer) bind(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, release := c.q.bounded(ctx, answerTime, "$JS.API.CONSUMER.")
+	defer release()
+	found, err := c.q.js.Consumer(ctx, hintsStream, consumerName(c.cluster))
+	if err == nil && c.fits(found.CachedInfo().Config) {
+		return found, nil
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, explain(ctx, err)
+	}
+	made, err := c.q.js.CreateOrUpdateConsumer(ctx, hintsStream, jetstream.ConsumerConfig{
+		Durable: consumerName(c.cluster), FilterSubject: c.filter, Description: "hints on their way to the dispatcher",
+		DeliverPolicy: jetstream.DeliverAllPolicy, AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: ackWait, MaxAckPending: maxOnLoan, MaxDeliver: -1,
+	})
+	return made, explain(ctx, err)
+}
+
+func (c *consumer) fits(is jetstream.ConsumerConfig) bool {
+	return is.FilterSubject == c.filter && is.AckPolicy == jetstream.AckExplicitPolicy &&
+		is.AckWait == ackWait && is.MaxAckPending == maxOnLoan && is.MaxDeliver == -1
+}
+
+// run consumes until ctx ends, and gets the consumer back whenever it is lost.
+func (c *consumer) run(ctx context.Context, on jetstream.Consumer) {
+	wait := firstWait
+	for {
+		began := time.Now()
+		err := c.session(ctx, on)
+		if ctx.Err() != nil {
+			return
+		}
+		c.q.log.Warn("consumer of hints was interrupted; getting it back", "cluster", c.cluster, "error", err)
+		if time.Since(began) > longestWait {
+			wait = firstWait
+		}
+		if on, wait = c.rebind(ctx, wait); on == nil {
+			return
+		}
+	}
+}
+
+// rebind gets the consumer back, waiting longer before each attempt. It returns nil when ctx ends, and how long to wait next time.
+func (c *consumer) rebind(ctx context.Context, wait time.Duration) (jetstream.Consumer, time.Duration) {
+	for pause(ctx, wait) {
+		wait = min(2*wait, longestWait)
+		on, err := c.bind(ctx)
+		if err == nil {
+			return on, wait
+		}
+		c.q.log.Warn("could not get the consumer of hints back", "cluster", c.cluster, "error", err)
+	}
+	return nil, wait
+}
+
+// session consumes until ctx ends, or the server says that the consumer is no more.
+func (c *consumer) session(ctx context.Context, on jetstream.Consumer) error {
+	lost := make(chan error, 1)
+	cc, err := on.Consume(c.receive, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		if !isLost(err) {
+			return
+		}
+		select {
+		case lost <- err:
+		default:
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	closed := cc.Closed()
+	select {
+	case <-ctx.Done():
+		c.finish(cc)
+	case err = <-lost:
+		cc.Stop()
+	case <-closed:
+	}
+	<-closed
+	return err
+}
+
+// finish lets the handler have what has arrived. Without a server that would only take time: nothing can be acknowledged.
+func (c *consumer) finish(cc jetstream.ConsumeContext) {
+	if c.q.nc.IsConnected() {
+		cc.Drain()
+		return
+	}
+	cc.Stop()
+}
+
+func isLost(err error) bool {
+	for _, fatal := range []error{
+		jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrNoHeartbeat, jetstream.ErrBadRequest,
+		jetstream.ErrConnectionClosed, nats.ErrNoResponders,
+	} {
+		if errors.Is(err, fatal) {
+			return true
+		}
+	}
+	return false
+}
+
+// receive hands a message to the handler, or sets it aside.
+func (c *consumer) receive(msg jetstream.Msg) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		c.q.log.Error("hint without metadata", "error", err)
+		return
+	}
+	h, err := c.read(msg)
+	if err != nil {
+		c.q.dismiss(msg, meta.Sequence.Stream, err)
+		return
+	}
+	c.handle(Delivery{hint: h, sequence: meta.Sequence.Stream, attempt: int(meta.NumDelivered), msg: msg, log: c.q.log})
+}
+
+// read decodes msg and checks that it is about what its subject says: who may publish for one cluster must not speak for another.
+func (c *consumer) read(msg jetstream.Msg) (reloader.Hint, error) {
+	h, err := reloader.Decode[reloader.Hint](msg.Data())
+	if err != nil {
+		return h, err
+	}
+	if subject, err := configSubject(hintPrefix, h.Cluster, h.Config); err != nil || subject != msg.Subject() {
+		return h, fmt.Errorf("hint about %s in %s came on the subject of another", h.Config, h.Cluster)
+	}
+	return h, nil
+}
+
+// pause waits, and reports whether it did so to the end.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

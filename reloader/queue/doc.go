@@ -1,0 +1,25 @@
+// Package queue is Reroll's memory on NATS JetStream: hints, changes, reloads and workload records.
+//
+// It promises:
+//
+//   - Stored means stored. Put, AppendChange, AppendReload, PutWorkload and DeleteWorkload return nil only after the server has
+//     acknowledged every message. The embedded server acknowledges after fsync; for an external one that is its operator's choice.
+//   - Streams first. When Open has returned, every stream exists as this program wants it, so nothing can be published into a void.
+//   - Order. What one goroutine stores in one kind of record, call after call, is stored in that order. Calls of different
+//     goroutines may be stored in any order. Hints are delivered by arrival, but one that comes again comes later.
+//   - Duplicates. Delivery is at least once. A call that failed may have been stored, and calling again is harmless: a hint is
+//     repeatable, a record replaces its predecessor, a reload has an ID, and AppendChange knows its own change again.
+//   - Changes never fork. AppendChange fails with reloader.ErrOutrun if its config has a newer change than the caller knew.
+//   - Nothing unreadable is lost. A hint that cannot be decoded, or is of a newer program, is kept with the reason in the stream
+//     SETASIDE before it is taken out of the way; so is a change or a workload record, before its successor replaces it.
+//   - Blocking. A writing call waits for at most one commit of others, and then for its own; its context ends the wait but
+//     not the write. The package holds at most one batch and one more call for each kind of record: the memory of callers that
+//     wait is their own. A handler is called by one goroutine at a time, and holds up those that come after it.
+//   - Loss of the server. Calls fail at once while it is away, Healthy says so, and consumers and followers resume by themselves.
+//   - Shutdown. Close lets hint handlers finish, stores what was accepted, flushes acknowledgements, and stops the embedded
+//     server after everything that uses it.
+//
+// Usage: Open, then any of the methods from any number of goroutines, then Close. All callers' messages of one kind are merged
+// into atomic batches, so that many goroutines storing one record each share an fsync. With an older external server (API level
+// below 2) the same messages are published one by one.
+package queue

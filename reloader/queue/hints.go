@@ -1,0 +1,86 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Put stores hints. It returns nil only when all of them are stored; otherwise any part of them may be. It stores none if one
+// is invalid. The error wraps ErrFull if there is no room, and ErrDisconnected if the server went away.
+func (q *Queue) Put(ctx context.Context, hints []reloader.Hint) error {
+	messages := make([]message, 0, len(hints))
+	for _, h := range hints {
+		m, err := hintMessage(h)
+		if err != nil {
+			return fmt.Errorf("hint about %s: %w", h.Config, err)
+		}
+		messages = append(messages, m)
+	}
+	return q.hints.put(ctx, messages)
+}
+
+func hintMessage(h reloader.Hint) (message, error) {
+	subject, err := configSubject(hintPrefix, h.Cluster, h.Config)
+	if err != nil {
+		return message{}, err
+	}
+	data, err := reloader.Encode(h)
+	if err != nil {
+		return message{}, err
+	}
+	return message{newMessage(subject, "hint", h.Cluster, h.Time, data), identity(h)}, nil
+}
+
+// identity returns what makes h the same hint as another. When it was received does not: two API servers, or a retry, may
+// bring the same event twice.
+func identity(h reloader.Hint) reloader.Hint {
+	h.Received = time.Time{}
+	h.Time = h.Time.Round(0).UTC()
+	return h
+}
+
+// LastHint returns the newest stored hint about c, be it about c alone or about its whole namespace. The second result is false
+// if there is none. A hint that cannot be read is as none.
+func (q *Queue) LastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error) {
+	var newest reloader.Hint
+	var at uint64
+	all := reloader.Config{Kind: c.Kind, Namespace: c.Namespace}
+	for _, about := range []reloader.Config{c, all} {
+		subject, err := configSubject(hintPrefix, cluster, about)
+		if err != nil {
+			return reloader.Hint{}, false, fmt.Errorf("last hint: %w", err)
+		}
+		raw, err := q.last(ctx, hintsStream, subject)
+		if err != nil {
+			return reloader.Hint{}, false, fmt.Errorf("last hint about %s: %w", c, err)
+		}
+		if raw == nil || raw.Sequence <= at {
+			continue
+		}
+		// The consumer sets unreadable hints aside; here they are only looked at.
+		if h, err := reloader.Decode[reloader.Hint](raw.Data); err == nil {
+			newest, at = h, raw.Sequence
+		}
+	}
+	return newest, at > 0, nil
+}
+
+// last returns the newest message of subject, or nil if there is none.
+func (q *Queue) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.DIRECT.GET."+stream, "$JS.API.STREAM.MSG.GET."+stream)
+	defer release()
+	raw, err := q.streams[stream].GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(ctx, err)
+	}
+	return raw, nil
+}

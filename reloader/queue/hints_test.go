@@ -1,0 +1,269 @@
+package queue
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+func TestHintsArrive(t *testing.T) {
+	for name, n := range map[string]int{"one": 1, "few, stored singly": 5, "many, stored as a batch": 400, "more than a batch": 1500} {
+		t.Run(name, func(t *testing.T) {
+			q := open(t, Options{})
+			want := hints(n)
+			if err := q.Put(testContext(t), want); err != nil {
+				t.Fatal(err)
+			}
+			c := consume(t, q, acknowledge)
+			eventually(t, "all hints are delivered", func() bool { return len(c.deliveries()) == n })
+			for i, d := range c.deliveries() {
+				if diff := cmp.Diff(want[i], d.Hint()); diff != "" || d.Attempt() != 1 || d.Sequence() != uint64(i+1) {
+					t.Fatalf("hint %d, attempt %d, sequence %d: %s", i, d.Attempt(), d.Sequence(), diff)
+				}
+			}
+			eventually(t, "nothing is left", func() bool { return backlog(t, q) == 0 })
+			c.end(t)
+		})
+	}
+}
+
+func backlog(t *testing.T, q *Queue) uint64 {
+	t.Helper()
+	n, err := q.HintBacklog(testContext(t), "blue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestHintsOfOtherClustersDoNotArrive(t *testing.T) {
+	q := open(t, Options{})
+	green := hint("x")
+	green.Cluster = "green"
+	if err := q.Put(testContext(t), []reloader.Hint{green, hint("mine")}); err != nil {
+		t.Fatal(err)
+	}
+	c := consume(t, q, acknowledge)
+	eventually(t, "a hint is delivered", func() bool { return len(c.deliveries()) == 1 })
+	if diff := cmp.Diff(map[string]int{"mine": 1}, c.names()); diff != "" || backlog(t, q) > 1 {
+		t.Error(diff)
+	}
+	c.end(t)
+}
+
+func TestAcknowledgedHintsStayAwayAfterReopen(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, Options{StoreDir: dir})
+	if err := q.Put(testContext(t), []reloader.Hint{hint("done"), hint("open")}); err != nil {
+		t.Fatal(err)
+	}
+	c := consume(t, q, func(d Delivery) {
+		if d.Hint().Config.Name == "done" {
+			d.Ack()
+		}
+	})
+	eventually(t, "both are delivered", func() bool { return len(c.deliveries()) == 2 })
+	closeQueue(t, q)
+	if err := <-c.done; !errors.Is(err, ErrClosed) {
+		t.Errorf("ConsumeHints ended with %v; want ErrClosed", err)
+	}
+
+	q = open(t, Options{StoreDir: dir})
+	if n := backlog(t, q); n != 1 {
+		t.Errorf("backlog is %d; want the one hint that was not acknowledged", n)
+	}
+	if err := q.Put(testContext(t), []reloader.Hint{hint("later")}); err != nil {
+		t.Fatal(err)
+	}
+	c = consume(t, q, acknowledge)
+	eventually(t, "the new one is delivered", func() bool { return c.names()["later"] == 1 })
+	if c.names()["done"] != 0 {
+		t.Error("an acknowledged hint came again")
+	}
+	c.end(t)
+}
+
+func TestRetryComesAgain(t *testing.T) {
+	q := open(t, Options{})
+	if err := q.Put(testContext(t), []reloader.Hint{hint("a")}); err != nil {
+		t.Fatal(err)
+	}
+	c := consume(t, q, func(d Delivery) {
+		d.InProgress()
+		if d.Attempt() < 3 {
+			d.Retry(10 * time.Millisecond)
+			return
+		}
+		d.Ack()
+	})
+	eventually(t, "the third attempt", func() bool { return len(c.deliveries()) == 3 })
+	eventually(t, "nothing is left", func() bool { return backlog(t, q) == 0 })
+	c.end(t)
+}
+
+func TestStoredHintsSurviveAKill(t *testing.T) {
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childStore+"="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stored := -1
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if stored, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatalf("child: %s", lines.Text())
+		}
+		if stored == 200 {
+			_ = child.Process.Kill()
+		}
+	}
+	_ = child.Wait()
+	if stored < 200 {
+		t.Fatalf("the child stored only %d hints", stored+1)
+	}
+
+	q := open(t, Options{StoreDir: dir})
+	c := consume(t, q, acknowledge)
+	eventually(t, "every stored hint is delivered", func() bool { return len(c.deliveries()) > stored })
+	names := c.names()
+	for n := range stored + 1 {
+		if names[fmt.Sprintf("config-%d", n)] == 0 {
+			t.Fatalf("hint %d of %d was acknowledged and is gone", n, stored)
+		}
+	}
+	c.end(t)
+}
+
+func TestFullStoreRefuses(t *testing.T) {
+	for name, n := range map[string]int{"singly": 1, "as a batch": 100} {
+		t.Run(name, func(t *testing.T) {
+			q := open(t, Options{HintsMaxBytes: 64 << 10})
+			var err error
+			stored := 0
+			for ; err == nil && stored < 10_000; stored += n {
+				batch := make([]reloader.Hint, n)
+				for i := range batch {
+					batch[i] = numbered(stored + i)
+				}
+				err = q.Put(testContext(t), batch)
+			}
+			if !errors.Is(err, ErrFull) {
+				t.Fatalf("after %d hints: %v; want ErrFull", stored, err)
+			}
+			if err := q.Healthy(testContext(t)); err != nil {
+				t.Errorf("a full stream is not a broken server: %v", err)
+			}
+		})
+	}
+}
+
+func TestLastHint(t *testing.T) {
+	q := open(t, Options{})
+	ctx := testContext(t)
+	if _, ok, err := q.LastHint(ctx, "blue", config("a")); ok || err != nil {
+		t.Fatalf("a hint out of nothing: %v", err)
+	}
+	first, second, everything := hint("a"), hint("a"), hint("")
+	second.AuditID, everything.Verb = "second", reloader.VerbDeleteCollection
+	for _, step := range []reloader.Hint{first, second, hint("b"), everything, second} {
+		if err := q.Put(ctx, []reloader.Hint{step}); err != nil {
+			t.Fatal(err)
+		}
+		if step.Config.Name == "b" {
+			continue
+		}
+		got, ok, err := q.LastHint(ctx, "blue", config("a"))
+		if diff := cmp.Diff(step, got); !ok || err != nil || diff != "" {
+			t.Fatalf("%v, %v: %s", ok, err, diff)
+		}
+	}
+}
+
+func TestPutRefusesInvalidNames(t *testing.T) {
+	q := open(t, Options{})
+	bad := hint("a")
+	bad.Config.Namespace = "*"
+	if err := q.Put(testContext(t), []reloader.Hint{hint("good"), bad}); !errors.Is(err, reloader.ErrInvalidName) {
+		t.Fatalf("got %v; want ErrInvalidName", err)
+	}
+	if _, ok, _ := q.LastHint(testContext(t), "blue", config("good")); ok {
+		t.Error("part of a refused call was stored")
+	}
+}
+
+func TestConsumerComesBackWhenDeleted(t *testing.T) {
+	q := open(t, Options{})
+	c := consume(t, q, acknowledge)
+	if err := q.Put(testContext(t), []reloader.Hint{hint("before")}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first is delivered", func() bool { return c.names()["before"] == 1 })
+	if err := q.js.DeleteConsumer(testContext(t), hintsStream, consumerName("blue")); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Put(testContext(t), []reloader.Hint{hint("after")}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second is delivered", func() bool { return c.names()["after"] > 0 })
+	c.end(t)
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, Options{StoreDir: dir})
+	second, err := Open(testContext(t), Options{StoreDir: dir, Logger: quiet()})
+	if !errors.Is(err, ErrLocked) || second != nil {
+		t.Fatalf("got %v; want ErrLocked", err)
+	}
+	if err := q.Put(testContext(t), hints(1)); err != nil {
+		t.Errorf("the first was disturbed: %v", err)
+	}
+	closeQueue(t, q)
+	open(t, Options{StoreDir: dir})
+}
+
+func TestClosedQueueRefuses(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	q := open(t, Options{Registerer: registry})
+	closeQueue(t, q)
+	ctx := testContext(t)
+	calls := map[string]error{
+		"Put":          q.Put(ctx, hints(1)),
+		"ConsumeHints": q.ConsumeHints(ctx, "blue", acknowledge),
+		"Follow":       q.Follow(ctx, Followed{}),
+		"Healthy":      q.Healthy(ctx),
+		"LastHint":     func() error { _, _, err := q.LastHint(ctx, "blue", config("a")); return err }(),
+	}
+	for name, err := range calls {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v; want ErrClosed", name, err)
+		}
+	}
+	closeQueue(t, q)
+	open(t, Options{Registerer: registry})
+}
+
+func TestPutHonoursItsContext(t *testing.T) {
+	q := open(t, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := q.Put(ctx, hints(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want context.Canceled", err)
+	}
+}

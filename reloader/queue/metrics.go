@@ -1,0 +1,67 @@
+package queue
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	duration *prometheus.HistogramVec
+	messages *prometheus.HistogramVec
+	setAside *prometheus.CounterVec
+}
+
+// newMetrics makes the metrics and registers them with r, if there is one.
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	stream := []string{"stream"}
+	m := &metrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "reroll_queue_publish_duration_seconds",
+			Help:    "Time from handing a batch to NATS until it is stored, or refused.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, stream),
+		messages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "reroll_queue_batch_messages",
+			Help:    "Messages that were stored together.",
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 400, 1000},
+		}, stream),
+		setAside: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_queue_set_aside_total",
+			Help: "Messages that could not be read and were set aside.",
+		}, stream),
+	}
+	for _, s := range []string{hintsStream, changesStream, reloadsStream, workloadsStream} {
+		m.setAside.WithLabelValues(s)
+	}
+	return m, m.register(r)
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.duration, m.messages, m.setAside}
+}
+
+func (m *metrics) register(r prometheus.Registerer) error {
+	if r == nil {
+		return nil
+	}
+	for i, c := range m.all() {
+		if err := r.Register(c); err != nil {
+			for _, registered := range m.all()[:i] {
+				r.Unregister(registered)
+			}
+			return fmt.Errorf("queue metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// unregister takes the metrics back, so that the queue can be opened again.
+func (m *metrics) unregister(r prometheus.Registerer) {
+	if r == nil {
+		return
+	}
+	for _, c := range m.all() {
+		r.Unregister(c)
+	}
+}

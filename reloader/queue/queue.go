@@ -1,0 +1,227 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Queue is an open connection to Reroll's streams. Make one with Open.
+type Queue struct {
+	log        *slog.Logger
+	metrics    *metrics
+	embedded   *embedded
+	nc         *nats.Conn
+	js         jetstream.JetStream
+	connClosed chan struct{}
+	interrupts interrupts
+	level      int
+	streams    map[string]jetstream.Stream
+
+	hints     *batcher
+	reloads   *batcher
+	workloads *batcher
+
+	// life ends when Close begins.
+	life    context.Context
+	endLife context.CancelCauseFunc
+
+	mu sync.Mutex
+	// readers counts the calls of ConsumeHints and Follow that are under way. It grows under mu, and only as long as life lasts.
+	readers sync.WaitGroup
+	// ends takes the queue down, the newest part first.
+	ends []func(context.Context) error
+}
+
+// Open starts or reaches the server and makes the streams. ctx bounds the opening only. If a part fails, what was started is
+// stopped again; the error names it, and never a password.
+func Open(ctx context.Context, o Options) (*Queue, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}}
+	q.life, q.endLife = context.WithCancelCause(context.Background())
+	if err := q.open(ctx, o); err != nil {
+		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*drainTime)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("open queue: %w", err), q.Close(closeCtx))
+	}
+	return q, nil
+}
+
+func (q *Queue) open(ctx context.Context, o Options) (err error) {
+	if q.metrics, err = newMetrics(o.Registerer); err != nil {
+		return err
+	}
+	q.onEnd(func(context.Context) error { q.metrics.unregister(o.Registerer); return nil })
+	if o.URL == "" {
+		if q.embedded, err = startEmbedded(o); err != nil {
+			return err
+		}
+		q.onEnd(q.embedded.stop)
+	}
+	if err := q.connect(o); err != nil {
+		return err
+	}
+	q.onEnd(q.drain)
+	if err := q.prepare(ctx, o); err != nil {
+		return err
+	}
+	q.hints = q.startBatcher(hintsStream, hintPrefix)
+	q.reloads = q.startBatcher(reloadsStream, reloadPrefix)
+	q.workloads = q.startBatcher(workloadsStream, workloadPrefix)
+	q.onEnd(q.waitForReaders)
+	return nil
+}
+
+// prepare finds out what the server can do, and makes the streams.
+func (q *Queue) prepare(ctx context.Context, o Options) error {
+	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.")
+	defer release()
+	account, err := q.js.AccountInfo(ctx)
+	if err != nil {
+		return fmt.Errorf("ask NATS for JetStream: %w", explain(ctx, err))
+	}
+	q.level = min(account.API.Level, o.maxAPILevel)
+	for _, want := range wantedStreams(o, q.level) {
+		if q.streams[want.Name], err = q.ensureStream(ctx, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startBatcher starts the batcher of a stream, atomic if both the server and the stream as it is allow that.
+func (q *Queue) startBatcher(stream, prefix string) *batcher {
+	atomic := q.level >= levelAtomicBatch && q.streams[stream].CachedInfo().Config.AllowAtomicPublish
+	if !atomic {
+		q.log.Info("storing messages one by one: the server has no atomic batches", "stream", stream, "api_level", q.level)
+	}
+	b := newBatcher(q, stream, prefix, atomic)
+	go b.run()
+	q.onEnd(b.close)
+	return b
+}
+
+func (q *Queue) onEnd(end func(context.Context) error) { q.ends = append(q.ends, end) }
+
+func (q *Queue) closing() bool { return q.life.Err() != nil }
+
+// Close ends ConsumeHints and Follow, stores what was accepted, closes the connection and stops the embedded server. It goes on
+// to the next step when ctx ends, and then returns an error that names the steps that did not finish. Calling it again does nothing.
+func (q *Queue) Close(ctx context.Context) error {
+	q.mu.Lock()
+	ends := q.ends
+	q.ends = nil
+	q.endLife(ErrClosed)
+	q.mu.Unlock()
+	var errs []error
+	for i := len(ends) - 1; i >= 0; i-- {
+		errs = append(errs, ends[i](ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// enter begins a call that lasts until its ctx or the queue ends, whichever is first. The returned context ends then; the caller
+// must call the function when the call is over.
+func (q *Queue) enter(ctx context.Context) (context.Context, func(), error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closing() {
+		return nil, nil, ErrClosed
+	}
+	q.readers.Add(1)
+	ctx, stop := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(q.life, func() { stop(ErrClosed) })
+	return ctx, func() {
+		unhook()
+		stop(nil)
+		q.readers.Done()
+	}, nil
+}
+
+// ended returns why a call that lasted until ctx ended: ErrClosed, or nil if its caller wanted it to end.
+func ended(ctx context.Context) error {
+	if err := context.Cause(ctx); errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func (q *Queue) waitForReaders(ctx context.Context) error {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		q.readers.Wait()
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for handlers: %w", ctx.Err())
+	}
+}
+
+// drain flushes acknowledgements and closes the connection.
+func (q *Queue) drain(ctx context.Context) error {
+	if err := q.nc.Drain(); err != nil {
+		// Without a server there is nothing to flush to.
+		q.nc.Close()
+	}
+	select {
+	case <-q.connClosed:
+		return nil
+	case <-ctx.Done():
+		q.nc.Close()
+		return fmt.Errorf("close connection to NATS: %w", ctx.Err())
+	}
+}
+
+// healthTime bounds the question whether the server answers.
+const healthTime = 2 * time.Second
+
+// Healthy returns nil if records can be stored now, as far as the server says, and the reason otherwise.
+func (q *Queue) Healthy(ctx context.Context) error {
+	if q.closing() {
+		return ErrClosed
+	}
+	if q.embedded != nil {
+		if err := q.embedded.healthy(); err != nil {
+			return err
+		}
+	}
+	if !q.nc.IsConnected() {
+		return fmt.Errorf("%w: %v", ErrDisconnected, q.nc.Status())
+	}
+	ctx, release := q.bounded(ctx, healthTime)
+	defer release()
+	if err := q.nc.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("NATS does not answer: %w", explain(ctx, err))
+	}
+	return nil
+}
+
+// bounded returns ctx with a time limit, ended early by a denied permission on one of the prefixes, the loss of the connection,
+// or Close. The caller must call the function when the call has returned.
+func (q *Queue) bounded(ctx context.Context, limit time.Duration, prefixes ...string) (context.Context, func()) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer from NATS within %v", limit))
+	ctx, release := q.interrupts.guard(ctx, prefixes...)
+	ctx, stop := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(q.life, func() { stop(ErrClosed) })
+	if q.closing() {
+		stop(ErrClosed)
+	}
+	return ctx, func() {
+		unhook()
+		stop(nil)
+		release()
+		cancel()
+	}
+}

@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Names of the streams. The last is a KV bucket as well, so that any KV client can read it.
+const (
+	hintsStream     = "HINTS"
+	changesStream   = "CHANGES"
+	reloadsStream   = "RELOADS"
+	setAsideStream  = "SETASIDE"
+	workloadsStream = "KV_reroll_workloads"
+)
+
+const (
+	hintsPerConfig     = 16
+	hintsMaxAge        = 24 * time.Hour
+	changesPerConfig   = 64
+	reloadsPerWorkload = 50
+	reloadsMaxAge      = 30 * 24 * time.Hour
+	setAsideMaxAge     = 30 * 24 * time.Hour
+)
+
+// generation counts the layouts of the streams. A program leaves streams of a later generation as they are, so that two versions
+// side by side do not change them in turn.
+const (
+	generation    = 1
+	generationKey = "reroll.dev/generation"
+)
+
+// API levels of the server from which a feature may be used.
+const (
+	levelMessageTTL  = 1
+	levelAtomicBatch = 2
+)
+
+// wantedStreams lists every stream as this version wants it from a server of the given API level.
+func wantedStreams(o Options, level int) []jetstream.StreamConfig {
+	streams := []jetstream.StreamConfig{{
+		Name: hintsStream, Subjects: []string{hintPrefix + ".>"}, Description: "what may have been touched",
+		MaxMsgsPerSubject: hintsPerConfig, MaxAge: hintsMaxAge, MaxBytes: o.HintsMaxBytes, Discard: jetstream.DiscardNew,
+		AllowAtomicPublish: true,
+	}, {
+		Name: changesStream, Subjects: []string{changePrefix + ".>"}, Description: "what has changed; the newest is the state",
+		MaxMsgsPerSubject: changesPerConfig, MaxBytes: noLimit, Discard: jetstream.DiscardNew,
+	}, {
+		Name: reloadsStream, Subjects: []string{reloadPrefix + ".>"}, Description: "what was rolled, and why",
+		MaxMsgsPerSubject: reloadsPerWorkload, MaxAge: reloadsMaxAge, MaxBytes: o.ReloadsMaxBytes, Discard: jetstream.DiscardOld,
+		AllowAtomicPublish: true,
+	}, {
+		Name: workloadsStream, Subjects: []string{workloadPrefix + ".>"}, Description: "what workloads depend on, and how far they are",
+		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew,
+		AllowRollup: true, DenyDelete: true, AllowAtomicPublish: true, AllowMsgTTL: level >= levelMessageTTL,
+	}, {
+		Name: setAsideStream, Subjects: []string{setAsidePrefix + ".>"}, Description: "what could not be read, and why",
+		MaxMsgsPerSubject: 1, MaxAge: setAsideMaxAge, MaxBytes: o.setAsideMaxBytes(), Discard: jetstream.DiscardOld,
+	}}
+	for i := range streams {
+		streams[i].Retention, streams[i].Storage = jetstream.LimitsPolicy, jetstream.FileStorage
+		streams[i].AllowDirect = true
+		streams[i].AllowAtomicPublish = streams[i].AllowAtomicPublish && level >= levelAtomicBatch
+		streams[i].Replicas = o.Replicas
+		streams[i].Metadata = map[string]string{generationKey: strconv.Itoa(generation)}
+	}
+	return streams
+}
+
+// overlay returns is with everything that want decides, and keeps what else an operator has set.
+func overlay(is, want jetstream.StreamConfig) jetstream.StreamConfig {
+	is.Subjects, is.Description = want.Subjects, want.Description
+	is.Retention, is.Storage, is.Discard = want.Retention, want.Storage, want.Discard
+	is.MaxMsgsPerSubject, is.MaxAge, is.MaxBytes = want.MaxMsgsPerSubject, want.MaxAge, want.MaxBytes
+	is.AllowDirect, is.AllowRollup, is.DenyDelete = want.AllowDirect, want.AllowRollup, want.DenyDelete
+	// These two cannot, or need not, be taken back.
+	is.AllowAtomicPublish = is.AllowAtomicPublish || want.AllowAtomicPublish
+	is.AllowMsgTTL = is.AllowMsgTTL || want.AllowMsgTTL
+	if want.Replicas > 0 {
+		is.Replicas = want.Replicas
+	}
+	return is
+}
+
+// stamped returns is with the metadata of want. Servers before 2.10 forget it, so it is no part of overlay.
+func stamped(is, want jetstream.StreamConfig) jetstream.StreamConfig {
+	is.Metadata = maps.Clone(is.Metadata)
+	if is.Metadata == nil {
+		is.Metadata = map[string]string{}
+	}
+	maps.Copy(is.Metadata, want.Metadata)
+	return is
+}
+
+// ensureStream makes want exist, and returns the stream as it is then. Without need it writes nothing, so that a user who may
+// only look can start on what an administrator has made.
+func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := q.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = q.js.CreateStream(ctx, want)
+	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		s, err = q.js.Stream(ctx, want.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
+	}
+	is := s.CachedInfo().Config
+	if n, _ := strconv.Atoi(is.Metadata[generationKey]); n > generation {
+		q.log.Warn("stream belongs to a newer version and is left as it is", "stream", want.Name, "generation", n)
+		return s, nil
+	}
+	if !reflect.DeepEqual(is, overlay(is, want)) {
+		if s, err = q.js.UpdateStream(ctx, stamped(overlay(is, want), want)); err != nil {
+			return nil, fmt.Errorf("update stream %s: %w", want.Name, explain(ctx, err))
+		}
+		is = s.CachedInfo().Config
+	}
+	return s, mismatch(is, overlay(is, want))
+}
+
+// mismatch names the settings that the server did not take over. Older servers drop what they do not know without a word.
+func mismatch(is, want jetstream.StreamConfig) error {
+	var errs []error
+	a, b := reflect.ValueOf(is), reflect.ValueOf(want)
+	for i := range a.NumField() {
+		field := a.Type().Field(i).Name
+		if field == "AllowAtomicPublish" || field == "AllowMsgTTL" {
+			continue // Looked at where they are used: there is a way without them.
+		}
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			errs = append(errs, fmt.Errorf("stream %s: the server has %s = %v, wanted %v", is.Name, field, x, y))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,59 @@
+package reloader
+
+import "time"
+
+// Handled says to which content of a config a workload was brought, and how.
+type Handled struct {
+	KeyID string `json:"keyID,omitempty"`
+	Sum   string `json:"sum,omitempty"`
+	// How is Baseline, Reloaded, AlreadyCurrent, PodsNewer, Refused …: any reason that ends a reload.
+	How Reason    `json:"how"`
+	At  time.Time `json:"at"`
+	// Mark is the mark that the workload carried for this config when it was handled; empty if none.
+	Mark string `json:"mark,omitempty"`
+}
+
+// Use is one place in a pod template that refers to a config.
+type Use struct {
+	// How is the field: env, envFrom, volume, projectedVolume, imagePullSecret, …
+	How string `json:"how"`
+	// Container is the container that uses it; empty if the use belongs to the whole pod.
+	Container string `json:"container,omitempty"`
+	// Keys are the keys in use; empty means all of them.
+	Keys []string `json:"keys,omitempty"`
+}
+
+// Edge is the dependency of a workload on a config.
+type Edge struct {
+	Config Config `json:"config"`
+	Why    Reason `json:"why"`
+	Clause string `json:"clause,omitempty"`
+	Uses   []Use  `json:"uses,omitempty"`
+	// Handled is zero as long as no baseline is recorded.
+	Handled Handled `json:"handled,omitzero"`
+	// Pending is the ID of the change that the workload waits for; empty if it is up to date.
+	Pending string `json:"pending,omitempty"`
+}
+
+// Hold says why a pending workload is not rolled now.
+type Hold struct {
+	Reason  Reason    `json:"reason"`
+	Message string    `json:"message,omitempty"`
+	Since   time.Time `json:"since"`
+	Due     time.Time `json:"due,omitzero"`
+}
+
+// WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
+type WorkloadRecord struct {
+	Cluster  string      `json:"cluster"`
+	Workload WorkloadRef `json:"workload"`
+	UID      string      `json:"uid"`
+	Dialect  string      `json:"dialect"`
+	Strategy string      `json:"strategy"`
+	Edges    []Edge      `json:"edges"`
+	// Problems are faults of the workload's own annotations.
+	Problems   []string  `json:"problems,omitempty"`
+	Hold       *Hold     `json:"hold,omitempty"`
+	LastReload string    `json:"lastReload,omitempty"`
+	UpdatedAt  time.Time `json:"updatedAt"`
+}

@@ -1,0 +1,120 @@
+package reloader
+
+import (
+	"slices"
+	"time"
+)
+
+// Reason is why a workload was or was not reloaded. The list is closed; package reason table Reasons describes each.
+type Reason string
+
+// The reasons.
+const (
+	// Why a change asks for a reload.
+	ReasonNamed     Reason = "Named"
+	ReasonAuto      Reason = "Auto"
+	ReasonTypedAuto Reason = "TypedAuto"
+	ReasonSearch    Reason = "Search"
+	// Why a change does not ask for one.
+	ReasonNotOptedIn     Reason = "NotOptedIn"
+	ReasonConfigIgnored  Reason = "ConfigIgnored"
+	ReasonExcluded       Reason = "Excluded"
+	ReasonConfigUnmarked Reason = "ConfigUnmarked"
+	ReasonNotReferenced  Reason = "NotReferenced"
+	// What became of a reload.
+	ReasonReloaded       Reason = "Reloaded"
+	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
+	ReasonPodsNewer      Reason = "PodsNewer"
+	ReasonReverted       Reason = "Reverted"
+	ReasonDryRun         Reason = "DryRun"
+	ReasonRefused        Reason = "Refused"
+	ReasonInvalid        Reason = "Invalid"
+	ReasonWorkloadGone   Reason = "WorkloadGone"
+	ReasonRetrying       Reason = "Retrying"
+	ReasonBaseline       Reason = "Baseline"
+)
+
+// Reasons says what each reason means, in one sentence that reads after the workload's name.
+var Reasons = map[Reason]string{
+	ReasonNamed:          "names the config in its list",
+	ReasonAuto:           "asks for every config it references",
+	ReasonTypedAuto:      "asks for every referenced config of this kind",
+	ReasonSearch:         "searches among its references, and the config carries the match annotation",
+	ReasonNotOptedIn:     "carries no annotation that asks for this config",
+	ReasonConfigIgnored:  "is not asked: the config carries the ignore annotation",
+	ReasonExcluded:       "excludes the config",
+	ReasonConfigUnmarked: "searches among its references, and the config does not carry the match annotation",
+	ReasonNotReferenced:  "asks for referenced configs, and does not reference this one",
+	ReasonReloaded:       "was given a new mark, so that it rolls",
+	ReasonAlreadyCurrent: "already carried the mark of this content",
+	ReasonPodsNewer:      "has only pods that started after the change",
+	ReasonReverted:       "is back at content that it was already brought to",
+	ReasonDryRun:         "would have been rolled; this is a dry run",
+	ReasonRefused:        "could not be patched: the API server refused for good",
+	ReasonInvalid:        "could not be given a mark",
+	ReasonWorkloadGone:   "is gone or no longer asks for this config",
+	ReasonRetrying:       "could not be patched yet, and is tried again",
+	ReasonBaseline:       "was first seen with this content",
+}
+
+// Cause is one change behind a reload, as the reload saw it.
+type Cause struct {
+	ChangeID string `json:"changeID"`
+	Config   Config `json:"config"`
+	// Why is the reason for which the workload asks for this config, and Clause is the annotation that says so.
+	Why         Reason      `json:"why"`
+	Clause      string      `json:"clause,omitempty"`
+	OldSum      string      `json:"oldSum,omitempty"`
+	NewSum      string      `json:"newSum,omitempty"`
+	Keys        []KeyChange `json:"keys,omitempty"`
+	Candidates  []Candidate `json:"candidates,omitempty"`
+	Source      Source      `json:"source"`
+	RequestedAt time.Time   `json:"requestedAt,omitzero"`
+	ReceivedAt  time.Time   `json:"receivedAt,omitzero"`
+	VerifiedAt  time.Time   `json:"verifiedAt"`
+	// Container is the container that carries the mark, for strategies that choose one.
+	Container string `json:"container,omitempty"`
+}
+
+// Reload is one roll of one workload, or the record of why it did not roll although a change asked for it.
+type Reload struct {
+	ID       string      `json:"id"`
+	Cluster  string      `json:"cluster"`
+	Workload WorkloadRef `json:"workload"`
+	UID      string      `json:"uid"`
+	Dialect  string      `json:"dialect,omitempty"`
+	Strategy string      `json:"strategy,omitempty"`
+	Outcome  Reason      `json:"outcome"`
+	// Message explains an outcome other than Reloaded. It never contains config content.
+	Message  string  `json:"message,omitempty"`
+	Causes   []Cause `json:"causes"`
+	Attempts int     `json:"attempts,omitempty"`
+	// Generation is the workload's metadata.generation after the patch.
+	Generation int64 `json:"generation,omitempty"`
+	// DecidedAt is when the quiet window closed and the flush began; PatchedAt is when the API server had accepted the patch.
+	DecidedAt time.Time `json:"decidedAt"`
+	PatchedAt time.Time `json:"patchedAt,omitzero"`
+}
+
+// ReloadID derives the identity of a reload from the workload and the content it is brought to. It is written on the workload
+// beside the mark: a process that finds it there knows that its predecessor patched and died before it could say so.
+func ReloadID(cluster, uid string, causes []Cause) string {
+	sums := make([]string, 0, len(causes)*2)
+	sorted := slices.SortedFunc(slices.Values(causes), func(a, b Cause) int {
+		return compareStrings(a.Config.String(), b.Config.String())
+	})
+	for _, c := range sorted {
+		sums = append(sums, c.Config.String(), c.NewSum)
+	}
+	return "r-" + shortID(append([]string{cluster, uid}, sums...)...)
+}
+
+func compareStrings(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

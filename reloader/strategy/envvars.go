@@ -1,0 +1,97 @@
+package strategy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// EnvVars writes each mark as an environment variable of one container, named after the config, as Stakater Reloader does by
+// default. Configs whose names differ in punctuation only share a variable.
+var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnvVars}
+
+// EnvName returns the name of the variable that stands for c. Every run of characters other than letters and digits becomes one
+// underscore, except that it is dropped at the start.
+func EnvName(c reloader.Config) string {
+	var b strings.Builder
+	b.WriteString(workload.MarkPrefix)
+	gap := true
+	for _, ch := range []byte(strings.ToUpper(c.Name)) {
+		valid := ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
+		switch {
+		case valid:
+			b.WriteByte(ch)
+		case !gap:
+			b.WriteByte('_')
+		}
+		gap = !valid
+	}
+	return b.String() + "_" + strings.ToUpper(string(c.Kind))
+}
+
+// envVar is an environment variable as the patch writes it.
+type envVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func currentEnvVar(w *workload.Workload, c reloader.Config) (string, bool) {
+	i, err := carrier(w, c)
+	if err != nil {
+		return "", false
+	}
+	m, found := markNamed(w.Template.Containers[i], EnvName(c))
+	return m.Value, found
+}
+
+// markNamed returns the last mark of that name in c: if a name is there twice, the last one is what the process sees.
+func markNamed(c workload.Container, name string) (workload.EnvMark, bool) {
+	var found workload.EnvMark
+	ok := false
+	for _, m := range c.Marks {
+		if m.Name == name {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// patchEnvVars replaces the variables that are there, in place, and adds the others at the end, the newest first.
+func patchEnvVars(w *workload.Workload, marks []Mark) ([]Op, error) {
+	type place struct {
+		container int
+		name      string
+	}
+	written := map[place]bool{}
+	grown := map[int]bool{}
+	var ops []Op
+	for _, m := range newestFirst(marks) {
+		i, err := carrier(w, m.Config)
+		if err != nil {
+			return nil, err
+		}
+		v := envVar{Name: EnvName(m.Config), Value: m.Value}
+		c := w.Template.Containers[i]
+		old, found := markNamed(c, v.Name)
+		if found && old.Value == m.Value || written[place{i, v.Name}] {
+			continue
+		}
+		written[place{i, v.Name}] = true
+		switch {
+		case found:
+			ops = append(ops, Op{Op: "replace", Path: envPath(i, strconv.Itoa(old.Index)), Value: v})
+		case c.EnvCount == 0 && !grown[i]:
+			ops = append(ops, Op{Op: "add", Path: envPath(i), Value: []envVar{v}})
+			grown[i] = true
+		default:
+			ops = append(ops, Op{Op: "add", Path: envPath(i, "-"), Value: v})
+		}
+	}
+	return ops, nil
+}
+
+func envPath(container int, rest ...string) string {
+	return Pointer(append([]string{"spec", "template", "spec", "containers", strconv.Itoa(container), "env"}, rest...)...)
+}

@@ -1,0 +1,105 @@
+package reloader
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// WireVersion is the version that this program writes. It reads every version up to this one; see testdata/wire.
+const WireVersion = 1
+
+// MaxWireBytes bounds any encoded record.
+const MaxWireBytes = 512 << 10
+
+// ErrNewerVersion means that a record was written by a later program. It is to be set aside, not dropped.
+var ErrNewerVersion = errors.New("record of a newer version")
+
+// Record is what can be put on the wire.
+type Record interface {
+	Hint | Change | Reload | WorkloadRecord
+}
+
+// Encode returns r as JSON with its version. It fails only if r is too large.
+func Encode[R Record](r R) ([]byte, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", r, err)
+	}
+	data := append(fmt.Appendf(nil, `{"v":%d,`, WireVersion), body[1:]...)
+	if len(data) > MaxWireBytes {
+		return nil, fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), MaxWireBytes)
+	}
+	return data, nil
+}
+
+// Decode reads what Encode of this or an earlier version wrote and checks the names in it. Unknown fields are ignored, so that
+// a program can be rolled back. The error wraps ErrNewerVersion if data is from a later program.
+func Decode[R Record](data []byte) (R, error) {
+	var r R
+	if len(data) > MaxWireBytes {
+		return r, fmt.Errorf("decode %T: %d bytes exceed the limit of %d", r, len(data), MaxWireBytes)
+	}
+	var head struct {
+		V int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return r, fmt.Errorf("decode %T: %w", r, err)
+	}
+	if head.V > WireVersion {
+		return r, fmt.Errorf("decode %T: %w: %d", r, ErrNewerVersion, head.V)
+	}
+	if head.V < 1 {
+		return r, fmt.Errorf("decode %T: no version", r)
+	}
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
+		return r, fmt.Errorf("decode %T: %w", r, err)
+	}
+	if err := validate(r); err != nil {
+		return r, fmt.Errorf("decode %T: %w", r, err)
+	}
+	return r, nil
+}
+
+func validate(r any) error {
+	switch r := r.(type) {
+	case Hint:
+		return errors.Join(ValidateCluster(r.Cluster), r.Config.Validate(), r.validateText())
+	case Change:
+		return errors.Join(ValidateCluster(r.Cluster), r.Config.Validate(), r.validateName())
+	case Reload:
+		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
+	case WorkloadRecord:
+		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
+	}
+	return fmt.Errorf("no such record: %T", r)
+}
+
+// validateText reports whether the text that clients choose is within its limits.
+func (h Hint) validateText() error {
+	for _, field := range []struct {
+		name, value string
+		limit       int
+	}{
+		{"user", h.Actor.User, MaxUserLength},
+		{"authenticatedUser", h.Actor.AuthenticatedUser, MaxUserLength},
+		{"userAgent", h.Actor.UserAgent, MaxUserAgentLength},
+		{"sourceIP", h.Actor.SourceIP, MaxSourceIPLength},
+		{"fieldManager", h.Actor.FieldManager, MaxFieldManagerLength},
+		{"auditID", h.AuditID, MaxAuditIDLength},
+	} {
+		if len(field.value) > field.limit {
+			return fmt.Errorf("%s has %d bytes, more than %d", field.name, len(field.value), field.limit)
+		}
+	}
+	return nil
+}
+
+// validateName reports whether c is about one config. Only a hint can be about a whole namespace.
+func (c Change) validateName() error {
+	if c.Config.Name == "" {
+		return fmt.Errorf("%w: a change needs the name of its config", ErrInvalidName)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package workload
+
+import "github.com/reroll-dev/reroll/reloader"
+
+// NoContainer is the Container of a Reference that no container makes.
+const NoContainer = -1
+
+// Reference is how a pod template refers to one config.
+type Reference struct {
+	// Uses has one entry for each kind of field and container; keys are sorted.
+	Uses []reloader.Use
+	// Container is the index of the regular container that carries the mark for this config, or NoContainer if the config is used
+	// in no container: an unmounted volume, an image pull secret, a secret for a volume driver. The choice is Stakater's: the first
+	// container that mounts the first volume of the config; the first container of all if only an init container mounts it; the
+	// first container with a variable from it; the first of all if only an init container has one.
+	Container int
+}

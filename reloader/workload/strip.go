@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// parts are what every kind of workload has in its own place.
+type parts struct {
+	meta     *metav1.ObjectMeta
+	selector *metav1.LabelSelector
+	template *corev1.PodTemplateSpec
+}
+
+// stripper returns the Strip function of the kind whose typed objects are *T.
+func stripper[T any](kind string, split func(*T) parts) func(any, func(string) bool) (*Workload, error) {
+	return func(obj any, keep func(string) bool) (*Workload, error) {
+		switch o := obj.(type) {
+		case *Workload:
+			return o, nil
+		case *T:
+			return strip(kind, split(o), keep), nil
+		}
+		return nil, fmt.Errorf("strip %s: unexpected object %T", kind, obj)
+	}
+}
+
+func strip(kind string, p parts, keep func(string) bool) *Workload {
+	return &Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              p.meta.Name,
+			Namespace:         p.meta.Namespace,
+			UID:               p.meta.UID,
+			Generation:        p.meta.Generation,
+			ResourceVersion:   p.meta.ResourceVersion,
+			CreationTimestamp: p.meta.CreationTimestamp,
+			DeletionTimestamp: p.meta.DeletionTimestamp.DeepCopy(),
+			Annotations:       kept(p.meta.Annotations, keep),
+		},
+		Kind:           kind,
+		Written:        written(p.meta.ManagedFields),
+		HasAnnotations: len(p.meta.Annotations) > 0,
+		Selector:       p.selector.DeepCopy(),
+		Template: Template{
+			Annotations:    kept(p.template.Annotations, keep),
+			HasAnnotations: len(p.template.Annotations) > 0,
+			Containers:     containers(p.template.Spec.Containers),
+			References:     references(p.meta.Namespace, &p.template.Spec),
+		},
+	}
+}
+
+// kept returns the annotations that keep approves. The last applied configuration is dropped whatever keep says: it repeats
+// the whole object, and of a config also its content.
+func kept(annotations map[string]string, keep func(string) bool) map[string]string {
+	var out map[string]string
+	for k, v := range annotations {
+		if k == corev1.LastAppliedConfigAnnotation || !keep(k) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// written returns the newest time among the entries that are not about a subresource.
+func written(fields []metav1.ManagedFieldsEntry) time.Time {
+	var newest time.Time
+	for _, f := range fields {
+		if f.Subresource == "" && f.Time != nil && f.Time.After(newest) {
+			newest = f.Time.Time
+		}
+	}
+	return newest
+}
+
+func containers(specs []corev1.Container) []Container {
+	out := make([]Container, 0, len(specs))
+	for _, s := range specs {
+		c := Container{Name: s.Name, EnvCount: len(s.Env)}
+		for i, e := range s.Env {
+			if strings.HasPrefix(e.Name, MarkPrefix) {
+				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: MarkValue(e.Value)})
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// maxMarkLength is twice the length of the longest hash that any tool writes as hex.
+const maxMarkLength = 256
+
+// MarkValue returns v if it could be the value of a mark, lower-case hex, and nothing otherwise: it may be somebody's content.
+func MarkValue(v string) string {
+	if len(v) > maxMarkLength || strings.Trim(v, "0123456789abcdef") != "" {
+		return ""
+	}
+	return v
+}

@@ -1,0 +1,127 @@
+package workload
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// volume notes the configs of v: those whose keys become files, and the secret that its driver reads.
+func (c *collector) volume(v *corev1.Volume) {
+	if s := v.ConfigMap; s != nil {
+		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items)
+	}
+	if s := v.Secret; s != nil {
+		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items)
+	}
+	if v.Projected != nil {
+		for _, s := range v.Projected.Sources {
+			if m := s.ConfigMap; m != nil {
+				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items)
+			}
+			if m := s.Secret; m != nil {
+				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items)
+			}
+		}
+	}
+	if how, name := driverSecret(&v.VolumeSource); how != "" {
+		c.use(reloader.Secret, name, reloader.Use{How: how})
+	}
+}
+
+// files notes a config whose keys are files of a volume: one use for each mount, or one without a container if there is none.
+func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath) {
+	carrier := NoContainer
+	var uses []reloader.Use
+	visit := func(list []corev1.Container, carrierOf func(i int) int) {
+		for i := range list {
+			for _, m := range list[i].VolumeMounts {
+				if m.Name != volume {
+					continue
+				}
+				uses = append(uses, reloader.Use{How: how, Container: list[i].Name, Keys: mountedKeys(items, m)})
+				if carrier == NoContainer {
+					carrier = carrierOf(i)
+				}
+			}
+		}
+	}
+	visit(c.spec.Containers, func(i int) int { return i })
+	visit(c.spec.InitContainers, func(int) int { return 0 })
+	if len(uses) == 0 {
+		uses = []reloader.Use{{How: how, Keys: itemKeys(items)}}
+	}
+	for _, u := range uses {
+		if d := c.use(kind, name, u); d != nil && d.volume == "" {
+			d.volume, d.byVolume = volume, carrier
+		}
+	}
+}
+
+// mountedKeys returns the keys that a mount shows, nil for all. A subPath shows one file or directory of the volume; if that is no
+// item, all items are taken to be used, because a reload too many is better than one too few.
+func mountedKeys(items []corev1.KeyToPath, m corev1.VolumeMount) []string {
+	if m.SubPath == "" {
+		return itemKeys(items)
+	}
+	shown := path.Clean(m.SubPath)
+	if len(items) == 0 {
+		first, _, _ := strings.Cut(shown, "/")
+		if first == "." || first == "" {
+			return nil
+		}
+		return []string{first}
+	}
+	inside := slices.DeleteFunc(slices.Clone(items), func(i corev1.KeyToPath) bool {
+		file := path.Clean(i.Path)
+		return file != shown && !strings.HasPrefix(file, shown+"/")
+	})
+	if len(inside) == 0 {
+		return itemKeys(items)
+	}
+	return itemKeys(inside)
+}
+
+func itemKeys(items []corev1.KeyToPath) []string {
+	var keys []string
+	for _, i := range items {
+		keys = append(keys, i.Key)
+	}
+	return keys
+}
+
+// driverSecret returns the name of the secret by which the node mounts v, and the field that says so; both are empty if there is
+// none.
+func driverSecret(v *corev1.VolumeSource) (how, name string) {
+	local := func(how string, r *corev1.LocalObjectReference) (string, string) {
+		if r == nil {
+			return "", ""
+		}
+		return how, r.Name
+	}
+	switch {
+	case v.CSI != nil:
+		return local(UseCSINodePublish, v.CSI.NodePublishSecretRef)
+	case v.AzureFile != nil:
+		return UseAzureFile, v.AzureFile.SecretName
+	case v.CephFS != nil:
+		return local(UseCephFS, v.CephFS.SecretRef)
+	case v.Cinder != nil:
+		return local(UseCinder, v.Cinder.SecretRef)
+	case v.FlexVolume != nil:
+		return local(UseFlexVolume, v.FlexVolume.SecretRef)
+	case v.ISCSI != nil:
+		return local(UseISCSI, v.ISCSI.SecretRef)
+	case v.RBD != nil:
+		return local(UseRBD, v.RBD.SecretRef)
+	case v.ScaleIO != nil:
+		return local(UseScaleIO, v.ScaleIO.SecretRef)
+	case v.StorageOS != nil:
+		return local(UseStorageOS, v.StorageOS.SecretRef)
+	}
+	return "", ""
+}

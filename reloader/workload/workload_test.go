@@ -1,0 +1,145 @@
+package workload_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+var _ metav1.Object = (*workload.Workload)(nil)
+
+func keepAll(string) bool { return true }
+
+func at(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
+
+func fullMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
+		Labels:      map[string]string{"team": "a"},
+		Annotations: map[string]string{"wanted": "1", "other": "2", corev1.LastAppliedConfigAnnotation: "{}"},
+		ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Time: at(5)},
+			{Manager: "helm", Time: at(4)},
+			{Manager: "controller", Subresource: "status", Time: at(8)},
+			{Manager: "timeless"},
+		},
+	}
+}
+
+func fullTemplate() corev1.PodTemplateSpec {
+	t := corev1.PodTemplateSpec{}
+	t.Annotations = map[string]string{"other": "2"}
+	t.Spec.Containers = []corev1.Container{{
+		Name: "main", Image: "image", Command: []string{"run"},
+		Env: []corev1.EnvVar{{Name: "A", Value: "plain"}, {Name: "STAKATER_X_SECRET", Value: "abc123"}, {Name: "STAKATER_Y_SECRET", Value: "hunter2!"}},
+	}}
+	return t
+}
+
+func TestStripEveryKind(t *testing.T) {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	objects := map[string]any{
+		"Deployment":  &appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}},
+		"StatefulSet": &appsv1.StatefulSet{ObjectMeta: fullMeta(), Spec: appsv1.StatefulSetSpec{Selector: selector, Template: fullTemplate()}},
+		"DaemonSet":   &appsv1.DaemonSet{ObjectMeta: fullMeta(), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: fullTemplate()}},
+	}
+	if len(objects) != len(workload.Kinds) {
+		t.Errorf("%d kinds, but objects of %d", len(workload.Kinds), len(objects))
+	}
+	for name, obj := range objects {
+		t.Run(name, func(t *testing.T) {
+			kind, ok := workload.KindNamed(name)
+			if !ok || kind.Resource.Resource != strings.ToLower(name)+"s" || kind.Resource.Group != "apps" || kind.Resource.Version != "v1" {
+				t.Fatalf("KindNamed = %+v, %v", kind, ok)
+			}
+			before, _ := json.Marshal(obj)
+			got, err := kind.Strip(obj, func(key string) bool { return key == "wanted" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &workload.Workload{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
+					Annotations: map[string]string{"wanted": "1"},
+				},
+				Kind: name, Written: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
+				Template: workload.Template{
+					HasAnnotations: true,
+					Containers: []workload.Container{{
+						Name: "main", EnvCount: 3,
+						Marks: []workload.EnvMark{{Index: 1, Name: "STAKATER_X_SECRET", Value: "abc123"}, {Index: 2, Name: "STAKATER_Y_SECRET"}},
+					}},
+					References: map[reloader.Config]*workload.Reference{},
+				},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("stripped (-want +got):\n%s", diff)
+			}
+			if after, _ := json.Marshal(obj); string(after) != string(before) {
+				t.Error("Strip changed the object")
+			}
+			if again, err := kind.Strip(got, keepAll); err != nil || again != got {
+				t.Errorf("Strip of a stripped workload = %v, %v; want itself", again, err)
+			}
+			if got.Ref() != (reloader.WorkloadRef{Kind: name, Namespace: "ns", Name: "app"}) {
+				t.Errorf("Ref() = %s", got.Ref())
+			}
+		})
+	}
+}
+
+func TestStripRefusesOtherObjects(t *testing.T) {
+	for _, obj := range []any{nil, &corev1.Pod{}, appsv1.Deployment{}, &appsv1.DaemonSet{}} {
+		if w, err := workload.Deployment.Strip(obj, keepAll); err == nil {
+			t.Errorf("Strip(%T) = %v, want an error", obj, w)
+		}
+	}
+	if _, ok := workload.KindNamed("Pod"); ok {
+		t.Error("Pod is a kind of workload")
+	}
+}
+
+func TestLastAppliedConfigurationIsNeverKept(t *testing.T) {
+	d := &appsv1.Deployment{}
+	d.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "a": "b"}
+	d.Spec.Template.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret"}
+	w, err := workload.Deployment.Strip(d, keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "b"}, w.Annotations); diff != "" {
+		t.Error(diff)
+	}
+	if w.Template.Annotations != nil || !w.Template.HasAnnotations {
+		t.Errorf("template annotations = %v, %v", w.Template.Annotations, w.Template.HasAnnotations)
+	}
+}
+
+func TestBareObject(t *testing.T) {
+	w, err := workload.Deployment.Strip(&appsv1.Deployment{}, keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.HasAnnotations || w.Template.HasAnnotations || w.Annotations != nil || !w.Written.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
+		t.Errorf("an empty Deployment became %+v", w)
+	}
+}
+
+func TestMarkValue(t *testing.T) {
+	for v, want := range map[string]string{
+		"": "", "0af9": "0af9", "0AF9": "", "hunter2": "", "abc def": "", strings.Repeat("a", 256): strings.Repeat("a", 256), strings.Repeat("a", 257): "",
+	} {
+		if got := workload.MarkValue(v); got != want {
+			t.Errorf("MarkValue(%q) = %q, want %q", v, got, want)
+		}
+	}
+}

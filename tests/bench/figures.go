@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// percentiles returns p50, p95 and p99 of took.
+func percentiles(took []time.Duration) string {
+	sorted := slices.Sorted(slices.Values(took))
+	at := func(p float64) string { return ms(sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]) }
+	return fmt.Sprintf("p50 %s, p95 %s, p99 %s", at(.50), at(.95), at(.99))
+}
+
+func mean(took []time.Duration) string {
+	var sum time.Duration
+	for _, t := range took {
+		sum += t
+	}
+	return ms(sum / time.Duration(len(took)))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) }

@@ -1,0 +1,130 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var imageTag = regexp.MustCompile(`:v?[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// project is the part of a loaded Compose file that these tests look at.
+type project struct {
+	Services map[string]struct {
+		Image   string   `json:"image"`
+		Command []string `json:"command"`
+		Configs []struct {
+			Source string `json:"source"`
+			Target string `json:"target"`
+		} `json:"configs"`
+		Volumes []struct {
+			Target string `json:"target"`
+		} `json:"volumes"`
+		Ports []struct {
+			HostIP string `json:"host_ip"`
+		} `json:"ports"`
+	} `json:"services"`
+	Configs map[string]struct {
+		Content string `json:"content"`
+	} `json:"configs"`
+}
+
+// compose returns the Compose file as the specification's own loader understands it.
+func compose(t *testing.T) project {
+	t.Helper()
+	out, err := tool(t, "compose", root+"/docker-compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p project
+	if err := json.Unmarshal([]byte(out), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestComposeRejectsUnknownKeys(t *testing.T) {
+	if _, err := tool(t, "compose", "testdata/unknown-key.compose.yaml"); err == nil || !strings.Contains(err.Error(), "imgae") {
+		t.Errorf("a misspelt key passed: %v", err)
+	}
+}
+
+func TestComposeImagesArePinned(t *testing.T) {
+	for name, service := range compose(t).Services {
+		if !imageTag.MatchString(service.Image) {
+			t.Errorf("service %s: image %q has no exact version", name, service.Image)
+		}
+	}
+}
+
+// TestComposeStaysOnThisMachine: the demonstration has an administrator's certificate and an API without authentication.
+func TestComposeStaysOnThisMachine(t *testing.T) {
+	for name, service := range compose(t).Services {
+		for _, port := range service.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("service %s publishes a port on %q", name, port.HostIP)
+			}
+		}
+	}
+}
+
+// TestComposePathsAreMounted follows each file that a command names to a config or a volume of its service.
+func TestComposePathsAreMounted(t *testing.T) {
+	paths := 0
+	for name, service := range compose(t).Services {
+		var mounts []string
+		for _, c := range service.Configs {
+			mounts = append(mounts, c.Target)
+		}
+		for _, v := range service.Volumes {
+			mounts = append(mounts, v.Target)
+		}
+		for _, arg := range service.Command {
+			_, path, ok := strings.Cut(arg, "=/")
+			if !ok || !strings.HasPrefix(arg, "--") {
+				continue
+			}
+			paths++
+			if !slices.ContainsFunc(mounts, func(m string) bool { return "/"+path == m || strings.HasPrefix("/"+path, m+"/") }) {
+				t.Errorf("service %s: %s lies in no mount of %v", name, arg, mounts)
+			}
+		}
+	}
+	if paths == 0 {
+		t.Error("no command names a file")
+	}
+}
+
+func TestComposeAuditPolicyIsTheCharts(t *testing.T) {
+	checkPolicy(t, compose(t).Configs["audit-policy"].Content)
+}
+
+// TestComposeCertificates runs the certificate script and checks that every end of every connection will be believed.
+func TestComposeCertificates(t *testing.T) {
+	p := compose(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	script := p.Configs["certificates"].Content
+	shell(t, dir, script)
+	checkPair(t, in("cluster-ca"), in("kube-apiserver"), serves, "kube-apiserver")
+	checkPair(t, in("cluster-ca"), in("admin"), asks, "admin")
+	checkPair(t, in("audit-ca"), in("reroll"), serves, "reroll")
+	checkPair(t, in("audit-ca"), in("audit-client"), asks, "compose.audit.reroll.dev")
+
+	webhook, user := currentContext(t, p.Configs["audit-webhook"].Content)
+	if webhook.Server != "https://reroll:9443/v1/audit/compose" || webhook.CertificateAuthority != "/pki/audit-ca.crt" ||
+		user.ClientCertificate != "/pki/audit-client.crt" || user.ClientKey != "/pki/audit-client.key" {
+		t.Errorf("the audit webhook uses other files: %+v %+v", webhook, user)
+	}
+	cluster, admin := currentContext(t, p.Configs["kubeconfig"].Content)
+	if cluster.Server != "https://kube-apiserver:6443" || cluster.CertificateAuthority != "/pki/cluster-ca.crt" ||
+		admin.ClientCertificate != "/pki/admin.crt" || admin.ClientKey != "/pki/admin.key" {
+		t.Errorf("the kubeconfig uses other files: %+v %+v", cluster, admin)
+	}
+	shell(t, dir, "openssl pkey -in service-account.key -pubout | cmp - service-account.pub")
+	shell(t, dir, "cp cluster-ca.crt before\n"+script)
+	shell(t, dir, "cmp cluster-ca.crt before")
+}

@@ -1,0 +1,123 @@
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+)
+
+var cut = regexp.MustCompile(`(?s)--- 8< ---\n(.*?)--- >8 ---`)
+
+// notes returns what helm prints after an installation.
+func notes(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := tool(t, "helm", append([]string{
+		"install", release, chart, "--namespace", namespace, "--dry-run=client", "--kubeconfig", os.DevNull,
+	}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(out, "NOTES:\n")
+	if !ok {
+		t.Fatalf("no notes in\n%s", out)
+	}
+	return text
+}
+
+// TestNotesFilesAreWhatTheAPIServerReads loads the two printed files with the API server's own loaders.
+func TestNotesFilesAreWhatTheAPIServerReads(t *testing.T) {
+	const values = "testdata/full/values.yaml"
+	files := cut.FindAllStringSubmatch(notes(t, "--values", values), -1)
+	if len(files) != 2 {
+		t.Fatalf("%d files printed, want a policy and a kubeconfig", len(files))
+	}
+	checkPolicy(t, files[0][1])
+	cluster, user := currentContext(t, files[1][1])
+	want := []string{"https://10.96.0.50:443/v1/audit/production-1", "rolls-ingest.reroll-system.svc", "/etc/kubernetes/reroll/ca.crt"}
+	if diff := cmp.Diff(want, []string{cluster.Server, cluster.TLSServerName, cluster.CertificateAuthority}); diff != "" {
+		t.Errorf("where the API server posts to (-want +printed):\n%s", diff)
+	}
+	if user.ClientCertificate == "" || user.ClientKey == "" {
+		t.Errorf("the API server would not identify itself: %+v", user)
+	}
+}
+
+func TestNotesWithoutFixedAddressSayHowToFindIt(t *testing.T) {
+	text := notes(t)
+	if !strings.Contains(text, "kubectl -n reroll-system get service example-reroll-ingest -o jsonpath='{.spec.clusterIP}'") {
+		t.Errorf("the notes do not say where SERVICE-ADDRESS comes from:\n%s", text)
+	}
+}
+
+func TestNotesWithTokenUseIt(t *testing.T) {
+	files := cut.FindAllStringSubmatch(notes(t, "--values", "testdata/namespaced/values.yaml"), -1)
+	_, user := currentContext(t, files[1][1])
+	if user.TokenFile == "" || user.ClientCertificate != "" {
+		t.Errorf("without a client CA the API server must send its token: %+v", user)
+	}
+}
+
+func TestNotesWithIPv6Address(t *testing.T) {
+	files := cut.FindAllStringSubmatch(notes(t, "--set", "ingest.service.clusterIP=fd00::50"), -1)
+	cluster, _ := currentContext(t, files[1][1])
+	if want := "https://[fd00::50]:9443/v1/audit/local"; cluster.Server != want {
+		t.Errorf("server is %s, want %s", cluster.Server, want)
+	}
+}
+
+// TestNotesCertificates runs the printed openssl commands and checks the certificates as the two ends will.
+func TestNotesCertificates(t *testing.T) {
+	_, step, _ := strings.Cut(notes(t, "--values", "testdata/full/values.yaml"), "\n1. ")
+	_, script, _ := strings.Cut(step, "\n\n")
+	script, _, ok := strings.Cut(script, "   kubectl ")
+	if !ok {
+		t.Fatalf("the notes have no certificate step:\n%s", step)
+	}
+	dir := t.TempDir()
+	shell(t, dir, script)
+	checkPair(t, filepath.Join(dir, "ca"), filepath.Join(dir, "tls"), serves, "rolls-ingest.reroll-system.svc")
+	checkPair(t, filepath.Join(dir, "ca"), filepath.Join(dir, "client"), asks, "production-1.audit.reroll.dev")
+}
+
+// checkPolicy loads a policy with the API server's loader and compares it with the chart's file.
+func checkPolicy(t *testing.T, text string) {
+	t.Helper()
+	if _, err := policy.LoadPolicyFromBytes([]byte(text)); err != nil {
+		t.Fatalf("the API server refuses the policy: %v", err)
+	}
+	var want, got auditv1.Policy
+	readYAML(t, chart+"/files/audit-policy.yaml", &want)
+	if err := yaml.UnmarshalStrict([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policy (-chart's file +here):\n%s", diff)
+	}
+}
+
+// currentContext loads a kubeconfig as the API server does and returns whom it talks to, and as whom.
+func currentContext(t *testing.T, text string) (clientcmdapi.Cluster, clientcmdapi.AuthInfo) {
+	t.Helper()
+	config, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	context, ok := config.Contexts[config.CurrentContext]
+	if !ok {
+		t.Fatalf("no current context in\n%s", text)
+	}
+	cluster, user := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
+	if cluster == nil || user == nil {
+		t.Fatalf("the context names what is not there in\n%s", text)
+	}
+	return *cluster, *user
+}

@@ -1,0 +1,94 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestValuesRejected(t *testing.T) {
+	cases := map[string]struct {
+		set    string
+		says   string
+		reason string
+	}{
+		"unknown key":           {"coalesce.windw=1s", "windw", "a misspelt value must not be ignored in silence"},
+		"unknown top key":       {"replicas=2", "replicas", "two processes cannot share one data directory"},
+		"unknown strategy":      {"reloadStrategy=restart", "reloadStrategy", "this version writes env-vars and annotations"},
+		"number for a duration": {"coalesce.window=5", "window", "a duration without its unit is ambiguous"},
+		"cluster name":          {"clusterName=Prod_1", "clusterName", "it becomes a part of a host name"},
+		"empty cluster name":    {"clusterName=", "clusterName", "the audit path would have no cluster"},
+		"port out of range":     {"ingest.service.port=70000", "port", "no such port"},
+		"string for a boolean":  {"dryRun=maybe", "dryRun", "only true and false"},
+		"digest":                {"image.digest=latest", "digest", "a digest is sha256 and 64 digits"},
+		"argument":              {"extraArgs={verbose}", "extraArgs", "a flag starts with two dashes"},
+		"headless ingest":       {"ingest.service.clusterIP=None", "clusterIP", "the audit kubeconfig needs an address"},
+		"nobody recognised":     {"ingest.tls.clientCA=false", "nobody could be recognised", "the audit port would be open to all"},
+		"no service account":    {"serviceAccount.create=false", "serviceAccount.name", "the namespace's default account has no rights"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := tool(t, "helm", "template", release, chart, "--set", tc.set)
+			if err == nil {
+				t.Fatalf("--set %s was accepted: %s", tc.set, tc.reason)
+			}
+			if !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("--set %s: the message does not name %q: %v", tc.set, tc.says, err)
+			}
+		})
+	}
+}
+
+// TestSchemaIsValues compares the keys of values.yaml with those of its schema: every value is described, none invented.
+func TestSchemaIsValues(t *testing.T) {
+	var values map[string]any
+	readYAML(t, chart+"/values.yaml", &values)
+	var schema node
+	text, err := os.ReadFile(chart + "/values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	delete(schema.Properties, "global")
+	compareKeys(t, "", values, schema)
+}
+
+// node is the part of a JSON schema that tells which keys there are.
+type node struct {
+	AdditionalProperties any             `json:"additionalProperties"`
+	Properties           map[string]node `json:"properties"`
+}
+
+func compareKeys(t *testing.T, path string, values map[string]any, schema node) {
+	t.Helper()
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(values))); diff != "" {
+		t.Errorf("keys of %q (-schema +values.yaml):\n%s", path, diff)
+	}
+	if schema.AdditionalProperties != false {
+		t.Errorf("the schema lets unknown keys of %q pass", path)
+	}
+	for key, child := range schema.Properties {
+		if inner, ok := values[key].(map[string]any); ok && child.Properties != nil {
+			compareKeys(t, path+"."+key, inner, child)
+		}
+	}
+}
+
+func readYAML(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}

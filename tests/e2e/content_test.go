@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// canary is content that must be found nowhere.
+const canary = "canary-5bd1e995-never-to-be-seen"
+
+// TestNoContentAnywhere plants a value in a ConfigMap and a Secret, has the API server send whole bodies, and looks for the value
+// in everything that Reroll leaves behind.
+func TestNoContentAnywhere(t *testing.T) {
+	l := ownLine(t, line.Options{
+		Kube:  kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
+		Flags: []string{"--coalesce-window", "0s", "--log-level", "debug"},
+	})
+	r := newRoom(t, l)
+	r.create(configMap("app", map[string]string{"k": canary}))
+	r.create(secret("password", map[string]string{"k": canary}))
+	d := deployment("web", usesEnvFrom("app"), usesSecretVolume("password"))
+	r.create(d)
+	refused := deployment("refused", usesEnvFrom("app"))
+	refused.Spec.Template.Spec.Containers[0].Env = nil
+	r.create(refused)
+	r.waitBaseline("web", 2)
+	r.waitBaseline("refused", 1)
+
+	_, err := l.Kube.Kubectl(r.ctx, "patch", "configmap", "app", "--namespace="+r.ns, "--type=merge", "-p", `{"data":{"k":"`+canary+`-2"}}`)
+	r.must(err)
+	r.waitRolls("web", 1)
+	_, err = r.client.CoreV1().Secrets(r.ns).Patch(r.ctx, "password", types.MergePatchType, []byte(`{"stringData":{"k":"`+canary+`-3"}}`), metav1.PatchOptions{})
+	r.must(err)
+	r.expectRolls("web", 2)
+
+	r.checkControl()
+	for place, text := range r.everything() {
+		for form, needle := range forms(canary) {
+			if bytes.Contains(text, needle) {
+				t.Errorf("content was found %s in %s", form, place)
+			}
+		}
+	}
+	r.must(l.Reroll.Terminate(r.ctx))
+	r.checkFiles()
+}
+
+// forms are the ways in which the canary could appear.
+func forms(value string) map[string][]byte {
+	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.
+	found := map[string][]byte{"as it is": []byte(value), "as hex": []byte(hex.EncodeToString([]byte(value)))}
+	for shift := range 3 {
+		encoded := base64.StdEncoding.EncodeToString([]byte("xyz"[:shift] + value))
+		found[fmt.Sprintf("as base64 at offset %d", shift)] = []byte(encoded[4 : len(encoded)-4])
+	}
+	return found
+}
+
+// checkControl shows that the search finds what is there: the names of the objects.
+func (r *room) checkControl() {
+	r.t.Helper()
+	for place, text := range r.everything() {
+		if place != "metrics" && !bytes.Contains(text, []byte("web")) {
+			r.t.Errorf("%s does not even name the workload", place)
+		}
+	}
+}
+
+// everything returns what Reroll says, in every place where it says something.
+func (r *room) everything() map[string][]byte {
+	r.t.Helper()
+	places := map[string][]byte{"log": []byte(r.line.Reroll.Log())}
+	for place, path := range map[string]string{
+		"changes": "/api/v1/changes?includeBaselines=true", "reloads": "/api/v1/reloads", "workloads": "/api/v1/workloads",
+	} {
+		var body rawJSON
+		r.must(r.line.Reroll.Get(r.ctx, path, &body))
+		places[place] = body
+	}
+	delete(places, "changes")
+	var changes rawJSON
+	r.must(r.line.Reroll.Get(r.ctx, "/api/v1/changes", &changes))
+	places["changes, which name configs, not web"] = append(changes, "web"...)
+	metrics, err := r.line.Reroll.Metrics(r.ctx)
+	r.must(err)
+	places["metrics"] = []byte(metrics)
+	events, err := r.line.Kube.Kubectl(r.ctx, "get", "events", "--namespace="+r.ns, "-o", "yaml")
+	r.must(err)
+	places["events"] = []byte(events)
+	return places
+}
+
+// rawJSON keeps an answer as it came.
+type rawJSON []byte
+
+// UnmarshalJSON keeps data.
+func (b *rawJSON) UnmarshalJSON(data []byte) error {
+	*b = append((*b)[:0], data...)
+	return nil
+}
+
+// checkFiles looks for the canary in the files of the embedded NATS, after checking that names are found there.
+func (r *room) checkFiles() {
+	r.t.Helper()
+	named := false
+	r.must(filepath.WalkDir(r.line.DataDir(), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		named = named || bytes.Contains(data, []byte(r.ns))
+		for form, needle := range forms(canary) {
+			if bytes.Contains(data, needle) {
+				r.t.Errorf("content was found %s in %s", form, path)
+			}
+		}
+		return nil
+	}))
+	if !named {
+		r.t.Error("the streams on disk do not even name the namespace: the search proves nothing")
+	}
+}
+
+// TestSweepWithoutAudit cuts the audit feed and shows that a restart finds the change all the same.
+func TestSweepWithoutAudit(t *testing.T) {
+	l := ownLine(t, line.Options{
+		Kube:  kube.Options{Audit: &kube.Audit{Level: auditv1.LevelNone}},
+		Flags: []string{"--coalesce-window", "0s"},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	r := &room{t: t, ctx: ctx, line: l, client: l.Kube.Client(), ns: l.Kube.Namespace(t)}
+	r.create(configMap("app", map[string]string{"k": "a"}))
+	r.create(deployment("web", usesEnvFrom("app")))
+	r.waitBaseline("web", 1)
+	r.setData("app", "k", "b")
+	r.must(l.Reroll.Terminate(ctx))
+	r.restart()
+	r.waitRolls("web", 1)
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// TestWrongStart shows that whatever is wrong at start gives one clear line and a code other than 0.
+func TestWrongStart(t *testing.T) {
+	t.Parallel()
+	binary, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	garbage := file("garbage.pem", "no certificate")
+	nobody := file("nobody.kubeconfig", `{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: x, cluster: {server: "https://127.0.0.1:1"}}], contexts: [{name: x, context: {cluster: x}}]}`)
+	real := shared.Kube.Kubeconfig()
+	for name, test := range map[string]struct {
+		args []string
+		env  []string
+		want string
+	}{
+		"unknown flag":          {args: []string{"serve", "--no-such-flag"}, want: "no-such-flag"},
+		"bad duration":          {args: []string{"serve", "--coalesce-window", "soon"}, want: "coalesce-window"},
+		"bad strategy":          {args: []string{"serve", "--reload-strategy", "magic"}, want: "reload-strategy"},
+		"bad cluster name":      {args: []string{"serve", "--cluster-name", "Not A Label"}, want: "cluster-name"},
+		"no cluster name":       {args: []string{"dispatch", "--nats-url", "nats://127.0.0.1:1"}, want: "cluster-name"},
+		"no NATS":               {args: []string{"ingest"}, want: "nats-url"},
+		"NATS unreachable":      {args: []string{"api", "--nats-url", "nats://127.0.0.1:1"}, want: "127.0.0.1:1"},
+		"bad environment":       {args: []string{"serve"}, env: []string{"REROLL_KUBE_QPS=many"}, want: "REROLL_KUBE_QPS"},
+		"no configuration file": {args: []string{"serve", "--config", filepath.Join(dir, "none")}, want: "none"},
+		"unknown setting":       {args: []string{"serve", "--config", file("a.yaml", "colour: blue\n")}, want: "colour"},
+		"setting twice":         {args: []string{"serve", "--config", file("b.yaml", "log-level: info\nlog-level: debug\n")}, want: "log-level"},
+		"no kubeconfig":         {args: []string{"serve", "--ingest-insecure-http", "--ingest-address", "127.0.0.1:0", "--kubeconfig", filepath.Join(dir, "none")}, want: "none"},
+		"API server down":       {args: []string{"serve", "--ingest-insecure-http", "--ingest-address", "127.0.0.1:0", "--kubeconfig", nobody}, want: "127.0.0.1:1"},
+		"no authentication":     {args: []string{"serve", "--kubeconfig", real}, want: "ingest"},
+		"plain HTTP for all":    {args: []string{"serve", "--kubeconfig", real, "--ingest-insecure-http", "--ingest-address", "0.0.0.0:0"}, want: "loopback"},
+		"bad certificate": {
+			args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", garbage, "--ingest-tls-key", garbage, "--ingest-tls-client-ca", garbage},
+			want: "garbage.pem",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := test.args
+			if args[0] == "serve" {
+				args = append(args, "--data-dir", filepath.Join(t.TempDir(), "data"), "--metrics-address", "127.0.0.1:0", "--api-address", "127.0.0.1:0")
+			}
+			output, code := runToEnd(t, binary, test.env, args...)
+			lines := strings.Split(strings.TrimSpace(output), "\n")
+			last := lines[len(lines)-1]
+			if code == 0 || !strings.HasPrefix(last, "reroll: ") || !strings.Contains(last, test.want) {
+				t.Errorf("code %d, and the last line does not name %q:\n%s", code, test.want, output)
+			}
+		})
+	}
+}
+
+func runToEnd(t *testing.T, binary string, env []string, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), env...)
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("it did not end: %v\n%s", err, output)
+	}
+	return string(output), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,293 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// verbs are the ways in which a ConfigMap named app with the data {k: a}, used by the Deployment web, can be written.
+var verbs = map[string]struct {
+	reason string
+	do     func(*room)
+	rolls  int64
+}{
+	"update": {
+		"a PUT with other data", func(r *room) { r.setData("app", "k", "b") }, 1,
+	},
+	"update without effect": {
+		"the API server reports a no-op like a real write", func(r *room) { r.setData("app", "k", "a") }, 0,
+	},
+	"json patch": {
+		"the first of four kinds of patch", patching(types.JSONPatchType, `[{"op":"replace","path":"/data/k","value":"b"}]`), 1,
+	},
+	"merge patch": {
+		"the second", patching(types.MergePatchType, `{"data":{"k":"b"}}`), 1,
+	},
+	"strategic merge patch": {
+		"the third, as kubectl edit sends it", patching(types.StrategicMergePatchType, `{"data":{"k":"b"}}`), 1,
+	},
+	"server-side apply": {
+		"the fourth", patching(types.ApplyPatchType, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {k: b}"), 1,
+	},
+	"label": {
+		"metadata is no content", patching(types.MergePatchType, `{"metadata":{"labels":{"team":"x"}}}`), 0,
+	},
+	"annotation": {
+		"metadata is no content", patching(types.MergePatchType, `{"metadata":{"annotations":{"note":"x"}}}`), 0,
+	},
+	"binaryData": {
+		"binary content counts, too", patching(types.MergePatchType, `{"binaryData":{"b":"AAEC"}}`), 1,
+	},
+	"dry run": {
+		"nothing is stored", func(r *room) {
+			_, err := r.client.CoreV1().ConfigMaps(r.ns).Patch(r.ctx, "app", types.MergePatchType, []byte(`{"data":{"k":"b"}}`),
+				metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			r.must(err)
+		}, 0,
+	},
+	"conflict": {
+		"a 409 stores nothing", func(r *room) {
+			stale := configMap("app", map[string]string{"k": "b"})
+			stale.ResourceVersion = "1"
+			if _, err := r.client.CoreV1().ConfigMaps(r.ns).Update(r.ctx, stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+				r.t.Fatalf("update of an old version: %v", err)
+			}
+		}, 0,
+	},
+	"delete": {
+		"absence is no change", func(r *room) { r.delete("app") }, 0,
+	},
+	"delete and recreate": {
+		"as immutable configs are changed", func(r *room) {
+			r.delete("app")
+			r.create(configMap("app", map[string]string{"k": "b"}))
+		}, 1,
+	},
+	"delete and recreate alike": {
+		"the content is what the pods have", func(r *room) {
+			r.delete("app")
+			r.create(configMap("app", map[string]string{"k": "a"}))
+		}, 0,
+	},
+	"deletecollection and recreate": {
+		"the event names no object", func(r *room) {
+			r.must(r.client.CoreV1().ConfigMaps(r.ns).DeleteCollection(r.ctx, metav1.DeleteOptions{},
+				metav1.ListOptions{FieldSelector: "metadata.name=app"}))
+			r.create(configMap("app", map[string]string{"k": "b"}))
+		}, 1,
+	},
+	"generateName": {
+		"the event names no object, and nobody uses it", func(r *room) {
+			cm := configMap("", map[string]string{"k": "b"})
+			cm.GenerateName = "app-"
+			r.create(cm)
+		}, 0,
+	},
+	"kubectl edit": {
+		"as people do it", func(r *room) {
+			editor := filepath.Join(r.t.TempDir(), "editor")
+			r.must(os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/k: a/k: b/' \"$1\"\n"), 0o700))
+			cmd := r.line.Kube.Command(r.ctx, "edit", "configmap", "app", "--namespace="+r.ns)
+			cmd.Env = append(cmd.Env, "KUBE_EDITOR="+editor)
+			output, err := cmd.CombinedOutput()
+			r.must(withOutput(err, output))
+		}, 1,
+	},
+	"kubectl apply": {
+		"as pipelines do it", kubectl("apply"), 1,
+	},
+	"kubectl apply --server-side": {
+		"as newer pipelines do it", kubectl("apply", "--server-side", "--force-conflicts"), 1,
+	},
+	"kubectl replace": {
+		"as people do it who keep the whole manifest", kubectl("replace"), 1,
+	},
+}
+
+func (r *room) delete(name string) {
+	r.t.Helper()
+	r.must(r.client.CoreV1().ConfigMaps(r.ns).Delete(r.ctx, name, metav1.DeleteOptions{}))
+}
+
+func patching(kind types.PatchType, body string) func(*room) {
+	return func(r *room) {
+		force := true
+		options := metav1.PatchOptions{FieldManager: "e2e"}
+		if kind == types.ApplyPatchType {
+			options.Force = &force
+		}
+		_, err := r.client.CoreV1().ConfigMaps(r.ns).Patch(r.ctx, "app", kind, []byte(body), options)
+		r.must(err)
+	}
+}
+
+func kubectl(args ...string) func(*room) {
+	return func(r *room) {
+		cmd := r.line.Kube.Command(r.ctx, append(args, "--namespace="+r.ns, "-f", "-")...)
+		cmd.Stdin = strings.NewReader("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {k: b}\n")
+		output, err := cmd.CombinedOutput()
+		r.must(withOutput(err, output))
+	}
+}
+
+func withOutput(err error, output []byte) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", err, output)
+}
+
+func TestVerbs(t *testing.T) {
+	for name, test := range verbs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, shared)
+			r.create(configMap("app", map[string]string{"k": "a"}))
+			r.create(deployment("web", usesEnvFrom("app")))
+			r.waitBaseline("web", 1)
+			test.do(r)
+			r.waitRolls("web", test.rolls)
+			r.quiesce()
+			if got := r.rolls("web"); got != test.rolls {
+				t.Errorf("%d rolls, want %d: %s", got, test.rolls, test.reason)
+			}
+		})
+	}
+}
+
+func TestImmutable(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, shared)
+	yes := true
+	for i, value := range []string{"a", "b"} {
+		cm := configMap("fixed", map[string]string{"k": value})
+		cm.Immutable = &yes
+		if i > 0 {
+			r.delete("fixed")
+		}
+		r.create(cm)
+		if i == 0 {
+			r.create(deployment("web", usesEnvFrom("fixed")))
+			r.waitBaseline("web", 1)
+		}
+	}
+	r.expectRolls("web", 1)
+}
+
+func TestSecretAndNamesWithDots(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, shared)
+	r.create(secret("tls.example.com", map[string]string{"key": "a"}))
+	r.create(configMap("app.config.v2", map[string]string{"k": "a"}))
+	r.create(deployment("web", usesEnvFrom("app.config.v2"), usesSecretVolume("tls.example.com")))
+	r.waitBaseline("web", 2)
+	r.setData("app.config.v2", "k", "b")
+	r.expectRolls("web", 1)
+	_, err := r.client.CoreV1().Secrets(r.ns).Patch(r.ctx, "tls.example.com", types.MergePatchType, []byte(`{"stringData":{"key":"b"}}`), metav1.PatchOptions{})
+	r.must(err)
+	r.expectRolls("web", 2)
+	if env := r.env("web"); env["STAKATER_APP_CONFIG_V2_CONFIGMAP"] == "" || env["STAKATER_TLS_EXAMPLE_COM_SECRET"] == "" {
+		t.Errorf("marks are missing: %v", env)
+	}
+}
+
+// env returns the literal environment of a Deployment's first container.
+func (r *room) env(name string) map[string]string {
+	r.t.Helper()
+	d, err := r.client.AppsV1().Deployments(r.ns).Get(r.ctx, name, metav1.GetOptions{})
+	r.must(err)
+	found := map[string]string{}
+	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+		found[e.Name] = e.Value
+	}
+	return found
+}
+
+func TestBurstRollsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, shared)
+	const dependents = 60
+	r.create(configMap("app", map[string]string{"k": "0"}))
+	for i := range dependents {
+		r.create(deployment(fmt.Sprintf("web-%d", i), usesEnvFrom("app")))
+	}
+	for i := range dependents {
+		r.waitBaseline(fmt.Sprintf("web-%d", i), 1)
+	}
+	for _, value := range []string{"1", "2", "3"} {
+		r.setData("app", "k", value)
+	}
+	for i := range dependents {
+		r.waitRolls(fmt.Sprintf("web-%d", i), 1)
+	}
+	r.quiesce()
+	for i := range dependents {
+		if got := r.rolls(fmt.Sprintf("web-%d", i)); got != 1 {
+			t.Errorf("web-%d rolled %d times for three edits in one window", i, got)
+		}
+	}
+}
+
+func TestCausesAndEvent(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, shared)
+	r.create(configMap("app", map[string]string{"k": "a", "same": "s"}))
+	r.create(deployment("web", usesEnvFrom("app")))
+	r.waitBaseline("web", 1)
+	_, err := r.line.Kube.Kubectl(r.ctx, "patch", "configmap", "app", "--namespace="+r.ns, "--type=merge", "-p", `{"data":{"k":"b","new":"n"}}`, "--as=alice@example.com", "--as-group=system:masters")
+	r.must(err)
+	r.expectRolls("web", 1)
+	r.checkCause()
+	r.checkEvent()
+}
+
+func (r *room) checkCause() {
+	r.t.Helper()
+	reloads, err := r.line.Reroll.Reloads(r.ctx, r.ns)
+	r.must(err)
+	for _, reload := range reloads {
+		if reload.Workload.Name != "web" {
+			continue
+		}
+		if len(reload.Causes) != 1 || len(reload.Causes[0].Candidates) != 1 {
+			r.t.Fatalf("causes of the reload: %+v", reload.Causes)
+		}
+		c := reload.Causes[0]
+		who := c.Candidates[0]
+		if who.User != "alice@example.com" || who.Basis != "OnlyWriter" || who.AuditID == "" || who.Verb != "patch" {
+			r.t.Errorf("candidate: %+v", who)
+		}
+		if len(c.Keys) != 2 || c.Keys[0].Key != "k" || c.Keys[0].Op != "Changed" || c.Keys[1].Key != "new" || c.Keys[1].Op != "Added" {
+			r.t.Errorf("keys: %+v", c.Keys)
+		}
+		if c.OldDigest == "" || c.NewDigest == "" || c.OldDigest == c.NewDigest {
+			r.t.Errorf("digests: %q → %q", c.OldDigest, c.NewDigest)
+		}
+		if c.ReceivedAt.Before(c.RequestedAt) || c.VerifiedAt.Before(c.ReceivedAt) || reload.DecidedAt.Before(c.VerifiedAt) || reload.PatchedAt.Before(reload.DecidedAt) {
+			r.t.Errorf("times are out of order: %+v", reload)
+		}
+		return
+	}
+	r.t.Fatal("no reload of web is recorded")
+}
+
+func (r *room) checkEvent() {
+	r.t.Helper()
+	events, err := r.client.CoreV1().Events(r.ns).List(r.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Reloaded"})
+	r.must(err)
+	if len(events.Items) != 1 {
+		r.t.Fatalf("%d events, want 1", len(events.Items))
+	}
+	e := events.Items[0]
+	if e.Type != corev1.EventTypeNormal || !strings.Contains(e.Message, "ConfigMap app") || !strings.Contains(e.Message, "alice@example.com") {
+		r.t.Errorf("event: %s %q", e.Type, e.Message)
+	}
+}

@@ -1,0 +1,197 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Options say what cluster to start. The zero value is a whole one with one node, without audit.
+type Options struct {
+	// Dir is where the cluster keeps its files. It must be empty or absent. Empty: a temporary one, which Stop removes.
+	Dir string
+	// LogDir is where the programs log, one file each. Empty: "logs" in Dir.
+	LogDir string
+	// Progress is told what Parts builds, if it has to build. Nil: standard error.
+	Progress io.Writer
+	// Audit has the API server report writes. Nil: no audit.
+	Audit *Audit
+	// APIServerFlags stand after the API server's own and win over them.
+	APIServerFlags []string
+	// Nodes is how many fake nodes there are. 0: one.
+	Nodes int
+	// ControlPlaneOnly leaves out all but etcd and the API server: objects are stored, served and reported, but nothing acts on
+	// them. It starts in half the time.
+	ControlPlaneOnly bool
+	// Fsync has etcd wait for the disk. A crash of the machine, which is all that it helps against, is not what tests are about.
+	Fsync bool
+}
+
+// Cluster is a running control plane. Its methods may be called from several goroutines.
+type Cluster struct {
+	options  Options
+	binaries Binaries
+	dir      string
+	logDir   string
+	ca       *CA
+	ports    ports
+	admin    *rest.Config
+	client   kubernetes.Interface
+
+	mu        sync.Mutex
+	processes map[Part]*process
+	stopped   bool
+	// namespaces counts those that Namespace made.
+	namespaces int
+}
+
+// ports are the cluster's own until it is stopped.
+type ports struct {
+	etcd, etcdPeer, api *port
+}
+
+// startTimeout is how long a cluster may take to start once its parts are there; a loaded machine needs a good part of it.
+const startTimeout = 3 * time.Minute
+
+// Start starts a cluster and returns when it is ready for use; building the parts comes first if need be. The cluster lives until
+// Stop, however ctx ends.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	if options.Progress == nil {
+		options.Progress = os.Stderr
+	}
+	binaries, err := Parts(ctx, options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready after %s", startTimeout))
+	defer cancel()
+	c := &Cluster{options: options, binaries: binaries, processes: map[Part]*process{}}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("start a cluster: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	steps := []func(context.Context) error{c.makeDirs, c.reservePorts, c.makeIdentities, c.startEtcd, c.StartAPIServer}
+	if !c.options.ControlPlaneOnly {
+		steps = append(steps, c.startControllers, c.addNodes, c.awaitControllers)
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop kills all of the cluster's programs, frees its ports and removes its directory if that is a temporary one. Audit events that
+// were not sent yet are lost; StopAPIServer before it sends them.
+func (c *Cluster) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	c.stopped = true
+	for _, p := range c.processes {
+		p.kill()
+	}
+	for _, p := range []*port{c.ports.etcd, c.ports.etcdPeer, c.ports.api} {
+		if p != nil {
+			p.release()
+		}
+	}
+	if c.options.Dir == "" && c.dir != "" {
+		_ = os.RemoveAll(c.dir)
+	}
+}
+
+func (c *Cluster) makeDirs(context.Context) error {
+	var err error
+	if c.dir, err = makeDir(c.options.Dir); err != nil {
+		return fmt.Errorf("make the cluster's directory: %w", err)
+	}
+	c.logDir = c.options.LogDir
+	if c.logDir == "" {
+		c.logDir = filepath.Join(c.dir, "logs")
+	}
+	if c.logDir, err = filepath.Abs(c.logDir); err != nil {
+		return err
+	}
+	return os.MkdirAll(c.logDir, 0o755)
+}
+
+// makeDir makes dir, or a temporary directory if dir is empty, and returns its absolute path.
+func makeDir(dir string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("", "reroll-kube-")
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		return "", fmt.Errorf("%s is not empty", dir)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+func (c *Cluster) reservePorts(context.Context) error {
+	for _, p := range []**port{&c.ports.etcd, &c.ports.etcdPeer, &c.ports.api} {
+		var err error
+		if *p, err = reservePort(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file returns the path of one of the cluster's own files.
+func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
+
+// Logs returns what a part has logged so far.
+func (c *Cluster) Logs(part Part) (string, error) {
+	content, err := os.ReadFile(logPath(c.logDir, string(part)))
+	if err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", part, err)
+	}
+	return string(content), nil
+}
+
+// launch runs a part with args. A part that runs already must not be launched again.
+func (c *Cluster) launch(part Part, args ...string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil, fmt.Errorf("start %s: the cluster is stopped", part)
+	}
+	if p := c.processes[part]; p != nil && p.running() {
+		return nil, fmt.Errorf("start %s: it runs already", part)
+	}
+	p, err := startProcess(string(part), c.binaries.Path(part), args, c.logDir)
+	if err != nil {
+		return nil, err
+	}
+	c.processes[part] = p
+	return p, nil
+}
+
+// process returns the process of a part that was launched.
+func (c *Cluster) process(part Part) *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.processes[part]
+}

@@ -1,0 +1,104 @@
+package kube
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+//go:embed stages.yaml
+var stages []byte
+
+// clientLimits lift the rate limits of the programs that act on objects: a test is not to measure those.
+var clientLimits = []string{"--kube-api-qps=1000", "--kube-api-burst=2000"}
+
+func (c *Cluster) startEtcd(ctx context.Context) error {
+	client, peer := c.ports.etcd.URL("http"), c.ports.etcdPeer.URL("http")
+	p, err := c.launch(Etcd,
+		"--name=rig", "--data-dir="+c.file("etcd"),
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=rig="+peer,
+		"--socket-reuse-port", "--log-level=warn",
+		fmt.Sprintf("--unsafe-no-fsync=%t", !c.options.Fsync),
+	)
+	if err != nil {
+		return err
+	}
+	return await(ctx, p, httpOK(client+"/readyz"))
+}
+
+// StartAPIServer starts the API server on its port, with its old data, and returns when it is ready. Start has done so already: this
+// is for after StopAPIServer or KillAPIServer.
+func (c *Cluster) StartAPIServer(ctx context.Context) error {
+	audit, err := c.options.Audit.flags(c.dir)
+	if err != nil {
+		return err
+	}
+	p, err := c.launch(APIServer, slices.Concat(c.apiServerFlags(), audit, c.options.APIServerFlags)...)
+	if err != nil {
+		return err
+	}
+	return await(ctx, p, c.apiReady)
+}
+
+func (c *Cluster) apiServerFlags() []string {
+	// Without the node lifecycle controller nobody takes away the taint that new nodes get.
+	admissionOff := []string{"TaintNodesByCondition"}
+	if c.options.ControlPlaneOnly {
+		// It would wait for service accounts that nobody makes.
+		admissionOff = append(admissionOff, "ServiceAccount")
+	}
+	return []string{
+		"--etcd-servers=" + c.ports.etcd.URL("http"),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.api.Number), "--permit-port-sharing",
+		// Without these two it looks for a default route and publishes an address that pods would use.
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file=" + c.file(servingCertFile), "--tls-private-key-file=" + c.file(servingKeyFile),
+		"--client-ca-file=" + c.file(caFile),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + c.file(serviceAccountFile),
+		"--service-account-signing-key-file=" + c.file(serviceAccountKeyFile),
+		"--authorization-mode=RBAC",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		// By default it leaves watches alone when it is asked to end, and gives up on them after a minute.
+		"--shutdown-watch-termination-grace-period=1s",
+		"--disable-admission-plugins=" + strings.Join(admissionOff, ","),
+	}
+}
+
+// StopAPIServer asks the API server to end and waits until it has: it ends its requests and sends the audit events it holds first,
+// which takes 80 seconds and more with the default back-off if the receiver is down. It is killed if ctx ends before. Connections to
+// its port are refused from then on.
+func (c *Cluster) StopAPIServer(ctx context.Context) error {
+	return c.process(APIServer).terminate(ctx)
+}
+
+// KillAPIServer ends the API server at once, as a crash would: audit events that it holds are lost.
+func (c *Cluster) KillAPIServer() { c.process(APIServer).kill() }
+
+// startControllers starts the programs that act on objects; they need not be ready at once.
+func (c *Cluster) startControllers(context.Context) error {
+	if err := os.WriteFile(c.file("stages.yaml"), stages, 0o600); err != nil {
+		return err
+	}
+	for part, flags := range map[Part][]string{
+		ControllerManager: slices.Concat(clientLimits, []string{
+			"--leader-elect=false", "--secure-port=0", "--use-service-account-credentials",
+			"--root-ca-file=" + c.file(caFile),
+			"--service-account-private-key-file=" + c.file(serviceAccountKeyFile),
+			"--cluster-signing-cert-file=" + c.file(caFile), "--cluster-signing-key-file=" + c.file(caKeyFile),
+			// A node that nobody renews would be taken for dead, and its pods evicted.
+			"--controllers=*,-node-lifecycle-controller",
+		}),
+		Scheduler: slices.Concat(clientLimits, []string{"--leader-elect=false", "--secure-port=0"}),
+		Kwok:      {"--config=" + c.file("stages.yaml")},
+	} {
+		if _, err := c.launch(part, append(flags, "--kubeconfig="+c.kubeconfigFile(part))...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// AuditErrors returns how many audit events the API server has lost since it started: those that it could not send in the end, and
+// those that its buffer had no room for.
+func (c *Cluster) AuditErrors(ctx context.Context) (int, error) {
+	n, err := c.Metric(ctx, "apiserver_audit_error_total")
+	return int(n), err
+}
+
+// Metric returns the sum of the API server's samples of a metric that have all the labels, each given as `name="value"`; 0 if there
+// are none.
+func (c *Cluster) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	text, err := c.client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the API server's metrics: %w", err)
+	}
+	return sumSamples(string(text), name, labels)
+}
+
+// sumSamples adds up the samples of a metric that have all labels in text, which is in the Prometheus text
+// format without times.
+func sumSamples(text, name string, labels []string) (float64, error) {
+	sum := 0.0
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || rest == "" || (rest[0] != '{' && rest[0] != ' ') || !containsAll(rest, labels) {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, '}')+1:]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("read a sample of %s: %w", name, err)
+		}
+		sum += value
+	}
+	return sum, nil
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

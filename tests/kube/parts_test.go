@@ -1,0 +1,228 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCacheKeyNamesWhatIsBuilt(t *testing.T) {
+	t.Parallel()
+	root := fakeModules(t, "k8s.io/kubernetes v1.36.3 // indirect")
+	v, key, err := cacheKey(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (versions{kubernetes: "v1.36.3", major: "1", minor: "36"}); v != want {
+		t.Errorf("versions are %+v, want %+v", v, want)
+	}
+	if !strings.HasPrefix(key, "v1.36.3-") {
+		t.Errorf("key %q does not begin with the version", key)
+	}
+	if err := os.WriteFile(filepath.Join(root, "kwok", "go.sum"), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, other, err := cacheKey(root); err != nil || other == key {
+		t.Errorf("with another go.sum of kwok the key is %q too (%v)", other, err)
+	}
+}
+
+func TestCacheKeyNeedsKubernetes(t *testing.T) {
+	t.Parallel()
+	if _, key, err := cacheKey(fakeModules(t, "k8s.io/kubernetes-like v1.36.3")); err == nil {
+		t.Errorf("modules without k8s.io/kubernetes have the key %q", key)
+	}
+}
+
+// fakeModules makes modules of which the first requires what is given.
+func fakeModules(t *testing.T, required string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, module := range modules {
+		content := "module example.org/" + module + "\n"
+		if module == modules[0] {
+			content += "require (\n\t" + required + "\n)\n"
+		}
+		if err := os.Mkdir(filepath.Join(root, module), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"go.mod", "go.sum"} {
+			if err := os.WriteFile(filepath.Join(root, module, file), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+func TestAssetsComeFirst(t *testing.T) {
+	assets, built := t.TempDir(), t.TempDir()
+	for path, mode := range map[string]os.FileMode{
+		filepath.Join(assets, "etcd"):           0o755,
+		filepath.Join(built, "etcd"):            0o755,
+		filepath.Join(built, "kube-apiserver"):  0o755,
+		filepath.Join(built, ".lock"):           0o600,
+		filepath.Join(assets, "kube-scheduler"): os.ModeDir | 0o755,
+	} {
+		create := func() error { return os.WriteFile(path, nil, mode) }
+		if mode.IsDir() {
+			create = func() error { return os.Mkdir(path, mode.Perm()) }
+		}
+		if err := create(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", assets)
+	b := Binaries{Dir: built, paths: map[Part]string{}}
+	missing := b.find()
+	if got, want := b.Path(Etcd), filepath.Join(assets, "etcd"); got != want {
+		t.Errorf("etcd is %s, want %s", got, want)
+	}
+	if got, want := b.Path(APIServer), filepath.Join(built, "kube-apiserver"); got != want {
+		t.Errorf("kube-apiserver is %s, want %s", got, want)
+	}
+	if got, want := names(missing), "kube-controller-manager, kube-scheduler, kubectl, kwok"; got != want {
+		t.Errorf("missing are %s, want %s", got, want)
+	}
+}
+
+func TestNothingIsSaidWhenAllIsBuilt(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	b, err := Parts(t.Context(), &said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sources {
+		if _, err := os.Stat(b.Path(s.part)); err != nil {
+			t.Errorf("%s: %v", s.part, err)
+		}
+	}
+	if said.Len() > 0 {
+		t.Errorf("it said %q", &said)
+	}
+}
+
+func TestFailedBuildLeavesNothing(t *testing.T) {
+	t.Parallel()
+	root, err := partsRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".build-cut-short"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := build{root: root, dir: dir, progress: io.Discard}
+	err = b.all(t.Context(), []source{{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", func(versions) string { return "-X nonsense" }}})
+	if err == nil || !strings.Contains(err.Error(), "-X flag") {
+		t.Errorf("a build that cannot work gives %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+func TestLockIsForOne(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lock(t.Context(), file, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	impatient, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := lock(impatient, file, &said); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the second one gets %v, want a deadline", err)
+	}
+	if !strings.Contains(said.String(), "waiting") {
+		t.Errorf("it said %q while it waited", &said)
+	}
+	unlock()
+	unlock, err = lock(t.Context(), file, io.Discard)
+	if err != nil {
+		t.Fatalf("after the first gave it back: %v", err)
+	}
+	unlock()
+}
+
+func TestRemaining(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason                   string
+		elapsed                  time.Duration
+		done, total, links, cpus int
+		want                     time.Duration
+	}{
+		"Cold":       {"nothing is known yet but what was measured elsewhere", 0, 0, 3000, 6, 2, 300*time.Second + 48*time.Second},
+		"OnlyLinks":  {"with a warm cache nothing is compiled", 8 * time.Second, 0, 0, 5, 2, 40 * time.Second},
+		"Half":       {"half the weight is on its own speed: 0.3 s per package instead of 0.1 s", 450 * time.Second, 1500, 3000, 0, 2, 300 * time.Second},
+		"Finished":   {"nothing is left", time.Minute, 3000, 3000, 0, 2, 0},
+		"ManyCPUs":   {"the estimate is of CPU time", 0, 0, 3000, 0, 8, 75 * time.Second},
+		"LinksStill": {"all is compiled", time.Minute, 10, 10, 1, 2, 8 * time.Second},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := remaining(tc.elapsed, tc.done, tc.total, tc.links, tc.cpus)
+			if diff := got - tc.want; diff < -time.Second || diff > time.Second {
+				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMeterCountsWhatWasToBeCompiled(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	m := newMeter(&said, map[string]bool{"example.org/a": true, "example.org/b": true}, 1)
+	m.begin(Kwok)
+	for _, line := range []string{"example.org/a", "example.org/a", "go: downloading example.org/c v1.0.0"} {
+		m.compiled(line)
+	}
+	m.end()
+	if want := "built kwok (1 of 1), 1 of 2 packages compiled"; !strings.Contains(said.String(), want) {
+		t.Errorf("it said %q, want %q", &said, want)
+	}
+}
+
+func TestSumSamples(t *testing.T) {
+	t.Parallel()
+	const text = `# HELP errors_total counts errors
+# TYPE errors_total counter
+errors_total{plugin="webhook",code="1"} 2
+errors_total{plugin="webhook",code="2"} 3e+00
+errors_total{plugin="buffered",code="1"} 10
+errors_total_of_others 100
+plain 7
+plain`
+	tests := map[string]struct {
+		reason string
+		name   string
+		labels []string
+		want   float64
+	}{
+		"All":     {"samples of all labels are added up, other metrics are not", "errors_total", nil, 15},
+		"One":     {"a label selects", "errors_total", []string{`plugin="webhook"`}, 5},
+		"Both":    {"all labels must be there", "errors_total", []string{`plugin="webhook"`, `code="2"`}, 3},
+		"None":    {"a metric that is not there counts nothing", "absent_total", nil, 0},
+		"NoLabel": {"a metric needs no labels", "plain", nil, 7},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := sumSamples(text, tc.name, tc.labels)
+			if err != nil || got != tc.want {
+				t.Errorf("%s: got %v (%v), want %v", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package line
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// Reload is what the REST API says about a reload, as far as tests read it.
+type Reload struct {
+	ID       string `json:"id"`
+	Workload struct {
+		Kind, Namespace, Name string
+	} `json:"workload"`
+	Outcome    string    `json:"outcome"`
+	Message    string    `json:"message"`
+	Strategy   string    `json:"strategy"`
+	Causes     []Cause   `json:"causes"`
+	Generation int64     `json:"generation"`
+	DecidedAt  time.Time `json:"decidedAt"`
+	PatchedAt  time.Time `json:"patchedAt"`
+}
+
+// Cause is one cause of a Reload.
+type Cause struct {
+	ChangeID string `json:"changeID"`
+	Config   struct {
+		Kind, Namespace, Name string
+	} `json:"config"`
+	Why       string `json:"why"`
+	OldDigest string `json:"oldDigest"`
+	NewDigest string `json:"newDigest"`
+	Keys      []struct {
+		Key, Op string
+	} `json:"keys"`
+	Candidates  []Candidate `json:"candidates"`
+	Source      string      `json:"source"`
+	RequestedAt time.Time   `json:"requestedAt"`
+	ReceivedAt  time.Time   `json:"receivedAt"`
+	VerifiedAt  time.Time   `json:"verifiedAt"`
+}
+
+// Candidate is an actor who may have made a change.
+type Candidate struct {
+	User      string    `json:"user"`
+	UserAgent string    `json:"userAgent"`
+	Verb      string    `json:"verb"`
+	AuditID   string    `json:"auditID"`
+	Time      time.Time `json:"time"`
+	Basis     string    `json:"basis"`
+}
+
+// page is a list of the REST API.
+type page[T any] struct {
+	Items    []T `json:"items"`
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+}
+
+// Reloads returns the reloads of a namespace, newest first.
+func (r *Reroll) Reloads(ctx context.Context, namespace string) ([]Reload, error) {
+	return all[Reload](ctx, r, "/api/v1/reloads", url.Values{"namespace": {namespace}})
+}
+
+// all reads every page of a list.
+func all[T any](ctx context.Context, r *Reroll, path string, query url.Values) ([]T, error) {
+	var items []T
+	query.Set("limit", "500")
+	for {
+		var p page[T]
+		if err := r.Get(ctx, path+"?"+query.Encode(), &p); err != nil {
+			return nil, err
+		}
+		items = append(items, p.Items...)
+		if p.Metadata.Continue == "" {
+			return items, nil
+		}
+		query.Set("continue", p.Metadata.Continue)
+	}
+}
+
+// workload is what the REST API says about a workload, as far as tests read it.
+type workload struct {
+	Dependencies []struct {
+		Handled *struct{} `json:"handled"`
+	} `json:"dependencies"`
+}
+
+// baselines returns how many of the configs that w depends on it has a baseline for, and whether that is all of them.
+func (w workload) baselines() (n int, complete bool) {
+	for _, d := range w.Dependencies {
+		if d.Handled != nil {
+			n++
+		}
+	}
+	return n, n == len(w.Dependencies)
+}
+
+// Baselines returns how many configs of a Deployment have a baseline.
+func (r *Reroll) Baselines(ctx context.Context, namespace, deployment string) (int, error) {
+	var w workload
+	if err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w); err != nil {
+		return 0, err
+	}
+	n, _ := w.baselines()
+	return n, nil
+}
+
+// CountSettled returns how many workloads of a namespace have a baseline for every config that they depend on.
+func (r *Reroll) CountSettled(ctx context.Context, namespace string) (int, error) {
+	workloads, err := all[workload](ctx, r, "/api/v1/workloads", url.Values{"namespace": {namespace}})
+	if err != nil {
+		return 0, err
+	}
+	settled := 0
+	for _, w := range workloads {
+		if _, complete := w.baselines(); complete {
+			settled++
+		}
+	}
+	return settled, nil
+}

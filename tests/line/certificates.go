@@ -1,0 +1,40 @@
+package line
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// certificates are those of the audit webhook: a server's for reroll and a client's for the API server.
+type certificates struct {
+	ca                              []byte
+	client                          kube.KeyPair
+	serverCert, serverKey, clientCA string
+}
+
+func makeCertificates(dir string) (certificates, error) {
+	ca, err := kube.NewCA("audit")
+	if err != nil {
+		return certificates{}, err
+	}
+	server, err := ca.Server("reroll", "127.0.0.1", "localhost")
+	if err != nil {
+		return certificates{}, err
+	}
+	client, err := ca.Client(ClusterName + ".audit.reroll.dev")
+	if err != nil {
+		return certificates{}, err
+	}
+	c := certificates{
+		ca: ca.CertPEM(), client: client,
+		serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"), clientCA: filepath.Join(dir, "client-ca.crt"),
+	}
+	for file, content := range map[string][]byte{c.serverCert: server.CertPEM, c.serverKey: server.KeyPEM, c.clientCA: ca.CertPEM()} {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return certificates{}, err
+		}
+	}
+	return c, nil
+}

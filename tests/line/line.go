@@ -1,0 +1,110 @@
+// Package line runs the whole line for tests, demo and benchmarks: a real control plane whose audit webhook is a real reroll
+// process over mutual TLS.
+//
+// It knows Reroll from outside alone: its command line, its REST API, its metrics and its log.
+package line
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// ClusterName is what the line's cluster is called.
+const ClusterName = "local"
+
+// Options say what line to start. The zero value is a whole cluster that sends audit events every 20 ms, and a reroll with the
+// defaults of its flags.
+type Options struct {
+	// Kube is the cluster; its Audit is filled in, keeping Level, BatchMaxWait and Throttle.
+	Kube kube.Options
+	// Flags stand after the ones that Start itself gives to `reroll serve`, and win over them.
+	Flags []string
+	// Environment is added to that of reroll.
+	Environment []string
+	// Progress is told about long builds. Empty: standard error.
+	Progress io.Writer
+}
+
+// Line is a running cluster with its reroll.
+type Line struct {
+	Kube   *kube.Cluster
+	Reroll *Reroll
+	dir    string
+}
+
+// Start starts a line and returns when reroll is ready.
+func Start(ctx context.Context, o Options) (*Line, error) {
+	dir, err := os.MkdirTemp("", "reroll-line-")
+	if err != nil {
+		return nil, err
+	}
+	l := &Line{dir: dir}
+	if err := l.start(ctx, o); err != nil {
+		l.Stop()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Line) start(ctx context.Context, o Options) error {
+	files, err := makeCertificates(l.dir)
+	if err != nil {
+		return fmt.Errorf("make certificates: %w", err)
+	}
+	addresses, err := freeAddresses(3)
+	if err != nil {
+		return err
+	}
+	audit := kube.Audit{}
+	if o.Kube.Audit != nil {
+		audit = *o.Kube.Audit
+	}
+	audit.URL = "https://" + addresses[0] + "/v1/audit/" + ClusterName
+	audit.CAPEM, audit.Client = files.ca, files.client
+	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
+	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	l.Reroll = &Reroll{
+		dir: l.dir, ingest: addresses[0], API: "http://" + addresses[1], Ops: "http://" + addresses[2], environment: o.Environment,
+		arguments: append([]string{
+			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", ClusterName,
+			"--data-dir", filepath.Join(l.dir, "data"),
+			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
+			"--ingest-tls-cert", files.serverCert, "--ingest-tls-key", files.serverKey, "--ingest-tls-client-ca", files.clientCA,
+		}, o.Flags...),
+	}
+	if l.Reroll.binary, err = Build(ctx); err != nil {
+		return err
+	}
+	if err := l.Reroll.Start(); err != nil {
+		return err
+	}
+	return l.Reroll.WaitReady(ctx)
+}
+
+// stopTime bounds how long reroll may take to drain.
+const stopTime = 30 * time.Second
+
+// Stop ends reroll and the cluster and removes their files.
+func (l *Line) Stop() {
+	if l.Reroll != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		_ = l.Reroll.Terminate(ctx) // an orderly end is tested where it matters
+		cancel()
+		l.Reroll.Kill()
+	}
+	if l.Kube != nil {
+		l.Kube.Stop()
+	}
+	_ = os.RemoveAll(l.dir)
+}
+
+// DataDir is where reroll's embedded NATS keeps its files.
+func (l *Line) DataDir() string { return filepath.Join(l.dir, "data") }

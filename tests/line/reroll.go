@@ -1,0 +1,228 @@
+package line
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Build builds the reroll binary from the sources around the working directory and returns its path. The Go build cache makes
+// this quick after the first time.
+var Build = func() func(context.Context) (string, error) {
+	var once sync.Once
+	var path string
+	var err error
+	return func(ctx context.Context) (string, error) {
+		once.Do(func() { path, err = build(ctx) })
+		return path, err
+	}
+}()
+
+func build(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(cache, "reroll", "bin", fmt.Sprintf("reroll-%d", os.Getuid()))
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, "github.com/reroll-dev/reroll/cmd/reroll")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build reroll: %w: %s", err, output)
+	}
+	return target, nil
+}
+
+// Reroll is one reroll process after another, all with the same settings and data.
+type Reroll struct {
+	// API and Ops are the URLs of the REST API and of the address for metrics and health.
+	API, Ops string
+
+	binary, dir, ingest    string
+	arguments, environment []string
+
+	mu      sync.Mutex
+	log     bytes.Buffer
+	process *exec.Cmd
+	done    chan struct{}
+}
+
+// Write takes a part of the process's output.
+func (r *Reroll) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.Write(p)
+}
+
+// Log returns what all processes have logged so far.
+func (r *Reroll) Log() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.String()
+}
+
+// PID returns the process's ID; 0 if none runs.
+func (r *Reroll) PID() int {
+	if r.process == nil {
+		return 0
+	}
+	return r.process.Process.Pid
+}
+
+// Start starts a process. extra flags win over those of the line.
+func (r *Reroll) Start(extra ...string) error {
+	cmd := exec.Command(r.binary, append(append([]string{}, r.arguments...), extra...)...)
+	cmd.Stdout, cmd.Stderr = r, r
+	cmd.Env = append(os.Environ(), r.environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start reroll: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	r.process, r.done = cmd, done
+	return nil
+}
+
+// Kill ends the process as a crash would.
+func (r *Reroll) Kill() {
+	if r.process == nil {
+		return
+	}
+	_ = r.process.Process.Kill()
+	<-r.done
+	r.process = nil
+}
+
+// Terminate asks the process to end and waits for it. An exit code other than 0 is an error.
+func (r *Reroll) Terminate(ctx context.Context) error {
+	if r.process == nil {
+		return nil
+	}
+	if err := r.process.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return fmt.Errorf("reroll did not end: %w; its log ends with:\n%s", ctx.Err(), r.tail())
+	}
+	code := r.process.ProcessState.ExitCode()
+	r.process = nil
+	if code != 0 {
+		return fmt.Errorf("reroll ended with code %d; its log ends with:\n%s", code, r.tail())
+	}
+	return nil
+}
+
+const tailLines = 25
+
+func (r *Reroll) tail() string {
+	lines := strings.Split(strings.TrimSpace(r.Log()), "\n")
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
+}
+
+// WaitReady waits until the process says that it is ready.
+func (r *Reroll) WaitReady(ctx context.Context) error {
+	return Poll(ctx, func(ctx context.Context) error {
+		select {
+		case <-r.done:
+			return Stop(fmt.Errorf("reroll ended early; its log ends with:\n%s", r.tail()))
+		default:
+		}
+		_, err := get(ctx, r.Ops+"/readyz?verbose")
+		return err
+	})
+}
+
+// Get reads a path of the REST API into answer.
+func (r *Reroll) Get(ctx context.Context, path string, answer any) error {
+	body, err := get(ctx, r.API+path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, answer)
+}
+
+// Metrics returns the text of /metrics.
+func (r *Reroll) Metrics(ctx context.Context) (string, error) {
+	body, err := get(ctx, r.Ops+"/metrics")
+	return string(body), err
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+func get(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return body, fmt.Errorf("GET %s: %s: %s", url, response.Status, body)
+	}
+	return body, nil
+}
+
+// stop is an error that ends Poll.
+type stop struct{ error }
+
+// Stop marks an error that will not go away, so that Poll gives up.
+func Stop(err error) error { return stop{err} }
+
+const pollInterval = 10 * time.Millisecond
+
+// Poll calls check until it returns nil. When ctx ends, or check returns an error of Stop, it returns the last error.
+func Poll(ctx context.Context, check func(context.Context) error) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		var final stop
+		if err == nil || errors.As(err, &final) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+// freeAddresses returns n loopback addresses that nobody listens on.
+func freeAddresses(n int) ([]string, error) {
+	addresses := make([]string, n)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() //nolint:errcheck // nothing was sent
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses, nil
+}

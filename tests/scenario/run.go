@@ -1,0 +1,162 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// World is a cluster in which something rolls workloads. Namespaces in objects and Refs are those of the data file; a World may map
+// them to its own.
+type World interface {
+	Writer
+	Observer
+}
+
+// Writer makes the writes of somebody who is not Reroll.
+type Writer interface {
+	Create(ctx context.Context, obj Typed) error
+	// Update replaces an object, whatever its resource version.
+	Update(ctx context.Context, obj Typed) error
+	Patch(ctx context.Context, ref Ref, as types.PatchType, body []byte) error
+	Delete(ctx context.Context, ref Ref) error
+}
+
+// Observer looks at what came of them.
+type Observer interface {
+	// Generation returns metadata.generation of a workload, and 0 if it does not exist.
+	Generation(ctx context.Context, ref Ref) (int64, error)
+	Template(ctx context.Context, ref Ref) (*corev1.PodTemplateSpec, error)
+	// Quiesce returns when everything that the writes so far can cause has happened.
+	Quiesce(ctx context.Context) error
+}
+
+const (
+	// patience is how long a template change may take beyond the settings' own waits.
+	patience = 30 * time.Second
+	poll     = 10 * time.Millisecond
+)
+
+// Run gives w what s gives, takes its steps, and fails t where w behaves otherwise than s says.
+func Run(ctx context.Context, t testing.TB, s Scenario, w World) {
+	t.Helper()
+	r := runner{Scenario: s, World: w, t: t, generations: map[Ref]int64{}}
+	for _, obj := range s.Given {
+		r.write(ctx, Write{Create: &obj})
+	}
+	r.settle(ctx, "given", nil)
+	for i, step := range s.Steps {
+		for _, write := range step.Do {
+			r.write(ctx, write)
+		}
+		r.settle(ctx, stepName(i), step.Expect)
+	}
+	for _, m := range s.Marks {
+		template, err := w.Template(ctx, m.Workload)
+		if err != nil {
+			t.Errorf("template of %s: %v", m.Workload, err)
+		} else if d := m.difference(template); d != "" {
+			t.Errorf("%s: %s", m.Workload, d)
+		}
+	}
+}
+
+func stepName(i int) string { return fmt.Sprintf("step %d", i+1) }
+
+// runner is one run of a scenario.
+type runner struct {
+	Scenario
+	World
+	t testing.TB
+	// generations has, for every workload, the generation that it has if nobody but the scenario writes it.
+	generations map[Ref]int64
+}
+
+// write makes one write. What it adds to a workload's generation by itself is not counted.
+func (r *runner) write(ctx context.Context, w Write) {
+	r.t.Helper()
+	ref := w.Target()
+	before := r.generation(ctx, ref)
+	if err := r.send(ctx, w); err != nil {
+		r.t.Fatalf("write %s: %v", ref, err)
+	}
+	if !ref.Workload() {
+		return
+	}
+	switch after := r.generation(ctx, ref); {
+	case after == 0:
+		delete(r.generations, ref)
+	case before == 0:
+		r.generations[ref] = after
+	default:
+		r.generations[ref] += after - before
+	}
+}
+
+func (r *runner) send(ctx context.Context, w Write) error {
+	switch {
+	case w.Create != nil:
+		return r.Create(ctx, w.Create.DeepCopyObject().(Typed))
+	case w.Update != nil:
+		return r.Update(ctx, w.Update.DeepCopyObject().(Typed))
+	case w.Patch != "":
+		return r.Patch(ctx, w.Patch, PatchTypes[w.As], w.With)
+	}
+	return r.Delete(ctx, w.Delete)
+}
+
+func (r *runner) generation(ctx context.Context, ref Ref) int64 {
+	r.t.Helper()
+	if !ref.Workload() {
+		return 0
+	}
+	g, err := r.Generation(ctx, ref)
+	if err != nil {
+		r.t.Fatalf("generation of %s: %v", ref, err)
+	}
+	return g
+}
+
+// settle waits until every workload has changed as often as expected, then until nothing more can happen, and compares.
+func (r *runner) settle(ctx context.Context, when string, expect map[Ref]int) {
+	r.t.Helper()
+	for ref := range expect {
+		if _, ok := r.generations[ref]; !ok {
+			r.t.Fatalf("%s: %s is expected to change and does not exist", when, ref)
+		}
+	}
+	deadline := time.NewTimer(patience + time.Duration(max(r.Settings.Window, r.Settings.MaxWait)))
+	defer deadline.Stop()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for expired := false; !expired && !r.reached(ctx, expect); {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			expired = true
+		}
+	}
+	if err := r.Quiesce(ctx); err != nil {
+		r.t.Fatalf("%s: wait for the end of everything: %v", when, err)
+	}
+	for ref, was := range r.generations {
+		now := r.generation(ctx, ref)
+		if got := int(now - was); got != expect[ref] {
+			r.t.Errorf("%s: the template of %s changed %d times, want %d", when, ref, got, expect[ref])
+		}
+		r.generations[ref] = now
+	}
+}
+
+func (r *runner) reached(ctx context.Context, expect map[Ref]int) bool {
+	for ref, n := range expect {
+		if r.generation(ctx, ref) < r.generations[ref]+int64(n) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,79 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const good = `
+reason: it is good
+given: [{kind: ConfigMap, metadata: {name: app}}, {kind: Deployment, metadata: {name: web}}]
+steps: [{do: [{delete: ConfigMap/app}], expect: {Deployment/web: 0}}]
+`
+
+// TestParse: a slip in a data file is an error, not a scenario that shows nothing.
+func TestParse(t *testing.T) {
+	tests := map[string]struct{ old, new, want string }{
+		"good":                    {"", "", ""},
+		"no reason":               {"reason: it is good", "", "reason"},
+		"unknown field":           {"reason:", "why:", "why"},
+		"unknown field of a kind": {"{name: web}", "{name: web, nme: x}", "nme"},
+		"unknown kind":            {"kind: ConfigMap", "kind: Job", "Job"},
+		"no name":                 {"{name: app}", "{}", "no name"},
+		"no steps":                {"steps: [", "steps: []\nmarks: [", "do"},
+		"nothing written":         {"{delete: ConfigMap/app}", "{}", "exactly one"},
+		"two writes in one":       {"{delete: ConfigMap/app}", "{delete: ConfigMap/app, patch: ConfigMap/app, with: {}}", "exactly one"},
+		"patch without body":      {"{delete: ConfigMap/app}", "{patch: ConfigMap/app}", "go together"},
+		"unknown patch":           {"{delete: ConfigMap/app}", "{patch: ConfigMap/app, as: diff, with: {}}", "diff"},
+		"bad reference":           {"delete: ConfigMap/app", "delete: app", "Kind/name"},
+		"expect of a config":      {"Deployment/web: 0", "ConfigMap/app: 0", "no such workload"},
+		"negative number":         {"Deployment/web: 0", "Deployment/web: -1", "no such number"},
+		"bad duration":            {"given:", "settings: {window: 2h}\ngiven:", "duration"},
+		"mark of nothing":         {"steps:", "marks: [{workload: Deployment/web}]\nsteps:", "nothing"},
+		"too large":               {"it is good", strings.Repeat("x", 64<<10), "bytes"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			data := good
+			if test.old != "" {
+				data = strings.Replace(good, test.old, test.new, 1)
+			}
+			_, err := scenario.Parse(name, []byte(data))
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("error %v, want one that says %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestLoad names the file that is at fault, and does not take an empty folder for success.
+func TestLoad(t *testing.T) {
+	if _, err := scenario.Load(fstest.MapFS{}); err == nil {
+		t.Error("an empty folder is loaded")
+	}
+	files := fstest.MapFS{"b.yaml": {Data: []byte(good)}, "a.yaml": {Data: []byte(good)}}
+	all, err := scenario.Load(files)
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "b" {
+		t.Errorf("loaded %v, %v", all, err)
+	}
+	files["c.yaml"] = &fstest.MapFile{Data: []byte("reason: x")}
+	if _, err := scenario.Load(files); err == nil || !strings.Contains(err.Error(), "c.yaml") {
+		t.Errorf("error %v does not name the file", err)
+	}
+}
+
+// TestRef: a Ref is short in the default namespace, and only there.
+func TestRef(t *testing.T) {
+	for ref, want := range map[scenario.Ref]bool{"ConfigMap/app": false, "Deployment/web": true, "DaemonSet/other/web": true} {
+		kind, namespace, name, err := ref.Split()
+		if err != nil || scenario.NewRef(kind, namespace, name) != ref || ref.Workload() != want {
+			t.Errorf("%s: %s %s %s, %v, workload %t", ref, kind, namespace, name, err, ref.Workload())
+		}
+	}
+}
