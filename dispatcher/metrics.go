@@ -17,13 +17,17 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	m := &metrics{
 		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_hints_total", Help: "Hints taken from the stream, by what became of them."}, []string{"result"}),
+			Name: "reroll_hints_total", Help: "Hints taken from the stream, by what became of them.",
+		}, []string{"result"}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_changes_total", Help: "Verified changes of configs, by type and source."}, []string{"type", "source"}),
+			Name: "reroll_changes_total", Help: "Verified changes of configs, by type and source.",
+		}, []string{"type", "source"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_reloads_total", Help: "Decisions about workloads whose config changed, by outcome."}, []string{"outcome"}),
+			Name: "reroll_reloads_total", Help: "Decisions about workloads whose config changed, by outcome.",
+		}, []string{"outcome"}),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_config_reads_total", Help: "Reads of configs from the API server, by what was read."}, []string{"part"}),
+			Name: "reroll_config_reads_total", Help: "Reads of configs from the API server, by what was read.",
+		}, []string{"part"}),
 		latency: histogram("reroll_change_to_patch_seconds",
 			"Time from the end of the request that changed a config to the accepted patch of a dependent workload."),
 		patchLatency: histogram("reroll_decision_to_patch_seconds",

@@ -74,40 +74,68 @@ func TestEventBecomesHint(t *testing.T) {
 		reason  string
 	}{
 		"as sent": {reason: "the plain case"},
-		"Secret": {replace: []string{"configmaps\",", "secrets\","},
-			want: func(h *reloader.Hint) { h.Config.Kind = reloader.Secret }, reason: "both kinds count"},
-		"panic": {replace: []string{"ResponseComplete", "Panic", codeText, `"code":500`},
-			want: func(h *reloader.Hint) { h.Code = 500 }, reason: "the write may have happened"},
+		"Secret": {
+			replace: []string{"configmaps\",", "secrets\","},
+			want:    func(h *reloader.Hint) { h.Config.Kind = reloader.Secret }, reason: "both kinds count",
+		},
+		"panic": {
+			replace: []string{"ResponseComplete", "Panic", codeText, `"code":500`},
+			want:    func(h *reloader.Hint) { h.Code = 500 }, reason: "the write may have happened",
+		},
 		"created by apply": {replace: []string{codeText, `"code":201`}, want: func(h *reloader.Hint) { h.Code = 201 }, reason: "2xx"},
-		"timed out": {replace: []string{codeText, `"code":504`}, want: func(h *reloader.Hint) { h.Code = 504 },
-			reason: "storing goes on behind the answer"},
+		"timed out": {
+			replace: []string{codeText, `"code":504`}, want: func(h *reloader.Hint) { h.Code = 504 },
+			reason: "storing goes on behind the answer",
+		},
 		"no code":   {replace: []string{`"code":200`, `"x":1`}, want: func(h *reloader.Hint) { h.Code = 0 }, reason: "outcome unknown"},
 		"null code": {replace: []string{codeText, `"code":null`}, want: func(h *reloader.Hint) { h.Code = 0 }, reason: "outcome unknown"},
-		"no responseStatus": {replace: []string{`"responseStatus"`, `"other"`}, want: func(h *reloader.Hint) { h.Code = 0 },
-			reason: "outcome unknown"},
-		"name with dots": {replace: []string{nameText, `"name":"kube-root-ca.crt"`},
-			want: func(h *reloader.Hint) { h.Config.Name = "kube-root-ca.crt" }, reason: "dots are legal"},
-		"generateName": {replace: []string{verbText, `"verb":"create"`, nameText, `"uid":""`},
-			want:   func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbCreate, "" },
-			reason: "nobody tells the name: look at the namespace"},
-		"deletecollection": {replace: []string{verbText, `"verb":"deletecollection"`, nameText, `"uid":""`},
-			want: func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbDeleteCollection, "" }, reason: "look at the namespace"},
-		"deletecollection with a name": {replace: []string{verbText, `"verb":"deletecollection"`},
-			want: func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbDeleteCollection, "" }, reason: "it is still the namespace"},
-		"delete with dryRun in its URI": {replace: []string{verbText, `"verb":"delete"`, queryText, "?dryRun=All"},
-			want:   func(h *reloader.Hint) { h.Verb, h.Actor.FieldManager = reloader.VerbDelete, "" },
-			reason: "the API server believes the body instead"},
-		"dryRun of another value": {replace: []string{queryText, "?dryRun=All&dryRun=x"},
-			want: func(h *reloader.Hint) { h.Actor.FieldManager = "" }, reason: "in doubt it is kept"},
+		"no responseStatus": {
+			replace: []string{`"responseStatus"`, `"other"`}, want: func(h *reloader.Hint) { h.Code = 0 },
+			reason: "outcome unknown",
+		},
+		"name with dots": {
+			replace: []string{nameText, `"name":"kube-root-ca.crt"`},
+			want:    func(h *reloader.Hint) { h.Config.Name = "kube-root-ca.crt" }, reason: "dots are legal",
+		},
+		"generateName": {
+			replace: []string{verbText, `"verb":"create"`, nameText, `"uid":""`},
+			want:    func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbCreate, "" },
+			reason:  "nobody tells the name: look at the namespace",
+		},
+		"deletecollection": {
+			replace: []string{verbText, `"verb":"deletecollection"`, nameText, `"uid":""`},
+			want:    func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbDeleteCollection, "" }, reason: "look at the namespace",
+		},
+		"deletecollection with a name": {
+			replace: []string{verbText, `"verb":"deletecollection"`},
+			want:    func(h *reloader.Hint) { h.Verb, h.Config.Name = reloader.VerbDeleteCollection, "" }, reason: "it is still the namespace",
+		},
+		"delete with dryRun in its URI": {
+			replace: []string{verbText, `"verb":"delete"`, queryText, "?dryRun=All"},
+			want:    func(h *reloader.Hint) { h.Verb, h.Actor.FieldManager = reloader.VerbDelete, "" },
+			reason:  "the API server believes the body instead",
+		},
+		"dryRun of another value": {
+			replace: []string{queryText, "?dryRun=All&dryRun=x"},
+			want:    func(h *reloader.Hint) { h.Actor.FieldManager = "" }, reason: "in doubt it is kept",
+		},
 		"dryRun in the path": {replace: []string{"/api/v1/", "/dryRun=All/v1/"}, reason: "only the query counts"},
-		"query that cannot be parsed": {replace: []string{queryText, "?fieldManager=a&dry%zzRun=All;dryRun=All"},
-			want: func(h *reloader.Hint) { h.Actor.FieldManager = "a" }, reason: "in doubt it is kept"},
-		"impersonated": {replace: []string{`"sourceIPs"`, `"impersonatedUser":{"username":"bob"},"sourceIPs"`},
-			want: func(h *reloader.Hint) { h.Actor.User, h.Actor.AuthenticatedUser = "bob", "ana" }, reason: "the effective user counts"},
-		"impersonating oneself": {replace: []string{`"sourceIPs"`, `"impersonatedUser":{"username":"ana"},"sourceIPs"`},
-			reason: "the same user is told once"},
-		"unknown fields": {replace: []string{`{"level"`, `{"authenticationMetadata":{"x":[{}]},"Stage":7,"AUDITID":[],"level"`},
-			reason: "the schema grows, and keys have a case"},
+		"query that cannot be parsed": {
+			replace: []string{queryText, "?fieldManager=a&dry%zzRun=All;dryRun=All"},
+			want:    func(h *reloader.Hint) { h.Actor.FieldManager = "a" }, reason: "in doubt it is kept",
+		},
+		"impersonated": {
+			replace: []string{`"sourceIPs"`, `"impersonatedUser":{"username":"bob"},"sourceIPs"`},
+			want:    func(h *reloader.Hint) { h.Actor.User, h.Actor.AuthenticatedUser = "bob", "ana" }, reason: "the effective user counts",
+		},
+		"impersonating oneself": {
+			replace: []string{`"sourceIPs"`, `"impersonatedUser":{"username":"ana"},"sourceIPs"`},
+			reason:  "the same user is told once",
+		},
+		"unknown fields": {
+			replace: []string{`{"level"`, `{"authenticationMetadata":{"x":[{}]},"Stage":7,"AUDITID":[],"level"`},
+			reason:  "the schema grows, and keys have a case",
+		},
 		"escaped key":     {replace: []string{`"verb"`, `"\u0076erb"`}, reason: "it is the same key"},
 		"repeated key":    {replace: []string{verbText, `"verb":"get","verb":"patch"`}, reason: "the last one wins"},
 		"null text":       {replace: []string{`"userAgent":"kubectl/v1.37"`, `"userAgent":null`}, want: func(h *reloader.Hint) { h.Actor.UserAgent = "" }},
@@ -117,16 +145,24 @@ func TestEventBecomesHint(t *testing.T) {
 		"long audit ID":   {replace: []string{"a-1", long}, want: func(h *reloader.Hint) { h.AuditID = long[:reloader.MaxAuditIDLength] }},
 		"control in ID":   {replace: []string{"a-1", `a\u0000\u001b[31m\u202e-1`}, want: func(h *reloader.Hint) { h.AuditID = "a[31m-1" }},
 		"long user agent": {replace: []string{"kubectl/v1.37", long}, want: func(h *reloader.Hint) { h.Actor.UserAgent = long[:reloader.MaxUserAgentLength] }},
-		"user of wide characters": {replace: []string{`"ana"`, `"` + strings.Repeat("€", 200) + `"`},
-			want: func(h *reloader.Hint) { h.Actor.User = strings.Repeat("€", 170) }, reason: "no character is cut in two"},
+		"user of wide characters": {
+			replace: []string{`"ana"`, `"` + strings.Repeat("€", 200) + `"`},
+			want:    func(h *reloader.Hint) { h.Actor.User = strings.Repeat("€", 170) }, reason: "no character is cut in two",
+		},
 		"invalid UTF-8": {replace: []string{`"ana"`, "\"a\xffb\""}, want: func(h *reloader.Hint) { h.Actor.User = "a\ufffdb" }},
-		"lone surrogate": {replace: []string{`"ana"`, `"a\ud800b"`}, want: func(h *reloader.Hint) { h.Actor.User = "a\ufffdb" },
-			reason: "one bad text does not cost the batch"},
+		"lone surrogate": {
+			replace: []string{`"ana"`, `"a\ud800b"`}, want: func(h *reloader.Hint) { h.Actor.User = "a\ufffdb" },
+			reason: "one bad text does not cost the batch",
+		},
 		"other time zone": {replace: []string{"12:00:00.123456Z", "13:00:00.123456+01:00"}, reason: "times are UTC"},
-		"time far away": {replace: []string{timeText, `"stageTimestamp":"9999-01-01T00:00:00Z"`},
-			want: func(h *reloader.Hint) { h.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, reason: "it is only shown"},
-		"body that is broken in its own way": {replace: []string{`"annotations"`, "\"requestObject\":{\"a\":1,\"a\":\"\xff\"},\"annotations\""},
-			reason: "API servers up to 1.36 copy patches unread"},
+		"time far away": {
+			replace: []string{timeText, `"stageTimestamp":"9999-01-01T00:00:00Z"`},
+			want:    func(h *reloader.Hint) { h.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, reason: "it is only shown",
+		},
+		"body that is broken in its own way": {
+			replace: []string{`"annotations"`, "\"requestObject\":{\"a\":1,\"a\":\"\xff\"},\"annotations\""},
+			reason:  "API servers up to 1.36 copy patches unread",
+		},
 		"body replaced by a text": {replace: []string{`"annotations"`, `"responseObject":"skipped-too-big-size-object","annotations"`}},
 	}
 	for name, c := range cases {
@@ -190,8 +226,10 @@ func TestEventIsSkipped(t *testing.T) {
 		"long name":                {item(t, nameText, `"name":"`+strings.Repeat("a", 254)+`"`), SkipBadName},
 		"no namespace":             {item(t, `"namespace":"shop",`, ``), SkipBadName},
 		"namespace with a dot":     {item(t, `"namespace":"shop"`, `"namespace":"a.b"`), SkipBadName},
-		"Helm release": {item(t, `"resource":"configmaps"`, `"resource":"secrets"`, nameText, `"name":"sh.helm.release.v1.shop.v7"`),
-			SkipHelmRelease},
+		"Helm release": {
+			item(t, `"resource":"configmaps"`, `"resource":"secrets"`, nameText, `"name":"sh.helm.release.v1.shop.v7"`),
+			SkipHelmRelease,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -65,8 +65,10 @@ func TestMemoryIsBounded(t *testing.T) {
 		"events with bodies": {list(strings.Repeat(item(t, `"annotations"`, `"requestObject":{"data":{"a":"`+strings.Repeat("x", 20_000)+
 			`","b":"`+strings.Repeat("y", 20_000)+`"}},"annotations"`)+",", 199) + item(t)), 1 << 20, "bodies are passed over"},
 		"deep nesting": {list(`{"a":` + strings.Repeat(`{"a":`, 9_900) + "1" + strings.Repeat("}", 9_901)), 2 << 20, "depth costs little"},
-		"irrelevant events": {list(strings.Repeat(item(t, verbText, `"verb":"get"`)+",", 20_000) + "{}"), 1 << 20,
-			"what is skipped is not kept"},
+		"irrelevant events": {
+			list(strings.Repeat(item(t, verbText, `"verb":"get"`)+",", 20_000) + "{}"), 1 << 20,
+			"what is skipped is not kept",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

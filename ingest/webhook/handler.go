@@ -46,8 +46,10 @@ func (h *handler) routes() http.Handler {
 	r := chi.NewRouter()
 	r.Post("/v1/audit/{cluster}", h.answer(h.post))
 	r.NotFound(h.answer(func(*http.Request) *refusal {
-		return &refusal{code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
-			message: "no such path; set the server of the audit webhook's kubeconfig to https://HOST:PORT/v1/audit/CLUSTER"}
+		return &refusal{
+			code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
+			message: "no such path; set the server of the audit webhook's kubeconfig to https://HOST:PORT/v1/audit/CLUSTER",
+		}
 	}))
 	r.MethodNotAllowed(h.answer(func(*http.Request) *refusal {
 		return &refusal{code: http.StatusMethodNotAllowed, reason: metav1.StatusReasonMethodNotAllowed, message: "only POST is allowed here"}
@@ -77,8 +79,10 @@ func (h *handler) guard(f func(*http.Request) *refusal, r *http.Request) (no *re
 	defer func() {
 		if p := recover(); p != nil {
 			h.opts.Logger.Error("audit request panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			no = &refusal{code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError,
-				message: "a fault in Reroll; please report it with its log"}
+			no = &refusal{
+				code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError,
+				message: "a fault in Reroll; please report it with its log",
+			}
 		}
 	}()
 	return f(r)
@@ -97,8 +101,10 @@ func (h *handler) post(r *http.Request) *refusal {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	default:
-		return &refusal{code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
-			message: "too many audit batches at a time; this one is to be sent again"}
+		return &refusal{
+			code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
+			message: "too many audit batches at a time; this one is to be sent again",
+		}
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
@@ -113,8 +119,10 @@ func (h *handler) checkCluster(_ *http.Request, cluster string) *refusal {
 	if reloader.ValidateCluster(cluster) == nil {
 		return nil
 	}
-	return &refusal{code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
-		message: "the last part of the path is not a cluster name: it must be a DNS-1123 label"}
+	return &refusal{
+		code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
+		message: "the last part of the path is not a cluster name: it must be a DNS-1123 label",
+	}
 }
 
 // checkSender answers alike for a cluster that the sender does not speak for and for one that is not served.
@@ -123,24 +131,32 @@ func (h *handler) checkSender(r *http.Request, cluster string) *refusal {
 	served := len(h.opts.Clusters) == 0 || slices.Contains(h.opts.Clusters, cluster)
 	switch {
 	case !known:
-		return &refusal{code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized,
-			message: "no valid client certificate or bearer token; check the user of the audit webhook's kubeconfig"}
+		return &refusal{
+			code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized,
+			message: "no valid client certificate or bearer token; check the user of the audit webhook's kubeconfig",
+		}
 	case !allowed || !served:
-		return &refusal{code: http.StatusForbidden, reason: metav1.StatusReasonForbidden,
+		return &refusal{
+			code: http.StatusForbidden, reason: metav1.StatusReasonForbidden,
 			message: fmt.Sprintf("these credentials may not send events of cluster %s, or it is not served here; "+
-				"check the path and the user of the audit webhook's kubeconfig", cluster)}
+				"check the path and the user of the audit webhook's kubeconfig", cluster),
+		}
 	}
 	return nil
 }
 
 func checkForm(r *http.Request, _ string) *refusal {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" {
-		return &refusal{code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
-			message: "the body must not be encoded; remove Content-Encoding"}
+		return &refusal{
+			code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
+			message: "the body must not be encoded; remove Content-Encoding",
+		}
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return &refusal{code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
-			message: "the Content-Type must be application/json"}
+		return &refusal{
+			code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
+			message: "the Content-Type must be application/json",
+		}
 	}
 	return nil
 }
@@ -153,9 +169,11 @@ func (h *handler) checkLength(r *http.Request, _ string) *refusal {
 }
 
 func (h *handler) tooLong(cause error) *refusal {
-	return &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, cause: cause,
+	return &refusal{
+		code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, cause: cause,
 		message: fmt.Sprintf("the body is longer than %d bytes; use the audit level Metadata, lower --audit-webhook-batch-max-size, "+
-			"or set --audit-webhook-truncate-enabled", h.opts.Limits.BodyBytes)}
+			"or set --audit-webhook-truncate-enabled", h.opts.Limits.BodyBytes),
+	}
 }
 
 // read decodes the body, all of it or nothing.
@@ -176,11 +194,15 @@ func (h *handler) read(r *http.Request, cluster string, started time.Time) (audi
 	case errors.Is(err, audit.ErrMalformed):
 		return result, &refusal{code: http.StatusBadRequest, reason: metav1.StatusReasonBadRequest, message: err.Error()}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return result, &refusal{code: http.StatusRequestTimeout, reason: metav1.StatusReasonTimeout, cause: err,
-			message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}
+		return result, &refusal{
+			code: http.StatusRequestTimeout, reason: metav1.StatusReasonTimeout, cause: err,
+			message: fmt.Sprintf("the body did not arrive within %s", readTimeout),
+		}
 	}
-	return result, &refusal{code: http.StatusBadRequest, reason: metav1.StatusReasonBadRequest, cause: err,
-		message: "the body could not be read to its end"}
+	return result, &refusal{
+		code: http.StatusBadRequest, reason: metav1.StatusReasonBadRequest, cause: err,
+		message: "the body could not be read to its end",
+	}
 }
 
 // store puts the hints of a body into the sink. A body without any needs no sink.
@@ -192,8 +214,10 @@ func (h *handler) store(ctx context.Context, cluster string, result audit.Result
 		err := h.opts.Sink.Put(ctx, result.Hints)
 		h.metrics.putDuration.Observe(h.opts.Now().Sub(began).Seconds())
 		if err != nil {
-			return &refusal{code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable, cause: err,
-				message: "the hints cannot be stored now, so the batch is to be sent again; see the log and the readiness of Reroll"}
+			return &refusal{
+				code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable, cause: err,
+				message: "the hints cannot be stored now, so the batch is to be sent again; see the log and the readiness of Reroll",
+			}
 		}
 	}
 	h.metrics.accepted(result)

@@ -33,21 +33,35 @@ type metrics struct {
 // newMetrics registers the metrics, with a zero for every label value that can occur.
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reroll_ingest_requests_total",
-			Help: "Requests to the audit webhook, by the status they were answered with."}, []string{"code"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reroll_ingest_events_total",
-			Help: "Audit events in accepted requests, by what became of them: Hint, or why they became none."}, []string{"result"}),
-		hints: prometheus.NewCounter(prometheus.CounterOpts{Name: "reroll_ingest_hints_total",
-			Help: "Hints that the audit webhook has stored."}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "reroll_ingest_requests_in_flight",
-			Help: "Requests whose body is being read or stored."}),
-		putDuration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "reroll_ingest_put_duration_seconds",
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_requests_total",
+			Help: "Requests to the audit webhook, by the status they were answered with.",
+		}, []string{"code"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_events_total",
+			Help: "Audit events in accepted requests, by what became of them: Hint, or why they became none.",
+		}, []string{"result"}),
+		hints: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reroll_ingest_hints_total",
+			Help: "Hints that the audit webhook has stored.",
+		}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reroll_ingest_requests_in_flight",
+			Help: "Requests whose body is being read or stored.",
+		}),
+		putDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "reroll_ingest_put_duration_seconds",
 			Help:    "Time to store the hints of a request, also where that failed.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
-		bodyBytes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "reroll_ingest_body_bytes",
-			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9)}),
-		badFiles: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "reroll_ingest_file_errors_total",
-			Help: "Changed certificate, CA and token files that could not be used."}, []string{"file"}),
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}),
+		bodyBytes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reroll_ingest_body_bytes",
+			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9),
+		}),
+		badFiles: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_file_errors_total",
+			Help: "Changed certificate, CA and token files that could not be used.",
+		}, []string{"file"}),
 	}
 	for _, c := range []prometheus.Collector{m.requests, m.events, m.hints, m.inFlight, m.putDuration, m.bodyBytes, m.badFiles} {
 		if err := r.Register(c); err != nil {

@@ -37,7 +37,8 @@ func newSecurity(o Options, failed func(what string, err error)) (*security, err
 }
 
 func newFiles[T any](o Options, what string, limit int64, parse func([][]byte) (T, error), failed func(string, error),
-	paths ...string) *files[T] {
+	paths ...string,
+) *files[T] {
 	return &files[T]{
 		what: what, paths: paths, limit: limit, parse: parse, every: o.Limits.FileCheck, now: o.Now, failed: failed,
 	}

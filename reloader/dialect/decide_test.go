@@ -138,8 +138,10 @@ var decisionCases = map[string]decisionCase{
 	"all, template says": {reason: "8: the template may opt out", autoReloadAll: true, template: annotations{auto: "false"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"all, ignored":       {reason: "2 comes before 8", autoReloadAll: true, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
 
-	"other namespace": {reason: "workloads see their own namespace", workload: annotations{cmList: "c", auto: "true"}, other: true,
-		config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns2", Name: "c"}, why: reloader.ReasonNotOptedIn},
+	"other namespace": {
+		reason: "workloads see their own namespace", workload: annotations{cmList: "c", auto: "true"}, other: true,
+		config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns2", Name: "c"}, why: reloader.ReasonNotOptedIn,
+	},
 }
 
 func TestStakaterDecides(t *testing.T) {

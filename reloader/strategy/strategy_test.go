@@ -39,7 +39,8 @@ func deployment(edits ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d.Spec.Template.Spec.Containers = []corev1.Container{
 		{Name: "first"},
 		{Name: "second", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}, EnvFrom: []corev1.EnvFromSource{
-			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}}}},
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}},
+		}},
 	}
 	for _, edit := range edits {
 		edit(d)
@@ -138,20 +139,24 @@ func TestPatches(t *testing.T) {
 	}{
 		"variable, new": {
 			"added behind the others in the container that uses the config", strategy.EnvVars, nil,
-			edits{env(1, "STAKATER_C_CONFIGMAP", hashA)}, []strategy.Mark{mark(cm("c"), hashA, 0)},
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashA)},
+			[]strategy.Mark{mark(cm("c"), hashA, 0)},
 		},
 		"variable, no env": {
 			"the list is created in the first container, which carries what is only named", strategy.EnvVars, nil,
-			edits{env(0, "STAKATER_NAMED_SECRET", hashA)}, []strategy.Mark{mark(sec("named"), hashA, 0)},
+			edits{env(0, "STAKATER_NAMED_SECRET", hashA)},
+			[]strategy.Mark{mark(sec("named"), hashA, 0)},
 		},
 		"variables, no env": {
 			"the list is created once", strategy.EnvVars, nil,
-			edits{env(0, "STAKATER_X_SECRET", hashA), env(0, "STAKATER_Y_SECRET", hashB)}, []strategy.Mark{mark(sec("y"), hashB, time.Second), mark(sec("x"), hashA, 0)},
+			edits{env(0, "STAKATER_X_SECRET", hashA), env(0, "STAKATER_Y_SECRET", hashB)},
+			[]strategy.Mark{mark(sec("y"), hashB, time.Second), mark(sec("x"), hashA, 0)},
 		},
 		"variable, replaced": {
 			"in place, so that the order of variables stays", strategy.EnvVars,
 			edits{env(1, "STAKATER_C_CONFIGMAP", hashA), env(1, "Z", "9")},
-			edits{env(1, "STAKATER_C_CONFIGMAP", hashB), env(1, "Z", "9")}, []strategy.Mark{mark(cm("c"), hashB, 0)},
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashB), env(1, "Z", "9")},
+			[]strategy.Mark{mark(cm("c"), hashB, 0)},
 		},
 		"variable that was no mark": {
 			"replaced as a whole: a value beside valueFrom would be refused", strategy.EnvVars,
@@ -159,49 +164,63 @@ func TestPatches(t *testing.T) {
 				c := &d.Spec.Template.Spec.Containers[1]
 				c.Env = append(c.Env, corev1.EnvVar{Name: "STAKATER_C_CONFIGMAP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}})
 			}},
-			edits{env(1, "STAKATER_C_CONFIGMAP", hashB)}, []strategy.Mark{mark(cm("c"), hashB, 0)},
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashB)},
+			[]strategy.Mark{mark(cm("c"), hashB, 0)},
 		},
 		"variable, current": {
-			"nothing is written", strategy.EnvVars, edits{env(1, "STAKATER_C_CONFIGMAP", hashA)},
-			edits{env(1, "STAKATER_C_CONFIGMAP", hashA)}, []strategy.Mark{mark(cm("c"), hashA, 0)},
+			"nothing is written", strategy.EnvVars,
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashA)},
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashA)},
+			[]strategy.Mark{mark(cm("c"), hashA, 0)},
 		},
 		"variable in another container": {
-			"only the chosen container counts", strategy.EnvVars, edits{env(0, "STAKATER_C_CONFIGMAP", hashA)},
-			edits{env(0, "STAKATER_C_CONFIGMAP", hashA), env(1, "STAKATER_C_CONFIGMAP", hashA)}, []strategy.Mark{mark(cm("c"), hashA, 0)},
+			"only the chosen container counts", strategy.EnvVars,
+			edits{env(0, "STAKATER_C_CONFIGMAP", hashA)},
+			edits{env(0, "STAKATER_C_CONFIGMAP", hashA), env(1, "STAKATER_C_CONFIGMAP", hashA)},
+			[]strategy.Mark{mark(cm("c"), hashA, 0)},
 		},
 		"variables of several containers": {
 			"each in its own", strategy.EnvVars, nil,
-			edits{env(1, "STAKATER_C_CONFIGMAP", hashA), env(0, "STAKATER_X_SECRET", hashB)}, []strategy.Mark{mark(sec("x"), hashB, 0), mark(cm("c"), hashA, 0)},
+			edits{env(1, "STAKATER_C_CONFIGMAP", hashA), env(0, "STAKATER_X_SECRET", hashB)},
+			[]strategy.Mark{mark(sec("x"), hashB, 0), mark(cm("c"), hashA, 0)},
 		},
 		"configs that share a variable": {
 			"the newest wins, and the variable is there once", strategy.EnvVars, nil,
-			edits{env(0, "STAKATER_A_B_SECRET", hashB)}, []strategy.Mark{mark(sec("a-b"), hashA, time.Second), mark(sec("a.b"), hashB, 0)},
+			edits{env(0, "STAKATER_A_B_SECRET", hashB)},
+			[]strategy.Mark{mark(sec("a-b"), hashA, time.Second), mark(sec("a.b"), hashB, 0)},
 		},
 		"annotation, new": {
 			"the map is created", strategy.Annotations, nil,
-			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))}, []strategy.Mark{mark(cm("c"), hashA, 0)},
+			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))},
+			[]strategy.Mark{mark(cm("c"), hashA, 0)},
 		},
 		"annotation beside others": {
-			"those that the cache does not know are kept", strategy.Annotations, edits{templateAnnotation("other", "1")},
-			edits{templateAnnotation("other", "1"), templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashA, "first"))}, []strategy.Mark{mark(sec("s"), hashA, 0)},
+			"those that the cache does not know are kept", strategy.Annotations,
+			edits{templateAnnotation("other", "1")},
+			edits{templateAnnotation("other", "1"), templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashA, "first"))},
+			[]strategy.Mark{mark(sec("s"), hashA, 0)},
 		},
 		"annotation, several": {
 			"the newest wins", strategy.Annotations, nil,
-			edits{templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashB, "first"))}, []strategy.Mark{mark(cm("c"), hashA, time.Minute), mark(sec("s"), hashB, 0)},
+			edits{templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashB, "first"))},
+			[]strategy.Mark{mark(cm("c"), hashA, time.Minute), mark(sec("s"), hashB, 0)},
 		},
 		"annotation, several of one time": {
 			"the first by name wins, whatever their order", strategy.Annotations, nil,
-			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))}, []strategy.Mark{mark(sec("s"), hashB, 0), mark(cm("c"), hashA, 0)},
+			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))},
+			[]strategy.Mark{mark(sec("s"), hashB, 0), mark(cm("c"), hashA, 0)},
 		},
 		"annotation, current": {
 			"nothing is written, also if the time would differ", strategy.Annotations,
 			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))},
-			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))}, []strategy.Mark{mark(cm("c"), hashA, -time.Hour)},
+			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))},
+			[]strategy.Mark{mark(cm("c"), hashA, -time.Hour)},
 		},
 		"annotation, newest is current": {
 			"the other one is still to be written", strategy.Annotations,
 			edits{templateAnnotation(strategy.LastReloadedFromKey, from(cm("c"), hashA, "second"))},
-			edits{templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashB, "first"))}, []strategy.Mark{mark(cm("c"), hashA, -time.Hour), mark(sec("s"), hashB, 0)},
+			edits{templateAnnotation(strategy.LastReloadedFromKey, from(sec("s"), hashB, "first"))},
+			[]strategy.Mark{mark(cm("c"), hashA, -time.Hour), mark(sec("s"), hashB, 0)},
 		},
 	}
 	for name, c := range cases {

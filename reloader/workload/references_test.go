@@ -53,7 +53,8 @@ func secFrom(name string) corev1.EnvFromSource {
 
 func cmVolume(volume, name string, items ...corev1.KeyToPath) corev1.Volume {
 	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
-		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: local(name), Items: items}}}
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: local(name), Items: items},
+	}}
 }
 
 func secVolume(volume, name string, items ...corev1.KeyToPath) corev1.Volume {
@@ -97,8 +98,10 @@ func TestUses(t *testing.T) {
 		},
 		"other variables": {
 			reason: "field references and plain values name no config",
-			spec: corev1.PodSpec{Containers: []corev1.Container{with(container("m"), []corev1.EnvVar{{Name: "A", Value: "1"},
-				{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}})}},
+			spec: corev1.PodSpec{Containers: []corev1.Container{with(container("m"), []corev1.EnvVar{
+				{Name: "A", Value: "1"},
+				{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+			})}},
 			want: map[reloader.Config][]reloader.Use{},
 		},
 		"volumes": {
@@ -232,19 +235,24 @@ func TestContainerChoice(t *testing.T) {
 		"a: projected volume": {
 			reason: "counts like the others",
 			spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
-				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: local("c")}}}}}}}, Containers: []corev1.Container{container("x"), container("y", "v")}},
+				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: local("c")}},
+			}}}}}, Containers: []corev1.Container{container("x"), container("y", "v")}},
 			want: 1,
 		},
 		"b: init container mounts": {
 			reason: "the first container carries it, although another has a variable",
-			spec: corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c")}, InitContainers: []corev1.Container{container("i", "v")},
-				Containers: []corev1.Container{container("x"), {Name: "y", EnvFrom: fromC}}},
+			spec: corev1.PodSpec{
+				Volumes: []corev1.Volume{cmVolume("v", "c")}, InitContainers: []corev1.Container{container("i", "v")},
+				Containers: []corev1.Container{container("x"), {Name: "y", EnvFrom: fromC}},
+			},
 			want: 0,
 		},
 		"b: a regular container mounts too": {
 			reason: "regular containers come first",
-			spec: corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c")}, InitContainers: []corev1.Container{container("i", "v")},
-				Containers: []corev1.Container{container("x"), container("y", "v")}},
+			spec: corev1.PodSpec{
+				Volumes: []corev1.Volume{cmVolume("v", "c")}, InitContainers: []corev1.Container{container("i", "v")},
+				Containers: []corev1.Container{container("x"), container("y", "v")},
+			},
 			want: 1,
 		},
 		"c: variable": {
