@@ -43,8 +43,11 @@ func decodeCursor(cursor string, b binding) ([]byte, error) {
 	if cursor == "" {
 		return nil, nil
 	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= 1+bindingLength || raw[0] != cursorVersion {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || base64.RawURLEncoding.EncodeToString(raw) != cursor { // the decoder skips line breaks and stray bits
+		return nil, errCursorMalformed
+	}
+	if len(raw) <= 1+bindingLength || raw[0] != cursorVersion {
 		return nil, errCursorMalformed
 	}
 	if !bytes.Equal(raw[1:1+bindingLength], b[:]) {

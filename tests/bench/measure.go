@@ -114,12 +114,12 @@ var optedIn = map[string]string{"reloader.stakater.com/auto": "true"}
 // waitTracked waits until Reroll has a baseline for n workloads of a namespace.
 func (b *bench) waitTracked(ctx context.Context, ns string, n int) error {
 	return line.Poll(ctx, func(ctx context.Context) error {
-		got, err := b.line.Reroll.CountSettled(ctx, ns)
+		settled, _, err := b.line.Reroll.Settled(ctx, ns)
 		if err != nil {
 			return err
 		}
-		if got != n {
-			return fmt.Errorf("%d of %d workloads have a baseline", got, n)
+		if len(settled) != n {
+			return fmt.Errorf("%d of %d workloads have a baseline", len(settled), n)
 		}
 		return nil
 	})

@@ -82,6 +82,7 @@ func all[T any](ctx context.Context, r *Reroll, path string, query url.Values) (
 
 // workload is what the REST API says about a workload, as far as tests read it.
 type workload struct {
+	Workload     struct{ Name string } `json:"workload"`
 	Dependencies []struct {
 		Handled *struct{} `json:"handled"`
 	} `json:"dependencies"`
@@ -107,17 +108,16 @@ func (r *Reroll) Baselines(ctx context.Context, namespace, deployment string) (i
 	return n, nil
 }
 
-// CountSettled returns how many workloads of a namespace have a baseline for every config that they depend on.
-func (r *Reroll) CountSettled(ctx context.Context, namespace string) (int, error) {
+// Settled returns the names of the workloads of a namespace that have a baseline for every config that they depend on, and how
+// many have not.
+func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string, open int, err error) {
 	workloads, err := all[workload](ctx, r, "/api/v1/workloads", url.Values{"namespace": {namespace}})
-	if err != nil {
-		return 0, err
-	}
-	settled := 0
 	for _, w := range workloads {
 		if _, complete := w.baselines(); complete {
-			settled++
+			names = append(names, w.Workload.Name)
+		} else {
+			open++
 		}
 	}
-	return settled, nil
+	return names, open, err
 }

@@ -170,7 +170,7 @@ func (p *program) serveOps(context.Context) error {
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
+	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: s.AutoReloadAll})}
 	cluster, err := kube.Connect(ctx, kube.Options{
 		Kubeconfig: s.Kubeconfig, Context: s.Context, Namespace: s.Namespace, QPS: s.KubeQPS, Burst: s.KubeBurst,
 		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun,

@@ -31,6 +31,7 @@ type Settings struct {
 	CoalesceWindow                 time.Duration
 	CoalesceMaxWait                time.Duration
 	ReloadStrategy                 string
+	AutoReloadAll                  bool
 	DryRun                         bool
 
 	IngestAddress      string
@@ -77,6 +78,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.CoalesceWindow, "coalesce-window", time.Second, "how long a workload must see no further change before it rolls; 0 is at once")
 	f.DurationVar(&s.CoalesceMaxWait, "coalesce-max-wait", 10*time.Second, "how long a workload waits at most for a quiet window")
 	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
+	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 }
 
