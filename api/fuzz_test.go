@@ -22,6 +22,8 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("AQ")
 	f.Add("====")
+	whole := encodeCursor(b, encodeSequence(7))
+	f.Add(whole[:9] + "\r\n" + whole[9:])
 	f.Fuzz(func(t *testing.T, cursor string) {
 		position, err := decodeCursor(cursor, b)
 		if err != nil || position == nil {

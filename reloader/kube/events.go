@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -18,7 +20,8 @@ import (
 // eventBacklog bounds the Events that wait to be sent; more are dropped, since an Event is a courtesy and the record is the truth.
 const eventBacklog = 4096
 
-// Announcer writes a Kubernetes Event on a workload for each reload, one after the other so that patches come first.
+// Announcer writes a Kubernetes Event on a workload for each reload, one after the other and when no more reloads come, so that
+// patches come first.
 type Announcer struct {
 	cluster *Cluster
 	logger  *slog.Logger
@@ -31,17 +34,56 @@ func NewAnnouncer(c *Cluster, logger *slog.Logger) *Announcer {
 	return &Announcer{cluster: c, logger: logger, queue: make(chan *corev1.Event, eventBacklog)}
 }
 
+const (
+	// announceQuiet is how long no reload must have been announced before Events are sent: a fan-out's patches come first.
+	announceQuiet = 200 * time.Millisecond
+	// announceMaxWait bounds that wait.
+	announceMaxWait = 5 * time.Second
+)
+
 // Run sends Events until ctx ends.
 func (a *Announcer) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-a.queue:
-			if _, err := a.cluster.client.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: "reroll"}); err != nil && ctx.Err() == nil {
-				a.logger.Warn("event was not written", "workload", e.InvolvedObject.Name, "error", err)
+		case first := <-a.queue:
+			for _, e := range a.gather(ctx, first) {
+				a.send(ctx, e)
 			}
 		}
+	}
+}
+
+// gather returns first and what is announced after it until there is a pause.
+func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.Event {
+	batch := []*corev1.Event{first}
+	longest := time.NewTimer(announceMaxWait)
+	defer longest.Stop()
+	quiet := time.NewTimer(announceQuiet)
+	defer quiet.Stop()
+	for {
+		select {
+		case e := <-a.queue:
+			batch = append(batch, e)
+			quiet.Reset(announceQuiet)
+		case <-quiet.C:
+			return batch
+		case <-longest.C:
+			return batch
+		case <-ctx.Done():
+			return batch
+		}
+	}
+}
+
+func (a *Announcer) send(ctx context.Context, e *corev1.Event) {
+	if ctx.Err() != nil {
+		return
+	}
+	_, err := a.cluster.client.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: "reroll"})
+	if err != nil && !apierrors.IsAlreadyExists(err) && ctx.Err() == nil {
+		a.logger.Warn("event was not written", "workload", e.InvolvedObject.Name, "error", err)
 	}
 }
 

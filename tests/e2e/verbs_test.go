@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // verbs are the ways in which a ConfigMap named app with the data {k: a}, used by the Deployment web, can be written.
@@ -281,11 +284,14 @@ func (r *room) checkCause() {
 
 func (r *room) checkEvent() {
 	r.t.Helper()
-	events, err := r.client.CoreV1().Events(r.ns).List(r.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Reloaded"})
-	r.must(err)
-	if len(events.Items) != 1 {
-		r.t.Fatalf("%d events, want 1", len(events.Items))
-	}
+	var events *corev1.EventList
+	r.must(line.Poll(r.ctx, func(ctx context.Context) (err error) {
+		events, err = r.client.CoreV1().Events(r.ns).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Reloaded"})
+		if err == nil && len(events.Items) != 1 {
+			err = fmt.Errorf("%d events, want 1", len(events.Items))
+		}
+		return err
+	}))
 	e := events.Items[0]
 	if e.Type != corev1.EventTypeNormal || !strings.Contains(e.Message, "ConfigMap app") || !strings.Contains(e.Message, "alice@example.com") {
 		r.t.Errorf("event: %s %q", e.Type, e.Message)
