@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,27 +39,28 @@ func (b *bench) namespace(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// rolls reports every change of a workload's spec in a namespace, as the API server's watch tells it.
+// rolls reports every change of a workload's spec in a namespace, as the API server's watch tells it. An informer follows, since the
+// API server ends the watches of clients that it is too busy to serve.
 func (b *bench) rolls(ctx context.Context, ns string) (<-chan string, func(), error) {
-	w, err := b.client.AppsV1().Deployments(ns).Watch(ctx, metav1.ListOptions{})
+	ctx, stop := context.WithCancel(ctx)
+	factory := informers.NewSharedInformerFactoryWithOptions(b.client, 0, informers.WithNamespace(ns))
+	informer := factory.Apps().V1().Deployments().Informer()
+	rolled := make(chan string, 8192)
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, new any) {
+		if was, is := old.(*appsv1.Deployment), new.(*appsv1.Deployment); is.Generation > was.Generation {
+			rolled <- is.Name
+		}
+	}})
 	if err != nil {
+		stop()
 		return nil, nil, err
 	}
-	rolled := make(chan string, 8192)
-	go func() {
-		seen := map[string]int64{}
-		for event := range w.ResultChan() {
-			d, ok := event.Object.(*appsv1.Deployment)
-			if !ok || event.Type == watch.Deleted {
-				continue
-			}
-			if d.Generation > max(1, seen[d.Name]) {
-				rolled <- d.Name
-			}
-			seen[d.Name] = d.Generation
-		}
-	}()
-	return rolled, w.Stop, nil
+	factory.StartWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		stop()
+		return nil, nil, context.Cause(ctx)
+	}
+	return rolled, stop, nil
 }
 
 func await(ctx context.Context, rolled <-chan string, n int) error {
@@ -264,6 +267,27 @@ func (b *bench) fanOut(ctx context.Context, dependents int) error {
 	row("change → last patch, median of 3", "%s", ms(ours[rounds/2]))
 	row("  bare loop, 32 patches in parallel", "%s", ms(bare[rounds/2]))
 	row("  ratio", "%.2f", float64(ours[rounds/2])/float64(bare[rounds/2]))
+	return b.stages(ctx, ns, dependents)
+}
+
+// stages prints when each stage of the last fan-out was reached, by the reloads' own times.
+func (b *bench) stages(ctx context.Context, ns string, dependents int) error {
+	reloads, err := b.line.Reroll.Reloads(ctx, ns)
+	if err != nil {
+		return err
+	}
+	var first, last time.Duration
+	reloads = reloads[:min(len(reloads), dependents)]
+	for i, r := range reloads {
+		took := r.PatchedAt.Sub(r.Causes[0].RequestedAt)
+		if i == 0 || took < first {
+			first = took
+		}
+		last = max(last, took)
+	}
+	c := reloads[0].Causes[0]
+	row("  of the last round", "received %s, verified %s, first patch %s, last patch %s after the change",
+		ms(c.ReceivedAt.Sub(c.RequestedAt)), ms(c.VerifiedAt.Sub(c.RequestedAt)), ms(first), ms(last))
 	return nil
 }
 
@@ -274,9 +298,6 @@ func (b *bench) once(ctx context.Context, ns string, n int, cause func() error) 
 		return 0, err
 	}
 	defer stop()
-	if err := drainInitial(ctx, rolled, b.client, ns); err != nil {
-		return 0, err
-	}
 	start := time.Now()
 	if err := cause(); err != nil {
 		return 0, err
@@ -285,21 +306,6 @@ func (b *bench) once(ctx context.Context, ns string, n int, cause func() error) 
 		return 0, err
 	}
 	return time.Since(start), nil
-}
-
-// drainInitial takes what a new watch says about workloads that had rolled before.
-func drainInitial(ctx context.Context, rolled <-chan string, client kubernetes.Interface, ns string) error {
-	list, err := client.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	before := 0
-	for i := range list.Items {
-		if list.Items[i].Generation > 1 {
-			before++
-		}
-	}
-	return await(ctx, rolled, before)
 }
 
 func (b *bench) bareLoop(ctx context.Context, ns string, n int, mark string) error {
