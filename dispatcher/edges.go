@@ -108,13 +108,18 @@ func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
 	mark, marked := d.strategyOf(w).Current(w, c)
-	f, stored, err := d.look(ctx, c, nil, marked)
+	f, stored, err := d.seen(ctx, c, marked)
 	if err != nil {
 		return err
 	}
-	settle, err := d.judge(ctx, w, c, f, mark, marked)
-	if err != nil {
-		return err
+	d.mu.Lock()
+	known := t.handled[c].How != ""
+	d.mu.Unlock()
+	var settle reloader.Handled
+	if !known {
+		if settle, err = d.judge(ctx, w, c, f, mark, marked); err != nil {
+			return err
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,12 +133,29 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		if !f.absent {
 			d.confront(t, stored.Change)
 		}
+	case known:
+		t.unsettled = true // what was known was dropped meanwhile
+		d.edgesQ.Add(w.Ref())
 	case settle.How == "":
 		d.addPending(t, stored.Change, true)
 	default:
 		t.handled[c] = settle
 	}
 	return nil
+}
+
+// seen returns what is known about c by a look of this process. Until the first sweep is over, one look serves all dependents: no
+// hint is taken before that, so that any later change still has its hint to come.
+func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
+	defer d.looks.lock(c)()
+	d.mu.Lock()
+	f, ok := d.facts[c]
+	l := d.latest[c]
+	d.mu.Unlock()
+	if ok && !d.ready.Load() && (f.absent || (f.hashes != nil || !hashed) && f.digest.Equal(l.Change.New)) {
+		return f, l, nil
+	}
+	return d.lookLocked(ctx, c, nil, hashed)
 }
 
 // unrecorded reports whether somebody rolled w to mark and ended before recording it, so that what is recorded as handled is older

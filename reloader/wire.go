@@ -41,25 +41,39 @@ func Decode[R Record](data []byte) (R, error) {
 	if len(data) > MaxWireBytes {
 		return r, fmt.Errorf("decode %T: %d bytes exceed the limit of %d", r, len(data), MaxWireBytes)
 	}
-	var head struct {
-		V int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	if err := checkVersion(data); err != nil {
 		return r, fmt.Errorf("decode %T: %w", r, err)
 	}
-	if head.V > WireVersion {
-		return r, fmt.Errorf("decode %T: %w: %d", r, ErrNewerVersion, head.V)
-	}
-	if head.V < 1 {
-		return r, fmt.Errorf("decode %T: no version", r)
-	}
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return r, fmt.Errorf("decode %T: %w", r, err)
 	}
 	if err := validate(r); err != nil {
 		return r, fmt.Errorf("decode %T: %w", r, err)
 	}
 	return r, nil
+}
+
+// current is how everything begins that this version writes.
+var current = fmt.Appendf(nil, `{"v":%d,`, WireVersion)
+
+// checkVersion reports whether this version can read data.
+func checkVersion(data []byte) error {
+	if bytes.HasPrefix(data, current) {
+		return nil
+	}
+	var head struct {
+		V int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.V > WireVersion:
+		return fmt.Errorf("%w: %d", ErrNewerVersion, head.V)
+	case head.V < 1:
+		return errors.New("no version")
+	}
+	return nil
 }
 
 func validate(r any) error {

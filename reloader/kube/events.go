@@ -38,7 +38,7 @@ const (
 	// announceQuiet is how long no reload must have been announced before Events are sent: a fan-out's patches come first.
 	announceQuiet = 200 * time.Millisecond
 	// announceMaxWait bounds that wait.
-	announceMaxWait = 5 * time.Second
+	announceMaxWait = 30 * time.Second
 )
 
 // Run sends Events until ctx ends.
@@ -62,7 +62,7 @@ func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.E
 	defer longest.Stop()
 	quiet := time.NewTimer(announceQuiet)
 	defer quiet.Stop()
-	for {
+	for len(batch) < eventBacklog {
 		select {
 		case e := <-a.queue:
 			batch = append(batch, e)
@@ -75,6 +75,7 @@ func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.E
 			return batch
 		}
 	}
+	return batch
 }
 
 func (a *Announcer) send(ctx context.Context, e *corev1.Event) {
