@@ -44,11 +44,15 @@ func (r *request) size() (count, bytes int) {
 // So a lone caller never waits for company, and a crowd shares each fsync.
 type batcher struct {
 	stream, prefix string
-	atomic         bool
-	js             jetstream.JetStream
-	interrupts     *interrupts
-	metrics        *metrics
-	requests       chan *request
+	// linger is how long the members of a crowd wait for more; zero where callers are in a hurry.
+	linger time.Duration
+	// crowd says that the last batch was of several callers.
+	crowd      bool
+	atomic     bool
+	js         jetstream.JetStream
+	interrupts *interrupts
+	metrics    *metrics
+	requests   chan *request
 	// held is the request that did not fit into the last batch.
 	held *request
 	quit chan struct{}
@@ -113,26 +117,49 @@ func (b *batcher) run() {
 				return
 			}
 		}
-		b.commit(b.gather(first))
+		batch := b.gather(first)
+		b.crowd = len(batch) > 1
+		b.commit(batch)
 	}
 }
 
-// gather returns first and every request that waits already, as far as they fit into one batch.
+// gather returns first and every request that waits already, in a crowd also those that come soon, as far as they fit into one batch.
 func (b *batcher) gather(first *request) []*request {
 	batch := []*request{first}
 	count, bytes := first.size()
+	timer := time.NewTimer(b.linger)
+	defer timer.Stop()
 	for {
-		select {
-		case r := <-b.requests:
-			n, size := r.size()
-			if count+n > maxBatch || bytes+size > maxBatchBytes {
-				b.held = r
-				return batch
-			}
-			batch, count, bytes = append(batch, r), count+n, bytes+size
-		default:
+		r := b.next(timer)
+		if r == nil {
 			return batch
 		}
+		n, size := r.size()
+		if count+n > maxBatch || bytes+size > maxBatchBytes {
+			b.held = r
+			return batch
+		}
+		batch, count, bytes = append(batch, r), count+n, bytes+size
+	}
+}
+
+// next returns a request that waits, in a crowd also one that comes before the timer fires, or nil.
+func (b *batcher) next(timer *time.Timer) *request {
+	select {
+	case r := <-b.requests:
+		return r
+	default:
+	}
+	if !b.crowd || b.linger == 0 {
+		return nil
+	}
+	select {
+	case r := <-b.requests:
+		return r
+	case <-timer.C:
+		return nil
+	case <-b.quit:
+		return nil
 	}
 }
 

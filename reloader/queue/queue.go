@@ -74,9 +74,9 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 	if err := q.prepare(ctx, o); err != nil {
 		return err
 	}
-	q.hints = q.startBatcher(hintsStream, hintPrefix)
-	q.reloads = q.startBatcher(reloadsStream, reloadPrefix)
-	q.workloads = q.startBatcher(workloadsStream, workloadPrefix)
+	q.hints = q.startBatcher(hintsStream, hintPrefix, 0)
+	q.reloads = q.startBatcher(reloadsStream, reloadPrefix, recordLinger)
+	q.workloads = q.startBatcher(workloadsStream, workloadPrefix, recordLinger)
 	q.onEnd(q.waitForReaders)
 	return nil
 }
@@ -98,13 +98,19 @@ func (q *Queue) prepare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// startBatcher starts the batcher of a stream, atomic if both the server and the stream as it is allow that.
-func (q *Queue) startBatcher(stream, prefix string) *batcher {
+// recordLinger is how long records of a fan-out wait for each other: long enough for an atomic batch at the rate at which an API
+// server takes patches. Nobody acts on a record, and a lone one does not wait.
+const recordLinger = 50 * time.Millisecond
+
+// startBatcher starts the batcher of a stream, atomic if both the server and the stream as it is allow that. In a crowd, a batch
+// waits for up to linger.
+func (q *Queue) startBatcher(stream, prefix string, linger time.Duration) *batcher {
 	atomic := q.level >= levelAtomicBatch && q.streams[stream].CachedInfo().Config.AllowAtomicPublish
 	if !atomic {
 		q.log.Info("storing messages one by one: the server has no atomic batches", "stream", stream, "api_level", q.level)
 	}
 	b := newBatcher(q, stream, prefix, atomic)
+	b.linger = linger
 	go b.run()
 	q.onEnd(b.close)
 	return b
