@@ -45,6 +45,7 @@ test-unit: ## Run the packages' own tests, with the race detector
 .PHONY: test-system
 test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
 	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) ./tests/...
+	DEMO_EXIT=1 go run ./tests/demo
 
 .PHONY: check
 check: check-format check-vet check-static check-modules check-words check-generated ## Format, vet, static analysis, imports, modules, words, generated files
@@ -88,7 +89,8 @@ check-generated:
 	diff <(echo "$$before") <(echo "$$after") | awk '/^>/ {print $$3}'; exit 1; fi
 
 .PHONY: bench
-bench: kube ## Measure on the rig and print the figures
+bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
+	go test -run '^$$' -bench 'Decode' -benchmem ./ingest/audit
 	go run ./tests/bench $(BENCHFLAGS)
 
 .PHONY: fuzz

@@ -59,7 +59,7 @@ func (m *metrics) record(r *http.Request, answer middleware.WrapResponseWriter, 
 	route, code := routeOf(r), statusOf(answer)
 	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
 	m.duration.WithLabelValues(route).Observe(took.Seconds())
-	logger.InfoContext(r.Context(), "request served", "method", r.Method, "route", route, "path", r.URL.Path,
+	logger.DebugContext(r.Context(), "request served", "method", r.Method, "route", route, "path", r.URL.Path,
 		"code", code, "bytes", answer.BytesWritten(), "seconds", took.Seconds())
 }
 

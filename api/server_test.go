@@ -113,7 +113,7 @@ func panicking(t *testing.T, log io.Writer, registry *prometheus.Registry, fault
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := newRouter(m, slog.New(slog.NewJSONHandler(log, nil)))
+	router := newRouter(m, slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	router.Get("/fault/{id}", func(w http.ResponseWriter, _ *http.Request) { fault(w) })
 	return router
 }
@@ -191,7 +191,7 @@ func TestAccessLogHasFixedKeys(t *testing.T) {
 	var log bytes.Buffer
 	h, err := New(Options{
 		Records: projection.New(projection.Limits{}),
-		Logger:  slog.New(slog.NewJSONHandler(&log, nil)),
+		Logger:  slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -144,15 +145,16 @@ func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, i
 	}
 	for _, s := range steps {
 		for _, c := range s.changes {
-			r.Causes = append(r.Causes, causeOf(c, s))
+			r.Causes = append(r.Causes, causeOf(w, c, s))
 		}
 	}
 	return r
 }
 
-func causeOf(c reloader.Change, s step) reloader.Cause {
+func causeOf(w *workload.Workload, c reloader.Change, s step) reloader.Cause {
 	return reloader.Cause{
-		ChangeID: c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: c.New.Sum,
+		Container: strategy.ContainerName(w, c.Config),
+		ChangeID:  c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: c.New.Sum,
 		Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
 		RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
 	}

@@ -194,13 +194,20 @@ func (d *Dispatcher) remember(c reloader.Config, f fact) {
 // it may not live to do so.
 func (d *Dispatcher) catchUp(ctx context.Context, c reloader.Config) {
 	stored, ok, err := d.Changes.LatestChange(ctx, d.Cluster, c)
-	if err != nil || !ok {
+	if err != nil {
 		return
 	}
 	d.mu.Lock()
+	if !ok {
+		// The stream lost it. What was last known still tells whether the content has changed.
+		stored = d.latest[c]
+		stored.Sequence = 0
+	}
 	d.latest[c] = stored
 	d.mu.Unlock()
-	d.spread(stored)
+	if ok {
+		d.spread(stored)
+	}
 }
 
 // trim forgets what is known about configs that no workload depends on any more.

@@ -292,3 +292,22 @@ func TestCollisionIsMarked(t *testing.T) {
 		}
 	})
 }
+
+// TestLostChanges: the stream comes back empty under a running dispatcher. The next edit is still a change, and only one.
+func TestLostChanges(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.store.wipe()
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.edit(alice, app, "4")
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}

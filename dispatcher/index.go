@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -202,13 +203,7 @@ func equalPatterns(a, b dialect.Interest) bool {
 }
 
 func compareRefs(a, b reloader.WorkloadRef) int {
-	switch as, bs := a.String(), b.String(); {
-	case as < bs:
-		return -1
-	case as > bs:
-		return 1
-	}
-	return 0
+	return strings.Compare(a.String(), b.String())
 }
 
 func put[K comparable](m map[K]map[reloader.WorkloadRef]*tracked, key K, ref reloader.WorkloadRef, t *tracked) {

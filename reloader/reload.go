@@ -2,10 +2,11 @@ package reloader
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
-// Reason is why a workload was or was not reloaded. The list is closed; package reason table Reasons describes each.
+// Reason is why a workload was or was not reloaded. The list is closed; Reasons describes each.
 type Reason string
 
 // The reasons.
@@ -96,25 +97,17 @@ type Reload struct {
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 }
 
-// ReloadID derives the identity of a reload from the workload and the content it is brought to. It is written on the workload
-// beside the mark: a process that finds it there knows that its predecessor patched and died before it could say so.
+// ReloadID derives the identity of a reload from the workload and the changes it is brought to. It is written on the workload
+// beside the mark: a process that finds it there knows that its predecessor patched and died before it could say so. The changes,
+// not only their digests, are part of it: content that goes back and forth rolls each time, and each time is another reload.
 func ReloadID(cluster, uid string, causes []Cause) string {
-	sums := make([]string, 0, len(causes)*2)
+	parts := make([]string, 0, 2+len(causes)*3)
+	parts = append(parts, cluster, uid)
 	sorted := slices.SortedFunc(slices.Values(causes), func(a, b Cause) int {
-		return compareStrings(a.Config.String(), b.Config.String())
+		return strings.Compare(a.Config.String(), b.Config.String())
 	})
 	for _, c := range sorted {
-		sums = append(sums, c.Config.String(), c.NewSum)
+		parts = append(parts, c.Config.String(), c.ChangeID, c.NewSum)
 	}
-	return "r-" + shortID(append([]string{cluster, uid}, sums...)...)
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return "r-" + shortID(parts...)
 }

@@ -91,4 +91,5 @@ func (q *Queue) onDisconnect(_ *nats.Conn, err error) {
 
 func (q *Queue) onReconnect(nc *nats.Conn) {
 	q.log.Info("connected to NATS again", "server", nc.ConnectedUrlRedacted())
+	go q.restore()
 }

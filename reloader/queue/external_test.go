@@ -239,3 +239,36 @@ func TestExplain(t *testing.T) {
 		t.Errorf("denied: %v", err)
 	}
 }
+
+func TestExternalServerComesBackEmpty(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	port := s.Addr().(*net.TCPAddr).Port
+	q := open(t, Options{URL: s.ClientURL()})
+	ctx := testContext(t)
+	c, j := consume(t, q, acknowledge), follow(t, q)
+	first := appendChange(t, q, change("a", "one"), 0)
+	appendChange(t, q, change("a", "two"), first)
+	eventually(t, "following", func() bool { return j.has("change 2 two") })
+
+	stopServer(s)
+	external(t, t.TempDir(), port, nil)
+	eventually(t, "healthy again", func() bool { return q.Healthy(ctx) == nil })
+	if err := q.Put(ctx, []reloader.Hint{hint("after")}); err != nil {
+		t.Error(err)
+	}
+	appendChange(t, q, change("a", "three"), 0)
+	eventually(t, "consuming again", func() bool { return c.names()["after"] > 0 })
+	eventually(t, "following again", func() bool { return j.has("change 1 three") })
+	c.end(t)
+}
+
+func TestMissingStreamIsUnhealthy(t *testing.T) {
+	q := open(t, Options{})
+	ctx := testContext(t)
+	if err := q.js.DeleteStream(ctx, hintsStream); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Healthy(ctx); err == nil || !strings.Contains(err.Error(), hintsStream) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -69,6 +69,9 @@ func (f *following) stream(ctx context.Context, stream, prefix string, hand func
 			return ended(ctx)
 		}
 		wait = min(2*wait, longestWait)
+		if f.q.madeAnew(ctx, stream, r.after) {
+			r.after = 0
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,7 +23,10 @@ type Queue struct {
 	connClosed chan struct{}
 	interrupts interrupts
 	level      int
+	wanted     []jetstream.StreamConfig
 	streams    map[string]jetstream.Stream
+	// restoring is set while the streams are looked after.
+	restoring atomic.Bool
 
 	hints     *batcher
 	reloads   *batcher
@@ -90,7 +94,8 @@ func (q *Queue) prepare(ctx context.Context, o Options) error {
 		return fmt.Errorf("ask NATS for JetStream: %w", explain(ctx, err))
 	}
 	q.level = min(account.API.Level, o.maxAPILevel)
-	for _, want := range wantedStreams(o, q.level) {
+	q.wanted = wantedStreams(o, q.level)
+	for _, want := range q.wanted {
 		if q.streams[want.Name], err = q.ensureStream(ctx, want); err != nil {
 			return err
 		}
@@ -206,10 +211,12 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	if !q.nc.IsConnected() {
 		return fmt.Errorf("%w: %v", ErrDisconnected, q.nc.Status())
 	}
-	ctx, release := q.bounded(ctx, healthTime)
+	ctx, release := q.bounded(ctx, healthTime, "$JS.API.STREAM.INFO.")
 	defer release()
-	if err := q.nc.FlushWithContext(ctx); err != nil {
-		return fmt.Errorf("NATS does not answer: %w", explain(ctx, err))
+	for _, want := range q.wanted {
+		if _, err := q.js.Stream(ctx, want.Name); err != nil {
+			return fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
+		}
 	}
 	return nil
 }

@@ -67,3 +67,12 @@ func newestFirst(marks []Mark) []Mark {
 	})
 	return sorted
 }
+
+// ContainerName returns the name of the container that carries the mark of a config; empty if none can.
+func ContainerName(w *workload.Workload, c reloader.Config) string {
+	i, err := carrier(w, c)
+	if err != nil {
+		return ""
+	}
+	return w.Template.Containers[i].Name
+}

@@ -38,3 +38,8 @@ func makeCertificates(dir string) (certificates, error) {
 	}
 	return c, nil
 }
+
+// flags are those of an ingest that knows its cluster by certificate.
+func (c certificates) flags() []string {
+	return []string{"--ingest-tls-cert", c.serverCert, "--ingest-tls-key", c.serverKey, "--ingest-tls-client-ca", c.clientCA}
+}

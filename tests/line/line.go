@@ -33,9 +33,12 @@ type Options struct {
 
 // Line is a running cluster with its reroll.
 type Line struct {
-	Kube   *kube.Cluster
+	Kube *kube.Cluster
+	// Reroll is the process that has the REST API.
 	Reroll *Reroll
-	dir    string
+	// Ingest and Dispatch are the processes of these roles if each has its own, and otherwise nil.
+	Ingest, Dispatch *Reroll
+	dir              string
 }
 
 // Start starts a line and returns when reroll is ready.
@@ -61,15 +64,8 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	audit := kube.Audit{}
-	if o.Kube.Audit != nil {
-		audit = *o.Kube.Audit
-	}
-	audit.URL = "https://" + addresses[0] + "/v1/audit/" + ClusterName
-	audit.CAPEM, audit.Client = files.ca, files.client
-	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
-	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
-		return fmt.Errorf("start the cluster: %w", err)
+	if err := l.startKube(ctx, o, files, addresses[0]); err != nil {
+		return err
 	}
 	l.Reroll = &Reroll{
 		dir: l.dir, ingest: addresses[0], API: "http://" + addresses[1], Ops: "http://" + addresses[2], environment: o.Environment,
@@ -77,8 +73,7 @@ func (l *Line) start(ctx context.Context, o Options) error {
 			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", ClusterName,
 			"--data-dir", filepath.Join(l.dir, "data"),
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
-			"--ingest-tls-cert", files.serverCert, "--ingest-tls-key", files.serverKey, "--ingest-tls-client-ca", files.clientCA,
-		}, o.Flags...),
+		}, append(files.flags(), o.Flags...)...),
 	}
 	if l.Reroll.binary, err = Build(ctx); err != nil {
 		return err
@@ -89,16 +84,34 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	return l.Reroll.WaitReady(ctx)
 }
 
+// startKube starts a cluster that sends its audit events to an address.
+func (l *Line) startKube(ctx context.Context, o Options, files certificates, ingest string) (err error) {
+	audit := kube.Audit{}
+	if o.Kube.Audit != nil {
+		audit = *o.Kube.Audit
+	}
+	audit.URL = "https://" + ingest + "/v1/audit/" + ClusterName
+	audit.CAPEM, audit.Client = files.ca, files.client
+	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
+	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	return nil
+}
+
 // stopTime bounds how long reroll may take to drain.
 const stopTime = 30 * time.Second
 
 // Stop ends reroll and the cluster and removes their files.
 func (l *Line) Stop() {
-	if l.Reroll != nil {
+	for _, r := range []*Reroll{l.Ingest, l.Dispatch, l.Reroll} {
+		if r == nil {
+			continue
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-		_ = l.Reroll.Terminate(ctx) // an orderly end is tested where it matters
+		_ = r.Terminate(ctx) // an orderly end is tested where it matters
 		cancel()
-		l.Reroll.Kill()
+		r.Kill()
 	}
 	if l.Kube != nil {
 		l.Kube.Stop()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -207,41 +208,46 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 		}
 		return err
 	}
-	stopHints := make(chan error, 1)
-	go func() { stopHints <- p.consume(ctx, d) }()
-	err := d.Run(ctx)
-	return errors.Join(err, <-stopHints)
+	var hints sync.WaitGroup
+	defer hints.Wait()
+	hints.Go(func() { p.consume(ctx, d) })
+	return d.Run(ctx)
 }
 
-// consume feeds hints to the dispatcher once it is ready.
-func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) error {
-	if err := p.insist(ctx, "", func(context.Context) error { return d.Ready() }); err != nil {
-		return nil
+// consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
+func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
+	if retry(ctx, firstPause, d.Ready) != nil {
+		return
 	}
-	return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { d.Handle(del) })
+	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
+		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { d.Handle(del) })
+	})
 }
 
-// insistPause is the time between two tries of something that must succeed some time.
-const insistPause = 100 * time.Millisecond
+// Pauses between two tries of something that must succeed some time.
+const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
 
-// insist calls do until it succeeds or ctx ends. With a message, failures are logged.
+// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message, and make the next pause longer.
 func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
-	tick := time.NewTicker(insistPause)
-	defer tick.Stop()
-	for {
+	return retry(ctx, longestPause, func() error {
 		err := do(ctx)
-		if err == nil {
-			return nil
-		}
-		if message != "" {
+		if err != nil && ctx.Err() == nil {
 			p.logger.Warn(message, "error", err)
 		}
+		return err
+	})
+}
+
+// retry calls do until it returns nil or ctx ends. Each pause is twice as long as the one before, up to longest.
+func retry(ctx context.Context, longest time.Duration, do func() error) error {
+	for pause := firstPause; do() != nil; pause = min(2*pause, longest) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
+	return nil
 }
 
 // warnOfOthers says so if another tool that restarts workloads seems to run in the cluster: each change would roll them twice.

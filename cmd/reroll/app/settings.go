@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -179,27 +181,52 @@ func fromFile(f *pflag.FlagSet, path string) error {
 		return nil
 	}
 	values, err := readConfig(path)
+	if err == nil {
+		err = apply(f, values, path)
+	}
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	for name, value := range values {
+	return nil
+}
+
+// apply sets the flags that values name and nobody has set yet.
+func apply(f *pflag.FlagSet, values map[string]any, path string) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		flag := f.Lookup(name)
 		if flag == nil || name == "config" || name == "help" {
-			return fmt.Errorf("--config: %s: %q is not a setting of this role", path, name)
+			return fmt.Errorf("%s: %q is not a setting of this role", path, name)
 		}
-		switch value.(type) {
-		case string, bool, float64, int64:
-		default:
-			return fmt.Errorf("--config: %s: %s must be a single value", path, name)
+		value, err := settingText(flag, values[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		if flag.Changed {
 			continue
 		}
-		if err := f.Set(name, fmt.Sprint(value)); err != nil {
-			return fmt.Errorf("--config: %s: %s: %w", path, name, err)
+		if err := f.Set(name, value); err != nil {
+			return fmt.Errorf("%s: %s: %w", path, name, err)
 		}
 	}
 	return nil
+}
+
+// settingText returns a value of the file as it would stand on the command line. YAML takes words like on and numbers with a zero in
+// front for something else than they look like, so text has to be text.
+func settingText(flag *pflag.Flag, value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case bool, float64:
+		if flag.Value.Type() == "string" {
+			return "", fmt.Errorf("%s must be text: put it in quotes", flag.Name)
+		}
+		if number, ok := v.(float64); ok {
+			return strconv.FormatFloat(number, 'f', -1, 64), nil
+		}
+		return fmt.Sprint(v), nil
+	}
+	return "", fmt.Errorf("%s must be a single value", flag.Name)
 }
 
 func readConfig(path string) (map[string]any, error) {
@@ -218,11 +245,33 @@ func readConfig(path string) (map[string]any, error) {
 	return parseConfig(data, path)
 }
 
-// parseConfig decodes a configuration file; duplicate keys are errors.
+// parseConfig decodes a configuration file; duplicate keys are errors, and so is a second document, which would be ignored.
 func parseConfig(data []byte, path string) (map[string]any, error) {
+	if !oneDocument(string(data)) {
+		return nil, fmt.Errorf("%s has more than one document", path)
+	}
 	values := map[string]any{}
 	if err := yaml.UnmarshalStrict(data, &values); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return values, nil
+}
+
+// oneDocument tells whether text has at most one YAML document. Its markers stand at the beginning of a line, where no text can
+// have the like.
+func oneDocument(text string) bool {
+	begun, ended := false, false
+	for line := range strings.Lines(text) {
+		word, _, _ := strings.Cut(strings.TrimRight(line, "\r\n\t ")+" ", " ")
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#"):
+		case ended || word == "---" && begun:
+			return false
+		case word == "...":
+			ended = true
+		default:
+			begun = true
+		}
+	}
+	return true
 }

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/ops"
+)
+
+var processStart = time.Now()
+
+func now() time.Duration { return time.Since(processStart) }
+
+func failures(checks []ops.Check) map[string]string {
+	found := map[string]string{}
+	for _, c := range checks {
+		if c.Err != nil {
+			found[c.Name] = c.Err.Error()
+		}
+	}
+	return found
+}
+
+func TestHealthFollowsItsProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h health
+		var broken error
+		h.add("steady", func(context.Context) error { return nil })
+		h.add("moody", func(context.Context) error { return broken })
+		h.add("stuck", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
+		if got := failures(h.state()); len(got) != 3 {
+			t.Errorf("before the first look all must fail: %v", got)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- h.run(ctx) }()
+		synctest.Wait()
+		if got := failures(h.state()); len(got) != 1 || got["stuck"] != errNotProbed.Error() {
+			t.Errorf("a stuck probe must not hold up the others: %v", got)
+		}
+		broken = errors.New("down")
+		<-time.After(probeTime + probeInterval)
+		synctest.Wait()
+		if got := failures(h.state()); got["moody"] != "down" || got["stuck"] != context.DeadlineExceeded.Error() || got["steady"] != "" {
+			t.Errorf("after %s: %v", probeTime, got)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+var errBroken = errors.New("broken")
+
+func TestHouseComesDownInReverse(t *testing.T) {
+	h := newHouse(quiet())
+	var order []string
+	note := func(name string, err error) func(context.Context) error {
+		return func(context.Context) error { order = append(order, name); return err }
+	}
+	h.onEnd("first", note("first", nil))
+	h.onEnd("second", note("second", errBroken))
+	h.onEnd("third", note("third", errBroken))
+	err := h.close()
+	if diff := cmp.Diff([]string{"third", "second", "first"}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if !errors.Is(err, errBroken) || err.Error() != "stop third: broken\nstop second: broken" {
+		t.Errorf("error %q does not name both parts that failed", err)
+	}
+	if err := h.close(); err != nil || len(order) != 3 {
+		t.Errorf("a second time ends something again: %v, %v", order, err)
+	}
+}
+
+// TestHouseWaitsForParts shows that what came up later is gone before what it needs is told to end.
+func TestHouseWaitsForParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(quiet())
+		var order []string
+		for _, name := range []string{"store", "worker"} {
+			h.start(name, func(ctx context.Context) error {
+				<-ctx.Done()
+				order = append(order, name)
+				return ctx.Err()
+			})
+		}
+		synctest.Wait()
+		if err := h.close(); err != nil {
+			t.Errorf("an end that was asked for is an error: %v", err)
+		}
+		if diff := cmp.Diff([]string{"worker", "store"}, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+		select {
+		case err := <-h.failed:
+			t.Errorf("an end that was asked for is a failure: %v", err)
+		default:
+		}
+	})
+}
+
+func TestHouseGivesUpOnAPartThatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(quiet())
+		ended := false
+		h.onEnd("store", func(context.Context) error { ended = true; return nil })
+		release := make(chan struct{})
+		h.start("worker", func(context.Context) error { <-release; return nil })
+		if err := h.close(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stop worker") {
+			t.Errorf("error %v does not name the part that stayed", err)
+		}
+		if !ended {
+			t.Error("one part that stays keeps the others from ending")
+		}
+		close(release)
+	})
+}
+
+func TestHouseFailsWithItsParts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ends error
+		want string
+	}{
+		"an error":            {errBroken, "worker ended: broken"},
+		"an end without word": {nil, "worker ended: no reason given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(quiet())
+			h.start("worker", func(context.Context) error { return tc.ends })
+			if err := h.wait(t.Context()); err == nil || err.Error() != tc.want {
+				t.Errorf("error %v, want %s", err, tc.want)
+			}
+			if err := h.close(); !errors.Is(err, tc.ends) {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
+func TestHouseWaitsUntilAskedToEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := newHouse(quiet()).wait(ctx); err != nil {
+		t.Errorf("being asked to end is an error: %v", err)
+	}
+}
+
+func TestHouseListens(t *testing.T) {
+	h := newHouse(quiet())
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
+	address, err := h.listen("front", "127.0.0.1:0", &http.Server{Handler: handler})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(answer.Body); string(body) != "here" || err != nil {
+		t.Errorf("answer %q, %v", body, err)
+	}
+	_ = answer.Body.Close()
+
+	if _, err := h.listen("back", address.String(), &http.Server{}); err == nil || !strings.HasPrefix(err.Error(), "back: ") {
+		t.Errorf("an address in use: %v", err)
+	}
+	if err := h.close(); err != nil {
+		t.Error(err)
+	}
+	again, err := net.Listen("tcp", address.String())
+	if err != nil {
+		t.Fatalf("the port is not free after the end: %v", err)
+	}
+	_ = again.Close()
+}
+
+func TestRetryWaitsLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		p := &program{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		var tries []string
+		start := now()
+		err := p.insist(t.Context(), "not yet", func(context.Context) error {
+			tries = append(tries, fmt.Sprint(now()-start))
+			if len(tries) < 9 {
+				return errBroken
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		want := []string{"0s", "100ms", "300ms", "700ms", "1.5s", "3.1s", "6.3s", "11.3s", "16.3s"}
+		if diff := cmp.Diff(want, tries); diff != "" {
+			t.Errorf("tries (-want +got):\n%s", diff)
+		}
+		if got := strings.Count(log.String(), `msg="not yet" error=broken`); got != 8 {
+			t.Errorf("%d failures are logged, want 8:\n%s", got, log.String())
+		}
+	})
+}
+
+func TestRetryEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		tries := 0
+		err := retry(ctx, longestPause, func() error {
+			if tries++; tries == 3 {
+				cancel()
+			}
+			return errBroken
+		})
+		if !errors.Is(err, context.Canceled) || tries != 3 {
+			t.Errorf("error %v after %d tries", err, tries)
+		}
+	})
+}

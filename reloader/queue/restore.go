@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"context"
+)
+
+// restore makes the streams anew if the server came back without them. It goes on until they are there or the queue is closed.
+func (q *Queue) restore() {
+	ctx, leave, err := q.enter(context.Background())
+	if err != nil {
+		return
+	}
+	defer leave()
+	if !q.restoring.CompareAndSwap(false, true) {
+		return
+	}
+	defer q.restoring.Store(false)
+	wait := firstWait
+	for {
+		err := q.ensureStreams(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		q.log.Warn("could not look after the streams", "error", err)
+		if !pause(ctx, wait) {
+			return
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+func (q *Queue) ensureStreams(ctx context.Context) error {
+	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.API.STREAM.")
+	defer release()
+	for _, want := range q.wanted {
+		if _, err := q.ensureStream(ctx, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeAnew reports whether stream certainly ends before sequence: it is not the one in which sequence was seen.
+func (q *Queue) madeAnew(ctx context.Context, stream string, sequence uint64) bool {
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
+	defer release()
+	s, err := q.js.Stream(ctx, stream)
+	return err == nil && s.CachedInfo().State.LastSeq < sequence
+}

@@ -1,0 +1,78 @@
+package line
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// StartRoles starts a line of which each role is a process of its own; they meet at an external NATS. It returns when all are
+// ready. Flags and environment are those of the dispatch role.
+func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
+	dir, err := os.MkdirTemp("", "reroll-line-")
+	if err != nil {
+		return nil, err
+	}
+	l := &Line{dir: dir}
+	if err := l.startRoles(ctx, o, natsURL); err != nil {
+		l.Stop()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error {
+	files, err := makeCertificates(l.dir)
+	if err != nil {
+		return fmt.Errorf("make certificates: %w", err)
+	}
+	addresses, err := freeAddresses(5)
+	if err != nil {
+		return err
+	}
+	if err := l.startKube(ctx, o, files, addresses[0]); err != nil {
+		return err
+	}
+	binary, err := Build(ctx)
+	if err != nil {
+		return err
+	}
+	role := func(name, metrics string, flags ...string) *Reroll {
+		return &Reroll{
+			dir: l.dir, binary: binary, Ops: "http://" + metrics,
+			arguments: append([]string{name, "--nats-url", natsURL, "--metrics-address", metrics}, flags...),
+		}
+	}
+	// The first holds no Kubernetes credentials, and neither does the last.
+	l.Ingest = role("ingest", addresses[2], append(files.flags(), "--ingest-address", addresses[0])...)
+	l.Dispatch = role("dispatch", addresses[3], append([]string{
+		"--cluster-name", ClusterName, "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
+	}, o.Flags...)...)
+	l.Dispatch.environment = o.Environment
+	l.Reroll = role("api", addresses[4], "--api-address", addresses[1])
+	l.Reroll.API = "http://" + addresses[1]
+	for _, r := range []*Reroll{l.Ingest, l.Dispatch, l.Reroll} {
+		if err := r.Start(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.Ingest.WaitReady(ctx), l.Dispatch.WaitReady(ctx), l.Reroll.WaitReady(ctx))
+}
+
+// Probe returns the answer to a path of the address for metrics and health, whatever its code.
+func (r *Reroll) Probe(ctx context.Context, path string) (code int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Ops+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return response.StatusCode, string(body), err
+}
