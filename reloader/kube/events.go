@@ -120,7 +120,7 @@ func eventOf(w *workload.Workload, r reloader.Reload) *corev1.Event {
 	e.ReportingController = "reroll.dev/dispatcher"
 	e.FirstTimestamp, e.LastTimestamp, e.Count = metav1.NewTime(r.DecidedAt), metav1.NewTime(r.DecidedAt), 1
 	e.ObjectMeta.Name = strings.ToLower(e.ObjectMeta.Name)
-	e.Message = e.Message[:min(len(e.Message), maxEventMessage)]
+	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxEventMessage)], "")
 	return e
 }
 

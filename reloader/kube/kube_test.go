@@ -1,0 +1,153 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func entry(manager, subresource, fields string, at time.Time) metav1.ManagedFieldsEntry {
+	when := metav1.NewTime(at)
+	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &when, FieldsV1: metav1.NewFieldsV1(fields)}
+}
+
+func TestDataManager(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		entries []metav1.ManagedFieldsEntry
+		want    string
+		at      time.Time
+	}{
+		"nobody":   {reason: "an object without managed fields says nothing"},
+		"one":      {"who owns data wrote it", []metav1.ManagedFieldsEntry{entry("kubectl", "", `{"f:data":{"f:k":{}}}`, noon)}, "kubectl", noon},
+		"binary":   {"binaryData is data", []metav1.ManagedFieldsEntry{entry("kubectl", "", `{"f:binaryData":{}}`, noon)}, "kubectl", noon},
+		"metadata": {"who owns labels alone did not", []metav1.ManagedFieldsEntry{entry("labeler", "", `{"f:metadata":{"f:labels":{}}}`, noon)}, "", time.Time{}},
+		"newest": {
+			"the newest of several counts", []metav1.ManagedFieldsEntry{
+				entry("b", "", `{"f:data":{}}`, noon.Add(time.Second)), entry("a", "", `{"f:data":{}}`, noon),
+			}, "b", noon.Add(time.Second),
+		},
+		"subresource": {"a subresource holds no data", []metav1.ManagedFieldsEntry{entry("x", "status", `{"f:data":{}}`, noon)}, "", time.Time{}},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			manager, at := dataManager(test.entries)
+			if manager != test.want || !at.Equal(test.at) {
+				t.Errorf("%q at %s, want %q at %s: %s", manager, at, test.want, test.at, test.reason)
+			}
+		})
+	}
+}
+
+func TestMetaOfKeepsOnlyWhatIsAskedFor(t *testing.T) {
+	c := &Cluster{options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}}
+	meta := c.metaOf(&metav1.ObjectMeta{UID: "u", ResourceVersion: "7", Annotations: map[string]string{
+		"wanted": "yes", corev1.LastAppliedConfigAnnotation: "the whole content",
+	}})
+	if diff := cmp.Diff(map[string]string{"wanted": "yes"}, meta.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if meta.UID != "u" || meta.ResourceVersion != "7" {
+		t.Errorf("meta = %+v", meta)
+	}
+}
+
+func TestStartedBy(t *testing.T) {
+	pod := func(started ...time.Time) *corev1.Pod {
+		p := &corev1.Pod{}
+		for _, at := range started {
+			status := corev1.ContainerStatus{}
+			if !at.IsZero() {
+				status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}
+			}
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, status)
+		}
+		return p
+	}
+	cases := map[string]struct {
+		reason string
+		pod    *corev1.Pod
+		want   bool
+	}{
+		"before":       {"it read the content of before", pod(noon.Add(-time.Minute)), true},
+		"same second":  {"nobody can tell which came first", pod(noon), true},
+		"after":        {"it read the content of after", pod(noon.Add(time.Second)), false},
+		"not started":  {"it will read what is there then", pod(time.Time{}), false},
+		"one of two":   {"one container with old content is enough", pod(noon.Add(time.Second), noon.Add(-time.Second)), true},
+		"no container": {"nothing runs", pod(), false},
+	}
+	for name, test := range cases {
+		if got := startedBy(test.pod, noon); got != test.want {
+			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
+		}
+	}
+}
+
+func TestEventOf(t *testing.T) {
+	w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: types.UID("u")}, Kind: "Deployment"}
+	cause := func(config string, users ...string) reloader.Cause {
+		c := reloader.Cause{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: config}}
+		for _, u := range users {
+			c.Candidates = append(c.Candidates, reloader.Candidate{Actor: reloader.Actor{User: u}})
+		}
+		return c
+	}
+	cases := map[string]struct {
+		reason   string
+		reload   reloader.Reload
+		want     string
+		wantType string
+	}{
+		"rolled": {
+			"one actor is asserted", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "alice")}},
+			"Changed: ConfigMap app; by alice", corev1.EventTypeNormal,
+		},
+		"several": {
+			"of several actors, none is", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "bob", "alice"), cause("app", "bob")}},
+			"Changed: ConfigMap app; by one or more of alice, bob", corev1.EventTypeNormal,
+		},
+		"nobody": {
+			"a sweep knows no actor", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app")}},
+			"Changed: ConfigMap app", corev1.EventTypeNormal,
+		},
+		"refused": {
+			"somebody must look", reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause("app")}},
+			"Changed: ConfigMap app: no permission", corev1.EventTypeWarning,
+		},
+		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent}, "", ""},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			test.reload.ID = "r-abc"
+			e := eventOf(w, test.reload)
+			if test.want == "" {
+				if e != nil {
+					t.Errorf("an event %q: %s", e.Message, test.reason)
+				}
+				return
+			}
+			if e == nil || e.Message != test.want || e.Type != test.wantType || e.Name != "web.abc" || e.InvolvedObject.APIVersion != "apps/v1" {
+				t.Errorf("event %+v, want %q: %s", e, test.want, test.reason)
+			}
+		})
+	}
+}
+
+func TestEventMessageIsBounded(t *testing.T) {
+	w := &workload.Workload{Kind: "Deployment"}
+	r := reloader.Reload{ID: "r-a", Outcome: reloader.ReasonRefused, Message: strings.Repeat("é", 2000)}
+	message := eventOf(w, r).Message
+	if len(message) > maxEventMessage || !strings.HasPrefix(message, "Changed: ") || strings.ToValidUTF8(message, "?") != message {
+		t.Errorf("%d bytes, valid UTF-8: %t", len(message), strings.ToValidUTF8(message, "?") == message)
+	}
+}
