@@ -37,6 +37,12 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
 		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
 		gauge("reroll_held_workloads", "Workloads that wait because they could not be patched.", d.countHeld, d))
+	for _, result := range []string{"verified", "nobody_depends", "retried"} {
+		m.hints.WithLabelValues(result)
+	}
+	for _, part := range []string{"metadata", "content"} {
+		m.reads.WithLabelValues(part)
+	}
 	for reason := range reloader.Reasons {
 		m.reloads.WithLabelValues(string(reason))
 	}

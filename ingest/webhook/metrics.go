@@ -75,6 +75,9 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	for _, skip := range audit.Skips {
 		m.events.WithLabelValues(string(skip))
 	}
+	for _, file := range []string{fileCertificate, fileClientCA, fileTokens} {
+		m.badFiles.WithLabelValues(file)
+	}
 	return m, nil
 }
 

@@ -20,18 +20,25 @@ type security struct {
 	now         func() time.Time
 }
 
+// What the files are called in errors and metrics.
+const (
+	fileCertificate = "TLS certificate"
+	fileClientCA    = "client CA"
+	fileTokens      = "token file"
+)
+
 // newSecurity reads the files of o; failed is told about those that later become bad.
 func newSecurity(o Options, failed func(what string, err error)) (*security, error) {
 	s := &security{open: o.InsecureHTTP && o.TokenFile == "", now: o.Now}
 	if o.CertFile != "" {
-		s.certificate = newFiles(o, "TLS certificate", maxPEMFile, s.parseKeyPair, failed, o.CertFile, o.KeyFile)
+		s.certificate = newFiles(o, fileCertificate, maxPEMFile, s.parseKeyPair, failed, o.CertFile, o.KeyFile)
 	}
 	if o.ClientCAFile != "" {
-		s.clientCAs = newFiles(o, "client CA", maxPEMFile, parseCAs, failed, o.ClientCAFile)
+		s.clientCAs = newFiles(o, fileClientCA, maxPEMFile, parseCAs, failed, o.ClientCAFile)
 	}
 	if o.TokenFile != "" {
 		parse := func(contents [][]byte) (tokens, error) { return parseTokens(contents[0]) }
-		s.tokens = newFiles(o, "token file", maxTokenFile, parse, failed, o.TokenFile)
+		s.tokens = newFiles(o, fileTokens, maxTokenFile, parse, failed, o.TokenFile)
 	}
 	return s, s.load()
 }

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,12 +26,16 @@ type Announcer struct {
 	cluster *Cluster
 	logger  *slog.Logger
 	queue   chan *corev1.Event
-	dropped atomic.Int64
+	dropped prometheus.Counter
 }
 
 // NewAnnouncer returns an Announcer that sends while Run runs.
-func NewAnnouncer(c *Cluster, logger *slog.Logger) *Announcer {
-	return &Announcer{cluster: c, logger: logger, queue: make(chan *corev1.Event, eventBacklog)}
+func NewAnnouncer(c *Cluster, logger *slog.Logger, r prometheus.Registerer) *Announcer {
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
+	})
+	r.MustRegister(dropped)
+	return &Announcer{cluster: c, logger: logger, queue: make(chan *corev1.Event, eventBacklog), dropped: dropped}
 }
 
 const (
@@ -41,17 +45,45 @@ const (
 	announceMaxWait = 30 * time.Second
 )
 
-// Run sends Events until ctx ends.
+// lastEvents bounds the time in which Events that wait at the end are still sent.
+const lastEvents = 5 * time.Second
+
+// Run sends Events until ctx ends, and then those that wait, as far as there is time.
 func (a *Announcer) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			a.sendLast(ctx, nil)
 			return nil
 		case first := <-a.queue:
-			for _, e := range a.gather(ctx, first) {
-				a.send(ctx, e)
+			batch := a.gather(ctx, first)
+			for len(batch) > 0 && ctx.Err() == nil {
+				a.send(ctx, batch[0])
+				batch = batch[1:]
+			}
+			if ctx.Err() != nil {
+				a.sendLast(ctx, batch)
+				return nil
 			}
 		}
+	}
+}
+
+// sendLast sends batch and what is queued behind it, although ctx has ended.
+func (a *Announcer) sendLast(ctx context.Context, batch []*corev1.Event) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastEvents)
+	defer cancel()
+	for ctx.Err() == nil {
+		if len(batch) == 0 {
+			select {
+			case e := <-a.queue:
+				batch = append(batch, e)
+			default:
+				return
+			}
+		}
+		a.send(ctx, batch[0])
+		batch = batch[1:]
 	}
 }
 
@@ -79,11 +111,8 @@ func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.E
 }
 
 func (a *Announcer) send(ctx context.Context, e *corev1.Event) {
-	if ctx.Err() != nil {
-		return
-	}
 	_, err := a.cluster.client.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: "reroll"})
-	if err != nil && !apierrors.IsAlreadyExists(err) && ctx.Err() == nil {
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		a.logger.Warn("event was not written", "workload", e.InvolvedObject.Name, "error", err)
 	}
 }
@@ -97,7 +126,7 @@ func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	select {
 	case a.queue <- e:
 	default:
-		a.dropped.Add(1)
+		a.dropped.Inc()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +43,9 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	if err != nil {
 		return fmt.Errorf("consume hints of %s: %w", cluster, err)
 	}
+	var roomKeeper sync.WaitGroup
+	defer roomKeeper.Wait()
+	roomKeeper.Go(func() { c.keepRoom(ctx) })
 	c.run(ctx, consumer)
 	return ended(ctx)
 }

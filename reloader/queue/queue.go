@@ -23,9 +23,8 @@ type Queue struct {
 	connClosed chan struct{}
 	interrupts interrupts
 	level      int
-	wanted     []jetstream.StreamConfig
 	streams    map[string]jetstream.Stream
-	// restoring is set while the streams are looked after.
+	// restoring is set while restore runs.
 	restoring atomic.Bool
 
 	hints     *batcher
@@ -39,6 +38,8 @@ type Queue struct {
 	mu sync.Mutex
 	// readers counts the calls of ConsumeHints and Follow that are under way. It grows under mu, and only as long as life lasts.
 	readers sync.WaitGroup
+	// wanted are the streams as this version wants them from this server. Under mu, since the connection may come back at any time.
+	wanted []jetstream.StreamConfig
 	// ends takes the queue down, the newest part first.
 	ends []func(context.Context) error
 }
@@ -94,8 +95,11 @@ func (q *Queue) prepare(ctx context.Context, o Options) error {
 		return fmt.Errorf("ask NATS for JetStream: %w", explain(ctx, err))
 	}
 	q.level = min(account.API.Level, o.maxAPILevel)
-	q.wanted = wantedStreams(o, q.level)
-	for _, want := range q.wanted {
+	wanted := wantedStreams(o, q.level)
+	q.mu.Lock()
+	q.wanted = wanted
+	q.mu.Unlock()
+	for _, want := range wanted {
 		if q.streams[want.Name], err = q.ensureStream(ctx, want); err != nil {
 			return err
 		}
@@ -213,7 +217,7 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	}
 	ctx, release := q.bounded(ctx, healthTime, "$JS.API.STREAM.INFO.")
 	defer release()
-	for _, want := range q.wanted {
+	for _, want := range q.wantedStreams() {
 		if _, err := q.js.Stream(ctx, want.Name); err != nil {
 			return fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
 		}

@@ -2,6 +2,9 @@ package queue
 
 import (
 	"context"
+	"errors"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // restore makes the streams anew if the server came back without them. It goes on until they are there or the queue is closed.
@@ -32,7 +35,7 @@ func (q *Queue) restore() {
 func (q *Queue) ensureStreams(ctx context.Context) error {
 	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.API.STREAM.")
 	defer release()
-	for _, want := range q.wanted {
+	for _, want := range q.wantedStreams() {
 		if _, err := q.ensureStream(ctx, want); err != nil {
 			return err
 		}
@@ -40,10 +43,16 @@ func (q *Queue) ensureStreams(ctx context.Context) error {
 	return nil
 }
 
-// madeAnew reports whether stream certainly ends before sequence: it is not the one in which sequence was seen.
+func (q *Queue) wantedStreams() []jetstream.StreamConfig {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.wanted
+}
+
+// madeAnew reports whether stream is certainly not the one in which sequence was seen: it ends before that, or is gone.
 func (q *Queue) madeAnew(ctx context.Context, stream string, sequence uint64) bool {
 	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
 	defer release()
 	s, err := q.js.Stream(ctx, stream)
-	return err == nil && s.CachedInfo().State.LastSeq < sequence
+	return errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && s.CachedInfo().State.LastSeq < sequence
 }

@@ -1,4 +1,4 @@
-// Command demo shows Reroll's main job on a real API server: two users change a ConfigMap and a Secret, and the Deployment that
+// Command demo shows Reroll's main job on a real API server: three users change a ConfigMap and a Secret, and the Deployment that
 // uses both rolls. It checks what it shows, and ends with code 1 if anything is not as it says.
 //
 // With DEMO_EXIT=1 it ends by itself; otherwise it leaves the REST API open until it is interrupted.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,11 +35,10 @@ func TestNoContentAnywhere(t *testing.T) {
 	r.create(secret("password", map[string]string{"k": canary}))
 	d := deployment("web", usesEnvFrom("app"), usesSecretVolume("password"))
 	r.create(d)
-	refused := deployment("refused", usesEnvFrom("app"))
-	refused.Spec.Template.Spec.Containers[0].Env = nil
-	r.create(refused)
+	r.create(deployment("refused", usesEnvFrom("app"), usesSecretVolume("password")))
 	r.waitBaseline("web", 2)
-	r.waitBaseline("refused", 1)
+	r.waitBaseline("refused", 2)
+	r.refuse("refused")
 
 	_, err := l.Kube.Kubectl(r.ctx, "patch", "configmap", "app", "--namespace="+r.ns, "--type=merge", "-p", `{"data":{"k":"`+canary+`-2"}}`)
 	r.must(err)
@@ -45,6 +46,8 @@ func TestNoContentAnywhere(t *testing.T) {
 	_, err = r.client.CoreV1().Secrets(r.ns).Patch(r.ctx, "password", types.MergePatchType, []byte(`{"stringData":{"k":"`+canary+`-3"}}`), metav1.PatchOptions{})
 	r.must(err)
 	r.expectRolls("web", 2)
+	r.waitOutcome("refused", "Refused")
+	r.waitEvents("web", 2)
 
 	r.checkControl()
 	for place, text := range r.everything() {
@@ -58,6 +61,65 @@ func TestNoContentAnywhere(t *testing.T) {
 	r.checkFiles()
 }
 
+// refusal makes the API server refuse every write to one Deployment.
+const refusal = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: refuse}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [UPDATE]}]}
+  matchConditions: [{name: one, expression: 'object.metadata.namespace == "%s" && object.metadata.name == "%s"'}]
+  validations: [{expression: "false", messageExpression: "'as it would be: ' + string(object.spec.template.spec.containers[0])"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: refuse}
+spec: {policyName: refuse, validationActions: [Deny]}
+`
+
+// refuse has the API server refuse writes to a Deployment from now on.
+func (r *room) refuse(name string) {
+	r.t.Helper()
+	cmd := r.line.Kube.Command(r.ctx, "apply", "-f", "-")
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(refusal, r.ns, name))
+	output, err := cmd.CombinedOutput()
+	r.must(withOutput(err, output))
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		_, err := r.client.AppsV1().Deployments(r.ns).Patch(ctx, name, types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil {
+			return errors.New("writes are not refused yet")
+		}
+		return nil
+	}))
+}
+
+// waitOutcome waits until a reload of a workload is recorded with an outcome.
+func (r *room) waitOutcome(name, outcome string) {
+	r.t.Helper()
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
+		for _, reload := range reloads {
+			if reload.Workload.Name == name && reload.Outcome == outcome {
+				return nil
+			}
+		}
+		return errors.Join(err, fmt.Errorf("no %s of %s is recorded", outcome, name))
+	}))
+}
+
+// waitEvents waits until a workload has n Events.
+func (r *room) waitEvents(name string, n int) {
+	r.t.Helper()
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		events, err := r.client.CoreV1().Events(r.ns).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+		if err == nil && len(events.Items) < n {
+			err = fmt.Errorf("%s has %d Events, not %d", name, len(events.Items), n)
+		}
+		return err
+	}))
+}
+
 // forms are the ways in which the canary could appear.
 func forms(value string) map[string][]byte {
 	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.
@@ -69,12 +131,15 @@ func forms(value string) map[string][]byte {
 	return found
 }
 
-// checkControl shows that the search finds what is there: the names of the objects.
+// checkControl shows that the search finds what is there: names of objects, and of metrics.
 func (r *room) checkControl() {
 	r.t.Helper()
+	there := map[string]string{
+		"log": "refused", "changes": "password", "reloads": "refused", "workloads": "refused", "metrics": "reroll_", "events": "web",
+	}
 	for place, text := range r.everything() {
-		if place != "metrics" && !bytes.Contains(text, []byte("web")) {
-			r.t.Errorf("%s does not even name the workload", place)
+		if !bytes.Contains(text, []byte(there[place])) {
+			r.t.Errorf("%s does not even have %q", place, there[place])
 		}
 	}
 }
@@ -90,10 +155,6 @@ func (r *room) everything() map[string][]byte {
 		r.must(r.line.Reroll.Get(r.ctx, path, &body))
 		places[place] = body
 	}
-	delete(places, "changes")
-	var changes rawJSON
-	r.must(r.line.Reroll.Get(r.ctx, "/api/v1/changes", &changes))
-	places["changes, which name configs, not web"] = append(changes, "web"...)
 	metrics, err := r.line.Reroll.Metrics(r.ctx)
 	r.must(err)
 	places["metrics"] = []byte(metrics)

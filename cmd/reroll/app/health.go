@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,14 +20,15 @@ var errNotProbed = errors.New("not looked at yet")
 
 // health looks at each part again and again, so that a probe of the process is answered at once.
 type health struct {
-	probes []func(context.Context) error
-
 	mu     sync.Mutex
+	probes []func(context.Context) error
 	checks []ops.Check
 }
 
-// add registers a probe. It comes before run.
+// add registers a probe. Until it is asked, its check fails.
 func (h *health) add(name string, probe func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.probes = append(h.probes, probe)
 	h.checks = append(h.checks, ops.Check{Name: name, Err: errNotProbed})
 }
@@ -48,8 +50,11 @@ func (h *health) run(ctx context.Context) error {
 func (h *health) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
+	h.mu.Lock()
+	probes := slices.Clone(h.probes)
+	h.mu.Unlock()
 	var all sync.WaitGroup
-	for i, probe := range h.probes {
+	for i, probe := range probes {
 		all.Go(func() {
 			err := probe(ctx)
 			h.mu.Lock()

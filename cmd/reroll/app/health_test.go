@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +27,14 @@ func failures(checks []ops.Check) map[string]string {
 func TestHealthFollowsItsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health
-		var broken error
+		var broken atomic.Bool
 		h.add("steady", func(context.Context) error { return nil })
-		h.add("moody", func(context.Context) error { return broken })
+		h.add("moody", func(context.Context) error {
+			if broken.Load() {
+				return errBroken
+			}
+			return nil
+		})
 		h.add("stuck", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 		if got := failures(h.state()); len(got) != 3 {
 			t.Errorf("before the first look all must fail: %v", got)
@@ -42,10 +47,10 @@ func TestHealthFollowsItsProbes(t *testing.T) {
 		if got := failures(h.state()); len(got) != 1 || got["stuck"] != errNotProbed.Error() {
 			t.Errorf("a stuck probe must not hold up the others: %v", got)
 		}
-		broken = errors.New("down")
+		broken.Store(true)
 		<-time.After(probeTime + probeInterval)
 		synctest.Wait()
-		if got := failures(h.state()); got["moody"] != "down" || got["stuck"] != context.DeadlineExceeded.Error() || got["steady"] != "" {
+		if got := failures(h.state()); got["moody"] != errBroken.Error() || got["stuck"] != context.DeadlineExceeded.Error() || got["steady"] != "" {
 			t.Errorf("after %s: %v", probeTime, got)
 		}
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +35,8 @@ type program struct {
 	registry *prometheus.Registry
 	queue    *queue.Queue
 	health   health
+	// started says that every part runs.
+	started atomic.Bool
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -53,9 +56,7 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 			return err
 		}
 	}
-	if err := p.serveOps(ctx); err != nil {
-		return err
-	}
+	p.started.Store(true)
 	err = p.wait(ctx)
 	logger.Info("stopping", "role", r.name)
 	return err
@@ -67,7 +68,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.ingest {
 		parts = append(parts, p.checkIngest)
 	}
-	parts = append(parts, p.openQueue)
+	parts = append(parts, p.serveOps, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}
@@ -160,8 +161,16 @@ func (p *program) answer(context.Context) error {
 	return err
 }
 
-// serveOps opens the port of metrics and health.
+var errStarting = errors.New("some parts are still starting")
+
+// serveOps opens the port of metrics and health. It comes early, so that somebody who watches sees what a long start waits for.
 func (p *program) serveOps(context.Context) error {
+	p.health.add("start", func(context.Context) error {
+		if !p.started.Load() {
+			return errStarting
+		}
+		return nil
+	})
 	p.start("health", p.health.run)
 	handler := ops.New(ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger})
 	_, err := p.listen("metrics", p.settings.MetricsAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
@@ -184,7 +193,7 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.warnOfOthers(ctx, cluster)
-	announcer := kube.NewAnnouncer(cluster, p.logger)
+	announcer := kube.NewAnnouncer(cluster, p.logger, p.registry)
 	p.start("announcer", announcer.Run)
 	d := dispatcher.New(dispatcher.Options{
 		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: announcer,
