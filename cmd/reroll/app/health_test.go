@@ -53,6 +53,15 @@ func TestHealthFollowsItsProbes(t *testing.T) {
 		if got := failures(h.state()); got["moody"] != errBroken.Error() || got["stuck"] != context.DeadlineExceeded.Error() || got["steady"] != "" {
 			t.Errorf("after %s: %v", probeTime, got)
 		}
+		h.add("late", func(context.Context) error { return nil })
+		if got := failures(h.state()); got["late"] != errNotProbed.Error() {
+			t.Errorf("a part that has just come up must fail until it is looked at: %v", got)
+		}
+		<-time.After(probeTime + probeInterval)
+		synctest.Wait()
+		if got := failures(h.state()); got["late"] != "" {
+			t.Errorf("a part that came up late is not looked at: %v", got)
+		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
