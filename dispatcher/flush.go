@@ -237,7 +237,7 @@ func (d *Dispatcher) fieldManager(name string) string {
 func (d *Dispatcher) reloadID(w *workload.Workload, steps []step) string {
 	causes := make([]reloader.Cause, len(steps))
 	for i, s := range steps {
-		causes[i] = reloader.Cause{ChangeID: s.latest.ID, Config: s.config, NewSum: s.latest.New.Sum}
+		causes[i] = reloader.Cause{Config: s.config, NewSum: s.latest.New.Sum}
 	}
 	return reloader.ReloadID(d.Cluster, string(w.UID), causes)
 }

@@ -97,17 +97,17 @@ type Reload struct {
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 }
 
-// ReloadID derives the identity of a reload from the workload and the changes it is brought to. It is written on the workload
-// beside the mark: a process that finds it there knows that its predecessor patched and died before it could say so. The changes,
-// not only their digests, are part of it: content that goes back and forth rolls each time, and each time is another reload.
+// ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is
+// written on the workload beside the mark, and a process that finds it there knows that the workload is at that content, whoever
+// brought it there and whether or not that is on record. Content that comes back later has the same ID again.
 func ReloadID(cluster, uid string, causes []Cause) string {
-	parts := make([]string, 0, 2+len(causes)*3)
+	parts := make([]string, 0, 2+len(causes)*2)
 	parts = append(parts, cluster, uid)
 	sorted := slices.SortedFunc(slices.Values(causes), func(a, b Cause) int {
 		return strings.Compare(a.Config.String(), b.Config.String())
 	})
 	for _, c := range sorted {
-		parts = append(parts, c.Config.String(), c.ChangeID, c.NewSum)
+		parts = append(parts, c.Config.String(), c.NewSum)
 	}
 	return "r-" + shortID(parts...)
 }

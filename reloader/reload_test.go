@@ -23,7 +23,7 @@ func TestReloadIDStandsForWorkloadAndContent(t *testing.T) {
 		t.Errorf("ReloadID = %q", id)
 	}
 	later := b
-	later.OldSum, later.Why = "99", reloader.ReasonAuto
+	later.ChangeID, later.OldSum, later.Why = "c-later", "99", reloader.ReasonAuto
 	causes := []reloader.Cause{later, a}
 	if got := reloader.ReloadID("local", "u1", causes); got != id {
 		t.Error("the order of the causes, or how they came about, moved the ID: a crash would roll twice")
@@ -33,18 +33,15 @@ func TestReloadIDStandsForWorkloadAndContent(t *testing.T) {
 	}
 	other := a
 	other.NewSum = "12"
-	again := a
-	again.ChangeID = "c-later"
 	swapped := []reloader.Cause{{Config: a.Config, NewSum: b.NewSum}, {Config: b.Config, NewSum: a.NewSum}}
 	seen := map[string]string{id: "the reload itself"}
 	for name, got := range map[string]string{
-		"other cluster":          reloader.ReloadID("other", "u1", []reloader.Cause{a, b}),
-		"other workload":         reloader.ReloadID("local", "u2", []reloader.Cause{a, b}),
-		"other content":          reloader.ReloadID("local", "u1", []reloader.Cause{other, b}),
-		"same content once more": reloader.ReloadID("local", "u1", []reloader.Cause{again, b}),
-		"swapped content":        reloader.ReloadID("local", "u1", swapped),
-		"fewer causes":           reloader.ReloadID("local", "u1", []reloader.Cause{a}),
-		"no cause":               reloader.ReloadID("local", "u1", nil),
+		"other cluster":   reloader.ReloadID("other", "u1", []reloader.Cause{a, b}),
+		"other workload":  reloader.ReloadID("local", "u2", []reloader.Cause{a, b}),
+		"other content":   reloader.ReloadID("local", "u1", []reloader.Cause{other, b}),
+		"swapped content": reloader.ReloadID("local", "u1", swapped),
+		"fewer causes":    reloader.ReloadID("local", "u1", []reloader.Cause{a}),
+		"no cause":        reloader.ReloadID("local", "u1", nil),
 	} {
 		if twin, ok := seen[got]; ok {
 			t.Errorf("%s has the ID of %s", name, twin)
