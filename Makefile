@@ -90,7 +90,7 @@ check-generated:
 
 .PHONY: bench
 bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
-	go test -run '^$$' -bench 'Decode' -benchmem ./ingest/audit
+	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit
 	go run ./tests/bench $(BENCHFLAGS)
 
 .PHONY: fuzz
