@@ -109,19 +109,23 @@ func TestEventOf(t *testing.T) {
 		wantType string
 	}{
 		"rolled": {
-			"one actor is asserted", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "alice")}},
+			"one actor is asserted",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "alice")}},
 			"Changed: ConfigMap app; by alice", corev1.EventTypeNormal,
 		},
 		"several": {
-			"of several actors, none is", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "bob", "alice"), cause("app", "bob")}},
+			"of several actors, none is",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "bob", "alice"), cause("app", "bob")}},
 			"Changed: ConfigMap app; by one or more of alice, bob", corev1.EventTypeNormal,
 		},
 		"nobody": {
-			"a sweep knows no actor", reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app")}},
+			"a sweep knows no actor",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app")}},
 			"Changed: ConfigMap app", corev1.EventTypeNormal,
 		},
 		"refused": {
-			"somebody must look", reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause("app")}},
+			"somebody must look",
+			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause("app")}},
 			"Changed: ConfigMap app: no permission", corev1.EventTypeWarning,
 		},
 		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent}, "", ""},
