@@ -153,14 +153,15 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	return s
 }
 
-// writtenSince reports whether w may have been written after the content of f, so that the mark on w can have been made of it. An
-// older mark is equal by collision or was brought back by a rollback. If nobody says when the content was written, the mark counts.
+// writtenSince reports whether w was certainly written after the content of f, so that the mark on w can have been made of it. An
+// older mark is equal by collision or was brought back by a rollback. Both times have a resolution of one second: equal proves
+// nothing. If nobody says when the content was written, the mark counts.
 func writtenSince(w *workload.Workload, f fact, latest reloader.Change) bool {
 	content := f.DataWritten
 	if latest.RequestedAt.After(content) {
 		content = latest.RequestedAt.Truncate(time.Second)
 	}
-	return !w.Written.Before(content)
+	return w.Written.After(content)
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {
