@@ -148,10 +148,7 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 // hint is taken before that, so that any later change still has its hint to come.
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
 	defer d.looks.lock(c)()
-	d.mu.Lock()
-	f, ok := d.facts[c]
-	l := d.latest[c]
-	d.mu.Unlock()
+	f, ok, l := d.recall(c)
 	if ok && !d.ready.Load() && (f.absent || (f.hashes != nil || !hashed) && f.digest.Equal(l.Change.New)) {
 		return f, l, nil
 	}

@@ -116,14 +116,19 @@ func sameVersion(a, b live.Meta) bool {
 	return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
 }
 
+// recall returns what the last look at c said, if there was one, and the latest change.
+func (d *Dispatcher) recall(c reloader.Config) (f fact, looked bool, latest reloader.StoredChange) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, looked = d.facts[c]
+	return f, looked, d.latest[c]
+}
+
 // current returns a fact about c that is as new as latest[c], reading c again only if what is known is older than the quiet
 // window, or may not be reused: any hint since then would have led to a newer one.
 func (d *Dispatcher) current(ctx context.Context, c reloader.Config, reuse bool) (fact, reloader.StoredChange, error) {
 	defer d.looks.lock(c)()
-	d.mu.Lock()
-	f, ok := d.facts[c]
-	l := d.latest[c]
-	d.mu.Unlock()
+	f, ok, l := d.recall(c)
 	if reuse && ok && f.hashes != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New) {
 		return f, l, nil
 	}
