@@ -70,6 +70,12 @@ func (d *directory) remove(key WorkloadKey) {
 	}
 }
 
+func (d *directory) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.slots, d.sorted = map[WorkloadKey]*slot{}, nil
+}
+
 func (d *directory) get(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -85,6 +85,14 @@ func (h *history[T]) evict() {
 	}
 }
 
+// forget empties h. What a reader holds stays as it is, and its place is then one among the sequences that come next.
+func (h *history[T]) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.byID = map[string]*entry[T]{}
+	h.entries, h.evicted = nil, 0
+}
+
 func (h *history[T]) get(id string) (*T, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -4,7 +4,8 @@
 //   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each, and says ErrExpired
 //     to a reader whose place in a listing is older than that. Workloads are as many as their dispatchers publish.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
-//     replaces a newer one, and a record keeps its place in the listing when it is updated.
+//     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
+//     what came of it is to be forgotten first.
 //   - All methods may be called from any number of goroutines. A read takes a view of the moment it began and scans it without
 //     a lock, so a long read delays no writer.
 //   - What the API has no business to show is dropped on the way in: the fingerprints of single keys, and the values of marks.
@@ -79,6 +80,15 @@ func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
 func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
 	p.workloads.remove(WorkloadKey{Cluster: cluster, Workload: ref})
 }
+
+// ForgetChanges empties the listing of changes, for a stream that was lost: sequences of another stream say nothing about their order.
+func (p *Projection) ForgetChanges() { p.changes.forget() }
+
+// ForgetReloads is to reloads what ForgetChanges is to changes.
+func (p *Projection) ForgetReloads() { p.reloads.forget() }
+
+// ForgetWorkloads forgets every workload.
+func (p *Projection) ForgetWorkloads() { p.workloads.forget() }
 
 // SetCaughtUp says that everything that was stored when the process began has been added.
 func (p *Projection) SetCaughtUp() { p.caughtUp.Store(true) }

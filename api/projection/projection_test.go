@@ -160,6 +160,48 @@ func TestBoundedAndExpired(t *testing.T) {
 	}
 }
 
+func TestForgottenStreamBeginsAgain(t *testing.T) {
+	p := New(Limits{Changes: 3, Reloads: 3})
+	for seq := uint64(1); seq <= 5; seq++ {
+		p.AddChange(seq, change(fmt.Sprint("old-", seq), "u"))
+		p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("old-", seq)})
+	}
+	p.PutWorkload(reloader.WorkloadRecord{Cluster: "old"})
+	before, err := p.Changes(0, 10, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p.ForgetChanges()
+	if _, ok := p.Change("old-5"); ok || len(listing(t, p)) != 0 {
+		t.Error("a change of the lost stream is still there")
+	}
+	if page, err := p.Reloads(0, 10, all); err != nil || len(page.Items) != 3 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 1 {
+		t.Errorf("what other streams told is gone: %d reloads, %v", len(page.Items), err)
+	}
+	p.ForgetReloads()
+	p.ForgetWorkloads()
+	if page, err := p.Reloads(0, 10, all); err != nil || len(page.Items) != 0 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 0 {
+		t.Errorf("a lost record is still there: %d reloads, %v", len(page.Items), err)
+	}
+
+	p.AddChange(2, change("new-2", "u"))
+	p.AddChange(1, change("old-5", "v"))
+	p.PutWorkload(reloader.WorkloadRecord{Cluster: "new"})
+	if diff := cmp.Diff([]string{"new-2:u", "old-5:v"}, listing(t, p)); diff != "" {
+		t.Errorf("the new stream (-want +got):\n%s", diff)
+	}
+	if page, err := p.Changes(2, 10, all); err != nil || len(page.Items) != 1 {
+		t.Errorf("a place in the new listing: %d changes, %v", len(page.Items), err)
+	}
+	if w := p.Workloads(WorkloadKey{}, 10, all).Items; len(w) != 1 || w[0].Cluster != "new" {
+		t.Errorf("workloads: %+v", w)
+	}
+	if len(before.Items) != 3 || before.Items[0].ID != "old-5" {
+		t.Errorf("a page that was read before has changed: %+v", before.Items)
+	}
+}
+
 func TestKeepsNoFingerprintsOfKeysAndNoMarks(t *testing.T) {
 	p := New(Limits{})
 	p.AddChange(1, change("c", "u"))
@@ -244,6 +286,10 @@ func TestReadersAndWritersTogether(t *testing.T) {
 				ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))}
 				p.PutWorkload(reloader.WorkloadRecord{Cluster: "c", Workload: ref, Edges: []reloader.Edge{{Why: reloader.ReasonAuto}}})
 				p.DeleteWorkload("c", reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))})
+				if random.IntN(500) == 0 {
+					p.ForgetChanges()
+					p.ForgetWorkloads()
+				}
 			}
 			p.SetCaughtUp()
 		})

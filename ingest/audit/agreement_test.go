@@ -63,16 +63,17 @@ func realistic(i int, verb string) auditv1.Event {
 }
 
 func TestAgreesWithTheAPIServer(t *testing.T) {
+	resources := map[reloader.ConfigKind]string{reloader.ConfigMap: "configmaps", reloader.Secret: "secrets"}
 	for _, verb := range []reloader.Verb{
 		reloader.VerbCreate, reloader.VerbUpdate, reloader.VerbPatch, reloader.VerbDelete, reloader.VerbDeleteCollection,
 	} {
-		for _, kind := range reloader.ConfigKinds {
+		for kind, resource := range resources {
 			t.Run(string(verb)+" "+string(kind), func(t *testing.T) {
 				event := realistic(7, string(verb))
 				event.UserAgent = "<a & b>"
 				event.ImpersonatedUser = &authnv1.UserInfo{Username: "bob"}
 				event.RequestObject = &runtime.Unknown{Raw: []byte(`{"data":{"a":{"stage":"x"}}}`), ContentType: runtime.ContentTypeJSON}
-				event.ObjectRef.Resource = map[reloader.ConfigKind]string{reloader.ConfigMap: "configmaps", reloader.Secret: "secrets"}[kind]
+				event.ObjectRef.Resource = resource
 				want := reloader.Hint{
 					Cluster: "prod", Config: reloader.Config{Kind: kind, Namespace: "shop", Name: event.ObjectRef.Name},
 					Verb: verb, Source: reloader.SourceAudit,

@@ -2,7 +2,9 @@
 //
 // Guarantees:
 //   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret; where its outcome is unknown it becomes one.
+//   - An update of a SecretProviderClassPodStatus becomes a hint about every SecretProviderClass of its namespace.
 //   - One bad event is skipped and counted, and never costs the others of its body. A body that is bad as a whole yields no hint.
+//   - No event is too deep: whatever nests in the parts that are passed over, the event is read and so are those after it.
 //   - Every hint names a config that reloader.Config.Validate accepts, and its texts are within the limits of package reloader.
 //   - Request bodies, response bodies and annotations are passed over token by token. Nothing of them is kept, and no error quotes them.
 //   - Memory grows with the hints, not with the body: with Limits.MaxHints and with the longest single text, itself at most

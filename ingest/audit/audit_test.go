@@ -60,6 +60,9 @@ func hint(change func(*reloader.Hint)) reloader.Hint {
 const (
 	objectText = `"objectRef":{"resource":"configmaps","namespace":"shop","name":"settings","apiVersion":"v1"}`
 	queryText  = `?fieldManager=kubectl-edit`
+	// podStatusText is the object of a rotation.
+	podStatusText = `"objectRef":{"resource":"secretproviderclasspodstatuses","namespace":"shop","name":"web-0-shop-vault",` +
+		`"apiGroup":"secrets-store.csi.x-k8s.io","apiVersion":"v1"}`
 	verbText   = `"verb":"patch"`
 	codeText   = `"code":200`
 	nameText   = `"name":"settings"`
@@ -77,6 +80,18 @@ func TestEventBecomesHint(t *testing.T) {
 		"Secret": {
 			replace: []string{"configmaps\",", "secrets\","},
 			want:    func(h *reloader.Hint) { h.Config.Kind = reloader.Secret }, reason: "both kinds count",
+		},
+		"update of a PodStatus": {
+			replace: []string{objectText, podStatusText, verbText, `"verb":"update"`},
+			want: func(h *reloader.Hint) {
+				h.Config, h.Verb = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop"}, reloader.VerbUpdate
+			},
+			reason: "its name does not tell the class: look at the namespace",
+		},
+		"patch of a PodStatus in an older version": {
+			replace: []string{objectText, strings.Replace(podStatusText, `"v1"`, `"v1alpha1"`, 1)},
+			want:    func(h *reloader.Hint) { h.Config = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop"} },
+			reason:  "it is the same object in every version",
 		},
 		"panic": {
 			replace: []string{"ResponseComplete", "Panic", codeText, `"code":500`},
@@ -204,6 +219,14 @@ func TestEventIsSkipped(t *testing.T) {
 		"other group":              {item(t, `"apiVersion":"v1"}`, `"apiGroup":"example.com","apiVersion":"v1"}`), SkipResource},
 		"other version":            {item(t, `"apiVersion":"v1"}`, `"apiVersion":"v2"}`), SkipResource},
 		"subresource":              {item(t, `"apiVersion":"v1"}`, `"apiVersion":"v1","subresource":"status"}`), SkipResource},
+		"creation of a PodStatus":  {item(t, objectText, podStatusText, verbText, `"verb":"create"`), SkipMount},
+		"deletion of a PodStatus":  {item(t, objectText, podStatusText, verbText, `"verb":"delete"`), SkipMount},
+		"end of all PodStatuses":   {item(t, objectText, podStatusText, verbText, `"verb":"deletecollection"`), SkipMount},
+		"read of a PodStatus":      {item(t, objectText, podStatusText, verbText, `"verb":"get"`), SkipVerb},
+		"PodStatus of nobody":      {item(t, objectText, strings.Replace(podStatusText, `"name":"web-0-shop-vault",`, "", 1)), SkipBadName},
+		"part of a PodStatus":      {item(t, objectText, strings.Replace(podStatusText, `"apiVersion"`, `"subresource":"status","apiVersion"`, 1)), SkipResource},
+		"PodStatus of others":      {item(t, objectText, strings.Replace(podStatusText, "csi.x-k8s", "csi", 1)), SkipResource},
+		"SecretProviderClass":      {item(t, objectText, strings.Replace(podStatusText, "classpodstatuses", "classes", 1)), SkipResource},
 		"get":                      {item(t, verbText, `"verb":"get"`), SkipVerb},
 		"watch":                    {item(t, verbText, `"verb":"watch"`), SkipVerb},
 		"conflict":                 {item(t, codeText, `"code":409`), SkipFailed},
@@ -285,6 +308,18 @@ func TestRepeatsAreCoalesced(t *testing.T) {
 				t.Errorf("kept %+v, want the last", got.Hints[0])
 			}
 		})
+	}
+}
+
+// TestPodsThatRotateAreOneHint: the driver of a node rotates one pod after the other, and all are about one namespace.
+func TestPodsThatRotateAreOneHint(t *testing.T) {
+	var items []string
+	for i := range 3 {
+		items = append(items, item(t, objectText, strings.Replace(podStatusText, "web-0", fmt.Sprint("web-", i), 1)))
+	}
+	got, err := Decode(strings.NewReader(list(items...)), options())
+	if err != nil || len(got.Hints) != 1 || got.Skipped[SkipRepeated] != 2 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

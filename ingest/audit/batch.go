@@ -77,7 +77,7 @@ func (b *batch) config(e *event) (reloader.Config, bool) {
 	}
 	// Names are looked at as they are and never cleaned, since a cleaned name would be another object's.
 	config := reloader.Config{Kind: configKind(&e.object), Namespace: b.strings.exact(e.object.namespace)}
-	if verb != reloader.VerbDeleteCollection {
+	if verb != reloader.VerbDeleteCollection && config.Kind != reloader.SecretProviderClass {
 		config.Name = b.strings.exact(e.object.name)
 	}
 	if _, known := b.valid[config]; known {

@@ -64,7 +64,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		"a million empty events": {list(strings.Repeat("{},", 999_999) + "{}"), 1 << 20, "an event costs nothing until it is kept"},
 		"events with bodies": {list(strings.Repeat(item(t, `"annotations"`, `"requestObject":{"data":{"a":"`+strings.Repeat("x", 20_000)+
 			`","b":"`+strings.Repeat("y", 20_000)+`"}},"annotations"`)+",", 199) + item(t)), 1 << 20, "bodies are passed over"},
-		"deep nesting": {list(`{"a":` + strings.Repeat(`{"a":`, 9_900) + "1" + strings.Repeat("}", 9_901)), 2 << 20, "depth costs little"},
+		"deep nesting":     {list(`{"a":` + strings.Repeat(`{"a":`, 9_900) + "1" + strings.Repeat("}", 9_901)), 2 << 20, "depth costs little"},
+		"too deep nesting": {list(`{"a":` + nested(10_001) + "}"), 4 << 20, "depth beyond the library's costs little more"},
 		"irrelevant events": {
 			list(strings.Repeat(item(t, verbText, `"verb":"get"`)+",", 20_000) + "{}"), 1 << 20,
 			"what is skipped is not kept",

@@ -71,7 +71,7 @@ func (e *event) read(s *scanner) error {
 	e.reset()
 	if s.dec.PeekKind() != jsontext.KindBeginObject {
 		e.malformed = true
-		return s.dec.SkipValue()
+		return s.skip()
 	}
 	return e.readFields(s, eventFields)
 }
@@ -89,7 +89,7 @@ func (e *event) readFields(s *scanner, fields map[string]field) error {
 		if read, known := fields[string(name)]; known {
 			err = read(s, e)
 		} else {
-			err = s.dec.SkipValue()
+			err = s.skip()
 		}
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (e *event) expect(s *scanner, kind jsontext.Kind) (bool, error) {
 		return true, nil
 	}
 	e.malformed = e.malformed || next != jsontext.KindNull
-	return false, s.dec.SkipValue()
+	return false, s.skip()
 }
 
 func text(of func(*event) *[]byte) field {

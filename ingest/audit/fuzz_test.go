@@ -12,8 +12,10 @@ import (
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(list(item(f), "null", item(f, verbText, `"verb":"deletecollection"`))))
 	f.Add([]byte(list(item(f, queryText, "?dryRun=All", nameText, `"name":"a.>"`))))
+	f.Add([]byte(list(item(f, objectText, podStatusText), item(f, objectText, podStatusText, verbText, `"verb":"create"`))))
 	f.Add([]byte(list(item(f, `"ana"`, `"\ud800\u0000"`, codeText, `"code":504`))))
 	f.Add([]byte(`{"items":null,"kind":"EventList","apiVersion":"audit.k8s.io/v1"} x`))
+	f.Add([]byte(list(`{"requestObject":`+nested(10_000)+"}", item(f))))
 	f.Add(encode(f, realistic(1, "update"), realistic(2, "delete")))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, err := Decode(strings.NewReader(string(body)), options())

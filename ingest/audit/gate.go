@@ -12,6 +12,10 @@ import (
 // helmReleasePrefix begins the names of the Secrets in which Helm 3 and 4 store their releases.
 const helmReleasePrefix = "sh.helm.release.v1."
 
+// providerClassGroup is the API group of the Secrets Store CSI driver. What a SecretProviderClass mounts changes when its driver
+// updates a SecretProviderClassPodStatus; an event tells that object's name alone, and not the class's.
+const providerClassGroup = "secrets-store.csi.x-k8s.io"
+
 // gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can.
 func gate(e *event, opts *Options) Skip {
 	switch {
@@ -25,6 +29,8 @@ func gate(e *event, opts *Options) Skip {
 		return SkipResource
 	case mutatingVerb(e.verb) == "":
 		return SkipVerb
+	case isMount(e):
+		return SkipMount
 	case !mayHaveStored(e.code):
 		return SkipFailed
 	case isDryRun(e):
@@ -39,9 +45,16 @@ func isLastStage(stage []byte) bool {
 	return string(stage) == "ResponseComplete" || string(stage) == "Panic"
 }
 
-// configKind returns the kind of config that ref names, or nothing. Configs have no subresources.
+// configKind returns the kind of config that ref names or tells about, or nothing. Neither configs nor SecretProviderClassPodStatuses
+// have subresources.
 func configKind(ref *objectRef) reloader.ConfigKind {
-	if len(ref.apiGroup) != 0 || string(ref.apiVersion) != "v1" || len(ref.subresource) != 0 {
+	if len(ref.subresource) != 0 {
+		return ""
+	}
+	if string(ref.apiGroup) == providerClassGroup && string(ref.resource) == "secretproviderclasspodstatuses" {
+		return reloader.SecretProviderClass // whichever version of the group was written: all are one object
+	}
+	if len(ref.apiGroup) != 0 || string(ref.apiVersion) != "v1" {
 		return ""
 	}
 	switch string(ref.resource) {
@@ -51,6 +64,15 @@ func configKind(ref *objectRef) reloader.ConfigKind {
 		return reloader.Secret
 	}
 	return ""
+}
+
+// isMount reports whether e is about a SecretProviderClassPodStatus that begins or ends with its pod.
+func isMount(e *event) bool {
+	if configKind(&e.object) != reloader.SecretProviderClass {
+		return false
+	}
+	verb := mutatingVerb(e.verb)
+	return verb != reloader.VerbUpdate && verb != reloader.VerbPatch
 }
 
 // mutatingVerb returns the verb of a request that can change configs, or nothing.

@@ -81,7 +81,7 @@ func (d *listDecoder) end() error {
 	case d.scan.src.err != nil, errors.Is(err, errStretch):
 		return err
 	}
-	return fmt.Errorf("%w: something follows the EventList at byte %d", ErrMalformed, d.scan.dec.InputOffset())
+	return fmt.Errorf("%w: something follows the EventList at byte %d", ErrMalformed, d.scan.offset())
 }
 
 // noJSON returns why nothing begins where the list should.

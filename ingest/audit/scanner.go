@@ -14,16 +14,23 @@ type scanner struct {
 	dec  *jsontext.Decoder
 	src  *source
 	name []byte
+	// base is where in the body the decoder began to count.
+	base int64
 }
+
+// tolerant lets pass what anyone who may patch an object can bring into an event.
+var tolerant = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func newScanner(r io.Reader, stretch int64) *scanner {
 	src := &source{r: r, stretch: stretch, end: stretch}
-	dec := jsontext.NewDecoder(src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return &scanner{dec: dec, src: src}
+	return &scanner{dec: jsontext.NewDecoder(src, tolerant...), src: src}
 }
 
+// offset returns how much of the body is read, up to the end of the last token.
+func (s *scanner) offset() int64 { return s.base + s.dec.InputOffset() }
+
 // begin starts a new stretch of input: from here on, source.stretch bytes may be read.
-func (s *scanner) begin() { s.src.end = s.dec.InputOffset() + s.src.stretch }
+func (s *scanner) begin() { s.src.end = s.offset() + s.src.stretch }
 
 // member returns the name of the next member of the object that is being read, whose opening brace was read before; the caller
 // consumes its value. At the end of the object it consumes the closing brace and reports false. The name is valid until the next call.
@@ -63,9 +70,9 @@ func (s *scanner) explain(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: the JSON ends after %d bytes, before it is complete", ErrMalformed, s.src.read)
 	}
-	offset := s.dec.InputOffset()
+	offset := s.offset()
 	if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
-		offset = syntax.ByteOffset
+		offset = s.base + syntax.ByteOffset
 	}
 	return fmt.Errorf("%w: no valid JSON at byte %d", ErrMalformed, offset)
 }

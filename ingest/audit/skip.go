@@ -11,10 +11,12 @@ const (
 	SkipStage Skip = "Stage"
 	// SkipNoObject is an event about no object.
 	SkipNoObject Skip = "NoObject"
-	// SkipResource is an event about something other than a ConfigMap or Secret.
+	// SkipResource is an event about something other than a ConfigMap, a Secret or a SecretProviderClassPodStatus.
 	SkipResource Skip = "Resource"
 	// SkipVerb is an event of a request that reads.
 	SkipVerb Skip = "Verb"
+	// SkipMount is the creation or deletion of a SecretProviderClassPodStatus: a pod mounts its class or goes, and nothing rotates.
+	SkipMount Skip = "Mount"
 	// SkipFailed is an event of a request that was refused, so that nothing was stored.
 	SkipFailed Skip = "Failed"
 	// SkipDryRun is an event of a request that asked for nothing to be stored.
@@ -31,6 +33,6 @@ const (
 
 // Skips lists every reason.
 var Skips = []Skip{
-	SkipMalformed, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipFailed, SkipDryRun, SkipHelmRelease, SkipBadTime,
+	SkipMalformed, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipMount, SkipFailed, SkipDryRun, SkipHelmRelease, SkipBadTime,
 	SkipBadName, SkipRepeated,
 }

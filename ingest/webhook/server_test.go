@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,16 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(collected{m}) }
+
+// collected are tests with a garbage collection after them: client-go ends the goroutines of a transport when it is collected.
+type collected struct{ *testing.M }
+
+// Run runs the tests.
+func (c collected) Run() int {
+	defer runtime.GC()
+	return c.M.Run()
+}
 
 const secretToken = "a-token-of-sufficient-length"
 

@@ -87,7 +87,7 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change, expectedLas
 	}
 	bounded, release := q.bounded(ctx, answerTime, subject)
 	defer release()
-	m := newMessage(subject, "change", c.Cluster, c.VerifiedAt, data)
+	m := traced(newMessage(subject, "change", c.Cluster, c.VerifiedAt, data), c)
 	ack, err := q.js.PublishMsg(bounded, m, jetstream.WithExpectLastSequencePerSubject(expectedLast))
 	if isConflict(err) {
 		return q.settleConflict(ctx, c.Config, subject, data, err)

@@ -23,6 +23,21 @@ const (
 
 // connect reaches the server, and keeps the connection for ever once it was there.
 func (q *Queue) connect(o Options) error {
+	nc, err := nats.Connect(o.URL, q.connectOptions(o)...)
+	if err != nil {
+		return fmt.Errorf("connect to NATS at %s: %w", shown(o), err)
+	}
+	q.nc = nc
+	q.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(answerTime),
+		jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithPublishAsyncMaxPending(maxUnanswered))
+	if err != nil {
+		nc.Close()
+		return fmt.Errorf("use JetStream: %w", err)
+	}
+	return nil
+}
+
+func (q *Queue) connectOptions(o Options) []nats.Option {
 	opts := []nats.Option{
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
@@ -50,18 +65,7 @@ func (q *Queue) connect(o Options) error {
 	if q.embedded != nil {
 		opts = append(opts, nats.InProcessServer(q.embedded))
 	}
-	nc, err := nats.Connect(o.URL, opts...)
-	if err != nil {
-		return fmt.Errorf("connect to NATS at %s: %w", shown(o), err)
-	}
-	q.nc = nc
-	q.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(answerTime),
-		jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithPublishAsyncMaxPending(maxUnanswered))
-	if err != nil {
-		nc.Close()
-		return fmt.Errorf("use JetStream: %w", err)
-	}
-	return nil
+	return opts
 }
 
 func shown(o Options) string {

@@ -46,23 +46,9 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	var roomKeeper sync.WaitGroup
 	defer roomKeeper.Wait()
 	roomKeeper.Go(func() { c.keepRoom(ctx) })
+	roomKeeper.Go(func() { c.dropTombstones(ctx) })
 	c.run(ctx, consumer)
 	return ended(ctx)
-}
-
-// HintBacklog returns how many hints of cluster are stored and not yet acknowledged. It is an error if nobody ever consumed them.
-func (q *Queue) HintBacklog(ctx context.Context, cluster string) (uint64, error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return 0, fmt.Errorf("backlog of hints: %w", err)
-	}
-	ctx, release := q.bounded(ctx, answerTime, "$JS.API.CONSUMER.INFO."+hintsStream)
-	defer release()
-	consumer, err := q.js.Consumer(ctx, hintsStream, consumerName(cluster))
-	if err != nil {
-		return 0, fmt.Errorf("backlog of hints of %s: %w", cluster, explain(ctx, err))
-	}
-	info := consumer.CachedInfo()
-	return info.NumPending + uint64(max(info.NumAckPending, 0)), nil
 }
 
 func consumerName(cluster string) string { return "dispatch-" + cluster }
@@ -199,7 +185,7 @@ func (c *consumer) receive(msg jetstream.Msg) {
 		c.q.dismiss(msg, meta.Sequence.Stream, err)
 		return
 	}
-	c.handle(Delivery{hint: h, sequence: meta.Sequence.Stream, attempt: int(meta.NumDelivered), msg: msg, log: c.q.log})
+	c.handle(Delivery{hint: h, sequence: meta.Sequence.Stream, msg: msg, log: c.q.log})
 }
 
 // read decodes msg and checks that it is about what its subject says: who may publish for one cluster must not speak for another.

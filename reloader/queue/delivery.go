@@ -10,11 +10,10 @@ import (
 )
 
 // Delivery is a hint on loan from the stream. It comes again unless Ack is called within the consumer's wait of one minute;
-// Retry and InProgress move that moment. The methods may be called from any goroutine, also after the handler has returned.
+// Retry moves that moment. The methods may be called from any goroutine, also after the handler has returned.
 type Delivery struct {
 	hint     reloader.Hint
 	sequence uint64
-	attempt  int
 	msg      jetstream.Msg
 	log      *slog.Logger
 }
@@ -25,17 +24,11 @@ func (d Delivery) Hint() reloader.Hint { return d.hint }
 // Sequence returns the place of the hint in the stream. It is greater than that of every hint stored earlier.
 func (d Delivery) Sequence() uint64 { return d.sequence }
 
-// Attempt returns how often the hint has been delivered, this time included.
-func (d Delivery) Attempt() int { return d.attempt }
-
 // Ack says that the hint is dealt with. An acknowledgement can get lost; then the hint comes again.
 func (d Delivery) Ack() { d.report("acknowledge", d.msg.Ack()) }
 
 // Retry asks for the hint again after the given time.
 func (d Delivery) Retry(after time.Duration) { d.report("give back", d.msg.NakWithDelay(after)) }
-
-// InProgress asks for another minute.
-func (d Delivery) InProgress() { d.report("keep", d.msg.InProgress()) }
 
 // report tells that the server could not be told. Nobody need act: the hint comes again by itself.
 func (d Delivery) report(what string, err error) {

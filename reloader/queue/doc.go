@@ -15,7 +15,11 @@
 //   - Blocking. A writing call waits for at most one commit of others, and then for its own; its context ends the wait but
 //     not the write. The package holds at most one batch and one more call for each kind of record: the memory of callers that
 //     wait is their own. A handler is called by one goroutine at a time, and holds up those that come after it.
-//   - Loss of the server. Calls fail at once while it is away, Healthy says so, and consumers and followers resume by themselves.
+//   - Loss of the server. Calls fail at once while it is away, Healthy says so, and consumers and followers resume by themselves. If
+//     it comes back without its streams or with older ones, they are made anew as needed, and followers are told what was lost.
+//   - One name, one cluster. BindCluster fails with ErrOtherCluster for a second cluster under a name.
+//   - Deletion. While hints of a cluster are consumed, the changes of a config are dropped once its tombstone is 30 days old.
+//   - Tracing. Each hint, change and reload has a traceparent header; what one request led to has one trace ID.
 //   - Shutdown. Close lets hint handlers finish, stores what was accepted, flushes acknowledgements, and stops the embedded
 //     server after everything that uses it.
 //

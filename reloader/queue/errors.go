@@ -19,6 +19,8 @@ var (
 	ErrLocked = errors.New("store folder is in use")
 	// ErrDenied means that the server does not permit what was asked. The error text has the subject.
 	ErrDenied = errors.New("permission denied by NATS")
+	// ErrOtherCluster means that a cluster name belongs to a cluster with another UID. The error text has both and the way out.
+	ErrOtherCluster = errors.New("cluster name is taken")
 	// ErrDisconnected means that the server went away before it answered; whether it stored is unknown.
 	ErrDisconnected = errors.New("lost connection to NATS")
 )

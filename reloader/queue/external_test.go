@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -190,7 +191,7 @@ func TestCloseWithoutServerEnds(t *testing.T) {
 	q := open(t, Options{URL: s.ClientURL()})
 	c, j := consume(t, q, acknowledge), follow(t, q)
 	eventually(t, "consuming and following", func() bool {
-		_, err := q.HintBacklog(testContext(t), "blue")
+		_, err := q.js.Consumer(testContext(t), hintsStream, consumerName("blue"))
 		return err == nil && j.has("caught up")
 	})
 	stopServer(s)
@@ -258,7 +259,12 @@ func TestExternalServerComesBackEmpty(t *testing.T) {
 	}
 	appendChange(t, q, change("a", "three"), 0)
 	eventually(t, "consuming again", func() bool { return c.names()["after"] > 0 })
-	eventually(t, "following again", func() bool { return j.has("change 1 three") })
+	eventually(t, "following again", func() bool {
+		return j.has("change 1 three") && j.has("reloads lost") && j.has("workloads lost")
+	})
+	if diff := cmp.Diff([]string{"change 1 one", "change 2 two", "changes lost", "change 1 three"}, j.about("change")); diff != "" {
+		t.Error(diff)
+	}
 	c.end(t)
 }
 

@@ -2,8 +2,10 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -11,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Followed is what Follow calls; every field must be set. Calls never overlap. Those of one kind come in stream order; after a
-// loss of the connection the next begins where the last ended.
+// Followed is what Follow calls; every field must be set, except those that say so. Calls never overlap. Those of one kind come in
+// stream order; after a loss of the connection the next begins where the last ended, unless the stream was lost as well.
 type Followed struct {
 	Change   func(reloader.StoredChange)
 	Reload   func(sequence uint64, r reloader.Reload)
@@ -21,6 +23,9 @@ type Followed struct {
 	WorkloadGone func(cluster string, ref reloader.WorkloadRef)
 	// CaughtUp is called once, when everything that was stored has been handed over.
 	CaughtUp func()
+	// ChangesLost, ReloadsLost and WorkloadsLost say that what was handed over of that kind so far is no longer stored, because its
+	// stream was lost or goes back to an earlier state. What is stored now comes next, and sequences begin again. Each may be nil.
+	ChangesLost, ReloadsLost, WorkloadsLost func()
 }
 
 // Follow hands over what is stored of changes, reloads and workload records of all clusters, and then what comes. It returns nil
@@ -33,9 +38,13 @@ func (q *Queue) Follow(ctx context.Context, to Followed) error {
 	defer leave()
 	f := &following{q: q, to: to, behind: 3}
 	var g errgroup.Group
-	g.Go(func() error { return f.stream(ctx, changesStream, changePrefix, f.change) })
-	g.Go(func() error { return f.stream(ctx, reloadsStream, reloadPrefix, f.reload) })
-	g.Go(func() error { return f.stream(ctx, workloadsStream, workloadPrefix, f.workload) })
+	for _, s := range []followedStream{
+		{name: changesStream, prefix: changePrefix, hand: f.change, lost: to.ChangesLost},
+		{name: reloadsStream, prefix: reloadPrefix, hand: f.reload, lost: to.ReloadsLost},
+		{name: workloadsStream, prefix: workloadPrefix, hand: f.workload, lost: to.WorkloadsLost},
+	} {
+		g.Go(func() error { return f.stream(ctx, s) })
+	}
 	return g.Wait()
 }
 
@@ -48,31 +57,66 @@ type following struct {
 	behind int
 }
 
+// followedStream is one stream, and who wants to know what of it.
+type followedStream struct {
+	name, prefix string
+	hand         func(msg jetstream.Msg, sequence uint64) error
+	lost         func()
+	// created is which stream of that name is followed, and after is how far.
+	created time.Time
+	after   uint64
+}
+
 // stream follows one stream until ctx ends. It begins again after the last message whenever it is interrupted.
-func (f *following) stream(ctx context.Context, stream, prefix string, hand func(jetstream.Msg, uint64) error) error {
-	r := reading{stream: stream, filter: prefix + ".>"}
+func (f *following) stream(ctx context.Context, s followedStream) error {
 	var once sync.Once
 	wait := firstWait
 	for {
 		session, release := f.q.interrupts.guard(ctx)
+		r := reading{stream: s.name, filter: s.prefix + ".>", after: s.after, begun: func() error { return f.recognize(session, &s) }}
 		err := f.q.read(session, r, func(msg jetstream.Msg, sequence uint64) error {
-			f.handOver(msg, sequence, hand)
-			r.after, wait = sequence, firstWait
+			f.handOver(msg, sequence, s.hand)
+			s.after, wait = sequence, firstWait
 			return nil
 		}, func() error { once.Do(f.caughtUp); return nil })
 		release()
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
-		f.q.log.Warn("following was interrupted; resuming", "stream", stream, "after", r.after, "error", err)
+		f.q.log.Warn("following was interrupted; resuming", "stream", s.name, "after", s.after, "error", err)
 		if !pause(ctx, wait) {
 			return ended(ctx)
 		}
 		wait = min(2*wait, longestWait)
-		if f.q.madeAnew(ctx, stream, r.after) {
-			r.after = 0
-		}
 	}
+}
+
+// errAnew ends a session that began where another stream of that name had ended.
+var errAnew = errors.New("the stream is not the one that was followed")
+
+// recognize makes sure that the stream is the one that s has followed so far. If it is not, it says that what came of that is lost, and
+// makes s begin at the beginning. It is to be called when the reader is made: the reader ends with its stream, so it belongs to the
+// stream that is recognized or hands over nothing.
+func (f *following) recognize(ctx context.Context, s *followedStream) error {
+	ctx, release := f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
+	defer release()
+	stream, err := f.q.js.Stream(ctx, s.name)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	info := stream.CachedInfo()
+	known := s.created
+	s.created = info.Created
+	if known.IsZero() || known.Equal(info.Created) && info.State.LastSeq >= s.after {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.after = 0
+	if s.lost != nil {
+		s.lost()
+	}
+	return errAnew
 }
 
 // handOver calls hand, and logs what it cannot read.

@@ -77,3 +77,9 @@ func newMessage(subject, kind, cluster string, at time.Time, data []byte) *nats.
 		"content-type":   {"application/json"},
 	}}
 }
+
+// traced returns m in the trace of the record that it carries.
+func traced(m *nats.Msg, record interface{ TraceParent(messageID string) string }) *nats.Msg {
+	m.Header["traceparent"] = []string{record.TraceParent(m.Header.Get("ce-id"))}
+	return m
+}

@@ -27,6 +27,8 @@ type reading struct {
 	newest bool
 	// after is the sequence after which to begin.
 	after uint64
+	// begun, if set, is asked whether to go on when the server has the reader, before the first message.
+	begun func() error
 }
 
 func (r reading) config() jetstream.ConsumerConfig {
@@ -41,7 +43,7 @@ func (r reading) config() jetstream.ConsumerConfig {
 }
 
 // read calls each for every message in stream order, and caughtUp whenever no more are stored. It ends with an error from
-// either, with errGap if it cannot tell that it saw everything, and with whatever ends the connection.
+// either, with errGap if it cannot tell that it saw everything, with that of reading.begun, and with whatever ends the connection.
 func (q *Queue) read(ctx context.Context, r reading, each func(msg jetstream.Msg, sequence uint64) error, caughtUp func() error) error {
 	create, release := q.bounded(ctx, answerTime, "$JS.API.CONSUMER.")
 	consumer, err := q.js.CreateOrUpdateConsumer(create, r.stream, r.config())
@@ -51,6 +53,11 @@ func (q *Queue) read(ctx context.Context, r reading, each func(msg jetstream.Msg
 		return err
 	}
 	defer q.forget(r.stream, consumer.CachedInfo().Name)
+	if r.begun != nil {
+		if err := r.begun(); err != nil {
+			return err
+		}
+	}
 	if consumer.CachedInfo().NumPending == 0 {
 		if err := caughtUp(); err != nil {
 			return err
@@ -61,6 +68,13 @@ func (q *Queue) read(ctx context.Context, r reading, each func(msg jetstream.Msg
 		return err
 	}
 	defer messages.Stop()
+	return readAll(ctx, messages, each, caughtUp)
+}
+
+// readAll hands over what comes, until an error ends it.
+func readAll(
+	ctx context.Context, messages jetstream.MessagesContext, each func(msg jetstream.Msg, sequence uint64) error, caughtUp func() error,
+) error {
 	for delivered := uint64(1); ; delivered++ {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {

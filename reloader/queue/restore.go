@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -47,12 +46,4 @@ func (q *Queue) wantedStreams() []jetstream.StreamConfig {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.wanted
-}
-
-// madeAnew reports whether stream is certainly not the one in which sequence was seen: it ends before that, or is gone.
-func (q *Queue) madeAnew(ctx context.Context, stream string, sequence uint64) bool {
-	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
-	defer release()
-	s, err := q.js.Stream(ctx, stream)
-	return errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && s.CachedInfo().State.LastSeq < sequence
 }

@@ -12,13 +12,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Names of the streams. The last is a KV bucket as well, so that any KV client can read it.
+// Names of the streams. The last two are KV buckets as well, so that any KV client can read them.
 const (
 	hintsStream     = "HINTS"
 	changesStream   = "CHANGES"
 	reloadsStream   = "RELOADS"
 	setAsideStream  = "SETASIDE"
-	workloadsStream = "KV_reroll_workloads"
+	workloadsStream = "KV_" + workloadsBucket
+	clustersStream  = "KV_" + clustersBucket
+)
+
+// Names of the KV buckets, as KV clients know them.
+const (
+	workloadsBucket = "reroll_workloads"
+	clustersBucket  = "reroll_clusters"
 )
 
 const (
@@ -60,6 +67,9 @@ func wantedStreams(o Options, level int) []jetstream.StreamConfig {
 		Name: workloadsStream, Subjects: []string{workloadPrefix + ".>"}, Description: "what workloads depend on, and how far they are",
 		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, AllowAtomicPublish: true, AllowMsgTTL: level >= levelMessageTTL,
+	}, {
+		Name: clustersStream, Subjects: []string{clusterPrefix + ".>"}, Description: "which cluster a name belongs to",
+		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
 	}, {
 		Name: setAsideStream, Subjects: []string{setAsidePrefix + ".>"}, Description: "what could not be read, and why",
 		MaxMsgsPerSubject: 1, MaxAge: setAsideMaxAge, MaxBytes: o.setAsideMaxBytes(), Discard: jetstream.DiscardOld,

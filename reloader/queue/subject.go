@@ -13,7 +13,8 @@ const (
 	hintPrefix     = "reroll.hint"
 	changePrefix   = "reroll.change"
 	reloadPrefix   = "reroll.reload"
-	workloadPrefix = "$KV.reroll_workloads"
+	workloadPrefix = "$KV." + workloadsBucket
+	clusterPrefix  = "$KV." + clustersBucket
 	setAsidePrefix = "reroll.setaside"
 	everyName      = "_"
 )

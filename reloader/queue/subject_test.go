@@ -27,6 +27,14 @@ func TestSubjects(t *testing.T) {
 			config: reloader.Config{Kind: reloader.Secret, Namespace: "shop"},
 			want:   "reroll.hint.blue.secret.shop._", reason: "a nameless hint is about every config of the namespace",
 		},
+		"provider classes": {
+			config: reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop"},
+			want:   "reroll.hint.blue.secretproviderclass.shop._", reason: "hints about them never have a name",
+		},
+		"provider class": {
+			config: reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop", Name: "vault"},
+			want:   "reroll.hint.blue.secretproviderclass.shop.vault", reason: "changes of them do",
+		},
 		"longest": {
 			config: reloader.Config{Kind: reloader.ConfigMap, Namespace: strings.Repeat("n", 63), Name: long},
 			want:   "reroll.hint.blue.configmap." + strings.Repeat("n", 63) + "." + strings.ReplaceAll(long, ".", "=2E"), reason: "the longest names fit",
@@ -109,6 +117,7 @@ func FuzzEscape(f *testing.F) {
 func FuzzConfigSubject(f *testing.F) {
 	f.Add("blue", "ConfigMap", "shop", "a.b")
 	f.Add("blue", "Secret", "shop", "")
+	f.Add("b", "SecretProviderClass", "shop", "vault")
 	f.Add("b", "Secret", "*", ">")
 	f.Fuzz(func(t *testing.T, cluster, kind, namespace, name string) {
 		c := reloader.Config{Kind: reloader.ConfigKind(kind), Namespace: namespace, Name: name}
