@@ -1,0 +1,145 @@
+package notify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// PayloadVersion is the version of Payload. Fields may be added to a version; none changes its meaning or goes away.
+const PayloadVersion = 1
+
+// Payload is what a webhook is told in place of a reload: which workload is to be rolled, which configs changed, and who may have
+// changed them. It holds no content of a config.
+type Payload struct {
+	V       int    `json:"v"`
+	Cluster string `json:"cluster"`
+	// Reload is the ID of the reload. Content that comes back has the same ID again.
+	Reload string `json:"reload"`
+	// IdempotencyKey is the same whenever this very call is repeated, and another one for every other call, also where the same
+	// content came back. It is sent as a header of that name, too.
+	IdempotencyKey string `json:"idempotencyKey"`
+	// DecidedAt is when the quiet window closed.
+	DecidedAt time.Time            `json:"decidedAt"`
+	Workload  reloader.WorkloadRef `json:"workload"`
+	// Configs are those that changed, each once.
+	Configs []PayloadConfig `json:"configs"`
+	// Truncated says that configs, keys or candidates were left out to keep the body small.
+	Truncated bool `json:"truncated,omitempty"`
+
+	// The fields of Stakater Reloader v2, for receivers that were written for it. Kind, Namespace, ResourceName and ResourceType are
+	// about one config: the one whose change was verified last. ResourceType is Kind in lower case.
+	Kind         string `json:"kind"`
+	Namespace    string `json:"namespace"`
+	ResourceName string `json:"resourceName"`
+	ResourceType string `json:"resourceType"`
+	// Hash changes whenever that config's content does. It is its NewDigest: the unkeyed hash there would let every receiver test
+	// guesses of a Secret's content.
+	Hash string `json:"hash"`
+	// Timestamp is DecidedAt, and Workloads has Workload alone.
+	Timestamp time.Time              `json:"timestamp"`
+	Workloads []reloader.WorkloadRef `json:"workloads"`
+}
+
+// PayloadConfig is a config that changed, with all its changes behind this reload taken together.
+type PayloadConfig struct {
+	Kind      reloader.ConfigKind `json:"kind"`
+	Namespace string              `json:"namespace"`
+	Name      string              `json:"name"`
+	// Change is the ID of the newest change.
+	Change string `json:"change"`
+	// Why is the reason for which the workload asks for this config; see reloader.Reasons.
+	Why reloader.Reason `json:"why"`
+	// Keys are the keys that were touched, sorted; empty if that is not known.
+	Keys []reloader.KeyChange `json:"keys"`
+	// OldDigest and NewDigest are the first 12 characters of the keyed fingerprints before and after.
+	OldDigest string `json:"oldDigest,omitempty"`
+	NewDigest string `json:"newDigest,omitempty"`
+	// Candidates may have made the change. With more than one, no single one is asserted.
+	Candidates []PayloadCandidate `json:"candidates"`
+}
+
+// PayloadCandidate is an actor who may have made a change.
+type PayloadCandidate struct {
+	User  string         `json:"user"`
+	Verb  reloader.Verb  `json:"verb"`
+	Time  time.Time      `json:"time"`
+	Basis reloader.Basis `json:"basis"`
+}
+
+// PayloadOf returns what a webhook is told about r.
+func PayloadOf(r reloader.Reload) Payload {
+	p := Payload{
+		V: PayloadVersion, Cluster: r.Cluster, Reload: r.ID, IdempotencyKey: r.ID, DecidedAt: r.DecidedAt.UTC(),
+		Workload: r.Workload, Configs: []PayloadConfig{},
+		Timestamp: r.DecidedAt.UTC(), Workloads: []reloader.WorkloadRef{r.Workload},
+	}
+	for _, changes := range byConfig(r.Causes) {
+		p.Configs = append(p.Configs, payloadConfig(changes))
+	}
+	if len(r.Causes) == 0 {
+		return p
+	}
+	newest := slices.MaxFunc(r.Causes, byAge)
+	p.IdempotencyKey += "." + newest.ChangeID
+	p.Kind, p.ResourceType = string(newest.Config.Kind), strings.ToLower(string(newest.Config.Kind))
+	p.Namespace, p.ResourceName, p.Hash = newest.Config.Namespace, newest.Config.Name, short(newest.NewSum)
+	return p
+}
+
+// byAge orders causes by the time of their verification; which of two of the same time is taken does not depend on their order.
+func byAge(a, b reloader.Cause) int {
+	return cmp.Or(a.VerifiedAt.Compare(b.VerifiedAt), strings.Compare(a.ChangeID, b.ChangeID))
+}
+
+// payloadConfig takes the changes of one config together, the oldest first.
+func payloadConfig(changes []reloader.Cause) PayloadConfig {
+	first, last := changes[0], changes[len(changes)-1]
+	c := PayloadConfig{
+		Kind: last.Config.Kind, Namespace: last.Config.Namespace, Name: last.Config.Name, Change: last.ChangeID, Why: last.Why,
+		Keys: touched(changes), OldDigest: short(first.OldSum), NewDigest: short(last.NewSum), Candidates: []PayloadCandidate{},
+	}
+	for _, cause := range changes {
+		for _, who := range cause.Candidates {
+			c.Candidates = append(c.Candidates, PayloadCandidate{
+				User: who.Actor.User, Verb: who.Verb, Time: who.Time.UTC(), Basis: who.Basis,
+			})
+		}
+	}
+	return c
+}
+
+// touched returns what changes, the oldest first, did to the keys of a config from before the first to after the last. If one of
+// them does not say, nobody knows.
+func touched(changes []reloader.Cause) []reloader.KeyChange {
+	first, last := make(map[string]reloader.KeyOp), make(map[string]reloader.KeyOp)
+	for _, change := range changes {
+		if len(change.Keys) == 0 {
+			return []reloader.KeyChange{}
+		}
+		for _, k := range change.Keys {
+			if _, seen := first[k.Key]; !seen {
+				first[k.Key] = k.Op
+			}
+			last[k.Key] = k.Op
+		}
+	}
+	keys := make([]reloader.KeyChange, 0, len(first))
+	for key, op := range first {
+		switch was, is := op != reloader.KeyAdded, last[key] != reloader.KeyRemoved; {
+		case was && is:
+			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyChanged})
+		case is:
+			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyAdded})
+		case was:
+			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyRemoved})
+		}
+	}
+	slices.SortFunc(keys, func(a, b reloader.KeyChange) int { return strings.Compare(a.Key, b.Key) })
+	return keys
+}
+
+func short(sum string) string { return reloader.Digest{Sum: sum}.Short() }

@@ -1,0 +1,141 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The limits of a request.
+const (
+	// requestTime bounds everything from the first packet to the last byte of the answer.
+	requestTime    = 10 * time.Second
+	maxAnswerBytes = 64 << 10
+	maxHeaderBytes = 64 << 10
+	idleTime       = 30 * time.Second
+	maxIdle        = 8
+)
+
+// StatusError is an answer whose status is not a success.
+type StatusError struct {
+	// Status is the HTTP status of the answer.
+	Status int
+	// retryAfter is the header of that name.
+	retryAfter string
+}
+
+// Error names the status and nothing else of the answer.
+func (e *StatusError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("answered with status %d %s", e.Status, http.StatusText(e.Status)))
+}
+
+// Refused reports whether the same request will be answered like that until somebody changes something: 4xx, without the three
+// that ask for patience.
+func (e *StatusError) Refused() bool {
+	return e.Status >= 400 && e.Status < 500 && !patience(e.Status)
+}
+
+// transient reports whether the same request may succeed in a moment.
+func (e *StatusError) transient() bool { return e.Status >= 500 || patience(e.Status) }
+
+func patience(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
+}
+
+// endpoint is where requests are posted to.
+type endpoint struct {
+	// transport follows no redirect: what we post is meant for the address that was configured.
+	transport http.RoundTripper
+	url       *url.URL
+	userAgent string
+}
+
+// newEndpoint checks the addresses. An empty proxy means a direct connection, whatever the environment says: so does the tool whose
+// settings these are. Errors do not repeat the addresses.
+func newEndpoint(address, proxy, version string) (endpoint, error) {
+	u, ok := parse(address, "http", "https")
+	if !ok {
+		return endpoint{}, errors.New("not an absolute http or https URL")
+	}
+	transport := &http.Transport{
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTime, MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+	if strings.TrimSpace(proxy) != "" {
+		p, ok := parse(proxy, "http", "https", "socks5", "socks5h")
+		if !ok {
+			return endpoint{}, errors.New("proxy is not an absolute http, https or socks5 URL")
+		}
+		transport.Proxy = http.ProxyURL(p)
+	}
+	return endpoint{transport: transport, url: u, userAgent: "reroll/" + version}, nil
+}
+
+func parse(address string, schemes ...string) (*url.URL, bool) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) {
+		return nil, false
+	}
+	return u, true
+}
+
+// message is what is posted.
+type message struct {
+	contentType string
+	body        []byte
+}
+
+// post sends m once. A status that accepts does not take is a *StatusError. An error names the endpoint's host, never its path,
+// query or credentials, and repeats nothing that the other side wrote.
+func (e endpoint) post(ctx context.Context, m message, header http.Header, accepts func(status int) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	req, err := e.request(ctx, m, header)
+	if err != nil {
+		return fmt.Errorf("post to %s: %w", e.url.Host, err)
+	}
+	answer, err := e.transport.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("post to %s: %w", e.url.Host, err)
+	}
+	defer answer.Body.Close()
+	// Nothing in the body matters; it is read so that the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswerBytes))
+	if !accepts(answer.StatusCode) {
+		status := &StatusError{Status: answer.StatusCode, retryAfter: answer.Header.Get("Retry-After")}
+		return fmt.Errorf("post to %s: %w", e.url.Host, status)
+	}
+	return nil
+}
+
+func (e endpoint) request(ctx context.Context, m message, header http.Header) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(m.body))
+	if err != nil {
+		return nil, errors.New("no request can be made of the address") // err would repeat it
+	}
+	maps.Copy(req.Header, header)
+	req.Header.Set("Content-Type", m.contentType)
+	req.Header.Set("User-Agent", e.userAgent)
+	if user := e.url.User; user != nil {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	return req, nil
+}
+
+// close ends idle connections.
+func (e endpoint) close() {
+	if t, ok := e.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// successful accepts every 2xx.
+func successful(status int) bool { return status >= 200 && status < 300 }

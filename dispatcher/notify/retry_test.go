@@ -1,0 +1,126 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTries(t *testing.T) {
+	again := func() (*http.Response, error) { return answer(503), nil }
+	cases := map[string]struct {
+		reason string
+		answer func() (*http.Response, error)
+		// at are the seconds after the first try at which there is one.
+		at []float64
+	}{
+		"taken":             {"there is nothing more to do", func() (*http.Response, error) { return answer(200), nil }, []float64{0}},
+		"unavailable":       {"it may pass, but not for ever", again, []float64{0, 1, 3, 7}},
+		"connection lost":   {"it may pass", func() (*http.Response, error) { return nil, errors.New("reset") }, []float64{0, 1, 3, 7}},
+		"asks for patience": {"it gets what it asks for", func() (*http.Response, error) { return answer(429, "Retry-After", "5"), nil }, []float64{0, 5, 10, 15}},
+		"asks for a year":   {"others wait behind", func() (*http.Response, error) { return answer(503, "Retry-After", "31536000"), nil }, []float64{0, 30, 60, 90}},
+		"asks in words":     {"they mean nothing", func() (*http.Response, error) { return answer(503, "Retry-After", "soon"), nil }, []float64{0, 1, 3, 7}},
+		"asks for the past": {"they mean at once", func() (*http.Response, error) {
+			return answer(503, "Retry-After", "Fri, 31 Dec 1999 23:59:00 GMT"), nil
+		}, []float64{0, 0, 0, 0}},
+		"asks below zero":        {"that means nothing", func() (*http.Response, error) { return answer(503, "Retry-After", "-7"), nil }, []float64{0, 1, 3, 7}},
+		"bad request":            {"it will be bad again", func() (*http.Response, error) { return answer(400), nil }, []float64{0}},
+		"gone":                   {"it stays away", func() (*http.Response, error) { return answer(410), nil }, []float64{0}},
+		"redirect":               {"it is not followed, and will be there again", func() (*http.Response, error) { return answer(302), nil }, []float64{0}},
+		"request took too long":  {"that is the receiver's way to ask for another one", func() (*http.Response, error) { return answer(408), nil }, []float64{0, 1, 3, 7}},
+		"no answer in ten":       {"nobody waits longer", nil, []float64{0, 11, 23, 37}},
+		"a date that comes soon": {"it is waited for", untilNewYear, []float64{0, 20, 20, 20}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, AlertOptions{URL: "http://chat.example"})
+				start := time.Now()
+				var at []float64
+				d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+					at = append(at, time.Since(start).Seconds())
+					if tc.answer == nil {
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					}
+					return tc.answer()
+				})
+				d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+				d.during(t, func() {
+					for time.Since(start) < 5*time.Minute {
+						<-time.After(time.Minute)
+					}
+				})
+				if diff := cmp.Diff(tc.at, at); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// untilNewYear asks to wait until 20 s after the start of a bubble, whose clock starts with the year 2000.
+func untilNewYear() (*http.Response, error) {
+	return answer(503, "Retry-After", "Sat, 01 Jan 2000 00:00:20 GMT"), nil
+}
+
+// TestEndIsBounded stops the desk in front of a sink that never answers.
+func TestEndIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
+		d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		for range 4 {
+			d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+		}
+		var start time.Time
+		d.during(t, func() {
+			synctest.Wait() // the first is under way
+			start = time.Now()
+		})
+		if took := time.Since(start); took != requestTime+lastAlerts {
+			t.Errorf("the end took %s, want %s for what was under way and %s for the rest", took, requestTime, lastAlerts)
+		}
+		d.wantResults(t, map[string]float64{alertFailed: 2, alertDropped: 2})
+	})
+}
+
+// TestEndInterruptsAPause stops the desk while it waits for the next try.
+func TestEndInterruptsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
+		d.transport = transportFunc(func(*http.Request) (*http.Response, error) { return answer(503, "Retry-After", "30"), nil })
+		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+		start := time.Now()
+		d.during(t, synctest.Wait)
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the end took %s, want none", took)
+		}
+		d.wantResults(t, map[string]float64{alertFailed: 1})
+	})
+}
+
+// TestTryUnderWayIsFinished stops the desk while the sink takes its time: whether the alert is out is not left open.
+func TestTryUnderWayIsFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
+		d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+			ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
+			defer cancel()
+			if <-ctx.Done(); r.Context().Err() != nil {
+				return nil, r.Context().Err()
+			}
+			return answer(200), nil
+		})
+		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+		d.during(t, synctest.Wait)
+		d.wantResults(t, map[string]float64{alertSent: 1})
+	})
+}
