@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // ConfigKind says what kind of object a Config is.
@@ -13,12 +14,15 @@ type ConfigKind string
 const (
 	ConfigMap ConfigKind = "ConfigMap"
 	Secret    ConfigKind = "Secret"
+	// SecretProviderClass stands for the objects of an external store that a CSI driver mounts. Its content is not in the cluster:
+	// the driver tells of versions in each pod's SecretProviderClassPodStatus.
+	SecretProviderClass ConfigKind = "SecretProviderClass"
 )
 
 // ConfigKinds lists every kind, in the order in which they are shown.
-var ConfigKinds = []ConfigKind{ConfigMap, Secret}
+var ConfigKinds = []ConfigKind{ConfigMap, Secret, SecretProviderClass}
 
-// Config names a ConfigMap or Secret inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
+// Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
 // a Hint may say.
 type Config struct {
 	Kind      ConfigKind `json:"kind"`
@@ -46,8 +50,8 @@ var ErrInvalidName = errors.New("invalid name")
 // Validate reports whether c could exist in a cluster: a known kind, a DNS-1123 label as namespace, and a DNS-1123 subdomain or
 // nothing as name. Only validated names may become part of a subject.
 func (c Config) Validate() error {
-	if c.Kind != ConfigMap && c.Kind != Secret {
-		return fmt.Errorf("%w: kind %.40q is not ConfigMap or Secret", ErrInvalidName, c.Kind)
+	if !slices.Contains(ConfigKinds, c.Kind) {
+		return fmt.Errorf("%w: kind %.40q is not ConfigMap, Secret or SecretProviderClass", ErrInvalidName, c.Kind)
 	}
 	if len(c.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(c.Namespace) {
 		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, c.Namespace)

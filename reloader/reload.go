@@ -22,6 +22,9 @@ const (
 	ReasonExcluded       Reason = "Excluded"
 	ReasonConfigUnmarked Reason = "ConfigUnmarked"
 	ReasonNotReferenced  Reason = "NotReferenced"
+	// ReasonWorkloadIgnored and ReasonConfigUnselected switch one side off altogether.
+	ReasonWorkloadIgnored  Reason = "WorkloadIgnored"
+	ReasonConfigUnselected Reason = "ConfigUnselected"
 	// What became of a reload.
 	ReasonReloaded       Reason = "Reloaded"
 	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
@@ -33,29 +36,47 @@ const (
 	ReasonWorkloadGone   Reason = "WorkloadGone"
 	ReasonRetrying       Reason = "Retrying"
 	ReasonBaseline       Reason = "Baseline"
+	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing is to be started of.
+	ReasonSuspended Reason = "Suspended"
+	ReasonFinished  Reason = "Finished"
+	// ReasonUnmarked and ReasonNamespaceEnds are why a deletion rolls nothing.
+	ReasonUnmarked      Reason = "Unmarked"
+	ReasonNamespaceEnds Reason = "NamespaceEnds"
+	// ReasonNotified: a webhook was called instead.
+	ReasonNotified Reason = "Notified"
+	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
+	ReasonPaused Reason = "Paused"
 )
 
 // Reasons says what each reason means, in one sentence that reads after the workload's name.
 var Reasons = map[Reason]string{
-	ReasonNamed:          "names the config in its list",
-	ReasonAuto:           "asks for every config it references",
-	ReasonTypedAuto:      "asks for every referenced config of this kind",
-	ReasonSearch:         "searches among its references, and the config carries the match annotation",
-	ReasonNotOptedIn:     "carries no annotation that asks for this config",
-	ReasonConfigIgnored:  "is not asked: the config carries the ignore annotation",
-	ReasonExcluded:       "excludes the config",
-	ReasonConfigUnmarked: "searches among its references, and the config does not carry the match annotation",
-	ReasonNotReferenced:  "asks for referenced configs, and does not reference this one",
-	ReasonReloaded:       "was given a new mark, so that it rolls",
-	ReasonAlreadyCurrent: "already carried the mark of this content",
-	ReasonPodsNewer:      "has only pods that started after the change",
-	ReasonReverted:       "is back at content that it was already brought to",
-	ReasonDryRun:         "would have been rolled; this is a dry run",
-	ReasonRefused:        "could not be patched: the API server refused for good",
-	ReasonInvalid:        "could not be given a mark",
-	ReasonWorkloadGone:   "is gone or no longer asks for this config",
-	ReasonRetrying:       "could not be patched yet, and is tried again",
-	ReasonBaseline:       "was first seen with this content",
+	ReasonNamed:            "names the config in its list",
+	ReasonAuto:             "asks for every config it references",
+	ReasonTypedAuto:        "asks for every referenced config of this kind",
+	ReasonSearch:           "searches among its references, and the config carries the match annotation",
+	ReasonNotOptedIn:       "carries no annotation that asks for this config",
+	ReasonConfigIgnored:    "is not asked: the config carries the ignore annotation",
+	ReasonExcluded:         "excludes the config",
+	ReasonConfigUnmarked:   "searches among its references, and the config does not carry the match annotation",
+	ReasonNotReferenced:    "asks for referenced configs, and does not reference this one",
+	ReasonReloaded:         "was given a new mark, so that it rolls",
+	ReasonAlreadyCurrent:   "already carried the mark of this content",
+	ReasonPodsNewer:        "has only pods that started after the change",
+	ReasonReverted:         "is back at content that it was already brought to",
+	ReasonDryRun:           "would have been rolled; this is a dry run",
+	ReasonRefused:          "could not be patched: the API server refused for good",
+	ReasonInvalid:          "could not be given a mark",
+	ReasonWorkloadGone:     "is gone or no longer asks for this config",
+	ReasonRetrying:         "could not be patched yet, and is tried again",
+	ReasonBaseline:         "was first seen with this content",
+	ReasonWorkloadIgnored:  "carries the ignore annotation itself",
+	ReasonConfigUnselected: "is not asked: the config's labels are not selected",
+	ReasonSuspended:        "is suspended, and starts with the new content once it is resumed",
+	ReasonFinished:         "has finished, and nothing of it runs with the old content",
+	ReasonUnmarked:         "carries no mark of the deleted config that could be taken away",
+	ReasonNamespaceEnds:    "is in a namespace that is being deleted",
+	ReasonNotified:         "was reported to the webhook instead of being rolled",
+	ReasonPaused:           "was given a new mark, and rolls when its pause period ends",
 }
 
 // Cause is one change behind a reload, as the reload saw it.

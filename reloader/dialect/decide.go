@@ -12,6 +12,10 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	if c.Config.Namespace != w.Namespace {
 		return answer
 	}
+	if c.Unselected {
+		answer.Why = reloader.ReasonConfigUnselected
+		return answer
+	}
 	s := d.scope(w, c.Config.Kind)
 	for _, clause := range s.clauses {
 		why := meanings[clause.Meaning].decide(s, clause, c)
@@ -40,7 +44,7 @@ func asks(why reloader.Reason) bool {
 
 // forbids reports whether a clause that gives this reason overrules all that follow.
 func forbids(why reloader.Reason) bool {
-	return why == reloader.ReasonConfigIgnored || why == reloader.ReasonExcluded
+	return why == reloader.ReasonConfigIgnored || why == reloader.ReasonWorkloadIgnored || why == reloader.ReasonExcluded
 }
 
 // scope is what a dialect has to say about the configs of one kind for one workload.
@@ -77,6 +81,14 @@ func (s scope) value(c Clause) string {
 		return s.triggers[c.Key]
 	}
 	return ""
+}
+
+// values returns what c says on each object that it is read on.
+func (s scope) values(c Clause) []string {
+	if c.Where == OnEither {
+		return []string{s.w.Annotations[c.Key], s.w.Template.Annotations[c.Key]}
+	}
+	return []string{s.value(c)}
 }
 
 // any reports whether some clause of that meaning satisfies test.

@@ -68,7 +68,9 @@ var decisionCases = map[string]decisionCase{
 	"ignore beats the list":  {reason: "2", workload: annotations{cmList: "c"}, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
 	"ignore beats auto":      {reason: "2", workload: annotations{auto: "true"}, config: sec("s"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
 	"ignore is exact":        {reason: "2: only the literal counts", workload: annotations{auto: "true"}, config: cm("c"), onConfig: annotations{ignore: "True"}, why: reloader.ReasonAuto, clause: auto},
-	"ignore on the workload": {reason: "v1 reads it on configs alone", workload: annotations{auto: "true", ignore: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
+	"ignore on the workload": {reason: "fixed: it holds there too", workload: annotations{cmList: "c", ignore: "true"}, config: cm("c"), why: reloader.ReasonWorkloadIgnored, clause: ignore},
+	"ignore on the template": {reason: "fixed: and there", workload: annotations{cmList: "c"}, template: annotations{ignore: "true"}, config: cm("c"), why: reloader.ReasonWorkloadIgnored, clause: ignore},
+	"ignore is no trigger":   {reason: "it does not hide the template", workload: annotations{ignore: "false"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 
 	"fallback":                {reason: "3: no trigger on the workload", template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 	"fallback, foreign keys":  {reason: "3: other annotations do not hide the template", workload: annotations{"x": "y", match: "true"}, template: annotations{cmList: "z"}, config: cm("z"), why: reloader.ReasonNamed, clause: cmList},
@@ -81,7 +83,8 @@ var decisionCases = map[string]decisionCase{
 	"not hidden, other auto":  {reason: "3: typed auto of the other type does not count", workload: annotations{secAuto: "false"}, template: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
 	"not hidden, by exclude":  {reason: "3: exclude is no trigger", workload: annotations{cmExclude: "else"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 	"no mixture":              {reason: "3: one map or the other", workload: annotations{search: "true"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonConfigUnmarked, clause: search},
-	"exclude on the template": {reason: "4: not read there", template: annotations{auto: "true", cmExclude: "c"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
+	"exclude on the template": {reason: "fixed: read there too", template: annotations{auto: "true", cmExclude: "c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
+	"exclude, both":           {reason: "fixed: what either says holds", workload: annotations{auto: "true", cmExclude: "z"}, template: annotations{cmExclude: "c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
 	"exclude with template":   {reason: "4: read before the fallback", workload: annotations{cmExclude: "c"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
 	"exclude beats the list":  {reason: "4", workload: annotations{cmList: "c", cmExclude: "a , c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
 	"exclude is literal":      {reason: "4: no expressions", workload: annotations{auto: "true", cmExclude: ".*,c.*"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
@@ -120,7 +123,7 @@ var decisionCases = map[string]decisionCase{
 	"auto, yes":             {reason: "7: no boolean", workload: annotations{auto: "yes"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"auto, spaces":          {reason: "7: not trimmed", workload: annotations{auto: " true"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"auto, not referenced":  {reason: "7: only references", workload: annotations{auto: "true"}, config: cm("z"), why: reloader.ReasonNotReferenced, clause: auto},
-	"auto, pull secret":     {reason: "7: v1 wants a container that uses it", workload: annotations{auto: "true"}, config: sec("pull"), why: reloader.ReasonNotReferenced, clause: auto},
+	"auto, pull secret":     {reason: "fixed: pods are pulled with it", workload: annotations{auto: "true"}, config: sec("pull"), why: reloader.ReasonAuto, clause: auto},
 	"typed auto":            {reason: "7", workload: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
 	"typed auto, secret":    {reason: "7", workload: annotations{secAuto: "true"}, config: sec("s"), why: reloader.ReasonTypedAuto, clause: secAuto},
 	"typed auto, other":     {reason: "7: of the other type", workload: annotations{cmAuto: "true"}, config: sec("s"), why: reloader.ReasonNotOptedIn},
@@ -168,12 +171,17 @@ func TestStakaterDecides(t *testing.T) {
 
 func TestEveryKeyCanBeRenamed(t *testing.T) {
 	renamed := dialect.StakaterOptions{
-		Auto: "my/auto", ConfigMapAuto: "my/cm-auto", SecretAuto: "my/s-auto", ConfigMapReload: "my/cm", SecretReload: "my/s",
-		ConfigMapExclude: "my/cm-not", SecretExclude: "my/s-not", Search: "my/search", Match: "my/match", Ignore: "my/ignore",
+		Auto: "my/auto", Search: "my/search", Match: "my/match", Ignore: "my/ignore",
+		ConfigMap:           dialect.StakaterKeys{Auto: "my/cm-auto", Reload: "my/cm", Exclude: "my/cm-not"},
+		Secret:              dialect.StakaterKeys{Auto: "my/s-auto", Reload: "my/s", Exclude: "my/s-not"},
+		SecretProviderClass: dialect.StakaterKeys{Auto: "my/p-auto", Reload: "my/p", Exclude: "my/p-not"},
+		PausePeriod:         "my/period", PausedAt: "my/at", RolloutStrategy: "my/rollout",
 	}
 	to := map[string]string{
 		auto: "my/auto", cmAuto: "my/cm-auto", secAuto: "my/s-auto", cmList: "my/cm", secList: "my/s",
 		cmExclude: "my/cm-not", scExclude: "my/s-not", search: "my/search", match: "my/match", ignore: "my/ignore",
+		"secretproviderclass.reloader.stakater.com/auto": "my/p-auto", "secretproviderclass.reloader.stakater.com/reload": "my/p",
+		"secretproviderclasses.exclude.reloader.stakater.com/reload": "my/p-not", period: "my/period", pausedAt: "my/at", rollout: "my/rollout",
 	}
 	rename := func(a annotations) annotations {
 		out := annotations{}

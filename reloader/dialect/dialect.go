@@ -26,8 +26,8 @@ type Dialect struct {
 	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
 	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates.
 	Writes []string
-	// StrategyKey is the annotation by which a workload chooses its strategy; empty if the tool has none.
-	StrategyKey string
+	// Choices are what the tool's annotations choose on the workload alone, beside which configs reload it.
+	Choices Choices
 }
 
 // Clause is one row of a dialect's table: an annotation and its meaning.
@@ -49,6 +49,8 @@ type Where string
 const (
 	// OnWorkload is the metadata of the workload.
 	OnWorkload Where = "workload"
+	// OnEither is the metadata of the workload and that of its pod template: what either says holds.
+	OnEither Where = "workload and pod template"
 	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
 	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
 	OnWorkloadOrTemplate Where = "workload, else pod template"
@@ -66,6 +68,8 @@ func (c Clause) covers(kind reloader.ConfigKind) bool {
 type ConfigMeta struct {
 	Config      reloader.Config
 	Annotations map[string]string
+	// Unselected says that the config's labels do not match those that the installation asks for.
+	Unselected bool
 }
 
 // Decision is the answer for one workload and one config.
@@ -90,13 +94,6 @@ func (d *Dialect) KeepsAnnotation(key string) bool {
 	if strings.HasPrefix(key, OwnPrefix) || slices.Contains(d.Writes, key) {
 		return true
 	}
-	return d.StrategyKey != "" && key == d.StrategyKey || slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.Key == key && c.Where != Installation })
-}
-
-// Strategy returns the name of the strategy that w chooses; empty means the installation's default.
-func (d *Dialect) Strategy(w *workload.Workload) string {
-	if d.StrategyKey == "" {
-		return ""
-	}
-	return w.Annotations[d.StrategyKey]
+	return d.Choices.keeps(key) ||
+		slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.Key == key && c.Where != Installation })
 }

@@ -24,6 +24,10 @@ func TestStakaterHash(t *testing.T) {
 		"empty":         {"SHA-1 of nothing", digest.OfConfigMap(&corev1.ConfigMap{}), empty},
 		"empty secret":  {"SHA-1 of nothing", digest.OfSecret(&corev1.Secret{}), empty},
 		"secret":        {"raw values, so the same as a ConfigMap's", digest.OfSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("3")}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
+		"no objects":    {"the class's name is an entry", digest.OfProviderClass("ns", "vault", nil), "10316a93b485aacb8d4d4b8519ecf88ec97cc082"},
+		"one object":    {"id=version", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2"}), "4eef9e88acd4dd16902b700f2d24f9692658b0a6"},
+		"another class": {"the same objects", digest.OfProviderClass("ns", "other", map[string]string{"db": "v2"}), "89ea1194c47bc9e4ab133bee1c0076862e50b33d"},
+		"objects":       {"sorted as texts, the class's name among them", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2", "api/key": "v7", "Zone": "1"}), "c48ffee7d541a1b4a7161c8308a62961e276d0dd"},
 		"collision":     {"the tool's input is not injective, and its mark must be copied as it is", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1;b=3"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
 		"binary":        {"in base64, so that Mg== is hashed for 2", digest.OfConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"x": []byte("2")}}), "80d6dbcadfacbc689bb719f14ce9dc07cf69a1a8"},
 		"secret's type": {"is no content", digest.OfSecret(&corev1.Secret{Type: "Opaque", Data: map[string][]byte{"x": []byte("2")}}), "31852fecfab75f296caef2c8cf330de833eda546"},
@@ -67,7 +71,9 @@ func TestStrategy(t *testing.T) {
 	if got := dialect.Stakater(dialect.StakaterOptions{}).Strategy(w); got != "" {
 		t.Errorf("Stakater's workloads choose %q; it has no such annotation", got)
 	}
-	own := &dialect.Dialect{StrategyKey: "my/strategy"}
+	own := &dialect.Dialect{Choices: dialect.Choices{Strategy: map[string]dialect.StrategyChoice{
+		"Deployment": {Key: "my/strategy", Names: map[string]string{"annotations": "annotations"}},
+	}}}
 	if got := own.Strategy(w); got != "annotations" || !own.KeepsAnnotation("my/strategy") {
 		t.Errorf("Strategy = %q, kept %v", got, own.KeepsAnnotation("my/strategy"))
 	}
@@ -76,8 +82,9 @@ func TestStrategy(t *testing.T) {
 // other is a second dialect: Stakater's, renamed.
 func other() *dialect.Dialect {
 	d := dialect.Stakater(dialect.StakaterOptions{
-		Auto: "o/auto", ConfigMapAuto: "o/cma", SecretAuto: "o/sa", ConfigMapReload: "o/cm", SecretReload: "o/s",
-		ConfigMapExclude: "o/cmx", SecretExclude: "o/sx", Search: "o/search", Match: "o/match", Ignore: "o/ignore",
+		Auto: "o/auto", Search: "o/search", Match: "o/match", Ignore: "o/ignore",
+		ConfigMap: dialect.StakaterKeys{Auto: "o/cma", Reload: "o/cm", Exclude: "o/cmx"},
+		Secret:    dialect.StakaterKeys{Auto: "o/sa", Reload: "o/s", Exclude: "o/sx"},
 	})
 	d.Name = "other"
 	return d
@@ -118,7 +125,7 @@ func TestSetJoinsInterests(t *testing.T) {
 	if !ok || got.Dialect != "stakater" || got.Namespace != "ns" || len(got.Patterns) != 1 || len(got.Problems) != 2 {
 		t.Errorf("Interest = %+v, %v", got, ok)
 	}
-	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("s")}, got.Exact); diff != "" {
+	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("pull"), sec("s")}, got.Exact); diff != "" {
 		t.Errorf("exact (-want +got):\n%s", diff)
 	}
 	if got, ok := set.Interest(app(annotations{"o/cm": "z"}, nil)); !ok || got.Dialect != "other" {

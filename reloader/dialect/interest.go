@@ -51,11 +51,15 @@ func (d *Dialect) Interest(w *workload.Workload) (Interest, bool) {
 	for _, kind := range reloader.ConfigKinds {
 		s := d.scope(w, kind)
 		for _, c := range s.clauses {
+			if c.Meaning == IgnoreWorkload && slices.Contains(s.values(c), exactlyTrue) {
+				return Interest{}, false
+			}
 			if plan := meanings[c.Meaning].plan; plan != nil {
 				plan(s, c, &p)
 			}
 		}
 	}
+	p.interest.Problems = append(p.interest.Problems, d.Choices.problems(w)...)
 	return p.finish(), p.optedIn
 }
 
@@ -90,7 +94,7 @@ func (p *planner) references(s scope) {
 }
 
 func (p *planner) exact(s scope, c reloader.Config) {
-	excluded := s.any(Exclude, func(e Clause) bool { return listsLiterally(s.value(e), c.Name) })
+	excluded := s.any(Exclude, func(e Clause) bool { return s.excludes(e, c.Name) })
 	if !excluded && c.Validate() == nil {
 		p.interest.Exact = append(p.interest.Exact, c)
 	}

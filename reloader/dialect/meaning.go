@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -14,6 +15,8 @@ type Meaning string
 const (
 	// Ignore on a config, exactly "true": the config reloads nothing.
 	Ignore Meaning = "ignore"
+	// IgnoreWorkload on a workload, exactly "true": nothing reloads it.
+	IgnoreWorkload Meaning = "ignore workload"
 	// Exclude lists names of configs, separated by commas, that never reload the workload.
 	Exclude Meaning = "exclude"
 	// Named lists expressions, separated by commas; configs whose whole name matches one reload the workload, referenced or not.
@@ -42,6 +45,7 @@ type behaviour struct {
 
 var meanings = map[Meaning]behaviour{
 	Ignore:         {decide: decideIgnore},
+	IgnoreWorkload: {decide: decideIgnoreWorkload},
 	Exclude:        {decide: decideExclude},
 	Named:          {decide: decideNamed, plan: planNamed},
 	Search:         {decide: decideSearch, plan: planSearch},
@@ -60,11 +64,23 @@ func decideIgnore(_ scope, c Clause, config ConfigMeta) reloader.Reason {
 	return ""
 }
 
+func decideIgnoreWorkload(s scope, c Clause, _ ConfigMeta) reloader.Reason {
+	if slices.Contains(s.values(c), exactlyTrue) {
+		return reloader.ReasonWorkloadIgnored
+	}
+	return ""
+}
+
 func decideExclude(s scope, c Clause, config ConfigMeta) reloader.Reason {
-	if listsLiterally(s.value(c), config.Config.Name) {
+	if s.excludes(c, config.Config.Name) {
 		return reloader.ReasonExcluded
 	}
 	return ""
+}
+
+// excludes reports whether a clause that lists names has this one.
+func (s scope) excludes(c Clause, name string) bool {
+	return slices.ContainsFunc(s.values(c), func(list string) bool { return listsLiterally(list, name) })
 }
 
 func decideNamed(s scope, c Clause, config ConfigMeta) reloader.Reason {

@@ -46,6 +46,21 @@ func (s Set) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	return answer
 }
 
+// Pause returns the pause that was begun or, if there is none, the first that w asks for.
+func (s Set) Pause(w *workload.Workload) Pause {
+	var asked Pause
+	for _, d := range s {
+		p := d.Pause(w)
+		if p.Begun {
+			return p
+		}
+		if asked.Period == 0 {
+			asked = p
+		}
+	}
+	return asked
+}
+
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
 func (s Set) KeepsAnnotation(key string) bool {
 	return slices.ContainsFunc(s, func(d *Dialect) bool { return d.KeepsAnnotation(key) })

@@ -19,9 +19,11 @@ type Section byte
 const (
 	Data       Section = 1
 	BinaryData Section = 2
+	// Objects are those of a SecretProviderClass: each object's ID and version.
+	Objects Section = 3
 )
 
-// Content is what a ConfigMap or Secret holds, on its way from the reader to a digest. It cannot be printed, logged or encoded:
+// Content is what a config holds, on its way from the reader to a digest. It cannot be printed, logged or encoded:
 // every attempt gives the same placeholder. The zero Content stands for an absent config.
 //
 // A Content shares memory with the object it was made of; neither may be changed afterwards.
@@ -30,6 +32,8 @@ type Content struct {
 	data   map[string]string
 	binary map[string][]byte
 	secret map[string][]byte
+	// objects has the version of each object of a SecretProviderClass.
+	objects map[string]string
 }
 
 // OfConfigMap returns the content of cm: data and binaryData. A nil cm gives the zero Content.
@@ -50,6 +54,15 @@ func OfSecret(s *corev1.Secret) Content {
 	return Content{config: id, secret: s.Data}
 }
 
+// OfProviderClass returns the content of a SecretProviderClass: the version of each of its objects by the object's ID.
+func OfProviderClass(namespace, name string, versions map[string]string) Content {
+	id := reloader.Config{Kind: reloader.SecretProviderClass, Namespace: namespace, Name: name}
+	return Content{config: id, objects: versions}
+}
+
+// Config returns what c is the content of.
+func (c Content) Config() reloader.Config { return c.config }
+
 // IsZero reports whether c stands for an absent config. A config that exists and is empty is not zero.
 func (c Content) IsZero() bool { return c.config == reloader.Config{} }
 
@@ -64,6 +77,9 @@ func (c Content) Each(visit func(section Section, key string, value []byte)) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.binary)) {
 		visit(BinaryData, k, c.binary[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
+		visit(Objects, k, []byte(c.objects[k]))
 	}
 }
 

@@ -54,6 +54,11 @@ func TestDigestTellsContentsApart(t *testing.T) {
 		"the same entry in another space":  digest.OfConfigMap(named("ns2", "x")),
 		"name and namespace shifted":       digest.OfConfigMap(named("n", "sx")),
 		"data and binary of one key each":  digest.OfConfigMap(configMap(map[string]string{"a": "1"}, map[string][]byte{"b": []byte("2")})),
+		"objects":                          digest.OfProviderClass("ns", "x", map[string]string{"a": "1"}),
+		"objects of another version":       digest.OfProviderClass("ns", "x", map[string]string{"a": "2"}),
+		"another object":                   digest.OfProviderClass("ns", "x", map[string]string{"b": "1"}),
+		"two objects":                      digest.OfProviderClass("ns", "x", map[string]string{"a": "1", "b": "1"}),
+		"no objects":                       digest.OfProviderClass("ns", "x", nil),
 		"binary and data of the other key": digest.OfConfigMap(configMap(map[string]string{"b": "2"}, map[string][]byte{"a": []byte("1")})),
 	}
 	r := ring(t, key(1))
@@ -230,8 +235,10 @@ func FuzzDigestIsInjective(f *testing.F) {
 func TestEachVisitsInOrder(t *testing.T) {
 	var got []string
 	c := digest.OfConfigMap(configMap(map[string]string{"b": "2", "a": "1"}, map[string][]byte{"d": []byte("4"), "c": []byte("3")}))
-	c.Each(func(s digest.Section, k string, v []byte) { got = append(got, fmt.Sprint(s, k, string(v))) })
-	if want := []string{"1a1", "1b2", "2c3", "2d4"}; !slices.Equal(got, want) {
+	visit := func(s digest.Section, k string, v []byte) { got = append(got, fmt.Sprint(s, k, string(v))) }
+	c.Each(visit)
+	digest.OfProviderClass("ns", "x", map[string]string{"f": "6", "e": "5"}).Each(visit)
+	if want := []string{"1a1", "1b2", "2c3", "2d4", "3e5", "3f6"}; !slices.Equal(got, want) {
 		t.Errorf("Each visited %q, want %q", got, want)
 	}
 }

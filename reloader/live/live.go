@@ -16,6 +16,11 @@ type Meta struct {
 	// DataManager is the field manager that last wrote the config's data, and DataWritten is when, by the second; zero if nobody says.
 	DataManager string
 	DataWritten time.Time
+	// Unselected says that the config's labels are not those that Reroll was told to look for: no workload is rolled because of it.
+	Unselected bool
+	// Unproven says that nothing proves the content to be that of now. What was known of it before stays true; only if nothing was,
+	// what was read is where it begins.
+	Unproven bool
 }
 
 // Object is a live config with its content, which must be fingerprinted and let go.

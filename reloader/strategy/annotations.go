@@ -17,6 +17,9 @@ const LastReloadedFromKey = "reloader.stakater.com/last-reloaded-from"
 // one mark: the newest wins.
 var Annotations = Strategy{Name: "annotations", Current: currentAnnotation, Patch: patchAnnotation}
 
+// DeletedValue is the value of the mark of a config that was deleted: the hash of a word that the tool reserves for it.
+const DeletedValue = "aae45badef99284e4dae01d6046154ea9d99532f"
+
 // lastReloadedFrom is the value of the annotation as v1 of the tool writes it. The order of the fields is part of the mark.
 type lastReloadedFrom struct {
 	Type          string   `json:"type"`

@@ -10,7 +10,7 @@ import (
 
 // EnvVars writes each mark as an environment variable of one container, named after the config, as Stakater Reloader does by
 // default. Configs whose names differ in punctuation only share a variable.
-var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnvVars}
+var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnvVars, Tidy: tidyEnvVars}
 
 // EnvName returns the name of the variable that stands for c. Every run of characters other than letters and digits becomes one
 // underscore, except that it is dropped at the start.
@@ -60,10 +60,6 @@ func markNamed(c workload.Container, name string) (workload.EnvMark, bool) {
 
 // patchEnvVars replaces the variables that are there, in place, and adds the others at the end, the newest first.
 func patchEnvVars(w *workload.Workload, marks []Mark) ([]Op, error) {
-	type place struct {
-		container int
-		name      string
-	}
 	written := map[place]bool{}
 	grown := map[int]bool{}
 	var ops []Op
@@ -81,17 +77,17 @@ func patchEnvVars(w *workload.Workload, marks []Mark) ([]Op, error) {
 		written[place{i, v.Name}] = true
 		switch {
 		case found:
-			ops = append(ops, Op{Op: "replace", Path: envPath(i, strconv.Itoa(old.Index)), Value: v})
+			ops = append(ops, Op{Op: "replace", Path: envPath(w, i, strconv.Itoa(old.Index)), Value: v})
 		case c.EnvCount == 0 && !grown[i]:
-			ops = append(ops, Op{Op: "add", Path: envPath(i), Value: []envVar{v}})
+			ops = append(ops, Op{Op: "add", Path: envPath(w, i), Value: []envVar{v}})
 			grown[i] = true
 		default:
-			ops = append(ops, Op{Op: "add", Path: envPath(i, "-"), Value: v})
+			ops = append(ops, Op{Op: "add", Path: envPath(w, i, "-"), Value: v})
 		}
 	}
 	return ops, nil
 }
 
-func envPath(container int, rest ...string) string {
-	return Pointer(append([]string{"spec", "template", "spec", "containers", strconv.Itoa(container), "env"}, rest...)...)
+func envPath(w *workload.Workload, container int, rest ...string) string {
+	return w.Template.Path + Pointer(append([]string{"spec", "containers", strconv.Itoa(container), "env"}, rest...)...)
 }

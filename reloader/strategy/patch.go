@@ -13,7 +13,7 @@ import (
 const ConfigDigestKey = "reroll.dev/config-digest"
 
 // Op is one operation of a JSON patch (RFC 6902). The strategies use add, replace and test, all of which need a value, so that a
-// nil Value is written as null.
+// nil Value is written as null; remove does not look at it.
 type Op struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -87,7 +87,7 @@ func Precondition(w *workload.Workload) []Op {
 
 // Annotate returns the operations that set an annotation in the metadata of w, and keep all others.
 func Annotate(w *workload.Workload, key, value string) []Op {
-	return annotate(w.HasAnnotations, []string{"metadata", "annotations"}, key, value)
+	return annotate(w.HasAnnotations, "/metadata/annotations", key, value)
 }
 
 // ConfigDigest returns the operations that set ConfigDigestKey in the pod template of w.
@@ -96,13 +96,13 @@ func ConfigDigest(w *workload.Workload, value string) []Op {
 }
 
 func annotateTemplate(w *workload.Workload, key, value string) []Op {
-	return annotate(w.Template.HasAnnotations, []string{"spec", "template", "metadata", "annotations"}, key, value)
+	return annotate(w.Template.HasAnnotations, w.Template.Path+"/metadata/annotations", key, value)
 }
 
-func annotate(present bool, annotations []string, key, value string) []Op {
+func annotate(present bool, annotations, key, value string) []Op {
 	var ops []Op
 	if !present {
-		ops = creation(Pointer(annotations...))
+		ops = creation(annotations)
 	}
-	return append(ops, Op{Op: "add", Path: Pointer(append(annotations, key)...), Value: value})
+	return append(ops, Op{Op: "add", Path: annotations + Pointer(key), Value: value})
 }

@@ -19,6 +19,16 @@ type Mark struct {
 	At time.Time
 }
 
+// Roll is one roll of one workload.
+type Roll struct {
+	// Ops change the object that carries the pod template, if it is still as it was read.
+	Ops          []Op
+	FieldManager string
+	// Name tells this roll from every other of the same object, also by a process that repeats it after a crash: what is made once
+	// is named after it. A DNS label of 18 characters.
+	Name string
+}
+
 // Strategy is one way of writing marks.
 type Strategy struct {
 	// Name is the strategy's name in flags and records.
@@ -29,14 +39,31 @@ type Strategy struct {
 	// Patch returns the operations that make w carry marks; none if it does already. Marks that share a place are one: the newest
 	// that w does not carry. Patch fails if w has no container.
 	Patch func(w *workload.Workload, marks []Mark) ([]Op, error)
+	// Tidy returns the operations that take away the marks of configs that are gone and, unless wanted is nil, of all but those that
+	// are wanted, also where one is not in the container that carries it. Tidy is nil if the strategy leaves nothing behind. The
+	// operations come after those of Patch.
+	Tidy func(w *workload.Workload, wanted, gone []reloader.Config) []Op
+	// Own says that the mark goes to the workload itself also if its pod template is another object's.
+	Own bool
 }
 
-// All lists every strategy; the first is the default.
+// Target returns the object that the strategy writes to: w, or the object whose pod template it runs.
+func (s Strategy) Target(w *workload.Workload) *workload.Workload {
+	if w.Via != nil && !s.Own {
+		return w.Via
+	}
+	return w
+}
+
+// All lists the strategies that work for every kind of workload and can be chosen for all at once; the first is the default.
 var All = []Strategy{EnvVars, Annotations}
 
-// Named returns the strategy of that name.
+// special are the strategies of single kinds, which a workload asks for itself.
+var special = []Strategy{Restart}
+
+// Named returns the strategy of that name, also if it is one of a single kind.
 func Named(name string) (Strategy, bool) {
-	for _, s := range All {
+	for _, s := range slices.Concat(All, special) {
 		if s.Name == name {
 			return s, true
 		}

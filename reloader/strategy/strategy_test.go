@@ -328,7 +328,7 @@ func TestReferenceOutsideContainersIsCarriedByTheFirst(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for _, name := range []string{"env-vars", "annotations"} {
+	for _, name := range []string{"env-vars", "annotations", "restart"} {
 		if s, ok := strategy.Named(name); !ok || s.Name != name || s.Current == nil || s.Patch == nil {
 			t.Errorf("Named(%q) = %+v, %v", name, s, ok)
 		}

@@ -6,7 +6,8 @@ import appsv1 "k8s.io/api/apps/v1"
 var DaemonSet = Kind{
 	Kind:     "DaemonSet",
 	Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
-	Strip: stripper("DaemonSet", func(o *appsv1.DaemonSet) parts {
-		return parts{&o.ObjectMeta, o.Spec.Selector, &o.Spec.Template}
+	Roll:     InPlace,
+	Strip: stripper("DaemonSet", "/spec/template", func(o *appsv1.DaemonSet) parts {
+		return parts{meta: &o.ObjectMeta, selector: o.Spec.Selector, template: &o.Spec.Template}
 	}),
 }

@@ -6,7 +6,8 @@ import appsv1 "k8s.io/api/apps/v1"
 var Deployment = Kind{
 	Kind:     "Deployment",
 	Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
-	Strip: stripper("Deployment", func(o *appsv1.Deployment) parts {
-		return parts{&o.ObjectMeta, o.Spec.Selector, &o.Spec.Template}
+	Roll:     InPlace,
+	Strip: stripper("Deployment", "/spec/template", func(o *appsv1.Deployment) parts {
+		return parts{meta: &o.ObjectMeta, selector: o.Spec.Selector, template: &o.Spec.Template, paused: o.Spec.Paused}
 	}),
 }

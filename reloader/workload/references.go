@@ -12,6 +12,7 @@ const (
 	UseEnvFrom         = "envFrom"
 	UseVolume          = "volume"
 	UseProjectedVolume = "projectedVolume"
+	UseCSIVolume       = "csiVolume"
 	UseImagePullSecret = "imagePullSecret"
 	UseCSINodePublish  = "csiNodePublishSecret"
 	UseAzureFile       = "azureFileVolume"
@@ -23,6 +24,9 @@ const (
 	UseScaleIO         = "scaleIOVolume"
 	UseStorageOS       = "storageosVolume"
 )
+
+// UsesByMount are the fields whose configs are used by the containers that mount them, and by none if none does.
+var UsesByMount = []string{UseVolume, UseProjectedVolume, UseCSIVolume}
 
 // references returns every config that spec refers to. What lies outside the template, such as the pull secrets of its service
 // account, is not followed.

@@ -31,6 +31,16 @@ func sec(name string) reloader.Config {
 	return reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: name}
 }
 
+func spc(name string) reloader.Config {
+	return reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "ns", Name: name}
+}
+
+func csiVolume(volume, class string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		CSI: &corev1.CSIVolumeSource{Driver: "some.driver", VolumeAttributes: map[string]string{"secretProviderClass": class}},
+	}}
+}
+
 func local(name string) corev1.LocalObjectReference {
 	return corev1.LocalObjectReference{Name: name}
 }
@@ -166,6 +176,27 @@ func TestUses(t *testing.T) {
 				cm("c"): {{How: "env", Container: "init", Keys: []string{"k"}}}, cm("d"): {{How: "envFrom", Container: "sidecar"}}, sec("s"): {{How: "volume", Container: "init"}},
 			},
 		},
+		"provider class": {
+			reason: "the attribute counts whatever the driver is called, and its provider says which object becomes which file",
+			spec: corev1.PodSpec{
+				Volumes:        []corev1.Volume{csiVolume("v", "p"), csiVolume("w", "")},
+				InitContainers: []corev1.Container{container("init", "v")},
+				Containers:     []corev1.Container{subPath(container("m", "v"), "db"), container("n", "w")},
+			},
+			want: map[reloader.Config][]reloader.Use{spc("p"): {{How: "csiVolume", Container: "m"}, {How: "csiVolume", Container: "init"}}},
+		},
+		"unmounted provider class": {
+			reason: "the kubelet mounts it although no container sees it",
+			spec:   corev1.PodSpec{Volumes: []corev1.Volume{csiVolume("v", "p")}, Containers: []corev1.Container{container("m")}},
+			want:   map[reloader.Config][]reloader.Use{spc("p"): {{How: "csiVolume"}}},
+		},
+		"provider class and the secret of its driver": {
+			reason: "they are two configs",
+			spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{
+				NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}, VolumeAttributes: map[string]string{"secretProviderClass": "p"},
+			}}}}, Containers: []corev1.Container{container("m", "v")}},
+			want: map[reloader.Config][]reloader.Use{spc("p"): {{How: "csiVolume", Container: "m"}}, sec("s"): {{How: "csiNodePublishSecret"}}},
+		},
 		"image pull secrets": {
 			reason: "used by the pod, not by a container",
 			spec:   corev1.PodSpec{ImagePullSecrets: []corev1.LocalObjectReference{local("p"), local("")}},
@@ -239,6 +270,11 @@ func TestContainerChoice(t *testing.T) {
 			}}}}}, Containers: []corev1.Container{container("x"), container("y", "v")}},
 			want: 1,
 		},
+		"a: provider class": {
+			reason: "counts like the others",
+			spec:   corev1.PodSpec{Volumes: []corev1.Volume{csiVolume("v", "c")}, Containers: []corev1.Container{container("x"), container("y", "v")}},
+			want:   1,
+		},
 		"b: init container mounts": {
 			reason: "the first container carries it, although another has a variable",
 			spec: corev1.PodSpec{
@@ -288,7 +324,11 @@ func TestContainerChoice(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := referencesOf(t, c.spec)[cm("c")]
+			references := referencesOf(t, c.spec)
+			r := references[cm("c")]
+			if r == nil {
+				r = references[spc("c")]
+			}
 			if r == nil || r.Container != c.want {
 				t.Errorf("%s: reference = %+v, want container %d", c.reason, r, c.want)
 			}

@@ -6,7 +6,8 @@ import appsv1 "k8s.io/api/apps/v1"
 var StatefulSet = Kind{
 	Kind:     "StatefulSet",
 	Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
-	Strip: stripper("StatefulSet", func(o *appsv1.StatefulSet) parts {
-		return parts{&o.ObjectMeta, o.Spec.Selector, &o.Spec.Template}
+	Roll:     InPlace,
+	Strip: stripper("StatefulSet", "/spec/template", func(o *appsv1.StatefulSet) parts {
+		return parts{meta: &o.ObjectMeta, selector: o.Spec.Selector, template: &o.Spec.Template}
 	}),
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // parts are what every kind of workload has in its own place.
@@ -14,22 +16,27 @@ type parts struct {
 	meta     *metav1.ObjectMeta
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
+	// templateOf names the object that has the template, if it is another one.
+	templateOf *reloader.WorkloadRef
+	// dormant is why the workload is not to be rolled as it is; empty for most.
+	dormant reloader.Reason
+	paused  bool
 }
 
-// stripper returns the Strip function of the kind whose typed objects are *T.
-func stripper[T any](kind string, split func(*T) parts) func(any, func(string) bool) (*Workload, error) {
+// stripper returns the Strip function of the kind whose typed objects are *T and have their pod template at path.
+func stripper[T any](kind, path string, split func(*T) parts) func(any, func(string) bool) (*Workload, error) {
 	return func(obj any, keep func(string) bool) (*Workload, error) {
 		switch o := obj.(type) {
 		case *Workload:
 			return o, nil
 		case *T:
-			return strip(kind, split(o), keep), nil
+			return strip(kind, path, split(o), keep), nil
 		}
 		return nil, fmt.Errorf("strip %s: unexpected object %T", kind, obj)
 	}
 }
 
-func strip(kind string, p parts, keep func(string) bool) *Workload {
+func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 	return &Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:              p.meta.Name,
@@ -45,7 +52,11 @@ func strip(kind string, p parts, keep func(string) bool) *Workload {
 		Written:        written(p.meta.ManagedFields),
 		HasAnnotations: len(p.meta.Annotations) > 0,
 		Selector:       p.selector.DeepCopy(),
+		TemplateOf:     p.templateOf,
+		Dormant:        p.dormant,
+		Paused:         p.paused,
 		Template: Template{
+			Path:           path,
 			Annotations:    kept(p.template.Annotations, keep),
 			HasAnnotations: len(p.template.Annotations) > 0,
 			Containers:     containers(p.template.Spec.Containers),

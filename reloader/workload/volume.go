@@ -28,13 +28,27 @@ func (c *collector) volume(v *corev1.Volume) {
 			}
 		}
 	}
+	if v.CSI != nil {
+		// Which object of the class becomes which file is for its provider to say.
+		c.mounts(v.Name, reloader.SecretProviderClass, v.CSI.VolumeAttributes[classAttribute], UseCSIVolume,
+			func(corev1.VolumeMount) []string { return nil })
+	}
 	if how, name := driverSecret(&v.VolumeSource); how != "" {
 		c.use(reloader.Secret, name, reloader.Use{How: how})
 	}
 }
 
-// files notes a config whose keys are files of a volume: one use for each mount, or one without a container if there is none.
+// classAttribute is the attribute of a CSI volume that names its SecretProviderClass, whatever the driver is called.
+const classAttribute = "secretProviderClass"
+
+// files notes a config whose keys are files of a volume, all or those of items.
 func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath) {
+	c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
+}
+
+// mounts notes a config that becomes a volume: one use for each mount, or one without a container if there is none. keys returns
+// the keys that a mount shows; the zero mount shows the whole volume.
+func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how string, keys func(m corev1.VolumeMount) []string) {
 	carrier := NoContainer
 	var uses []reloader.Use
 	visit := func(list []corev1.Container, carrierOf func(i int) int) {
@@ -43,7 +57,7 @@ func (c *collector) files(volume string, kind reloader.ConfigKind, name, how str
 				if m.Name != volume {
 					continue
 				}
-				uses = append(uses, reloader.Use{How: how, Container: list[i].Name, Keys: mountedKeys(items, m)})
+				uses = append(uses, reloader.Use{How: how, Container: list[i].Name, Keys: keys(m)})
 				if carrier == NoContainer {
 					carrier = carrierOf(i)
 				}
@@ -53,7 +67,7 @@ func (c *collector) files(volume string, kind reloader.ConfigKind, name, how str
 	visit(c.spec.Containers, func(i int) int { return i })
 	visit(c.spec.InitContainers, func(int) int { return 0 })
 	if len(uses) == 0 {
-		uses = []reloader.Use{{How: how, Keys: itemKeys(items)}}
+		uses = []reloader.Use{{How: how, Keys: keys(corev1.VolumeMount{})}}
 	}
 	for _, u := range uses {
 		if d := c.use(kind, name, u); d != nil && d.volume == "" {

@@ -21,7 +21,25 @@ type Workload struct {
 	HasAnnotations bool
 	// Selector selects the workload's pods.
 	Selector *metav1.LabelSelector
+	// Dormant is why the workload is not to be rolled as it is, Suspended or Finished; empty if it may be.
+	Dormant reloader.Reason
+	// Paused reports whether the controller leaves template changes alone for now; of Deployments only.
+	Paused   bool
 	Template Template
+	// TemplateOf names the object whose pod template this workload runs, as the workloadRef of a Rollout does; nil if it has one
+	// of its own. Via is that object once it is known; Template then is that of Via.
+	TemplateOf *reloader.WorkloadRef
+	Via        *Workload
+}
+
+// Through returns w with the pod template of via, the object that TemplateOf names.
+func (w *Workload) Through(via *Workload) *Workload {
+	joined := *w
+	joined.Via, joined.Template = via, via.Template
+	if joined.Selector == nil {
+		joined.Selector = via.Selector
+	}
+	return &joined
 }
 
 // Ref names w.
@@ -29,8 +47,36 @@ func (w *Workload) Ref() reloader.WorkloadRef {
 	return reloader.WorkloadRef{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name}
 }
 
+// Roll returns how workloads of w's kind are rolled.
+func (w *Workload) Roll() Roll {
+	kind, _ := KindNamed(w.Kind)
+	return kind.Roll
+}
+
+// Older reports whether w is certainly an earlier version of other: of the same object, with the template of the same object.
+func (w *Workload) Older(other *Workload) bool {
+	if w.UID != other.UID {
+		return false
+	}
+	if w.Via != nil && other.Via != nil && w.Via.UID == other.Via.UID && w.Via.Generation != other.Via.Generation {
+		return w.Via.Generation < other.Via.Generation
+	}
+	return w.Generation < other.Generation
+}
+
+// Same reports whether other is w in the same version, as far as a patch of w is concerned.
+func (w *Workload) Same(other *Workload) bool {
+	if w == nil || other == nil {
+		return w == other
+	}
+	return w.UID == other.UID && w.Generation == other.Generation && w.HasAnnotations == other.HasAnnotations &&
+		w.Dormant == other.Dormant && w.Via.Same(other.Via)
+}
+
 // Template is the stripped form of a pod template.
 type Template struct {
+	// Path is the JSON pointer to the template in the object that has it.
+	Path string
 	// Annotations has only those that were asked for.
 	Annotations map[string]string
 	// HasAnnotations reports whether the template has any annotation, also one that was not kept.

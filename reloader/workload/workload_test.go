@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,53 +48,93 @@ func fullTemplate() corev1.PodTemplateSpec {
 
 func TestStripEveryKind(t *testing.T) {
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
-	objects := map[string]any{
-		"Deployment":  &appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}},
-		"StatefulSet": &appsv1.StatefulSet{ObjectMeta: fullMeta(), Spec: appsv1.StatefulSetSpec{Selector: selector, Template: fullTemplate()}},
-		"DaemonSet":   &appsv1.DaemonSet{ObjectMeta: fullMeta(), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: fullTemplate()}},
+	const path = "/spec/template"
+	cases := map[string]struct {
+		obj      any
+		resource string
+		path     string
+		selector *metav1.LabelSelector
+		roll     workload.Roll
+		optional bool
+	}{
+		"Deployment": {
+			&appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}},
+			"apps/v1/deployments", path, selector, workload.InPlace, false,
+		},
+		"StatefulSet": {
+			&appsv1.StatefulSet{ObjectMeta: fullMeta(), Spec: appsv1.StatefulSetSpec{Selector: selector, Template: fullTemplate()}},
+			"apps/v1/statefulsets", path, selector, workload.InPlace, false,
+		},
+		"DaemonSet": {
+			&appsv1.DaemonSet{ObjectMeta: fullMeta(), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: fullTemplate()}},
+			"apps/v1/daemonsets", path, selector, workload.InPlace, false,
+		},
+		"Job": {
+			&batchv1.Job{ObjectMeta: fullMeta(), Spec: batchv1.JobSpec{Selector: selector, Template: fullTemplate()}},
+			"batch/v1/jobs", path, selector, workload.Recreate, false,
+		},
+		"CronJob": {
+			&batchv1.CronJob{ObjectMeta: fullMeta(), Spec: batchv1.CronJobSpec{
+				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: fullTemplate()}},
+			}},
+			"batch/v1/cronjobs", "/spec/jobTemplate/spec/template", nil, workload.NewJob, false,
+		},
+		"Rollout": {
+			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector, "template": fullTemplate()}),
+			"argoproj.io/v1alpha1/rollouts", path, selector, workload.InPlace, true,
+		},
+		"DeploymentConfig": {
+			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector.MatchLabels, "template": fullTemplate()}),
+			"apps.openshift.io/v1/deploymentconfigs", path, selector, workload.InPlace, true,
+		},
 	}
-	if len(objects) != len(workload.Kinds) {
-		t.Errorf("%d kinds, but objects of %d", len(workload.Kinds), len(objects))
+	if len(cases) != len(workload.Kinds) {
+		t.Errorf("%d kinds, but objects of %d", len(workload.Kinds), len(cases))
 	}
-	for name, obj := range objects {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			kind, ok := workload.KindNamed(name)
-			if !ok || kind.Resource.Resource != strings.ToLower(name)+"s" || kind.Resource.Group != "apps" || kind.Resource.Version != "v1" {
+			resource := kind.Resource.GroupVersion().String() + "/" + kind.Resource.Resource
+			if !ok || resource != c.resource || kind.Roll != c.roll || kind.Optional != c.optional {
 				t.Fatalf("KindNamed = %+v, %v", kind, ok)
 			}
-			before, _ := json.Marshal(obj)
-			got, err := kind.Strip(obj, func(key string) bool { return key == "wanted" })
+			before, _ := json.Marshal(c.obj)
+			got, err := kind.Strip(c.obj, func(key string) bool { return key == "wanted" })
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &workload.Workload{
-				ObjectMeta: metav1.ObjectMeta{
-					Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
-					Annotations: map[string]string{"wanted": "1"},
-				},
-				Kind: name, Written: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
-				Template: workload.Template{
-					HasAnnotations: true,
-					Containers: []workload.Container{{
-						Name: "main", EnvCount: 3,
-						Marks: []workload.EnvMark{{Index: 1, Name: "STAKATER_X_SECRET", Value: "abc123"}, {Index: 2, Name: "STAKATER_Y_SECRET"}},
-					}},
-					References: map[reloader.Config]*workload.Reference{},
-				},
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(fullWorkload(name, c.path, c.selector), got); diff != "" {
 				t.Errorf("stripped (-want +got):\n%s", diff)
 			}
-			if after, _ := json.Marshal(obj); string(after) != string(before) {
+			if after, _ := json.Marshal(c.obj); string(after) != string(before) {
 				t.Error("Strip changed the object")
 			}
 			if again, err := kind.Strip(got, keepAll); err != nil || again != got {
 				t.Errorf("Strip of a stripped workload = %v, %v; want itself", again, err)
 			}
-			if got.Ref() != (reloader.WorkloadRef{Kind: name, Namespace: "ns", Name: "app"}) {
-				t.Errorf("Ref() = %s", got.Ref())
+			if got.Ref() != (reloader.WorkloadRef{Kind: name, Namespace: "ns", Name: "app"}) || got.Roll() != c.roll {
+				t.Errorf("Ref() = %s, Roll() = %s", got.Ref(), got.Roll())
 			}
 		})
+	}
+}
+
+// fullWorkload is what is left of an object with fullMeta and fullTemplate.
+func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.Workload {
+	return &workload.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
+			Annotations: map[string]string{"wanted": "1"},
+		},
+		Kind: kind, Written: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
+		Template: workload.Template{
+			Path: path, HasAnnotations: true,
+			Containers: []workload.Container{{
+				Name: "main", EnvCount: 3,
+				Marks: []workload.EnvMark{{Index: 1, Name: "STAKATER_X_SECRET", Value: "abc123"}, {Index: 2, Name: "STAKATER_Y_SECRET"}},
+			}},
+			References: map[reloader.Config]*workload.Reference{},
+		},
 	}
 }
 

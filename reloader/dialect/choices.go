@@ -1,0 +1,104 @@
+package dialect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Choices are the annotations on a workload's own metadata that choose how it is rolled. An empty key is a choice that the tool
+// does not offer.
+type Choices struct {
+	// Strategy has, for each kind of workload that may choose, the annotation and the strategy that each of its values stands for.
+	Strategy map[string]StrategyChoice
+	// PausePeriod is the annotation of Deployments that says how long the rollout is held back after a mark, as a Go duration, and
+	// PausedAt the one that is written meanwhile, with the time at which it began.
+	PausePeriod, PausedAt string
+}
+
+// StrategyChoice is an annotation that chooses a strategy.
+type StrategyChoice struct {
+	Key string
+	// Names has the name of the strategy for each value. A value that is not there chooses the installation's default.
+	Names map[string]string
+}
+
+func (c Choices) keeps(key string) bool {
+	if key == "" {
+		return false
+	}
+	for _, s := range c.Strategy {
+		if s.Key == key {
+			return true
+		}
+	}
+	return key == c.PausePeriod || key == c.PausedAt
+}
+
+// Strategy returns the name of the strategy that w chooses; empty means the installation's default.
+func (d *Dialect) Strategy(w *workload.Workload) string {
+	choice := d.Choices.Strategy[w.Kind]
+	return choice.Names[w.Annotations[choice.Key]]
+}
+
+// maxPausePeriod bounds a pause. A longer one is taken for a mistake: the workload would seem never to roll.
+const maxPausePeriod = 7 * 24 * time.Hour
+
+// Pause is what a workload says about holding back its rollout after a mark.
+type Pause struct {
+	// Period is how long; 0 if the workload does not ask for it.
+	Period time.Duration
+	// Dialect is the name of the dialect that says so, and Key its annotation that says since when; both are empty if none has one.
+	Dialect, Key string
+	// Begun reports whether a pause was begun by the tool and not ended yet, and Until is when it is over; zero means at once.
+	Begun bool
+	Until time.Time
+}
+
+// Pause returns what w says. Only Deployments can be paused.
+func (d *Dialect) Pause(w *workload.Workload) Pause {
+	if w.Kind != workload.Deployment.Kind || d.Choices.PausedAt == "" {
+		return Pause{}
+	}
+	period, err := pausePeriod(w.Annotations[d.Choices.PausePeriod])
+	p := Pause{Dialect: d.Name, Key: d.Choices.PausedAt}
+	if err == nil {
+		p.Period = period
+	}
+	at, begun := w.Annotations[d.Choices.PausedAt]
+	p.Begun = begun
+	if since, err := time.Parse(time.RFC3339, at); err == nil && p.Period > 0 {
+		p.Until = since.Add(p.Period)
+	}
+	return p
+}
+
+// pausePeriod parses a period; none is zero.
+func pausePeriod(value string) (time.Duration, error) {
+	if value == "" {
+		return 0, nil
+	}
+	period, err := time.ParseDuration(value)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%.40q is no duration, such as 5m", value)
+	case period < 0 || period > maxPausePeriod:
+		return 0, fmt.Errorf("%.40q is not between 0 and %s", value, maxPausePeriod)
+	}
+	return period, nil
+}
+
+// problems returns what is wrong with the choices of w.
+func (c Choices) problems(w *workload.Workload) []string {
+	var found []string
+	if _, err := pausePeriod(w.Annotations[c.PausePeriod]); c.PausePeriod != "" && err != nil {
+		found = append(found, c.PausePeriod+": "+err.Error()+"; the rollout is not held back")
+	}
+	for kind, choice := range c.Strategy {
+		if _, said := w.Annotations[choice.Key]; said && c.Strategy[w.Kind].Key != choice.Key {
+			found = append(found, choice.Key+": says nothing on a "+w.Kind+", only on a "+kind)
+		}
+	}
+	return found
+}

@@ -1,0 +1,221 @@
+package workload_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// loose returns an object of an optional kind as the API server's answer is decoded.
+func loose(t testing.TB, meta metav1.ObjectMeta, spec any) *unstructured.Unstructured {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"apiVersion": "any/v1", "kind": "Any", "metadata": meta, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestDormant(t *testing.T) {
+	yes, no := true, false
+	cron := func(suspend *bool) any { return &batchv1.CronJob{Spec: batchv1.CronJobSpec{Suspend: suspend}} }
+	job := func(suspend *bool, conditions ...batchv1.JobCondition) any {
+		return &batchv1.Job{Spec: batchv1.JobSpec{Suspend: suspend}, Status: batchv1.JobStatus{Conditions: conditions}}
+	}
+	is := func(condition batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: condition, Status: status}
+	}
+	cases := map[string]struct {
+		reason string
+		kind   workload.Kind
+		obj    any
+		want   reloader.Reason
+	}{
+		"cron job":            {"it starts Jobs", workload.CronJob, cron(nil), ""},
+		"resumed cron job":    {"false is the default", workload.CronJob, cron(&no), ""},
+		"suspended cron job":  {"nothing is to be started of it", workload.CronJob, cron(&yes), reloader.ReasonSuspended},
+		"job":                 {"it runs", workload.Job, job(nil), ""},
+		"suspended job":       {"it has no pods", workload.Job, job(&yes), reloader.ReasonSuspended},
+		"complete job":        {"it is done", workload.Job, job(nil, is(batchv1.JobComplete, corev1.ConditionTrue)), reloader.ReasonFinished},
+		"failed job":          {"it is given up", workload.Job, job(&no, is(batchv1.JobFailed, corev1.ConditionTrue)), reloader.ReasonFinished},
+		"not complete":        {"the status counts", workload.Job, job(nil, is(batchv1.JobComplete, corev1.ConditionFalse)), ""},
+		"about to fail":       {"its pods still run", workload.Job, job(nil, is(batchv1.JobFailureTarget, corev1.ConditionTrue)), ""},
+		"finished, suspended": {"it cannot be resumed", workload.Job, job(&yes, is(batchv1.JobFailed, corev1.ConditionTrue)), reloader.ReasonFinished},
+		"paused deployment":   {"it rolls when it is resumed", workload.Deployment, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: true}}, ""},
+	}
+	for name, c := range cases {
+		w, err := c.kind.Strip(c.obj, keepAll)
+		if err != nil || w.Dormant != c.want {
+			t.Errorf("%s: %v, %v; want %q: %s", name, w, err, c.want, c.reason)
+		}
+	}
+}
+
+func TestTemplateOf(t *testing.T) {
+	ref := func(apiVersion, kind, name string) map[string]any {
+		return map[string]any{"workloadRef": map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "scaleDown": "never"}}
+	}
+	named := func(kind string) *reloader.WorkloadRef {
+		return &reloader.WorkloadRef{Kind: kind, Namespace: "ns", Name: "web"}
+	}
+	cases := map[string]struct {
+		reason string
+		spec   map[string]any
+		want   *reloader.WorkloadRef
+	}{
+		"own template":    {"most Rollouts have one", map[string]any{"template": fullTemplate()}, nil},
+		"deployment":      {"what Argo documents", ref("apps/v1", "Deployment", "web"), named("Deployment")},
+		"stateful set":    {"it can be patched", ref("apps/v1", "StatefulSet", "web"), named("StatefulSet")},
+		"replica set":     {"its controller would not replace its pods", ref("apps/v1", "ReplicaSet", "web"), nil},
+		"pod template":    {"no workload", ref("v1", "PodTemplate", "web"), nil},
+		"another group":   {"some other Deployment", ref("acme.dev/v1", "Deployment", "web"), nil},
+		"itself":          {"a Rollout has no template for others", ref("argoproj.io/v1alpha1", "Rollout", "app"), nil},
+		"nothing":         {"no name", ref("apps/v1", "Deployment", ""), nil},
+		"empty reference": {"no kind", map[string]any{"workloadRef": map[string]any{}}, nil},
+	}
+	for name, c := range cases {
+		w, err := workload.Rollout.Strip(loose(t, metav1.ObjectMeta{Namespace: "ns", Name: "app"}, c.spec), keepAll)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, w.TemplateOf); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
+	}
+}
+
+func TestThrough(t *testing.T) {
+	rollout, err := workload.Rollout.Strip(loose(t, fullMeta(), map[string]any{
+		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+	}), keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	d := &appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}}
+	d.Generation = 4
+	via, err := workload.Deployment.Strip(d, keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := rollout.Through(via)
+	if joined.Kind != "Rollout" || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == nil {
+		t.Errorf("joined: %+v", joined)
+	}
+	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != nil {
+		t.Errorf("the Rollout itself was changed: %+v", rollout)
+	}
+}
+
+func TestDeploymentConfigWithoutTemplate(t *testing.T) {
+	w, err := workload.DeploymentConfig.Strip(loose(t, fullMeta(), map[string]any{"selector": map[string]string{}}), keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Selector != nil || len(w.Template.Containers) != 0 || w.Template.HasAnnotations {
+		t.Errorf("stripped: %+v", w)
+	}
+}
+
+func TestForeignObjectsOfOptionalKinds(t *testing.T) {
+	for name, spec := range map[string]any{
+		"a list":                  []string{"x"},
+		"a word":                  "x",
+		"a list for the template": map[string]any{"template": []string{"x"}},
+		"a number for containers": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": 7}}},
+		"a map for a value": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"name": "c", "env": []any{map[string]any{"name": "A", "value": map[string]any{"hunter2": "hunter2"}}}},
+		}}}},
+		"a selector of numbers": map[string]any{"selector": map[string]any{"matchLabels": 7}},
+	} {
+		for _, kind := range []workload.Kind{workload.Rollout, workload.DeploymentConfig} {
+			if w, err := kind.Strip(loose(t, metav1.ObjectMeta{Name: "app"}, spec), keepAll); err == nil {
+				t.Errorf("%s, %s: %+v, want an error", kind.Kind, name, w)
+			} else if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s, %s: the error shows a value: %v", kind.Kind, name, err)
+			}
+		}
+	}
+	if w, err := workload.Rollout.Strip((*unstructured.Unstructured)(nil), keepAll); err == nil {
+		t.Errorf("nothing became %+v", w)
+	}
+	if w, err := workload.Rollout.Strip(&unstructured.Unstructured{}, keepAll); err != nil || w.Name != "" {
+		t.Errorf("an empty object became %+v, %v", w, err)
+	}
+}
+
+// FuzzOptionalKinds checks that whatever an API server serves under an optional kind's name, stripping it ends without a panic and
+// gives either an error or a workload that holds no variable's value but hex.
+func FuzzOptionalKinds(f *testing.F) {
+	for _, seed := range []string{
+		`{"kind":"Rollout","metadata":{"name":"a","generation":1.5},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{"containers":[{"name":"c","env":[{"name":"STAKATER_A_SECRET","value":"hunter2"}]}]}}}}`,
+		`{"kind":"Rollout","spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`,
+		`{"kind":"DeploymentConfig","spec":{"selector":{"a":"b"},"template":null}}`,
+		`{"kind":"x","metadata":7,"spec":[]}`,
+		`{"kind":"x","metadata":{"managedFields":[{"time":"never"}],"annotations":{"a":1}},"spec":{"template":{"spec":{"volumes":[{"name":"v","projected":{"sources":[null]}}]}}}}`,
+		`{"kind":"x","spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}},"livenessProbe":{"httpGet":{"port":{}}}}]}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		u := &unstructured.Unstructured{}
+		if u.UnmarshalJSON(data) != nil {
+			return
+		}
+		for _, kind := range []workload.Kind{workload.Rollout, workload.DeploymentConfig} {
+			w, err := kind.Strip(u, keepAll)
+			if (w == nil) == (err == nil) {
+				t.Fatalf("%s: %v, %v", kind.Kind, w, err)
+			}
+			if err != nil {
+				continue
+			}
+			for _, c := range w.Template.Containers {
+				for _, m := range c.Marks {
+					if m.Value != workload.MarkValue(m.Value) {
+						t.Errorf("%s keeps the value %q", kind.Kind, m.Value)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestOlder(t *testing.T) {
+	version := func(uid string, generation int64, via *workload.Workload) *workload.Workload {
+		return &workload.Workload{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Generation: generation}, Via: via}
+	}
+	for name, c := range map[string]struct {
+		w, other *workload.Workload
+		want     bool
+	}{
+		"earlier":                    {version("a", 1, nil), version("a", 2, nil), true},
+		"the same":                   {version("a", 2, nil), version("a", 2, nil), false},
+		"later":                      {version("a", 3, nil), version("a", 2, nil), false},
+		"another object":             {version("b", 1, nil), version("a", 2, nil), false},
+		"its template earlier":       {version("a", 2, version("v", 1, nil)), version("a", 2, version("v", 2, nil)), true},
+		"its template later":         {version("a", 2, version("v", 3, nil)), version("a", 2, version("v", 2, nil)), false},
+		"its template made anew":     {version("a", 2, version("w", 1, nil)), version("a", 2, version("v", 2, nil)), false},
+		"its template not there yet": {version("a", 2, nil), version("a", 2, version("v", 2, nil)), false},
+	} {
+		if got := c.w.Older(c.other); got != c.want {
+			t.Errorf("%s: older %v, want %v", name, got, c.want)
+		}
+	}
+}
