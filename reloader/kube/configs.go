@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -18,10 +19,16 @@ import (
 var configResources = map[reloader.ConfigKind]schema.GroupVersionResource{
 	reloader.ConfigMap: {Version: "v1", Resource: "configmaps"},
 	reloader.Secret:    {Version: "v1", Resource: "secrets"},
+
+	reloader.SecretProviderClass: providerClasses,
 }
 
 // Meta reads the metadata of a config.
 func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, error) {
+	if config.Kind == reloader.SecretProviderClass {
+		obj, err := c.providerClass(ctx, config)
+		return obj.Meta, err
+	}
 	obj, err := c.metadata.Resource(configResources[config.Kind]).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
 	if err != nil {
 		return live.Meta{}, err
@@ -44,6 +51,8 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 			return live.Object{}, err
 		}
 		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
+	case reloader.SecretProviderClass:
+		return c.providerClass(ctx, config)
 	}
 	return live.Object{}, fmt.Errorf("no such kind of config: %s", config.Kind)
 }
@@ -57,6 +66,9 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 	options := metav1.ListOptions{Limit: listPage}
 	for {
 		page, err := c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, options)
+		if notThere(err) {
+			return nil, nil // the kind is not served
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -75,8 +87,10 @@ func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	kept := maps.Clone(o.Annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
 	manager, written := dataManager(o.ManagedFields)
+	selector := c.options.ResourceSelector
 	return live.Meta{
 		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Annotations: kept, DataManager: manager, DataWritten: written,
+		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
 }
 

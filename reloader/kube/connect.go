@@ -2,12 +2,19 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -27,6 +34,12 @@ type Options struct {
 	UserAgent string
 	// KeepAnnotation says which annotations of workloads and configs are kept in memory.
 	KeepAnnotation func(key string) bool
+	// Scope says which workloads are watched; the zero value is all but Rollouts.
+	Scope Scope
+	// Logger is told of objects that cannot be understood. Nil: nobody is.
+	Logger *slog.Logger
+	// ResourceSelector chooses configs by their labels; others are told to be Unselected. Nil: all are chosen.
+	ResourceSelector labels.Selector
 	// DryRun promises that nothing is written.
 	DryRun bool
 }
@@ -36,14 +49,26 @@ type Cluster struct {
 	options  Options
 	client   kubernetes.Interface
 	metadata metadata.Interface
+	dynamic  dynamic.Interface
+	// vital is for what must not wait behind the work: it has no rate limit, and no request takes longer than vitalTime.
+	vital kubernetes.Interface
+	// term is the context of the last term of leadership.
+	term atomic.Pointer[context.Context]
+	// proofs has the moment of the newest update seen of each SecretProviderClass.
+	proofs sync.Map
+	jobs   recreations
 	// Namespace is Reroll's own namespace.
 	Namespace string
-	// UID is that of the namespace kube-system, which stands for the cluster's identity.
+	// UID is that of the namespace kube-system, which stands for the cluster's identity. It is empty if reading it is forbidden.
 	UID string
 }
 
-// connectTime bounds the first request to an API server.
-const connectTime = 10 * time.Second
+const (
+	// connectTime bounds the first request to an API server.
+	connectTime = 10 * time.Second
+	// vitalTime bounds one look at the API server's health and one renewal of a lease, so that a second one fits into its deadline.
+	vitalTime = 4 * time.Second
+)
 
 // Connect reaches the API server once and returns an error in one line if that fails.
 func Connect(ctx context.Context, o Options) (*Cluster, error) {
@@ -53,23 +78,42 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	typed := rest.CopyConfig(config)
-	typed.AcceptContentTypes, typed.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
-	client, err := kubernetes.NewForConfig(typed)
-	if err != nil {
-		return nil, fmt.Errorf("API server configuration: %w", err)
-	}
-	meta, err := metadata.NewForConfig(config)
-	if err != nil {
+	c := &Cluster{options: o, Namespace: namespace}
+	if err := c.makeClients(config); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
+	if c.UID, err = clusterUID(ctx, c.client); err != nil {
 		return nil, fmt.Errorf("API server %s: %w", config.Host, err)
 	}
-	return &Cluster{options: o, client: client, metadata: meta, Namespace: namespace, UID: string(system.UID)}, nil
+	return c, nil
+}
+
+// makeClients makes a client for each way to talk to the API server.
+func (c *Cluster) makeClients(config *rest.Config) error {
+	typed := rest.CopyConfig(config)
+	typed.AcceptContentTypes, typed.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	vital := rest.CopyConfig(typed)
+	vital.QPS, vital.Timeout = -1, vitalTime
+	var errs [4]error
+	c.client, errs[0] = kubernetes.NewForConfig(typed)
+	c.vital, errs[1] = kubernetes.NewForConfig(vital)
+	c.metadata, errs[2] = metadata.NewForConfig(config)
+	c.dynamic, errs[3] = dynamic.NewForConfig(config)
+	return errors.Join(errs[:]...)
+}
+
+// clusterUID returns what stands for the cluster's identity. Who may only read some namespaces is forbidden to, and gets "".
+func clusterUID(ctx context.Context, client kubernetes.Interface) (string, error) {
+	system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(system.UID), nil
 }
 
 // load finds the API server's address and credentials, and Reroll's own namespace.
@@ -111,9 +155,9 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// Healthy returns nil if the API server answers.
+// Healthy returns nil if the API server answers. However many requests of the work wait for their turn, this one does not.
 func (c *Cluster) Healthy(ctx context.Context) error {
-	if err := c.client.Discovery().RESTClient().Get().AbsPath("/livez").Do(ctx).Error(); err != nil {
+	if err := c.vital.Discovery().RESTClient().Get().AbsPath("/livez").Do(ctx).Error(); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
 	return nil

@@ -3,8 +3,10 @@ package kube
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +22,7 @@ import (
 // eventBacklog bounds the Events that wait to be sent; more are dropped, since an Event is a courtesy and the record is the truth.
 const eventBacklog = 4096
 
-// Announcer writes a Kubernetes Event on a workload for each reload, one after the other and when no more reloads come, so that
+// Announcer writes Kubernetes Events on workloads for each reload, one after the other and when no more reloads come, so that
 // patches come first.
 type Announcer struct {
 	cluster *Cluster
@@ -117,10 +119,21 @@ func (a *Announcer) send(ctx context.Context, e *corev1.Event) {
 	}
 }
 
-// Announce queues the Event of a reload that rolled its workload or was refused. It does not block.
+// Announce queues an Event for each config behind a reload that rolled its workload or was refused. It does not block.
 func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
-	e := eventOf(w, r)
-	if e == nil || a.cluster.options.DryRun {
+	for _, e := range eventsOf(w, r) {
+		a.enqueue(e)
+	}
+}
+
+// Complain queues a Warning about what is wrong with a workload's own settings. It does not block. As long as the cluster keeps an
+// Event about the same problem of the same workload, there is no second one, whoever complains.
+func (a *Announcer) Complain(w *workload.Workload, problem string) {
+	a.enqueue(complaintOf(w, problem, time.Now()))
+}
+
+func (a *Announcer) enqueue(e *corev1.Event) {
+	if a.cluster.options.DryRun {
 		return
 	}
 	select {
@@ -130,49 +143,113 @@ func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	}
 }
 
-func eventOf(w *workload.Workload, r reloader.Reload) *corev1.Event {
-	e := &corev1.Event{Type: corev1.EventTypeNormal, Reason: "Reloaded", Message: describe(r)}
+// The reasons of Events.
+const (
+	eventReloaded = "Reloaded"
+	eventFailed   = "ReloadFail"
+)
+
+// eventSources are the components that Events about configs are known to come from.
+var eventSources = map[reloader.ConfigKind]string{
+	reloader.ConfigMap:           "reloader-configmaps",
+	reloader.Secret:              "reloader-secrets",
+	reloader.SecretProviderClass: "reloader-secretproviderclasses",
+}
+
+// eventsOf returns an Event for each config behind r, in the order of their names. Content that comes back is the same reload on
+// another generation.
+func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
+	failed := false
 	switch r.Outcome {
-	case reloader.ReasonReloaded:
+	case reloader.ReasonReloaded, reloader.ReasonPaused:
 	case reloader.ReasonRefused, reloader.ReasonInvalid:
-		e.Type, e.Reason, e.Message = corev1.EventTypeWarning, "ReloadFail", describe(r)+": "+r.Message
+		failed = true
 	default:
 		return nil
 	}
-	kind, _ := workload.KindNamed(w.Kind)
-	e.ObjectMeta = metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name + "." + strings.TrimPrefix(r.ID, "r-")}
-	e.InvolvedObject = corev1.ObjectReference{
-		APIVersion: kind.Resource.GroupVersion().String(), Kind: w.Kind, Namespace: w.Namespace, Name: w.Name,
-		UID: w.UID, ResourceVersion: w.ResourceVersion,
+	var events []*corev1.Event
+	for _, c := range byConfig(r.Causes) {
+		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.Config.String())
+		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSources[c.Config.Kind]
+		text := describe(w, c, "Updated")
+		if failed {
+			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed
+			text = describe(w, c, "not updated:") + ": " + r.Message
+		}
+		e.Message = bounded(text)
+		events = append(events, e)
 	}
-	e.Source = corev1.EventSource{Component: "reroll"}
-	e.ReportingController = "reroll.dev/dispatcher"
-	e.FirstTimestamp, e.LastTimestamp, e.Count = metav1.NewTime(r.DecidedAt), metav1.NewTime(r.DecidedAt), 1
-	e.ObjectMeta.Name = strings.ToLower(e.ObjectMeta.Name)
-	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxEventMessage)], "")
+	return events
+}
+
+func complaintOf(w *workload.Workload, problem string, at time.Time) *corev1.Event {
+	e := newEvent(w, at, problem)
+	e.Type, e.Reason, e.Source.Component, e.Message = corev1.EventTypeWarning, eventFailed, "reroll", bounded(problem)
 	return e
 }
 
-// maxEventMessage is the API server's limit.
-const maxEventMessage = 1024
+// longestEventPrefix leaves room behind the workload's name for what tells its Events apart.
+const longestEventPrefix = 200
 
-// describe says in one sentence which configs changed, and by whom.
-func describe(r reloader.Reload) string {
-	var configs, actors []string
-	for _, c := range r.Causes {
-		configs = append(configs, fmt.Sprintf("%s %s", c.Config.Kind, c.Config.Name))
-		for _, who := range c.Candidates {
-			actors = append(actors, who.Actor.User)
-		}
+// newEvent returns an Event on w whose name is always the same for the same parts.
+func newEvent(w *workload.Workload, at time.Time, parts ...string) *corev1.Event {
+	hash := fnv.New64a()
+	for _, part := range append(parts, string(w.UID)) {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
-	slices.Sort(configs)
+	prefix := strings.TrimRight(w.Name[:min(len(w.Name), longestEventPrefix)], "-.")
+	kind, _ := workload.KindNamed(w.Kind)
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: fmt.Sprintf("%s.%016x", prefix, hash.Sum64())},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: kind.Resource.GroupVersion().String(), Kind: w.Kind, Namespace: w.Namespace, Name: w.Name,
+			UID: w.UID, ResourceVersion: w.ResourceVersion,
+		},
+		ReportingController: "reroll.dev/dispatcher",
+		FirstTimestamp:      metav1.NewTime(at), LastTimestamp: metav1.NewTime(at), Count: 1,
+	}
+}
+
+// byConfig merges the causes of the same config into one with the candidates of all, ordered by config.
+func byConfig(causes []reloader.Cause) []reloader.Cause {
+	sorted := slices.SortedStableFunc(slices.Values(causes), func(a, b reloader.Cause) int {
+		return strings.Compare(a.Config.String(), b.Config.String())
+	})
+	var merged []reloader.Cause
+	for _, c := range sorted {
+		last := len(merged) - 1
+		if last < 0 || merged[last].Config != c.Config {
+			merged = append(merged, c)
+			continue
+		}
+		merged[last].Candidates = slices.Concat(merged[last].Candidates, c.Candidates)
+	}
+	return merged
+}
+
+// describe says which config changed, what became of w, and who may have changed it. Up to the semicolon it is what alert rules and
+// scripts of Stakater Reloader's users look for.
+func describe(w *workload.Workload, c reloader.Cause, done string) string {
+	text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', %s '%s' of type '%s' in namespace '%s'",
+		c.Config.Name, strings.ToUpper(string(c.Config.Kind)), c.Config.Namespace, done, w.Name, w.Kind, w.Namespace)
+	var actors []string
+	for _, who := range c.Candidates {
+		actors = append(actors, who.Actor.User)
+	}
 	slices.Sort(actors)
-	text := "Changed: " + strings.Join(slices.Compact(configs), ", ")
 	switch actors = slices.Compact(actors); len(actors) {
 	case 0:
 		return text
 	case 1:
-		return text + "; by " + actors[0]
+		return text + "; changed by " + actors[0]
 	}
-	return text + "; by one or more of " + strings.Join(actors, ", ")
+	return text + "; changed by one of " + strings.Join(actors, ", ")
+}
+
+// maxEventMessage is the API server's limit in bytes.
+const maxEventMessage = 1024
+
+// bounded cuts text to the limit, between two characters.
+func bounded(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxEventMessage)], "")
 }

@@ -1,17 +1,12 @@
 package kube
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -90,68 +85,5 @@ func TestStartedBy(t *testing.T) {
 		if got := startedBy(test.pod, noon); got != test.want {
 			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
 		}
-	}
-}
-
-func TestEventOf(t *testing.T) {
-	w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: types.UID("u")}, Kind: "Deployment"}
-	cause := func(config string, users ...string) reloader.Cause {
-		c := reloader.Cause{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: config}}
-		for _, u := range users {
-			c.Candidates = append(c.Candidates, reloader.Candidate{Actor: reloader.Actor{User: u}})
-		}
-		return c
-	}
-	cases := map[string]struct {
-		reason   string
-		reload   reloader.Reload
-		want     string
-		wantType string
-	}{
-		"rolled": {
-			"one actor is asserted",
-			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "alice")}},
-			"Changed: ConfigMap app; by alice", corev1.EventTypeNormal,
-		},
-		"several": {
-			"of several actors, none is",
-			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app", "bob", "alice"), cause("app", "bob")}},
-			"Changed: ConfigMap app; by one or more of alice, bob", corev1.EventTypeNormal,
-		},
-		"nobody": {
-			"a sweep knows no actor",
-			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause("app")}},
-			"Changed: ConfigMap app", corev1.EventTypeNormal,
-		},
-		"refused": {
-			"somebody must look",
-			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause("app")}},
-			"Changed: ConfigMap app: no permission", corev1.EventTypeWarning,
-		},
-		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent}, "", ""},
-	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			test.reload.ID = "r-abc"
-			e := eventOf(w, test.reload)
-			if test.want == "" {
-				if e != nil {
-					t.Errorf("an event %q: %s", e.Message, test.reason)
-				}
-				return
-			}
-			if e == nil || e.Message != test.want || e.Type != test.wantType || e.Name != "web.abc" || e.InvolvedObject.APIVersion != "apps/v1" {
-				t.Errorf("event %+v, want %q: %s", e, test.want, test.reason)
-			}
-		})
-	}
-}
-
-func TestEventMessageIsBounded(t *testing.T) {
-	w := &workload.Workload{Kind: "Deployment"}
-	r := reloader.Reload{ID: "r-a", Outcome: reloader.ReasonRefused, Message: strings.Repeat("é", 2000)}
-	message := eventOf(w, r).Message
-	if len(message) > maxEventMessage || !strings.HasPrefix(message, "Changed: ") || strings.ToValidUTF8(message, "?") != message {
-		t.Errorf("%d bytes, valid UTF-8: %t", len(message), strings.ToValidUTF8(message, "?") == message)
 	}
 }

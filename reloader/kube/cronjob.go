@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+const (
+	// instantiateKey and its value are what kubectl writes on a Job that it makes of a CronJob.
+	instantiateKey = "cronjob.kubernetes.io/instantiate"
+	instantiated   = "manual"
+)
+
+// startJob makes a Job of the CronJob's template with the marks in it, and leaves the CronJob as it is: its own Jobs start with the
+// new content anyway. The Job is named after the roll, so that a second attempt finds the first one's Job. The concurrency policy
+// binds the schedule alone: as with `kubectl create job --from`, the Job starts also while another one of the CronJob runs.
+func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
+	cronJob, err := c.dynamic.Resource(kind.Resource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if cronJob.GetDeletionTimestamp() != nil {
+		return nil, gone(kind, w.Name)
+	}
+	amended, err := amend(kind, cronJob, r.Ops)
+	if err != nil {
+		return nil, err
+	}
+	job, err := jobOf(amended, r)
+	if err != nil {
+		return nil, fmt.Errorf("make a Job of %s: %w", w.Ref(), err)
+	}
+	_, err = c.jobsIn(w.Namespace).Create(ctx, job, metav1.CreateOptions{FieldManager: r.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		err = c.expectJobOf(ctx, cronJob, job.GetName())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a Job of %s: %w", w.Ref(), err)
+	}
+	return w, nil
+}
+
+// expectJobOf returns nil if the existing Job of that name was made of the CronJob by hand or by Reroll.
+func (c *Cluster) expectJobOf(ctx context.Context, cronJob *unstructured.Unstructured, name string) error {
+	job, err := c.jobsIn(cronJob.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // it was there a moment ago, and somebody or its time to live took it away
+	}
+	if err != nil {
+		return err
+	}
+	owner := metav1.GetControllerOf(job)
+	if owner != nil && owner.UID == cronJob.GetUID() && job.GetAnnotations()[instantiateKey] == instantiated {
+		return nil
+	}
+	return apierrors.NewInvalid(job.GroupVersionKind().GroupKind(), name,
+		field.ErrorList{field.Duplicate(field.NewPath("metadata", "name"), name)})
+}
+
+// jobOf returns the Job that cronJob stands for once it carries the marks of r.
+func jobOf(cronJob *unstructured.Unstructured, r strategy.Roll) (*unstructured.Unstructured, error) {
+	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", "jobTemplate")
+	if err != nil {
+		return nil, err
+	}
+	from := &unstructured.Unstructured{Object: template}
+	annotations := from.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, stamps(r.Ops))
+	annotations[instantiateKey] = instantiated
+
+	job := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	job.SetName(jobName(cronJob.GetName(), r.Name))
+	job.SetNamespace(cronJob.GetNamespace())
+	job.SetLabels(from.GetLabels())
+	job.SetAnnotations(annotations)
+	// Without blockOwnerDeletion, which would need permission for the CronJob's finalizers.
+	isController := true
+	job.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob",
+		Name: cronJob.GetName(), UID: cronJob.GetUID(), Controller: &isController,
+	}})
+	return job, nil
+}
+
+// jobName joins the two names; the CronJob's is cut so that the whole fits into the label that a Job's pods carry.
+func jobName(cronJob, roll string) string {
+	suffix := "-" + strings.TrimPrefix(roll, "r-")
+	cut := cronJob[:min(len(cronJob), validation.DNS1123LabelMaxLength-len(suffix))]
+	return strings.TrimRight(cut, "-.") + suffix
+}

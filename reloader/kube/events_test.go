@@ -1,0 +1,188 @@
+package kube
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func web() *workload.Workload {
+	return &workload.Workload{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "u"}, Kind: "Deployment"}
+}
+
+func cause(kind reloader.ConfigKind, config string, users ...string) reloader.Cause {
+	c := reloader.Cause{Config: reloader.Config{Kind: kind, Namespace: "shop", Name: config}}
+	for _, u := range users {
+		c.Candidates = append(c.Candidates, reloader.Candidate{Actor: reloader.Actor{User: u}})
+	}
+	return c
+}
+
+// told is what people and scripts read of an Event.
+type told struct{ Type, Reason, Source, Message string }
+
+func TestEventsOf(t *testing.T) {
+	const (
+		app     = "Changes detected in 'app' of type 'CONFIGMAP' in namespace 'shop', Updated 'web' of type 'Deployment' in namespace 'shop'"
+		vault   = "Changes detected in 'vault' of type 'SECRETPROVIDERCLASS' in namespace 'shop', Updated 'web' of type 'Deployment' in namespace 'shop'"
+		refused = "Changes detected in 'db' of type 'SECRET' in namespace 'shop', not updated: 'web' of type 'Deployment' in namespace 'shop'"
+	)
+	cases := map[string]struct {
+		reason string
+		reload reloader.Reload
+		want   []told
+	}{
+		"rolled": {
+			"one actor is asserted",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app", "alice")}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"}},
+		},
+		"several actors": {
+			"of several actors, none is",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{
+				cause(reloader.ConfigMap, "app", "bob", "alice"), cause(reloader.ConfigMap, "app", "bob"),
+			}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by one of alice, bob"}},
+		},
+		"nobody": {
+			"a sweep knows no actor, and the message is Stakater's to the letter",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", app}},
+		},
+		"several configs": {
+			"each config is told of by itself, with its own actors",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{
+				cause(reloader.SecretProviderClass, "vault"), cause(reloader.ConfigMap, "app", "alice"), cause(reloader.SecretProviderClass, "vault"),
+			}},
+			[]told{
+				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
+				{"Normal", "Reloaded", "reloader-secretproviderclasses", vault},
+			},
+		},
+		"paused": {
+			"the mark is written",
+			reloader.Reload{Outcome: reloader.ReasonPaused, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", app}},
+		},
+		"refused": {
+			"somebody must look",
+			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},
+			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; changed by alice: no permission"}},
+		},
+		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}, nil},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []told
+			for _, e := range eventsOf(web(), test.reload) {
+				got = append(got, told{e.Type, e.Reason, e.Source.Component, e.Message})
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+		})
+	}
+}
+
+func TestEventsAreAboutTheWorkload(t *testing.T) {
+	w := web()
+	w.ResourceVersion = "7"
+	r := reloader.Reload{Outcome: reloader.ReasonReloaded, DecidedAt: noon, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
+	e := eventsOf(w, r)[0]
+	want := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7"}
+	if diff := cmp.Diff(want, e.InvolvedObject); diff != "" {
+		t.Errorf("involved object (-want +got):\n%s", diff)
+	}
+	if !e.FirstTimestamp.Time.Equal(noon) || !e.LastTimestamp.Time.Equal(noon) || e.Count != 1 {
+		t.Errorf("it tells of %s to %s, %d times", e.FirstTimestamp, e.LastTimestamp, e.Count)
+	}
+}
+
+// Names are what keeps an Event from being written twice.
+func TestEventNames(t *testing.T) {
+	name := func(change func(*workload.Workload, *reloader.Reload)) string {
+		w, r := web(), reloader.Reload{
+			ID: "r-a", Outcome: reloader.ReasonReloaded, Generation: 2, Causes: []reloader.Cause{cause(reloader.Secret, "db")},
+		}
+		change(w, &r)
+		return eventsOf(w, r)[0].Name
+	}
+	first := name(func(*workload.Workload, *reloader.Reload) {})
+	if again := name(func(_ *workload.Workload, r *reloader.Reload) { r.DecidedAt = noon }); again != first {
+		t.Errorf("the same reload has the names %s and %s", first, again)
+	}
+	seen := map[string]string{first: "the first"}
+	for what, change := range map[string]func(*workload.Workload, *reloader.Reload){
+		"another reload":                        func(_ *workload.Workload, r *reloader.Reload) { r.ID = "r-b" },
+		"the same content on a newer template":  func(_ *workload.Workload, r *reloader.Reload) { r.Generation = 4 },
+		"another workload of the same name":     func(w *workload.Workload, _ *reloader.Reload) { w.UID = "v" },
+		"another config":                        func(_ *workload.Workload, r *reloader.Reload) { r.Causes[0].Config.Name = "mail" },
+		"another kind of config":                func(_ *workload.Workload, r *reloader.Reload) { r.Causes[0].Config.Kind = reloader.ConfigMap },
+		"a workload with as long a name as any": func(w *workload.Workload, _ *reloader.Reload) { w.Name = strings.Repeat("a-", 126) + "b" },
+	} {
+		got := name(change)
+		if other, taken := seen[got]; taken {
+			t.Errorf("%s and %s have the same name %s", what, other, got)
+		}
+		seen[got] = what
+		if wrong := validation.IsDNS1123Subdomain(got); wrong != nil {
+			t.Errorf("%s: the name %q is invalid: %v", what, got, wrong)
+		}
+	}
+}
+
+func TestComplaint(t *testing.T) {
+	e := complaintOf(web(), "annotation a: bad duration", noon)
+	want := told{"Warning", "ReloadFail", "reroll", "annotation a: bad duration"}
+	if diff := cmp.Diff(want, told{e.Type, e.Reason, e.Source.Component, e.Message}); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	if later := complaintOf(web(), "annotation a: bad duration", noon.AddDate(0, 0, 1)); later.Name != e.Name {
+		t.Errorf("the same problem has the names %s and %s", e.Name, later.Name)
+	}
+	if other := complaintOf(web(), "annotation b: bad duration", noon); other.Name == e.Name {
+		t.Errorf("two problems have the name %s", e.Name)
+	}
+}
+
+func TestEventMessagesAreBounded(t *testing.T) {
+	long := strings.Repeat("é", 2000)
+	r := reloader.Reload{Outcome: reloader.ReasonRefused, Message: long, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
+	for name, message := range map[string]string{"refused": eventsOf(web(), r)[0].Message, "complaint": complaintOf(web(), "x"+long, noon).Message} {
+		if len(message) > maxEventMessage || len(message) < maxEventMessage-utf8.UTFMax || !utf8.ValidString(message) {
+			t.Errorf("%s: %d bytes, valid UTF-8: %t", name, len(message), utf8.ValidString(message))
+		}
+	}
+}
+
+func TestEventsAreQueued(t *testing.T) {
+	r := reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause(reloader.Secret, "db"), cause(reloader.ConfigMap, "app")}}
+	for name, test := range map[string]struct {
+		dryRun bool
+		want   int
+	}{"live": {false, 3}, "dry run": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			a := NewAnnouncer(&Cluster{client: client, options: Options{DryRun: test.dryRun}}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a.Announce(web(), r)
+			a.Complain(web(), "bad")
+			a.Complain(web(), "bad")
+			a.sendLast(t.Context(), nil)
+			events, err := client.CoreV1().Events("shop").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(events.Items) != test.want {
+				t.Errorf("%d events were written, want %d; error %v", len(events.Items), test.want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,276 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	errOwn = errors.New("own error")
+	errCut = errors.New("no route to host")
+)
+
+func candidate(client *fake.Clientset) *Cluster { return &Cluster{vital: client, Namespace: "ops"} }
+
+func holder(t *testing.T, client *fake.Clientset) string {
+	t.Helper()
+	spec := lease(t, client).Spec
+	if spec.HolderIdentity == nil {
+		return ""
+	}
+	return *spec.HolderIdentity
+}
+
+// cut has all updates fail while the switch is on, except those that write a spared holder.
+func cut(client *fake.Clientset, spared string) *atomic.Bool {
+	off := &atomic.Bool{}
+	client.PrependReactor("update", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		held := action.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease).Spec.HolderIdentity
+		if off.Load() && (held == nil || *held != spared) {
+			return true, nil, errCut
+		}
+		return false, nil, nil
+	})
+	return off
+}
+
+// term is when somebody led.
+type term struct {
+	who        string
+	begin, end time.Time
+	cause      error
+}
+
+// stage is who led when, and who leads.
+type stage struct {
+	mu    sync.Mutex
+	terms []term
+}
+
+func (s *stage) play(who string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		begin := time.Now()
+		<-ctx.Done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.terms = append(s.terms, term{who, begin, time.Now(), context.Cause(ctx)})
+		return ctx.Err()
+	}
+}
+
+func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		c := candidate(client)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := c.Lead(ctx, LeaseOptions{Identity: "a"}, func(ctx context.Context) error {
+			if !c.Leading() || holder(t, client) != "a" {
+				t.Errorf("leading: %t, holder %q", c.Leading(), holder(t, client))
+			}
+			cancel()
+			<-ctx.Done()
+			<-time.After(time.Minute) // work that is slow to end
+			if c.Leading() || holder(t, client) != "a" {
+				t.Errorf("while the work ends: leading %t, holder %q", c.Leading(), holder(t, client))
+			}
+			if renewed := lease(t, client).Spec.RenewTime.Time; time.Since(renewed) > 2*leaseRetry {
+				t.Errorf("the lease was not renewed for %s while the work ended", time.Since(renewed))
+			}
+			return errOwn
+		})
+		if !errors.Is(err, errOwn) {
+			t.Errorf("error %v, want that of the work", err)
+		}
+		if got := holder(t, client); got != "" {
+			t.Errorf("%q still holds the lease", got)
+		}
+	})
+}
+
+func lease(t *testing.T, client *fake.Clientset) *coordinationv1.Lease {
+	t.Helper()
+	l, err := client.CoordinationV1().Leases("ops").Get(context.WithoutCancel(t.Context()), LeaseName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestLeadReturnsWhatTheWorkReturns(t *testing.T) {
+	for name, want := range map[string]error{"done": nil, "failed": errOwn} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context) error { return want })
+				if !errors.Is(err, want) || holder(t, client) != "" {
+					t.Errorf("error %v, want %v; holder %q", err, want, holder(t, client))
+				}
+			})
+		})
+	}
+}
+
+// The old leader stops 5 s before the new one may begin, and stands again.
+func TestLeadershipIsLostAndWonAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, s := fake.NewClientset(), &stage{}
+		off := cut(client, "b")
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		lead := func(ctx context.Context, who string) {
+			c := candidate(client)
+			all.Go(func() { _ = c.Lead(ctx, LeaseOptions{Identity: who}, s.play(who)) })
+			synctest.Wait()
+		}
+		lead(ctx, "a")
+		other, cancelOther := context.WithCancel(ctx)
+		lead(other, "b")
+		<-time.After(time.Minute + leaseRetry/2)
+		off.Store(true)
+		lost := time.Now()
+		<-time.After(time.Minute)
+		off.Store(false)
+		cancelOther()
+		released := time.Now()
+		<-time.After(time.Minute)
+		cancel()
+		all.Wait()
+		if len(s.terms) != 3 || s.terms[0].who != "a" || s.terms[1].who != "b" || s.terms[2].who != "a" {
+			t.Fatalf("terms: %+v, want a, b, a", s.terms)
+		}
+		first, second, third := s.terms[0], s.terms[1], s.terms[2]
+		if took := first.end.Sub(lost); !errors.Is(first.cause, ErrLeadershipLost) || took > renewDeadline || took < renewDeadline-leaseRetry {
+			t.Errorf("the first term ended %s after its last renewals failed, with cause %v", took, first.cause)
+		}
+		if gap, took := second.begin.Sub(first.end), second.begin.Sub(lost); gap < leaseDuration-renewDeadline || took > 20*time.Second {
+			t.Errorf("the second term began %s after the first one, %s after the cut", gap, took)
+		}
+		if took := third.begin.Sub(released); took < 0 || took > 3*time.Second {
+			t.Errorf("the third term began %s after the second one was given up", took)
+		}
+	})
+}
+
+// A process that wants to end with its leadership says so.
+func TestLeadEndsWithItsLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		cut(client, "nobody").Store(true) // the first write creates the lease
+		err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if !errors.Is(err, ErrLeadershipLost) {
+			t.Errorf("error %v, want %v", err, ErrLeadershipLost)
+		}
+	})
+}
+
+// An answer that takes 9 s to arrive is no reason to lead 9 s longer.
+func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, s := fake.NewClientset(), &stage{}
+		slow := false
+		var asked time.Time
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if slow {
+				return true, nil, errCut
+			}
+			slow, asked = true, time.Now()
+			<-time.After(9 * time.Second)
+			return false, nil, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		_ = candidate(client).Lead(ctx, LeaseOptions{Identity: "a"}, s.play("a"))
+		if len(s.terms) != 1 || s.terms[0].end.Sub(asked) != renewDeadline {
+			t.Errorf("terms: %+v; want one that ends %s after %s", s.terms, renewDeadline, asked)
+		}
+	})
+}
+
+func TestLeadNeedsAnIdentity(t *testing.T) {
+	err := candidate(fake.NewClientset()).Lead(t.Context(), LeaseOptions{}, func(context.Context) error {
+		t.Error("it leads without a name")
+		return nil
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+}
+
+// A dry run beside the reloader that works must not take its place.
+func TestLeadInDryRun(t *testing.T) {
+	client := fake.NewClientset()
+	c := &Cluster{vital: client, options: Options{DryRun: true}}
+	err := c.Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context) error {
+		if !c.Leading() {
+			t.Error("it does not lead")
+		}
+		return errOwn
+	})
+	if !errors.Is(err, errOwn) || len(client.Actions()) != 0 || c.Leading() {
+		t.Errorf("error %v, requests %v, leading afterwards: %t", err, client.Actions(), c.Leading())
+	}
+}
+
+func TestLeaderGauge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, registry := candidate(fake.NewClientset()), prometheus.NewRegistry()
+		show := func(value string) {
+			t.Helper()
+			text := "# HELP reroll_leader 1 while this process leads, 0 while another one does or nobody.\n# TYPE reroll_leader gauge\nreroll_leader " + value + "\n"
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(text), "reroll_leader"); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 { // Lead can be called again with the same registry
+			if err := c.Lead(t.Context(), LeaseOptions{Identity: "a", Registerer: registry}, func(context.Context) error {
+				show("1")
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			show("0")
+		}
+	})
+}
+
+func TestCandidateSaysWhyItCannotLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, LeaseName, errOwn)
+		})
+		var log strings.Builder
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := candidate(client).Lead(ctx, LeaseOptions{Identity: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context) error {
+			t.Error("it leads")
+			return nil
+		})
+		if err != nil {
+			t.Errorf("a candidate that never led: %v", err)
+		}
+		if n := strings.Count(log.String(), "lease cannot be read or written"); n != 1 || !strings.Contains(log.String(), "forbidden") {
+			t.Errorf("said %d times, want once:\n%s", n, log.String())
+		}
+	})
+}

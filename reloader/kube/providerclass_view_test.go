@@ -1,0 +1,241 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// status returns a PodStatus of one object, written at a second after noon, which is its resource version too.
+func status(uid string, second int, updated bool, version string) podStatus {
+	return podStatus{
+		uid: uid, resourceVersion: fmt.Sprint(second), moment: moment{noon.Add(time.Duration(second) * time.Second), uint64(second)},
+		updated: updated, manager: "driver", told: true, objects: map[string]string{"db": version},
+	}
+}
+
+func TestViewOf(t *testing.T) {
+	sameSecond := func(s podStatus) podStatus {
+		s.at = noon
+		return s
+	}
+	cases := map[string]struct {
+		reason   string
+		statuses []podStatus
+		seen     moment
+		decisive string
+		unproven bool
+	}{
+		"none":    {reason: "a class that no pod mounts says nothing", unproven: true},
+		"created": {"first mounts are no rotation, and the oldest is where it begins", []podStatus{status("b", 2, false, "v2"), status("a", 1, false, "v1")}, moment{}, "a", true},
+		"updated": {"the update is younger than every mount", []podStatus{status("a", 3, true, "v2"), status("b", 2, false, "v1")}, moment{}, "a", false},
+		"two updated": {
+			"pods rotate one after the other, and the newest is ahead",
+			[]podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")}, moment{}, "a", false,
+		},
+		"within a second": {
+			"the order of writes tells what the clock does not",
+			[]podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))}, moment{}, "b", false,
+		},
+		"mounted the same since": {"a new pod confirms", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v2")}, moment{}, "a", false},
+		"mounted another since":  {"the update is history", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v3")}, moment{}, "a", true},
+		"seen newer":             {"who was ahead is gone, and the others have not caught up", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(4 * time.Second), 4}, "a", true},
+		"seen the same":          {"it is what was seen", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(3 * time.Second), 3}, "a", false},
+		"clock set back":         {"the order of writes goes on", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(time.Hour), 2}, "a", false},
+		"etcd restored":          {"the clock goes on", []podStatus{status("a", 3, true, "v2")}, moment{noon, 1000}, "a", false},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(test.statuses, test.seen)
+			decisive := ""
+			if v.decisive != nil {
+				decisive = v.decisive.uid
+			}
+			if decisive != test.decisive || v.unproven != test.unproven {
+				t.Errorf("%q decides, unproven: %t; want %q, %t: %s", decisive, v.unproven, test.decisive, test.unproven, test.reason)
+			}
+			if v.written().IsZero() != test.unproven {
+				t.Errorf("written %s although unproven is %t", v.written(), test.unproven)
+			}
+		})
+	}
+}
+
+func TestViewVersionTellsViewsApart(t *testing.T) {
+	views := map[string]view{
+		"nothing":        viewOf(nil, moment{}),
+		"created":        viewOf([]podStatus{status("a", 1, false, "v1")}, moment{}),
+		"updated":        viewOf([]podStatus{status("a", 1, true, "v1")}, moment{}),
+		"updated again":  viewOf([]podStatus{status("a", 2, true, "v1")}, moment{}),
+		"another's":      viewOf([]podStatus{status("b", 1, true, "v1")}, moment{}),
+		"proof outlived": viewOf([]podStatus{status("a", 2, true, "v1")}, moment{noon.Add(time.Hour), 9}),
+	}
+	seen := map[string]string{}
+	for name, v := range views {
+		if other, ok := seen[v.version()]; ok {
+			t.Errorf("%q and %q have one version: %s", name, other, v.version())
+		}
+		seen[v.version()] = name
+	}
+}
+
+// rotation is a class while its store goes from v1 to v2. Each pod of its workloads is rotated, deleted, and made anew; whoever looks
+// in between must see at most one change, and that forward.
+type rotation struct {
+	statuses map[string]podStatus
+	clock    int
+	seen     moment
+	proven   []string
+}
+
+func (r *rotation) write(uid string, updated bool, version string) {
+	r.clock++
+	r.statuses[uid] = status(uid, r.clock, updated, version)
+}
+
+func (r *rotation) look() {
+	v := viewOf(slices.Collect(maps.Values(r.statuses)), r.seen)
+	if v.unproven {
+		return
+	}
+	r.seen = v.decisive.moment
+	if now := v.objects()["db"]; len(r.proven) == 0 || r.proven[len(r.proven)-1] != now {
+		r.proven = append(r.proven, now)
+	}
+}
+
+// pods and what happens to each, in this order. The last is of a workload that nothing rolls, and was rotated once before.
+var rotationSteps = [][]string{{"rotate", "delete", "create"}, {"rotate", "delete", "create"}, {"delete", "create"}, {"rotate"}}
+
+func (r *rotation) step(pod, step int) {
+	switch uid := fmt.Sprint("pod-", pod); rotationSteps[pod][step] {
+	case "rotate":
+		r.write(uid, true, "v2")
+	case "delete":
+		delete(r.statuses, uid)
+	case "create":
+		r.write(uid+"-new", false, "v2")
+	}
+}
+
+// TestPodsThatRotateMakeOneChange looks after every step of every order of the steps.
+func TestPodsThatRotateMakeOneChange(t *testing.T) {
+	orders := 0
+	var visit func(order []int, done []int)
+	visit = func(order, done []int) {
+		complete := true
+		for pod, n := range done {
+			if n == len(rotationSteps[pod]) {
+				continue
+			}
+			complete = false
+			next := slices.Clone(done)
+			next[pod]++
+			visit(append(slices.Clone(order), pod), next)
+		}
+		if complete {
+			orders++
+			checkRotation(t, order)
+		}
+	}
+	visit(nil, make([]int, len(rotationSteps)))
+	if orders != 5040 { // (3+3+2+1)! / (3! 3! 2! 1!)
+		t.Errorf("%d orders", orders)
+	}
+}
+
+func checkRotation(t *testing.T, order []int) {
+	t.Helper()
+	r := &rotation{statuses: map[string]podStatus{}}
+	for pod := range rotationSteps {
+		r.write(fmt.Sprint("pod-", pod), pod == len(rotationSteps)-1, "v1")
+	}
+	r.look()
+	done := make([]int, len(rotationSteps))
+	for _, pod := range order {
+		r.step(pod, done[pod])
+		done[pod]++
+		r.look()
+	}
+	if diff := cmp.Diff([]string{"v1", "v2"}, r.proven); diff != "" {
+		t.Fatalf("order %v (-want +got):\n%s", order, diff)
+	}
+}
+
+// podStatusJSON is a PodStatus as the API server gives it after a rotation and after somebody else labelled it.
+const podStatusJSON = `{"apiVersion":"secrets-store.csi.x-k8s.io/v1","kind":"SecretProviderClassPodStatus",
+"metadata":{"name":"web-0-shop-vault","namespace":"shop","uid":"u","resourceVersion":"77","generation":2,"creationTimestamp":"2026-01-02T12:00:00Z",
+"managedFields":[
+{"manager":"secrets-store-csi-driver","operation":"Update","time":"2026-01-02T12:00:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{},"f:status":{"f:objects":{}}}},
+{"manager":"labeler","operation":"Update","time":"2026-01-02T12:00:09Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{}}}}]},
+"status":{"secretProviderClassName":"vault","podName":"web-0","mounted":true,"objects":[{"id":"db","version":"v2"},{"id":"api/key","version":"v7"}]}}`
+
+func parsed(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestReadPodStatus(t *testing.T) {
+	cases := map[string]struct {
+		reason, old, new string
+		want             podStatus
+	}{
+		"rotated": {
+			reason: "who wrote labels did not write the status",
+			want:   podStatus{updated: true, moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
+		},
+		"created": {
+			reason: "the first generation is that of the mount", old: `"generation":2`, new: `"generation":1`,
+			want: podStatus{moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
+		},
+		"nobody says who": {
+			reason: "managed fields can be cleared", old: `"f:status"`, new: `"f:other"`,
+			want: podStatus{updated: true, moment: moment{noon, 77}, objects: map[string]string{"db": "v2", "api/key": "v7"}},
+		},
+		"bad objects": {
+			reason: "what is no object is left out", old: `{"id":"db","version":"v2"}`, new: `7,null,"db",{"id":7,"version":{}}`,
+			want: podStatus{updated: true, moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"": "", "api/key": "v7"}},
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := parsed(t, strings.Replace(podStatusJSON, test.old, test.new, 1))
+			test.want.uid, test.want.resourceVersion = "u", "77"
+			if diff := cmp.Diff(test.want, readPodStatus(u), cmp.AllowUnexported(podStatus{}, moment{})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+			if classOf(u) != "vault" {
+				t.Errorf("it is about %q", classOf(u))
+			}
+		})
+	}
+}
+
+func FuzzReadPodStatus(f *testing.F) {
+	f.Add([]byte(podStatusJSON))
+	f.Add([]byte(`{"kind":"X","metadata":{"generation":2.5,"managedFields":[7,{}]},"status":{"objects":{}}}`))
+	f.Add([]byte(`{"kind":"X","metadata":7,"status":[]}`))
+	f.Add([]byte(`{"kind":"X","status":{"objects":[{"id":"` + strings.Repeat("é", 300) + `"}]}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		u := &unstructured.Unstructured{}
+		if u.UnmarshalJSON(body) != nil {
+			return
+		}
+		_ = classOf(u)
+		s := readPodStatus(u)
+		checkFolded(t, s.objects)
+		if v := viewOf([]podStatus{s}, moment{}); v.decisive == nil || v.unproven == s.updated {
+			t.Errorf("one PodStatus that is updated: %t is seen as unproven: %t", s.updated, v.unproven)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package kube
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Scope says which workloads are watched. The zero value is all of them but Rollouts.
+type Scope struct {
+	// Namespaces are watched one by one, so that permissions in each of them suffice. If there is none, all namespaces are watched
+	// at once, and only then do the next two fields count.
+	Namespaces []string
+	// IgnoredNamespaces are left out.
+	IgnoredNamespaces []string
+	// NamespaceSelector leaves out all namespaces whose labels it does not match; nil or empty matches all. Labels may change: the
+	// workloads of a namespace that comes to match are tracked at once, and those of one that stops to are forgotten.
+	NamespaceSelector labels.Selector
+	// IgnoredKinds are names of kinds that are not watched at all.
+	IgnoredKinds []string
+	// Rollouts has Argo Rollouts watched.
+	Rollouts bool
+	// LookEvery is how often it is asked whether the API server serves the kinds that it may lack; 30 s if zero.
+	LookEvery time.Duration
+}
+
+const defaultLookEvery = 30 * time.Second
+
+func (s Scope) lookEvery() time.Duration {
+	if s.LookEvery > 0 {
+		return s.LookEvery
+	}
+	return defaultLookEvery
+}
+
+// namespaces returns what is watched, each for itself.
+func (s Scope) namespaces() []string {
+	if len(s.Namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	sorted := slices.Sorted(slices.Values(s.Namespaces))
+	return slices.Compact(sorted)
+}
+
+// kinds returns the kinds that are watched: those that API servers may lack, or those that they all serve.
+func (s Scope) kinds(optional bool) []workload.Kind {
+	var kinds []workload.Kind
+	for _, k := range workload.Kinds {
+		off := k.Kind == workload.Rollout.Kind && !s.Rollouts
+		if k.Optional == optional && !off && !slices.Contains(s.IgnoredKinds, k.Kind) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// selects reports whether namespaces are chosen by their labels.
+func (s Scope) selects() bool {
+	return len(s.Namespaces) == 0 && s.NamespaceSelector != nil && !s.NamespaceSelector.Empty()
+}
+
+// narrow has the API server leave out the ignored namespaces, so that they cost no memory.
+func (s Scope) narrow(o *metav1.ListOptions) {
+	if len(s.Namespaces) > 0 || len(s.IgnoredNamespaces) == 0 {
+		return
+	}
+	var others []fields.Selector
+	for _, namespace := range s.IgnoredNamespaces {
+		others = append(others, fields.OneTermNotEqualSelector("metadata.namespace", namespace))
+	}
+	o.FieldSelector = fields.AndSelectors(others...).String()
+}

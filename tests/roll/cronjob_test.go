@@ -1,0 +1,138 @@
+package roll
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// makeCronJob creates a CronJob that starts nothing by itself while a test runs, and returns its namespace and name.
+func makeCronJob(t *testing.T) (namespace, name string) {
+	t.Helper()
+	namespace, name = cluster.Namespace(t), "report-"+strings.Repeat("x", 45) // the longest name that a CronJob may have
+	_, err := cluster.Client().BatchV1().CronJobs(namespace).Create(t.Context(), &batchv1.CronJob{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.CronJobSpec{
+			Schedule: "0 0 29 2 *", ConcurrencyPolicy: batchv1.ForbidConcurrent,
+			JobTemplate: batchv1.JobTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "n"}}, Spec: jobSpec(),
+			},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return namespace, name
+}
+
+func jobsIn(t *testing.T, namespace string) []batchv1.Job {
+	t.Helper()
+	list, err := cluster.Client().BatchV1().Jobs(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func TestCronJobStartsOneJob(t *testing.T) {
+	namespace, name := makeCronJob(t)
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "CronJob", namespace, name)
+	r := rollOf(t, w)
+
+	var replicas sync.WaitGroup
+	for range 4 {
+		replica := connect(t, cluster.Kubeconfig())
+		replicas.Go(func() {
+			if rolled, err := replica.Roll(t.Context(), w, r); err != nil || rolled != w {
+				t.Errorf("Roll = %v, %v", rolled, err)
+			}
+		})
+	}
+	replicas.Wait()
+	if _, err := c.Roll(t.Context(), w, r); err != nil {
+		t.Errorf("the same roll once more: %v", err)
+	}
+
+	jobs := jobsIn(t, namespace)
+	if len(jobs) != 1 {
+		t.Fatalf("%d Jobs, want one", len(jobs))
+	}
+	job := jobs[0]
+	if diff := cmp.Diff([]string{"aa11"}, marks(job.Spec.Template)); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	want := map[string]string{"note": "n", "cronjob.kubernetes.io/instantiate": "manual", stamp: "r-of-" + string(w.UID)}
+	if diff := cmp.Diff(want, job.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if owner := metav1.GetControllerOf(&job); owner == nil || owner.UID != w.UID || job.Labels["team"] != "a" || len(job.Name) > 63 {
+		t.Errorf("Job %s, labels %v, owner %v", job.Name, job.Labels, owner)
+	}
+	after, err := cluster.Client().BatchV1().CronJobs(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil || after.Generation != w.Generation || len(after.Annotations) != 0 {
+		t.Errorf("the CronJob was written: %+v, %v", after.ObjectMeta, err)
+	}
+}
+
+func TestCronJobStartedBeforeACrashIsNotStartedAgain(t *testing.T) {
+	namespace, name := makeCronJob(t)
+	p := newProxy(t)
+	c := connect(t, p.Kubeconfig)
+	w := read(t, c, "CronJob", namespace, name)
+	r := rollOf(t, w)
+	if _, err := c.Roll(p.dieAfter(t, 1, true), w, r); err == nil {
+		t.Error("the process is told of a Job although the answer was lost")
+	}
+	if n := len(jobsIn(t, namespace)); n != 1 {
+		t.Fatalf("%d Jobs after the crash, want one", n)
+	}
+	if _, err := connect(t, cluster.Kubeconfig()).Roll(t.Context(), w, r); err != nil {
+		t.Error(err)
+	}
+	if n := len(jobsIn(t, namespace)); n != 1 {
+		t.Errorf("%d Jobs, want one", n)
+	}
+}
+
+func TestCronJobThatMovedStartsNothing(t *testing.T) {
+	namespace, name := makeCronJob(t)
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "CronJob", namespace, name)
+	suspend := []byte(`{"spec":{"suspend":true}}`)
+	cronJobs := cluster.Client().BatchV1().CronJobs(namespace)
+	if _, err := cronJobs.Patch(t.Context(), name, types.MergePatchType, suspend, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); !apierrors.IsConflict(err) {
+		t.Errorf("suspended since it was read: %v, want a conflict", err)
+	}
+	if n := len(jobsIn(t, namespace)); n != 0 {
+		t.Errorf("%d Jobs of a suspended CronJob", n)
+	}
+}
+
+func TestCronJobWhoseJobNameIsTaken(t *testing.T) {
+	namespace, name := makeCronJob(t)
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "CronJob", namespace, name)
+	r := rollOf(t, w)
+	if _, err := c.Roll(t.Context(), w, r); err != nil {
+		t.Fatal(err)
+	}
+	jobs := cluster.Client().BatchV1().Jobs(namespace)
+	taken := jobsIn(t, namespace)[0].Name
+	disown := []byte(`{"metadata":{"ownerReferences":null}}`)
+	if _, err := jobs.Patch(t.Context(), taken, types.MergePatchType, disown, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsInvalid(err) {
+		t.Errorf("somebody else's Job has the name: %v, want invalid", err)
+	}
+}

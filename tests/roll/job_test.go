@@ -1,0 +1,331 @@
+package roll
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+// makeJob creates a Job named "import" in a namespace, and returns when its controller has nothing more to say about it.
+func makeJob(t *testing.T, namespace string, change func(*batchv1.Job)) {
+	t.Helper()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "import"}, Spec: jobSpec()}
+	if change != nil {
+		change(job)
+	}
+	if _, err := cluster.Client().BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(job.Spec.Template.Spec.NodeSelector) > 0 {
+		eventually(t, "the Job is active", func() bool {
+			status := getJob(t, namespace).Status
+			return status.Active == 1 && status.Ready != nil
+		})
+	}
+}
+
+func getJob(t *testing.T, namespace string) *batchv1.Job {
+	t.Helper()
+	job, err := cluster.Client().BatchV1().Jobs(namespace).Get(t.Context(), "import", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// kept returns how many manifests of the Job of that UID are kept.
+func kept(t *testing.T, uid types.UID) int {
+	t.Helper()
+	list, err := cluster.Client().CoreV1().Secrets(own).List(t.Context(), metav1.ListOptions{LabelSelector: kube.ManifestLabel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range list.Items {
+		if list.Items[i].Type == kube.ManifestType && string(list.Items[i].Data["uid"]) == string(uid) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkRecreated checks that the Job stands again, once and with its mark, and that nothing is left of how it came about.
+func checkRecreated(t *testing.T, namespace string, old types.UID, born int) {
+	t.Helper()
+	job := getJob(t, namespace)
+	if job.UID == old || job.DeletionTimestamp != nil {
+		t.Errorf("the old Job stands")
+	}
+	if diff := cmp.Diff([]string{"aa11"}, marks(job.Spec.Template)); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	if born != 2 {
+		t.Errorf("%d Jobs were made, want the old one and the new one", born)
+	}
+	if n := kept(t, old); n != 0 {
+		t.Errorf("%d manifests are left", n)
+	}
+}
+
+func TestJobIsRecreated(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	born := births(t, namespace)
+	makeJob(t, namespace, func(job *batchv1.Job) {
+		job.Labels, job.Annotations = map[string]string{"team": "a"}, map[string]string{"note": "n"}
+	})
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "Job", namespace, "import")
+	r := rollOf(t, w)
+	rolled, err := c.Roll(t.Context(), w, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRecreated(t, namespace, w.UID, born())
+	job := getJob(t, namespace)
+	if rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
+		t.Errorf("rolled %s, Job %s with labels %v, annotations %v", rolled.UID, job.UID, job.Labels, job.Annotations)
+	}
+	again, err := c.Roll(t.Context(), w, r)
+	if err != nil || again.UID != job.UID {
+		t.Errorf("the same roll once more: %v, %v; want what it made before", again, err)
+	}
+}
+
+func TestJobIsRecreatedOnceByTwoReplicas(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	born := births(t, namespace)
+	makeJob(t, namespace, nil)
+	w := read(t, connect(t, cluster.Kubeconfig()), "Job", namespace, "import")
+	r := rollOf(t, w)
+	var replicas sync.WaitGroup
+	for range 3 {
+		replica := connect(t, cluster.Kubeconfig())
+		replicas.Go(func() {
+			if _, err := replica.Roll(t.Context(), w, r); err != nil {
+				t.Errorf("Roll: %v", err)
+			}
+		})
+	}
+	replicas.Wait()
+	checkRecreated(t, namespace, w.UID, born())
+}
+
+// requests is how many a recreation takes: read, keep the manifest, delete, create, drop the manifest.
+const requests = 5
+
+func TestJobIsNeverLost(t *testing.T) {
+	steps := []string{"read", "keep", "delete", "create", "drop"}
+	for n, step := range steps {
+		for name, lose := range map[string]bool{"dies before " + step: false, "dies during " + step: true} {
+			t.Run(name, func(t *testing.T) {
+				namespace := cluster.Namespace(t)
+				born := births(t, namespace)
+				makeJob(t, namespace, nil)
+				p := newProxy(t)
+				mortal := connect(t, p.Kubeconfig)
+				w := read(t, mortal, "Job", namespace, "import")
+				r := rollOf(t, w)
+				_, _ = mortal.Roll(p.dieAfter(t, n, lose), w, r) // nobody hears what a dead process has to say
+
+				c := connect(t, cluster.Kubeconfig())
+				if err := c.RecoverJobs(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				_ = getJob(t, namespace)
+				if n := kept(t, w.UID); n != 0 {
+					t.Errorf("%d manifests are left after the recovery", n)
+				}
+				if _, err := c.Roll(t.Context(), w, r); err != nil {
+					t.Errorf("the roll is decided again: %v", err)
+				}
+				checkRecreated(t, namespace, w.UID, born())
+			})
+		}
+	}
+}
+
+// TestJobIsContinuedWithoutARestart is like TestJobIsNeverLost for a process that lives on: the next Roll ends what the first began.
+func TestJobIsContinuedWithoutARestart(t *testing.T) {
+	for n := range requests {
+		namespace := cluster.Namespace(t)
+		born := births(t, namespace)
+		makeJob(t, namespace, nil)
+		p := newProxy(t)
+		c := connect(t, p.Kubeconfig)
+		w := read(t, c, "Job", namespace, "import")
+		r := rollOf(t, w)
+		_, err := c.Roll(p.dieAfter(t, n, true), w, r)
+		if n < requests-1 && (err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown) {
+			t.Errorf("request %d fails: %v (%s), want an error that may pass", n, err, apierrors.ReasonForError(err))
+		}
+		p.live()
+		if _, err := c.Roll(t.Context(), w, r); err != nil {
+			t.Errorf("after request %d: %v", n, err)
+		}
+		if err := c.RecoverJobs(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkRecreated(t, namespace, w.UID, born())
+	}
+}
+
+func TestJobIsRecreatedAlthoughTheProcessEnds(t *testing.T) {
+	for _, n := range []int{2, 3, 4} { // from when the manifest is kept
+		namespace := cluster.Namespace(t)
+		born := births(t, namespace)
+		makeJob(t, namespace, nil)
+		p := newProxy(t)
+		c := connect(t, p.Kubeconfig)
+		w := read(t, c, "Job", namespace, "import")
+		if _, err := c.Roll(p.endAfter(t, n), w, rollOf(t, w)); err != nil {
+			t.Errorf("the process is to end at request %d: %v", n, err)
+		}
+		checkRecreated(t, namespace, w.UID, born())
+	}
+}
+
+func TestRecreationTakesFiveRequests(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	makeJob(t, namespace, nil)
+	p := newProxy(t)
+	c := connect(t, p.Kubeconfig)
+	w := read(t, c, "Job", namespace, "import")
+	if _, err := c.Roll(p.dieAfter(t, 100, false), w, rollOf(t, w)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"GET", "POST", "DELETE", "POST", "DELETE"}, p.passed()); diff != "" {
+		t.Errorf("requests (-want +got), on which the tests of crashes rely:\n%s", diff)
+	}
+}
+
+func TestJobThatMovedIsLeftAlone(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		move   func(t *testing.T, namespace string)
+		is     func(error) bool
+	}{
+		"suspended": {"it would be resumed by nobody", func(t *testing.T, namespace string) {
+			patchJob(t, namespace, `{"spec":{"suspend":true}}`)
+		}, apierrors.IsConflict},
+		"replaced": {"the new one may have the content already", func(t *testing.T, namespace string) {
+			deleteJob(t, namespace)
+			makeJob(t, namespace, nil)
+		}, apierrors.IsConflict},
+		"deleted": {"somebody wanted it gone", deleteJob, apierrors.IsNotFound},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			namespace := cluster.Namespace(t)
+			makeJob(t, namespace, nil)
+			c := connect(t, cluster.Kubeconfig())
+			w := read(t, c, "Job", namespace, "import")
+			r := rollOf(t, w)
+			test.move(t, namespace)
+			before := jobsIn(t, namespace)
+			if _, err := c.Roll(t.Context(), w, r); !test.is(err) {
+				t.Errorf("Roll: %v; %s", err, test.reason)
+			}
+			after := jobsIn(t, namespace)
+			if len(after) != len(before) || len(after) == 1 && after[0].UID != before[0].UID || kept(t, w.UID) != 0 {
+				t.Errorf("Jobs %v, then %v, manifests %d; %s", before, after, kept(t, w.UID), test.reason)
+			}
+		})
+	}
+}
+
+func patchJob(t *testing.T, namespace, patch string) {
+	t.Helper()
+	jobs := cluster.Client().BatchV1().Jobs(namespace)
+	if _, err := jobs.Patch(t.Context(), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func deleteJob(t *testing.T, namespace string) {
+	t.Helper()
+	background := metav1.DeletePropagationBackground
+	jobs := cluster.Client().BatchV1().Jobs(namespace)
+	if err := jobs.Delete(t.Context(), "import", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestJobThatFinishedMeanwhileIsNotRunAgain(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	makeJob(t, namespace, func(job *batchv1.Job) { job.Spec.Template.Spec.NodeSelector = nil })
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "Job", namespace, "import")
+	r := rollOf(t, w)
+	eventually(t, "the Job is complete", func() bool { return getJob(t, namespace).Status.Succeeded == 1 })
+	eventually(t, "the Job says so", func() bool {
+		for _, condition := range getJob(t, namespace).Status.Conditions {
+			if condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue {
+				return true
+			}
+		}
+		return false
+	})
+	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsConflict(err) {
+		t.Errorf("Roll: %v, want a conflict, so that it is decided again", err)
+	}
+	if job := getJob(t, namespace); job.UID != w.UID || kept(t, w.UID) != 0 {
+		t.Errorf("a finished Job was recreated")
+	}
+}
+
+func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	makeJob(t, namespace, func(job *batchv1.Job) { job.Finalizers = []string{"example.test/held"} })
+	letGo := []byte(`{"metadata":{"finalizers":null}}`)
+	t.Cleanup(func() { // or its namespace never goes
+		_, err := cluster.Client().BatchV1().Jobs(namespace).Patch(
+			context.WithoutCancel(t.Context()), "import", types.MergePatchType, letGo, metav1.PatchOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "Job", namespace, "import")
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Roll(t.Context(), w, rollOf(t, w))
+		done <- err
+	}()
+	eventually(t, "the old Job is being deleted", func() bool { return getJob(t, namespace).DeletionTimestamp != nil })
+	if kept(t, w.UID) != 1 {
+		t.Error("no manifest is kept while the old Job goes")
+	}
+	patchJob(t, namespace, string(letGo))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	job := getJob(t, namespace)
+	if diff := cmp.Diff([]string{"example.test/held"}, job.Finalizers); diff != "" || job.UID == w.UID {
+		t.Errorf("finalizers of the new Job (-want +got):\n%s", diff)
+	}
+}
+
+func TestJobTooLargeToBeSafeIsNotDeleted(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	makeJob(t, namespace, func(job *batchv1.Job) {
+		job.Spec.Template.Spec.Containers[0].Env[0].Value = strings.Repeat("x", corev1.MaxSecretSize)
+	})
+	c := connect(t, cluster.Kubeconfig())
+	w := read(t, c, "Job", namespace, "import")
+	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); !apierrors.IsRequestEntityTooLargeError(err) {
+		t.Errorf("Roll: %v, want a refusal for good", err)
+	}
+	if job := getJob(t, namespace); job.UID != w.UID || job.DeletionTimestamp != nil {
+		t.Error("the Job was deleted although its manifest could not be kept")
+	}
+}

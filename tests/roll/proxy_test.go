@@ -1,0 +1,121 @@
+package roll
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// proxy stands between a process and the API server. Once it is told to, it lets a number of requests pass and fails all others: for
+// the API server, the process has died.
+type proxy struct {
+	Kubeconfig string
+
+	mu sync.Mutex
+	// left is how many requests pass; negative: all.
+	left int
+	// lose says that the first request that fails still reaches the API server, and only its answer is lost.
+	lose bool
+	seen []string
+	// die ends what the process does, which would go on trying to be heard; orderly says with which request that passes, 0: none.
+	die     context.CancelFunc
+	orderly int
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	config := cluster.RESTConfig()
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport = transport
+	p := &proxy{left: -1, Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passes, reaches := p.take(r)
+		switch {
+		case passes:
+			forward.ServeHTTP(w, r)
+			return
+		case reaches:
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		p.die()
+		panic(http.ErrAbortHandler) // cuts the connection
+	}))
+	t.Cleanup(server.Close)
+	file := clientcmdapi.NewConfig()
+	file.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
+	file.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
+	file.CurrentContext = "c"
+	if err := clientcmd.WriteToFile(*file, p.Kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// take counts a request and says whether it passes, and if not, whether it reaches the API server all the same.
+func (p *proxy) take(r *http.Request) (passes, reaches bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left < 0 {
+		return true, true
+	}
+	if p.left == 0 {
+		reaches, p.lose = p.lose, false
+		return false, reaches
+	}
+	p.left--
+	p.seen = append(p.seen, r.Method)
+	if len(p.seen) == p.orderly {
+		p.die()
+	}
+	return true, true
+}
+
+// dieAfter lets that many requests pass from now on. If lose is set, the one after them passes too, but its answer does not. The
+// context ends with the first request that does not pass.
+func (p *proxy) dieAfter(t *testing.T, requests int, lose bool) context.Context {
+	ctx, die := context.WithCancel(t.Context())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.lose, p.seen, p.die = requests, lose, nil, die
+	return ctx
+}
+
+// endAfter lets all requests pass; the context ends with the one of that number.
+func (p *proxy) endAfter(t *testing.T, requests int) context.Context {
+	ctx := p.dieAfter(t, 1000, false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.orderly = requests
+	return ctx
+}
+
+// live lets all requests pass again.
+func (p *proxy) live() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = -1
+}
+
+// passed returns the methods of the requests that passed since dieAfter.
+func (p *proxy) passed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen
+}
