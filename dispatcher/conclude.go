@@ -15,11 +15,9 @@ import (
 // conclude takes note of what became of every step. patched is the workload after the patch, or nil if none was sent.
 func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps []step, id string, decidedAt time.Time) time.Duration {
 	now := time.Now()
-	if d.DryRun {
-		for i := range steps {
-			if steps[i].outcome == reloader.ReasonReloaded {
-				steps[i].outcome = reloader.ReasonDryRun
-			}
+	for i := range steps {
+		if steps[i].outcome == reloader.ReasonReloaded {
+			steps[i].outcome = d.instead()
 		}
 	}
 	d.mu.Lock()
@@ -31,7 +29,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		t.lastReload = id
 	}
 	for _, s := range steps {
-		if d.DryRun {
+		if d.instead() != reloader.ReasonReloaded {
 			s.mark = ""
 		}
 		d.done(t, s, now)
@@ -60,7 +58,7 @@ func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
 func (d *Dispatcher) done(t *tracked, s step, now time.Time) {
 	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
 		t.handled[s.config] = reloader.Handled{
-			KeyID: s.latest.New.KeyID, Sum: s.latest.New.Sum, How: s.outcome, At: now, Mark: s.mark,
+			KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, At: now, Mark: s.mark,
 		}
 	}
 	p := t.pending[s.config]
@@ -154,10 +152,18 @@ func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, i
 func causeOf(w *workload.Workload, c reloader.Change, s step) reloader.Cause {
 	return reloader.Cause{
 		Container: strategy.ContainerName(w, c.Config),
-		ChangeID:  c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: c.New.Sum,
+		ChangeID:  c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: sumAfter(c),
 		Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
 		RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
 	}
+}
+
+// sumAfter returns the content that c leaves: none if it deleted the config, whose change keeps the last content there was.
+func sumAfter(c reloader.Change) string {
+	if c.Type == reloader.ChangeDeleted {
+		return ""
+	}
+	return c.New.Sum
 }
 
 func (d *Dispatcher) logReload(r reloader.Reload) {
@@ -174,7 +180,7 @@ func (d *Dispatcher) logReload(r reloader.Reload) {
 }
 
 func newer(a, b *workload.Workload) *workload.Workload {
-	if b.UID == a.UID && b.Generation > a.Generation {
+	if a.Older(b) {
 		return b
 	}
 	return a

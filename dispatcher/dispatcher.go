@@ -39,6 +39,10 @@ type Options struct {
 	Window, MaxWait time.Duration
 	// DryRun decides and records, and writes nothing to the cluster.
 	DryRun bool
+	// ReloadOnCreate rolls workloads that saw their config absent when it appears, ReloadOnDelete when it goes.
+	ReloadOnCreate, ReloadOnDelete bool
+	// Webhook is called instead of rolling anything; nil rolls.
+	Webhook Webhook
 	// Flushers is how many workloads are patched at once; 32 if zero.
 	Flushers int
 }
@@ -47,6 +51,7 @@ const (
 	defaultFlushers = 32
 	verifiers       = 16
 	settlers        = 64
+	resumers        = 8
 )
 
 // Dispatcher runs the line from hints to records for one cluster. Make it with New, feed it workloads with Track and Forget,
@@ -69,12 +74,15 @@ type Dispatcher struct {
 	finished map[reloader.WorkloadRef][]finished
 	// records has what an earlier process recorded about workloads that have not been seen yet in this one.
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
+	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
+	paused map[reloader.WorkloadRef]*workload.Workload
 
 	looks   *flight
 	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
 	edgesQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 }
 
 // New returns a Dispatcher that does nothing yet.
@@ -93,11 +101,13 @@ func New(o Options) *Dispatcher {
 		parked:   map[reloader.Config][]Delivery{},
 		finished: map[reloader.WorkloadRef][]finished{},
 		records:  map[reloader.WorkloadRef]reloader.WorkloadRecord{},
+		paused:   map[reloader.WorkloadRef]*workload.Workload{},
 		looks:    newFlight(),
 		verifyQ:  newQueue[reloader.Config](time.Minute),
 		edgesQ:   newQueue[reloader.WorkloadRef](time.Minute),
 		flushQ:   newQueue[reloader.WorkloadRef](5 * time.Minute),
 		settleQ:  newQueue[reloader.WorkloadRef](10 * time.Second),
+		resumeQ:  newQueue[reloader.WorkloadRef](time.Minute),
 	}
 	d.metrics = newMetrics(o.Registerer, d)
 	return d
@@ -140,6 +150,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var begin, settle errgroup.Group
 	work(&settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
 	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
+	work(&begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
@@ -153,7 +164,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ} {
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ} {
 		q.ShutDown()
 	}
 	_ = begin.Wait()
@@ -215,58 +226,4 @@ func (d *Dispatcher) forgetUnseen(ctx context.Context) {
 			d.Logger.Warn("record of a deleted workload stays", "workload", ref.String(), "error", err)
 		}
 	}
-}
-
-// Track tells the dispatcher that w exists and how it looks now. Workloads that no dialect asks anything for are forgotten.
-func (d *Dispatcher) Track(w *workload.Workload) {
-	interest, ok := d.Dialects.Interest(w)
-	if !ok {
-		d.Forget(w.Ref())
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.index.get(w.Ref())
-	if t == nil || t.w.UID != w.UID {
-		t = d.adopt(w)
-	}
-	if w.Generation < t.w.Generation {
-		return // the answer to our own patch was newer
-	}
-	t.w = w
-	if !sameInterest(t.interest, interest) {
-		d.settleQ.Add(w.Ref())
-	}
-	if d.index.put(t, interest) {
-		t.unsettled = true
-		d.edgesQ.Add(w.Ref())
-	}
-}
-
-// adopt returns the tracked form of a workload that is new to this process, with what an earlier process recorded of it.
-func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
-	t := newTracked(w)
-	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
-		t.lastReload = r.LastReload
-		for _, e := range r.Edges {
-			if e.Handled.How != "" {
-				t.handled[e.Config] = e.Handled
-			}
-		}
-	}
-	delete(d.records, w.Ref())
-	return t
-}
-
-// Forget tells the dispatcher that a workload is gone or asks for nothing any more.
-func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, recorded := d.records[ref]
-	if d.index.get(ref) == nil && !recorded {
-		return
-	}
-	d.index.remove(ref)
-	delete(d.records, ref)
-	d.settleQ.Add(ref)
 }

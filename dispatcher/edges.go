@@ -127,7 +127,7 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		return nil
 	}
 	switch {
-	case !f.absent && t.handled[c].How != "" && marked && mark != d.hash(w, c, f) && unrecorded(t, w, c, mark):
+	case !f.absent && !f.Unproven && t.handled[c].How != "" && marked && mark != d.hash(w, c, f) && d.unrecorded(t, w, c, mark):
 		d.addPending(t, stored.Change, true)
 	case t.handled[c].How != "":
 		if !f.absent {
@@ -157,8 +157,8 @@ func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (
 
 // unrecorded reports whether somebody rolled w to mark and ended before recording it, so that what is recorded as handled is older
 // than what w carries. The content may be back at the recorded one by now, and w is not.
-func unrecorded(t *tracked, w *workload.Workload, c reloader.Config, mark string) bool {
-	return w.Annotations[LastReloadAnnotation] != t.lastReload && mark != t.handled[c].Mark
+func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, mark string) bool {
+	return d.reloadOn(w) != t.lastReload && mark != t.handled[c].Mark
 }
 
 // judge says to which content an edge that is new to us was brought, by whom ever. The zero Handled means that w missed a change.
@@ -166,6 +166,9 @@ func (d *Dispatcher) judge(ctx context.Context, w *workload.Workload, c reloader
 	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: mark}
 	if f.absent {
 		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Mark: mark}, nil
+	}
+	if f.Unproven {
+		return h, nil // neither a mark nor a hint can be held against it
 	}
 	if marked {
 		if mark != d.hash(w, c, f) {

@@ -67,7 +67,7 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (
 	meta, err := d.Configs.Meta(ctx, c)
 	d.metrics.reads.WithLabelValues("metadata").Inc()
 	if apierrors.IsNotFound(err) {
-		return fact{absent: true, at: at}, nil
+		return d.absence(c, at), nil
 	}
 	if err != nil {
 		return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
@@ -79,7 +79,7 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (
 	obj, err := d.Configs.Get(ctx, c)
 	d.metrics.reads.WithLabelValues("content").Inc()
 	if apierrors.IsNotFound(err) {
-		return fact{absent: true, at: at}, nil
+		return d.absence(c, at), nil
 	}
 	if err != nil {
 		return fact{}, fmt.Errorf("read %s: %w", c, err)
@@ -95,6 +95,12 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (
 		f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
 	}
 	return f, nil
+}
+
+// absence returns the fact that c is not there. What it last said about itself still holds for its deletion.
+func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
+	last, _, _ := d.recall(c)
+	return fact{Meta: live.Meta{Annotations: last.Annotations, Unselected: last.Unselected}, absent: true, at: at}
 }
 
 // remembered returns the fact known about exactly the version of c that meta describes, from this process or an earlier one.
@@ -127,12 +133,20 @@ func (d *Dispatcher) recall(c reloader.Config) (f fact, looked bool, latest relo
 // current returns a fact about c that is as new as latest[c], reading c again only if what is known is older than the quiet
 // window, or may not be reused: any hint since then would have led to a newer one.
 func (d *Dispatcher) current(ctx context.Context, c reloader.Config, reuse bool) (fact, reloader.StoredChange, error) {
+	if f, l, ok := d.fresh(c); ok && reuse {
+		return f, l, nil // also while another look is being stored: what it found is known already
+	}
 	defer d.looks.lock(c)()
-	f, ok, l := d.recall(c)
-	if reuse && ok && f.hashes != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New) {
+	if f, l, ok := d.fresh(c); ok && reuse {
 		return f, l, nil
 	}
 	return d.lookLocked(ctx, c, nil, true)
+}
+
+// fresh returns what the last look at c said, if that was recent and looked at the content.
+func (d *Dispatcher) fresh(c reloader.Config) (fact, reloader.StoredChange, bool) {
+	f, ok, l := d.recall(c)
+	return f, l, ok && f.hashes != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New)
 }
 
 // reuseTime is how much older than the quiet window a fact may be when a workload is patched with it.
@@ -154,19 +168,46 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	d.mu.Lock()
 	last, known := d.latest[c]
 	d.mu.Unlock()
+	if known && f.Unproven {
+		f.digest, f.older = last.Change.New, reloader.Digest{} // what was known stays true
+	}
 	change, changed := d.compare(c, f, last, known, hints)
 	if !changed {
 		last, err = d.attribute(ctx, last, f, hints)
 		d.remember(c, f)
 		return f, last, err
 	}
+	if d.Window == 0 && len(hints) > 0 && change.Type == reloader.ChangeUpdated {
+		d.anticipate(change, f, last)
+	}
 	stored, err := d.append(ctx, change, last)
 	if err != nil {
+		d.takeBack(change, last)
 		return fact{}, reloader.StoredChange{}, err
 	}
 	d.remember(c, f)
 	d.spread(stored)
 	return f, stored, nil
+}
+
+// anticipate makes change known before it is stored, so that workloads which wait for no window are patched meanwhile. Should the
+// process end in between, the hint that led here comes again, and the workload itself says to which content it was brought.
+func (d *Dispatcher) anticipate(change reloader.Change, f fact, last reloader.StoredChange) {
+	d.remember(change.Config, f)
+	known := reloader.StoredChange{Change: change, Sequence: last.Sequence}
+	d.mu.Lock()
+	d.latest[change.Config] = known
+	d.mu.Unlock()
+	d.spread(known)
+}
+
+// takeBack makes last the latest change again if change was anticipated, so that the next look finds it anew.
+func (d *Dispatcher) takeBack(change reloader.Change, last reloader.StoredChange) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.latest[change.Config]; l.Change.ID == change.ID && l.Sequence == last.Sequence {
+		d.latest[change.Config] = last
+	}
 }
 
 // append stores change after last and makes it the latest.

@@ -81,6 +81,16 @@ func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace st
 	return found, nil
 }
 
+// Terminating says what the test says of every namespace.
+func (c client) Terminating(ctx context.Context, namespace string) (bool, error) {
+	if err := c.request(ctx, "namespace", namespace); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.terminating, nil
+}
+
 func metaOf(obj scenario.Typed) live.Meta {
 	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Annotations: obj.GetAnnotations()}
 	for _, e := range obj.GetManagedFields() {
@@ -113,12 +123,12 @@ func (c client) Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.W
 	return c.strip(obj), nil
 }
 
-// Patch applies a JSON patch.
-func (c client) Patch(ctx context.Context, w *workload.Workload, ops []strategy.Op, manager string) (*workload.Workload, error) {
+// Roll applies a JSON patch.
+func (c client) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
 	if err := c.request(ctx, "patch", w.Ref().String()); err != nil {
 		return nil, err
 	}
-	body, err := strategy.Marshal(ops)
+	body, err := strategy.Marshal(r.Ops)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +136,7 @@ func (c client) Patch(ctx context.Context, w *workload.Workload, ops []strategy.
 		panic("patch is no JSON")
 	}
 	ref := workloadRef(w.Ref())
-	err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: manager},
+	err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: r.FieldManager},
 		func(old []byte, _ scenario.Typed) ([]byte, error) { return applyJSON(old, body) })
 	if err != nil {
 		return nil, err

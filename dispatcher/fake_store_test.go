@@ -22,6 +22,7 @@ type store struct {
 	reloads  [][]byte
 	// lostChanges and lostRecords are the errors of the two, nil if they work.
 	lostChanges, lostRecords error
+	problems                 []string
 }
 
 type stored struct {
@@ -173,6 +174,13 @@ func (s *store) LastReload(_ context.Context, _ string, ref reloader.WorkloadRef
 
 // Announce drops what people would read.
 func (s *store) Announce(*workload.Workload, reloader.Reload) {}
+
+// Complain takes note of a problem.
+func (s *store) Complain(w *workload.Workload, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, w.Name+": "+problem)
+}
 
 // reloadsOf returns the reloads of a workload, oldest first.
 func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {

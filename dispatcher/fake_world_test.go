@@ -39,6 +39,8 @@ type world struct {
 	running  []*process
 	late     []func()
 	informer bool
+	// configure changes the options of dispatchers that are started.
+	configure func(*dispatcher.Options)
 }
 
 // process is one dispatcher that runs.
@@ -141,12 +143,16 @@ func (w *world) launch() *process {
 	}
 	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})}
 	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
-	p.Dispatcher = dispatcher.New(dispatcher.Options{
+	options := dispatcher.Options{
 		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,
 		Hints: w.stream, Ring: ring, Dialects: dialects, Strategy: cmp.Or(w.settings.Strategy, "env-vars"),
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), DryRun: w.settings.DryRun,
 		Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait),
-	})
+	}
+	if w.configure != nil {
+		w.configure(&options)
+	}
+	p.Dispatcher = dispatcher.New(options)
 	if err := p.Load(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"errors"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -19,12 +21,18 @@ const (
 	fateAgain
 )
 
-// fateOf decides what becomes of any call to the API server. A JSON patch whose test fails is answered as invalid, like one whose
+// fateOf decides what becomes of any call to the API server or a webhook. A JSON patch whose test fails is answered as invalid, like one whose
 // result is; the caller tells the two apart by reading the object.
 func fateOf(err error) fate {
+	var answer interface{ Refused() bool } // that of a webhook
 	switch {
 	case err == nil:
 		return fateDone
+	case errors.As(err, &answer):
+		if answer.Refused() {
+			return fateNever
+		}
+		return fateAgain
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):
 		return fateGone
 	case apierrors.IsConflict(err), apierrors.IsInvalid(err):

@@ -173,7 +173,8 @@ func TestNotReadyWithoutBaselines(t *testing.T) {
 // TestStoreLost: without the stream nothing is rolled or acknowledged; without records workloads still roll, and all is recorded
 // when they are back, also about a workload that is gone by then.
 func TestStoreLost(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+	// With a window, so that nothing is patched before its change is stored.
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
 		w.usual()
 		w.start()
 		w.pass(quiet)
@@ -200,6 +201,30 @@ func TestStoreLost(t *testing.T) {
 		if record, ok := w.store.recordOf(webRef); ok {
 			t.Errorf("record of a workload that is gone: %+v", record)
 		}
+	})
+}
+
+// TestStoreLostAtOnce: without a window the patch does not wait for the change to be stored, and is not repeated once it is.
+func TestStoreLostAtOnce(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.store.lose(errLost, nil)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		if w.stream.unacknowledged() != 1 {
+			t.Error("the hint was acknowledged before its change was stored")
+		}
+		w.store.lose(nil, nil)
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
+			t.Errorf("outcomes %v, want one Reloaded", got)
+		}
+		w.edit(alice, app, "1")
+		w.pass(time.Minute)
+		w.rolled(web, 2)
 	})
 }
 

@@ -16,12 +16,16 @@ type Configs interface {
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
 	// List names the configs of a kind in a namespace by their metadata alone.
 	List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error)
+	// Terminating reports whether a namespace is being deleted, or is gone.
+	Terminating(ctx context.Context, namespace string) (bool, error)
 }
 
 // Workloads writes workloads.
 type Workloads interface {
 	Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error)
-	Patch(ctx context.Context, w *workload.Workload, ops []strategy.Op, fieldManager string) (*workload.Workload, error)
+	// Roll makes w run with new content in the way of its kind, and returns it as it is then. It fails like a conflict if w is no
+	// longer as it was read. The same roll made twice is made once.
+	Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error)
 	// StartedBy reports whether some container of w's pods started at t or before. Pods tell their start by the second; a start in
 	// the same second as t counts. A container that has not started yet does not: it will read what is there then.
 	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
@@ -30,6 +34,13 @@ type Workloads interface {
 // Announcer tells people in the cluster about a reload. It must not block.
 type Announcer interface {
 	Announce(w *workload.Workload, r reloader.Reload)
+	// Complain says what is wrong with the annotations of w. Saying the same again changes nothing.
+	Complain(w *workload.Workload, problem string)
+}
+
+// Webhook is told of reloads that somebody else is to make.
+type Webhook interface {
+	Notify(ctx context.Context, r reloader.Reload) error
 }
 
 // Changes keeps the newest change of each config.

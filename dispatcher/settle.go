@@ -81,6 +81,7 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	if t.refused != "" {
 		r.Problems = append(r.Problems, t.refused)
 	}
+	r.Hold = d.pauseHold(t)
 	if t.hold != nil {
 		hold := *t.hold
 		r.Hold = &hold

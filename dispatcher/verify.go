@@ -163,8 +163,12 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
 		d.unsettle(t, c)
+	case change.Type == reloader.ChangeDeleted && d.ReloadOnDelete && comesAndGoes(c) && handled.Sum != "":
+		d.addPending(t, change, false)
 	case change.Type == reloader.ChangeDeleted || change.New.IsZero():
-		// Absence is never a change.
+		// Absence is no change unless somebody asked for it.
+	case handled.Sum == "" && d.ReloadOnCreate && comesAndGoes(c):
+		d.addPending(t, change, false)
 	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != ""):
 		// The config was absent when the workload was first seen, and may have been more than created since.
 		d.unsettle(t, c)
@@ -176,6 +180,10 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.addPending(t, change, false)
 	}
 }
+
+// comesAndGoes reports whether the creation and deletion of c can be changes. The content of a SecretProviderClass lies elsewhere,
+// and goes on without it.
+func comesAndGoes(c reloader.Config) bool { return c.Kind != reloader.SecretProviderClass }
 
 // unsettle has it found out again to which content t was brought. The caller holds mu.
 func (d *Dispatcher) unsettle(t *tracked, c reloader.Config) {

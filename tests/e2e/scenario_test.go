@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/scenario"
+	"github.com/reroll-dev/reroll/tests/world"
 )
 
 // TestScenarios runs every scenario, which the dispatcher's own tests run on a fake, on a real API server: those that share
@@ -29,7 +30,7 @@ func TestScenarios(t *testing.T) {
 				for _, s := range group {
 					t.Run(s.Name, func(t *testing.T) {
 						t.Parallel()
-						scenario.Run(t.Context(), t, s, newWorld(t, l, settings))
+						scenario.Run(t.Context(), t, s, world.New(t, l, world.Options{}))
 					})
 				}
 			})

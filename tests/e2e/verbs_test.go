@@ -293,7 +293,7 @@ func (r *room) checkEvent() {
 		return err
 	}))
 	e := events.Items[0]
-	if e.Type != corev1.EventTypeNormal || !strings.Contains(e.Message, "ConfigMap app") || !strings.Contains(e.Message, "alice@example.com") {
+	if e.Type != corev1.EventTypeNormal || !strings.Contains(e.Message, "'app' of type 'CONFIGMAP'") || !strings.HasSuffix(e.Message, "; changed by alice@example.com") {
 		r.t.Errorf("event: %s %q", e.Type, e.Message)
 	}
 }

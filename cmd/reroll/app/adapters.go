@@ -4,8 +4,11 @@ import (
 	"context"
 
 	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // follower feeds a projection from the queue.
@@ -16,7 +19,42 @@ func follower(p *projection.Projection) queue.Followed {
 		Workload:     p.PutWorkload,
 		WorkloadGone: p.DeleteWorkload,
 		CaughtUp:     p.SetCaughtUp,
+
+		ChangesLost:   p.ForgetChanges,
+		ReloadsLost:   p.ForgetReloads,
+		WorkloadsLost: p.ForgetWorkloads,
 	}
+}
+
+// announcers are several of them.
+type announcers []dispatcher.Announcer
+
+// Announce tells all of them about a reload.
+func (a announcers) Announce(w *workload.Workload, r reloader.Reload) {
+	for _, one := range a {
+		one.Announce(w, r)
+	}
+}
+
+// Complain tells all of them about a problem.
+func (a announcers) Complain(w *workload.Workload, problem string) {
+	for _, one := range a {
+		one.Complain(w, problem)
+	}
+}
+
+// alerter alerts about reloads alone.
+type alerter struct{ *notify.Alerts }
+
+// Complain tells nobody: a faulty annotation is the business of who wrote it, and an Event tells them.
+func (alerter) Complain(*workload.Workload, string) {}
+
+// webhookCaller calls a webhook in the place of a roll.
+type webhookCaller struct{ *notify.Webhook }
+
+// Notify describes r to the webhook.
+func (c webhookCaller) Notify(ctx context.Context, r reloader.Reload) error {
+	return c.Call(ctx, notify.PayloadOf(r))
 }
 
 // nowhere is a sink for checking settings.

@@ -44,21 +44,40 @@ func TestConfigurationDocument(t *testing.T) {
 	}
 }
 
-// flagTables returns a table of flags for each role.
+// flagTables returns a table of flags for each role, and one of those that are the same as in Stakater Reloader.
 func flagTables() string {
 	var b strings.Builder
+	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(Stakater).bindStakater(shared)
 	for _, r := range roles {
-		fmt.Fprintf(&b, "\n### reroll %s\n\n%s.\n\n| flag | environment | default | meaning |\n|---|---|---|---|\n", r.name, r.short)
-		flagsOf(r).VisitAll(func(f *pflag.Flag) {
-			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, environmentName(f.Name), defaultOf(f), f.Usage)
-		})
+		fmt.Fprintf(&b, "\n### reroll %s\n\n%s.\n\n", r.name, r.short)
+		if r.dispatch {
+			b.WriteString("It has the flags of [Stakater Reloader](#stakater-reloader) as well.\n\n")
+		}
+		writeFlags(&b, flagsOf(r), shared)
+	}
+	b.WriteString("\n### Stakater Reloader\n\nThe flags of `reroll serve` and `reroll dispatch` that Stakater Reloader or its users have.\n\n")
+	writeFlags(&b, shared, nil)
+	b.WriteString("\nThe variables of Stakater Reloader that are no flags:\n\n| environment | meaning |\n|---|---|\n")
+	for _, v := range new(Stakater).variables() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
 	b.WriteString("\n")
 	return b.String()
 }
 
+// writeFlags writes the table of all flags that are not among others.
+func writeFlags(b *strings.Builder, flags, others *pflag.FlagSet) {
+	b.WriteString("| flag | environment | default | meaning |\n|---|---|---|---|\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if others == nil || others.Lookup(f.Name) == nil {
+			fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, environmentName(f.Name), defaultOf(f), f.Usage)
+		}
+	})
+}
+
 func defaultOf(f *pflag.Flag) string {
-	if f.DefValue == "" {
+	if f.DefValue == "" || f.DefValue == "[]" {
 		return ""
 	}
 	return "`" + f.DefValue + "`"

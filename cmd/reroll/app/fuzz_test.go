@@ -13,6 +13,7 @@ func FuzzConfig(f *testing.F) {
 		"", "# none\n", "log-level: debug\n", "dry-run: true\nkube-qps: 1e3\n", "kube-burst: 2000000\n", "coalesce-window: 0\n",
 		"log-level: a\nlog-level: b\n", "log-level: a\n---\nlog-level: b\n", "{}", "[]", "null", "a: &x {b: *x}\n", "? {a: b}\n: c\n",
 		"nats-url: [a]\n", "log-level: on\n", "!!binary x: y\n", "<<: {log-level: debug}\n", "\ufefflog-level: debug\n",
+		"namespaces: [a, b]\n", "namespaces: [\"a,b\", \"\\\"\", \"\"]\n", "namespaces: a,b\n", "namespaces: [1]\n", "reload-on-create: \"true\"\n",
 	} {
 		f.Add([]byte(seed))
 	}

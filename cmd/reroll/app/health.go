@@ -16,13 +16,17 @@ const (
 	probeTime     = 3 * time.Second
 )
 
-var errNotProbed = errors.New("not looked at yet")
+var (
+	errNotProbed = errors.New("not looked at yet")
+	errEnding    = errors.New("the process is stopping")
+)
 
 // health looks at each part again and again, so that a probe of the process is answered at once.
 type health struct {
 	mu     sync.Mutex
 	probes []func(context.Context) error
 	checks []ops.Check
+	ending bool
 }
 
 // add registers a probe. Until it is asked, its check fails.
@@ -65,9 +69,21 @@ func (h *health) look(ctx context.Context) {
 	all.Wait()
 }
 
+// end makes the state fail from now on, whatever the probes say: nobody must begin to rely on a process that goes away.
+func (h *health) end(context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ending = true
+	return nil
+}
+
 // state returns the last answer of every probe.
 func (h *health) state() []ops.Check {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]ops.Check(nil), h.checks...)
+	checks := slices.Clone(h.checks)
+	if h.ending {
+		checks = append(checks, ops.Check{Name: "end", Err: errEnding})
+	}
+	return checks
 }

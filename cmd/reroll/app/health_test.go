@@ -68,3 +68,26 @@ func TestHealthFollowsItsProbes(t *testing.T) {
 		}
 	})
 }
+
+func TestHealthEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h health
+		h.add("steady", func(context.Context) error { return nil })
+		house := newHouse(quiet())
+		house.start("health", h.run)
+		house.onEnd("slow part", func(context.Context) error {
+			if got := failures(h.state()); got["end"] != errEnding.Error() || got["steady"] != "" {
+				t.Errorf("while the process ends: %v", got)
+			}
+			return nil
+		})
+		house.onEnd("readiness", h.end)
+		synctest.Wait()
+		if got := failures(h.state()); len(got) != 0 {
+			t.Errorf("before the end: %v", got)
+		}
+		if err := house.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -24,8 +24,12 @@ type end struct {
 	call func(context.Context) error
 }
 
-// endTime bounds the end of one part.
-const endTime = 25 * time.Second
+const (
+	// endTime bounds the end of the whole, so that it is over before the 60 s are that the chart gives the pod.
+	endTime = 50 * time.Second
+	// partTime bounds the end of one part, and leastTime is what even the last one gets after slow ones: storing comes last.
+	partTime, leastTime = 25 * time.Second, time.Second
+)
 
 func newHouse(logger *slog.Logger) *house {
 	return &house{logger: logger, failed: make(chan error, 16)}
@@ -39,8 +43,10 @@ func (h *house) onEnd(name string, call func(context.Context) error) {
 // close takes everything down, the newest part first.
 func (h *house) close() error {
 	var errs []error
+	deadline := time.Now().Add(endTime)
 	for i := len(h.ends) - 1; i >= 0; i-- {
-		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		left := max(time.Until(deadline), leastTime)
+		ctx, cancel := context.WithTimeout(context.Background(), min(left, partTime))
 		if err := h.ends[i].call(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", h.ends[i].name, err))
 		}

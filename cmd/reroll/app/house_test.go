@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -81,6 +82,40 @@ func TestHouseGivesUpOnAPartThatStays(t *testing.T) {
 			t.Error("one part that stays keeps the others from ending")
 		}
 		close(release)
+	})
+}
+
+// TestHouseEndsInTime shows that all ends together fit into the time that a pod is given.
+func TestHouseEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(quiet())
+		var given []string
+		end := func(takes time.Duration) func(context.Context) error {
+			return func(ctx context.Context) error {
+				deadline, _ := ctx.Deadline()
+				given = append(given, time.Until(deadline).String())
+				select {
+				case <-ctx.Done():
+				case <-time.After(takes):
+				}
+				return ctx.Err()
+			}
+		}
+		h.onEnd("store", end(0))
+		for _, name := range []string{"a", "b", "c"} {
+			h.onEnd(name, end(time.Hour))
+		}
+		h.onEnd("quick", end(10*time.Second))
+		start := time.Now()
+		if err := h.close(); err == nil || strings.Count(err.Error(), context.DeadlineExceeded.Error()) != 3 {
+			t.Errorf("error %v does not name the three parts that stayed", err)
+		}
+		if diff := cmp.Diff([]string{"25s", "25s", "15s", "1s", "1s"}, given); diff != "" {
+			t.Errorf("time for each part (-want +got):\n%s", diff)
+		}
+		if took := time.Since(start); took != 51*time.Second {
+			t.Errorf("the end took %s", took)
+		}
 	})
 }
 

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -18,10 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/webhook"
-	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
@@ -47,6 +42,7 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry()}
 	defer func() { err = errors.Join(err, p.close()) }()
 
+	s.logWarnings(logger)
 	logger.Info("starting", "role", r.name, "version", version)
 	for _, start := range p.parts() {
 		if err := start(ctx); err != nil {
@@ -57,6 +53,7 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 		}
 	}
 	p.started.Store(true)
+	p.onEnd("readiness", p.health.end)
 	err = p.wait(ctx)
 	logger.Info("stopping", "role", r.name)
 	return err
@@ -68,7 +65,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.ingest {
 		parts = append(parts, p.checkIngest)
 	}
-	parts = append(parts, p.serveOps, p.openQueue)
+	parts = append(parts, p.serveOps, p.servePprof, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}
@@ -175,98 +172,4 @@ func (p *program) serveOps(context.Context) error {
 	handler := ops.New(ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger})
 	_, err := p.listen("metrics", p.settings.MetricsAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
 	return err
-}
-
-// dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
-func (p *program) dispatch(ctx context.Context) error {
-	s := p.settings
-	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: s.AutoReloadAll})}
-	cluster, err := kube.Connect(ctx, kube.Options{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, Namespace: s.Namespace, QPS: s.KubeQPS, Burst: s.KubeBurst,
-		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun,
-	})
-	if err != nil {
-		return err
-	}
-	ring, err := cluster.DigestKeys(ctx)
-	if err != nil {
-		return err
-	}
-	p.warnOfOthers(ctx, cluster)
-	announcer := kube.NewAnnouncer(cluster, p.logger, p.registry)
-	p.start("announcer", announcer.Run)
-	d := dispatcher.New(dispatcher.Options{
-		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: announcer,
-		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
-		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun,
-	})
-	p.start("dispatcher", func(ctx context.Context) error { return p.runDispatcher(ctx, cluster, d) })
-	p.health.add("apiserver", cluster.Healthy)
-	p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
-	return nil
-}
-
-// runDispatcher loads the state, watches the workloads, and from then on works on hints until ctx ends.
-func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
-	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
-		return nil
-	}
-	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
-	var hints sync.WaitGroup
-	defer hints.Wait()
-	hints.Go(func() { p.consume(ctx, d) })
-	return d.Run(ctx)
-}
-
-// consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
-func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
-	if retry(ctx, firstPause, d.Ready) != nil {
-		return
-	}
-	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
-		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { d.Handle(del) })
-	})
-}
-
-// Pauses between two tries of something that must succeed some time.
-const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
-
-// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message, and make the next pause longer.
-func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
-	return retry(ctx, longestPause, func() error {
-		err := do(ctx)
-		if err != nil && ctx.Err() == nil {
-			p.logger.Warn(message, "error", err)
-		}
-		return err
-	})
-}
-
-// retry calls do until it returns nil or ctx ends. Each pause is twice as long as the one before, up to longest.
-func retry(ctx context.Context, longest time.Duration, do func() error) error {
-	for pause := firstPause; do() != nil; pause = min(2*pause, longest) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-	return nil
-}
-
-// warnOfOthers says so if another tool that restarts workloads seems to run in the cluster: each change would roll them twice.
-func (p *program) warnOfOthers(ctx context.Context, cluster *kube.Cluster) {
-	others, err := cluster.OtherReloaders(ctx)
-	if err != nil {
-		p.logger.Warn("could not look for other reloaders", "error", err)
-		return
-	}
-	for _, other := range others {
-		p.logger.Warn("another reloader seems to run in this cluster", "found", other, "dryRun", p.settings.DryRun)
-	}
 }

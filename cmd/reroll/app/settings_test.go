@@ -86,6 +86,37 @@ func TestEnvironmentNamesTheFile(t *testing.T) {
 	}
 }
 
+// TestHelpIsNoSetting shows that a variable which happens to be called so does nothing.
+func TestHelpIsNoSetting(t *testing.T) {
+	t.Setenv("REROLL_HELP", "see the manual")
+	cmd := Command("v1")
+	cmd.SetArgs([]string{"api"})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || strings.Contains(err.Error(), "HELP") || !strings.Contains(err.Error(), "--nats-url is required") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestMaxWait says what becomes of a maximum wait, of which not all lengths go with a window.
+func TestMaxWait(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want time.Duration
+	}{
+		"nothing is said":         {want: 10 * time.Second},
+		"a window below":          {args: []string{"--coalesce-window=2s"}, want: 10 * time.Second},
+		"only a window, above":    {args: []string{"--coalesce-window=1m"}, want: time.Minute},
+		"as long as the window":   {args: []string{"--coalesce-window=3s", "--coalesce-max-wait=3s"}, want: 3 * time.Second},
+		"nothing at all":          {args: []string{"--coalesce-window=0", "--coalesce-max-wait=0"}, want: 0},
+		"the default, as a chart": {args: []string{"--coalesce-window=1m", "--coalesce-max-wait=10s"}, want: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := settingsOf(t, "serve", tc.args...); err != nil || s.CoalesceMaxWait != tc.want {
+				t.Errorf("%s, error %v, want %s", s.CoalesceMaxWait, err, tc.want)
+			}
+		})
+	}
+}
+
 // TestFileOfEveryType shows that each type of setting can be written in a file as one would.
 func TestFileOfEveryType(t *testing.T) {
 	got, err := settingsOf(t, "dispatch", configFile(t, `
@@ -96,31 +127,41 @@ dry-run: true
 kube-qps: 0.5
 kube-burst: 2000000
 coalesce-window: 250ms
-coalesce-max-wait: 0
+coalesce-max-wait: 2m
+namespaces: [shop, "12"]
+namespaces-to-ignore: ""
+reload-on-create: "true"
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Settings{
 		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, KubeQPS: 0.5, KubeBurst: 2_000_000,
-		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 0, ReloadStrategy: "env-vars",
-		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config,
+		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars",
+		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want.Namespaces, want.NamespacesToIgnore, want.ReloadOnCreate = []string{"shop", "12"}, nil, true
+	if diff := cmp.Diff(want, got, sameSelector, untold); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 }
 
 func TestFileIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
-		"a key that no role has": {"colour: blue\n", `"colour" is not a setting of this role`},
-		"a key of another role":  {"api-address: 127.0.0.1:1\n", `"api-address" is not a setting of this role`},
-		"the file itself":        {"config: other.yaml\n", `"config" is not a setting`},
-		"a key in camel case":    {"logLevel: debug\n", `"logLevel" is not a setting`},
-		"a key twice":            {"log-level: debug\nlog-level: info\n", `"log-level" already set`},
-		"a list":                 {"nats-url: [a, b]\n", "nats-url must be a single value"},
-		"a map":                  {"nats-url: {a: b}\n", "nats-url must be a single value"},
-		"nothing":                {"nats-url:\n", "nats-url must be a single value"},
+		"a key that no role has":     {"colour: blue\n", `"colour" is not a setting of this role`},
+		"a key of another role":      {"api-address: 127.0.0.1:1\n", `"api-address" is not a setting of this role`},
+		"the file itself":            {"config: other.yaml\n", `"config" is not a setting`},
+		"a key in camel case":        {"logLevel: debug\n", `"logLevel" is not a setting`},
+		"a key twice":                {"log-level: debug\nlog-level: info\n", `"log-level" already set`},
+		"a list":                     {"nats-url: [a, b]\n", "nats-url must be a single value"},
+		"a map":                      {"nats-url: {a: b}\n", "nats-url must be a single value"},
+		"nothing":                    {"nats-url:\n", "nats-url must be a single value"},
+		"a map for a list":           {"namespaces: {a: b}\n", "namespaces must be a list or text"},
+		"nothing for a list":         {"namespaces:\n", "namespaces must be a list or text"},
+		"a number for a list":        {"namespaces: 12\n", "namespaces must be text: put it in quotes"},
+		"a number in a list":         {"namespaces: [a, 12]\n", "namespaces must be a list of texts: put each in quotes"},
+		"a list in a list":           {"namespaces: [a, [b]]\n", "namespaces must be a list of texts"},
+		"a truth value for the word": {"reload-on-create: true\n", "reload-on-create must be text: put it in quotes"},
 		"a word that YAML takes for a truth value": {"cluster-name: on\n", "cluster-name must be text: put it in quotes"},
 		"a number for text":                        {"cluster-name: 0123\n", "cluster-name must be text: put it in quotes"},
 		"a value of the wrong type":                {"kube-burst: many\n", "kube-burst"},
@@ -182,6 +223,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a strategy that is not there":  {role: "serve", args: []string{"--reload-strategy=magic"}, want: "env-vars or annotations"},
 		"a negative window":             {role: "serve", args: []string{"--coalesce-window=-1s"}, want: "negative"},
 		"a negative wait":               {role: "serve", args: []string{"--coalesce-max-wait=-1s"}, want: "negative"},
+		"a wait below the window":       {role: "serve", args: []string{"--coalesce-window=2s", "--coalesce-max-wait=1s"}, want: "--coalesce-max-wait (1s) is shorter than --coalesce-window (2s)"},
+		"no wait but a window":          {role: "serve", args: []string{"--coalesce-max-wait=0"}, want: "--coalesce-max-wait (0s) is shorter than --coalesce-window (1s)"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
 		"no burst":                      {role: "serve", args: []string{"--kube-burst=0"}, want: "--kube-burst"},
 		"a format that is not there":    {role: "api", args: []string{"--nats-url=n", "--log-format=xml"}, want: "--log-format"},
@@ -209,9 +252,10 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	dispatch := []string{
-		"auto-reload-all", "cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "kube-burst", "kube-qps",
+		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy",
 	}
+	dispatch = append(dispatch, stakaterOnly()...)
 	want := map[string][]string{
 		"serve":    append(append(append([]string{"api-address", "data-dir"}, common...), ingest...), dispatch...),
 		"ingest":   append(ingest, common...),
@@ -225,7 +269,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		for _, name := range want[r.name] {
 			wanted[name] = true
 		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
+		if diff := cmp.Diff(wanted, got, untold); diff != "" {
 			t.Errorf("flags of %s (-want +got):\n%s", r.name, diff)
 		}
 	}

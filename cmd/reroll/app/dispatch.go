@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/notify"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+// dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
+func (p *program) dispatch(ctx context.Context) error {
+	s := p.settings
+	dialects := dialect.Set{dialect.Stakater(s.stakaterDialect())}
+	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
+	if err != nil {
+		return err
+	}
+	if err := p.bind(ctx, cluster); err != nil {
+		return err
+	}
+	ring, err := cluster.DigestKeys(ctx)
+	if err != nil {
+		return err
+	}
+	p.warnOfOthers(ctx, cluster)
+	if s.ReloaderNamespace != "" {
+		if err := cluster.WriteMetaInfo(ctx, p.metaInfo()); err != nil {
+			p.logger.Warn("who reloads here could not be noted", "error", err)
+		}
+	}
+	d, err := p.newDispatcher(cluster, ring, dialects)
+	if err != nil {
+		return err
+	}
+	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
+	p.health.add("apiserver", cluster.Healthy)
+	if !s.EnableHA {
+		p.start("dispatcher", func(ctx context.Context) error { return p.runDispatcher(ctx, cluster, d) })
+		p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
+		return nil
+	}
+	p.start("dispatcher", func(ctx context.Context) error { return p.lead(ctx, cluster, d) })
+	p.health.add("dispatcher", func(context.Context) error {
+		if !cluster.Leading() {
+			return nil // standing by is all there is to do
+		}
+		return d.Ready()
+	})
+	return nil
+}
+
+func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
+	s := p.settings
+	return kube.Options{
+		Kubeconfig: s.Kubeconfig, Context: s.Context, Namespace: s.Namespace, QPS: s.KubeQPS, Burst: s.KubeBurst,
+		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun, Logger: p.logger,
+		ResourceSelector: s.ResourceLabelSelector,
+		Scope: kube.Scope{
+			Namespaces: s.Namespaces, IgnoredNamespaces: s.NamespacesToIgnore, NamespaceSelector: s.NamespaceSelector,
+			IgnoredKinds: s.IgnoredWorkloads, Rollouts: s.ArgoRollouts,
+		},
+	}
+}
+
+// bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
+func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
+	if cluster.UID == "" {
+		p.logger.Warn("the identity of the cluster may not be read: that its name stands for it is not checked")
+		return nil
+	}
+	return p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID)
+}
+
+// newDispatcher makes the dispatcher and starts those who tell about its reloads.
+func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) (*dispatcher.Dispatcher, error) {
+	s := p.settings
+	events := kube.NewAnnouncer(cluster, p.logger, p.registry)
+	p.start("announcer", events.Run)
+	tell := announcers{events}
+	if s.Alerts.On {
+		alerts, err := notify.NewAlerts(notify.AlertOptions{
+			URL: s.Alerts.URL, Sink: s.Alerts.Sink, Proxy: s.Alerts.Proxy, AdditionalInfo: s.Alerts.Info, Version: p.version,
+		}, p.logger, p.registry)
+		if err != nil {
+			return nil, err
+		}
+		p.start("alerts", alerts.Run)
+		tell = append(tell, alerter{alerts})
+	}
+	o := dispatcher.Options{
+		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
+		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
+		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun,
+		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete,
+	}
+	if s.WebhookURL != "" {
+		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})
+		if err != nil {
+			return nil, fmt.Errorf("--webhook-url: %w", err)
+		}
+		o.Webhook = webhookCaller{hook}
+	}
+	return dispatcher.New(o), nil
+}
+
+// lead runs the dispatcher while this replica holds the Lease. A replica that loses it ends: the state that it has in memory is not to
+// be trusted any more, and a new process loads it anew.
+func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
+	return cluster.Lead(ctx, kube.LeaseOptions{
+		Namespace: p.settings.PodNamespace, Identity: p.settings.PodName, Logger: p.logger, Registerer: p.registry,
+	}, func(term context.Context) error {
+		if err := p.runDispatcher(term, cluster, d); err != nil {
+			return err
+		}
+		return context.Cause(term)
+	})
+}
+
+// runDispatcher loads the state, watches the workloads, and from then on works on hints until ctx ends.
+func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
+	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
+		return nil
+	}
+	if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
+		p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
+	}
+	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	var hints sync.WaitGroup
+	defer hints.Wait()
+	hints.Go(func() { p.consume(ctx, d) })
+	return d.Run(ctx)
+}
+
+// consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
+func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
+	if retry(ctx, firstPause, d.Ready) != nil {
+		return
+	}
+	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
+		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { d.Handle(del) })
+	})
+}
+
+// Pauses between two tries of something that must succeed some time.
+const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
+
+// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message, and make the next pause longer.
+func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
+	return retry(ctx, longestPause, func() error {
+		err := do(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.logger.Warn(message, "error", err)
+		}
+		return err
+	})
+}
+
+// retry calls do until it returns nil or ctx ends. Each pause is twice as long as the one before, up to longest.
+func retry(ctx context.Context, longest time.Duration, do func() error) error {
+	for pause := firstPause; do() != nil; pause = min(2*pause, longest) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// warnOfOthers says so if another tool that restarts workloads seems to run in the cluster: each change would roll them twice.
+func (p *program) warnOfOthers(ctx context.Context, cluster *kube.Cluster) {
+	others, err := cluster.OtherReloaders(ctx)
+	if err != nil {
+		p.logger.Warn("could not look for other reloaders", "error", err)
+		return
+	}
+	for _, other := range others {
+		p.logger.Warn("another reloader seems to run in this cluster", "found", other, "dryRun", p.settings.DryRun)
+	}
+}

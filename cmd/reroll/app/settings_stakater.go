@@ -1,0 +1,150 @@
+package app
+
+import (
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Stakater are the settings that Stakater Reloader v1 has too, under the same names, with the same types and defaults, and what its
+// users missed there. The roles that dispatch have them.
+type Stakater struct {
+	// Keys are the names of the annotations.
+	Keys StakaterKeys
+	// AutoReloadAll treats a workload that says nothing as if it had asked for all its references.
+	AutoReloadAll bool
+
+	// Namespaces are the only ones that count, all if it is empty. NamespacesToIgnore and NamespaceSelector take some out of all:
+	// they are empty if Namespaces is not.
+	Namespaces, NamespacesToIgnore []string
+	// NamespaceSelector and ResourceLabelSelector choose namespaces and configs by their labels; they are never nil.
+	NamespaceSelector, ResourceLabelSelector labels.Selector
+	// IgnoredConfigs are kinds of config whose changes do nothing, and IgnoredWorkloads kinds of workload that are left alone.
+	IgnoredConfigs   []reloader.ConfigKind
+	IgnoredWorkloads []string
+
+	ReloadOnCreate, ReloadOnDelete bool
+	// SyncAfterRestart counts configs that appeared while nobody looked as created.
+	SyncAfterRestart bool
+	// ArgoRollouts and CSI turn on Argo's Rollout and the SecretProviderClass.
+	ArgoRollouts, CSI bool
+
+	// WebhookURL is called instead of rolling anything. WebhookLegacyBody sends it the body of Stakater Reloader, which says nothing.
+	WebhookURL        string
+	WebhookLegacyBody bool
+	Alerts            Alerts
+	// CountByNamespace adds a metric with a series for each namespace.
+	CountByNamespace bool
+
+	// EnableHA lets one of several replicas work. PodName and PodNamespace say which replica this is.
+	EnableHA              bool
+	PodName, PodNamespace string
+	// ReloaderNamespace and ReloaderDeployment say where the ConfigMap reloader-meta-info belongs, and what it says of whom.
+	ReloaderNamespace, ReloaderDeployment string
+
+	EnablePprof bool
+	PprofAddr   string
+}
+
+// StakaterKeys are the annotations of Stakater Reloader, by their names in this installation.
+type StakaterKeys struct {
+	Auto, Ignore, Search, Match                           string
+	ConfigMapReload, ConfigMapAuto, ConfigMapExclude      string
+	SecretReload, SecretAuto, SecretExclude               string
+	SecretProviderClassReload, SecretProviderClassAuto    string
+	SecretProviderClassExclude                            string
+	PauseDeployment, PauseDeploymentTime, RolloutStrategy string
+}
+
+// Alerts say who is told of every reload.
+type Alerts struct {
+	On bool
+	// Sink is slack, teams or gchat, or empty for plain text.
+	Sink string
+	// URL and Proxy may hold credentials.
+	URL, Proxy string
+	// Info begins every message.
+	Info string
+}
+
+// keyFlag is a flag that renames an annotation.
+type keyFlag struct {
+	key              *string
+	flag, own, usage string
+}
+
+func (k *StakaterKeys) flags() []keyFlag {
+	return []keyFlag{
+		{&k.Auto, "auto-annotation", "reloader.stakater.com/auto", "annotation: reload for every config that the workload refers to"},
+		{&k.Ignore, "ignore-annotation", "reloader.stakater.com/ignore", "annotation of a config: its changes do nothing"},
+		{&k.Search, "auto-search-annotation", "reloader.stakater.com/search", "annotation: reload for configs with the annotation of --search-match-annotation"},
+		{&k.Match, "search-match-annotation", "reloader.stakater.com/match", "annotation of a config: workloads that search reload for it"},
+		{&k.ConfigMapReload, "configmap-annotation", "configmap.reloader.stakater.com/reload", "annotation: names of ConfigMaps"},
+		{&k.ConfigMapAuto, "configmap-auto-annotation", "configmap.reloader.stakater.com/auto", "annotation: reload for every ConfigMap that the workload refers to"},
+		{&k.ConfigMapExclude, "configmap-exclude-annotation", "configmaps.exclude.reloader.stakater.com/reload", "annotation: ConfigMaps that never reload the workload"},
+		{&k.SecretReload, "secret-annotation", "secret.reloader.stakater.com/reload", "annotation: names of Secrets"},
+		{&k.SecretAuto, "secret-auto-annotation", "secret.reloader.stakater.com/auto", "annotation: reload for every Secret that the workload refers to"},
+		{&k.SecretExclude, "secret-exclude-annotation", "secrets.exclude.reloader.stakater.com/reload", "annotation: Secrets that never reload the workload"},
+		{&k.SecretProviderClassReload, "secretproviderclass-annotation", "secretproviderclass.reloader.stakater.com/reload", "annotation: names of SecretProviderClasses"},
+		{&k.SecretProviderClassAuto, "secretproviderclass-auto-annotation", "secretproviderclass.reloader.stakater.com/auto", "annotation: reload for every SecretProviderClass that the workload refers to"},
+		{&k.SecretProviderClassExclude, "secretproviderclass-exclude-annotation", "secretproviderclasses.exclude.reloader.stakater.com/reload", "annotation: SecretProviderClasses that never reload the workload"},
+		{&k.PauseDeployment, "pause-deployment-annotation", "deployment.reloader.stakater.com/pause-period", "annotation: how long a Deployment stays paused before it rolls"},
+		{&k.PauseDeploymentTime, "pause-deployment-time-annotation", "deployment.reloader.stakater.com/paused-at", "annotation that says since when a Deployment is paused"},
+		{&k.RolloutStrategy, "rollout-strategy-annotation", "reloader.stakater.com/rollout-strategy", "annotation of an Argo Rollout: rollout or restart"},
+	}
+}
+
+// The flags that can be given several times, each time with several values between commas.
+const (
+	namespacesFlag            = "namespaces"
+	namespacesToIgnoreFlag    = "namespaces-to-ignore"
+	namespaceSelectorFlag     = "namespace-selector"
+	resourceLabelSelectorFlag = "resource-label-selector"
+	resourcesToIgnoreFlag     = "resources-to-ignore"
+	ignoredWorkloadTypesFlag  = "ignored-workload-types"
+)
+
+var listFlags = []struct{ flag, usage string }{
+	{namespacesFlag, "the only namespaces that count; all if empty"},
+	{namespacesToIgnoreFlag, "namespaces that do not count; not beside --namespaces"},
+	{namespaceSelectorFlag, "labels of the namespaces that count, such as env=prod; not beside --namespaces"},
+	{resourceLabelSelectorFlag, "labels of the configs that count, such as reload=yes; key:value stands for key=value, and * for any value"},
+	{resourcesToIgnoreFlag, "kind of config whose changes do nothing: configmaps or secrets"},
+	{ignoredWorkloadTypesFlag, "kinds of workload that are left alone: jobs, cronjobs"},
+}
+
+// literalFlag is a truth value whose flag is of type string: it is on if the text is exactly true, and off otherwise.
+type literalFlag struct {
+	on          *bool
+	flag, usage string
+}
+
+func (s *Stakater) literalFlags() []literalFlag {
+	return []literalFlag{
+		{&s.ArgoRollouts, "is-Argo-Rollouts", "roll Argo Rollouts as well; only the word true turns it on"},
+		{&s.ReloadOnCreate, "reload-on-create", "reload when a config is created; only the word true turns it on"},
+		{&s.ReloadOnDelete, "reload-on-delete", "reload when a config is deleted; only the word true turns it on"},
+	}
+}
+
+// bindStakater declares the flags. What needs more than reading goes into its field later, in completeStakater.
+func (s *Stakater) bindStakater(f *pflag.FlagSet) {
+	for _, k := range s.Keys.flags() {
+		f.StringVar(k.key, k.flag, k.own, k.usage)
+	}
+	for _, l := range listFlags {
+		f.StringSlice(l.flag, nil, l.usage)
+	}
+	for _, l := range s.literalFlags() {
+		f.String(l.flag, "false", l.usage)
+	}
+	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
+	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "with --reload-on-create: configs that appeared while nobody looked count as created")
+	f.BoolVar(&s.CSI, "enable-csi-integration", false, "reload for the SecretProviderClasses of the Secrets Store CSI driver as well")
+	f.StringVar(&s.WebhookURL, "webhook-url", "", "URL to call instead of rolling anything")
+	f.BoolVar(&s.WebhookLegacyBody, "webhook-legacy-body", false, "send --webhook-url the body of Stakater Reloader, which names nothing")
+	f.BoolVar(&s.EnableHA, "enable-ha", false, "one of several replicas works, by a Lease; needs POD_NAME and POD_NAMESPACE in the environment, and --nats-url")
+	f.BoolVar(&s.EnablePprof, "enable-pprof", false, "serve profiles of the process on --pprof-addr")
+	f.StringVar(&s.PprofAddr, "pprof-addr", ":6060", "address of the profiles; without --enable-pprof nothing listens there")
+}

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+// TestEveryRenamingFlagReachesTheDialect: each flag that names an annotation changes what the dialect reads.
+func TestEveryRenamingFlagReachesTheDialect(t *testing.T) {
+	var s Settings
+	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	s.bind(f, roles[0])
+	for _, k := range s.Keys.flags() {
+		if err := f.Set(k.flag, "mine/"+k.flag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := dialect.Stakater(s.stakaterDialect())
+	s.CSI = true
+	withCSI := dialect.Stakater(s.stakaterDialect())
+	for _, k := range s.Keys.flags() {
+		csi := strings.HasPrefix(k.flag, "secretproviderclass")
+		if d.KeepsAnnotation("mine/"+k.flag) == csi || !withCSI.KeepsAnnotation("mine/"+k.flag) || withCSI.KeepsAnnotation(k.own) {
+			t.Errorf("--%s: the dialect does not read the new name alone", k.flag)
+		}
+	}
+}
+
+func TestIgnoredConfigsReachTheDialect(t *testing.T) {
+	s := Settings{Stakater: Stakater{IgnoredConfigs: []reloader.ConfigKind{reloader.Secret}}}
+	d := dialect.Stakater(s.stakaterDialect())
+	for key, want := range map[string]bool{"secret.reloader.stakater.com/reload": false, "configmap.reloader.stakater.com/reload": true} {
+		if d.KeepsAnnotation(key) != want {
+			t.Errorf("%s is read: %v, want %v", key, !want, want)
+		}
+	}
+}
+
+func TestToldOptionsHoldNoCredentials(t *testing.T) {
+	var s Settings
+	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	s.bind(f, roles[0])
+	for _, flag := range secretFlags {
+		if err := f.Set(flag, "https://user:canary@host"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := optionsOf(f)
+	if told["autoReloadAll"] != "false" || told["isArgoRollouts"] != "false" {
+		t.Errorf("options %v: autoReloadAll and isArgoRollouts are missing", told)
+	}
+	for name, value := range told {
+		if strings.Contains(value, "canary") {
+			t.Errorf("%s tells a credential", name)
+		}
+	}
+}
+
+// untold leaves out of a comparison what only repeats the other settings.
+var untold = cmpopts.IgnoreFields(Settings{}, "Options")

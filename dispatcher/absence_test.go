@@ -1,0 +1,228 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// absences has dispatchers roll for creation, deletion or both.
+func absences(onCreate, onDelete bool) func(*dispatcher.Options) {
+	return func(o *dispatcher.Options) { o.ReloadOnCreate, o.ReloadOnDelete = onCreate, onDelete }
+}
+
+const appVariable = "STAKATER_APP_CONFIGMAP"
+
+// mark returns the value of the mark for the ConfigMap app in the template of web.
+func (w *world) mark() (string, bool) {
+	w.t.Helper()
+	template, err := w.Template(w.t.Context(), web)
+	w.must(err)
+	for _, e := range template.Spec.Containers[0].Env {
+		if e.Name == appVariable {
+			return e.Value, true
+		}
+	}
+	return "", false
+}
+
+func TestReloadOnCreate(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(true, false)
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.give("app", "1")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.give("app", "1")
+		w.pass(quiet)
+		w.rolled(web, 1) // its deletion rolled nothing, so that equal content is no change
+	})
+}
+
+func TestReloadOnCreateFindsWhatAppearedMeanwhile(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(true, false)
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.give("app", "1")
+		w.pass(quiet)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+func TestCreationRollsNothingByDefault(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.give("app", "1")
+		w.pass(quiet)
+		w.rolled(web, 0)
+	})
+}
+
+func TestReloadOnDelete(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(true, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 0) // there is no mark to take away
+		if got := w.outcomes(webRef); got[reloader.ReasonUnmarked] != 1 {
+			t.Errorf("outcomes %v, want one Unmarked", got)
+		}
+		w.give("app", "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 2)
+		if value, found := w.mark(); found {
+			t.Errorf("the mark %s of a deleted config stayed", value)
+		}
+		w.give("app", "2")
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}
+
+func TestReloadOnDeleteFindsWhatWentMeanwhile(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.stop()
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// TestDeletionMarked: the annotation says that the config is gone, and is not written twice.
+func TestDeletionMarked(t *testing.T) {
+	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		obj, _ := w.read(web)
+		stripped := w.running[0].client.strip(obj)
+		if got, _ := strategy.Annotations.Current(stripped, appConfig); got != strategy.DeletedValue {
+			t.Errorf("mark %q, want that of a deleted config", got)
+		}
+		w.stop()
+		w.store.records = map[reloader.WorkloadRef][]byte{}
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestCrashAfterDeletionPatch: the patch went out, and the process ended before it could say so.
+func TestCrashAfterDeletionPatch(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.store.lose(nil, errLost)
+		w.must(w.delete(alice, app))
+		w.pass(time.Minute)
+		w.rolled(web, 2)
+		w.stop()
+		w.store.lose(nil, nil)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+func TestDeletionInEndingNamespaceRollsNothing(t *testing.T) {
+	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.cluster.terminating = true
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 0)
+		if got := w.outcomes(webRef); got[reloader.ReasonNamespaceEnds] != 1 {
+			t.Errorf("outcomes %v, want one NamespaceEnds", got)
+		}
+	})
+}
+
+// TestIgnoredConfigMayGo: what a config said about itself holds for its deletion.
+func TestIgnoredConfigMayGo(t *testing.T) {
+	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, annotations: {reloader.stakater.com/ignore: "true"}}, data: {a: "1"}}`)))
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 0)
+	})
+}
+
+// TestStaleMarksGoWithTheNextRoll: marks of configs that the workload has nothing to do with any more are taken away, and nothing rolls
+// for that alone.
+func TestStaleMarksGoWithTheNextRoll(t *testing.T) {
+	const hash = "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [
+  {name: STAKATER_OLD_CONFIGMAP, value: `+hash+`},
+  {name: STAKATER_MINE, value: `+hash+`},
+  {name: STAKATER_OTHER_SECRET, value: somebody's own},
+  {name: STAKATER_GONE_SECRET, value: `+hash+`}]}]}}}`)))
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		template, err := w.Template(t.Context(), web)
+		w.must(err)
+		var names []string
+		for _, e := range template.Spec.Containers[0].Env {
+			names = append(names, e.Name)
+		}
+		if got, want := len(names), 3; got != want || names[0] != "STAKATER_MINE" || names[1] != "STAKATER_OTHER_SECRET" || names[2] != appVariable {
+			t.Errorf("variables %v, want the two that are no marks of ours, and the new mark", names)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package dispatcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// A pause lives on the workload alone: the patch that marks a Deployment also pauses it and says since when, and whoever sees that
+// annotation ends the pause when it is due. So it survives every process, and also the workload's opting out.
+
+// notePause has the pause of w, if one was begun, ended in time.
+func (d *Dispatcher) notePause(w *workload.Workload) {
+	p := d.Dialects.Pause(w)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !p.Begun || d.DryRun {
+		delete(d.paused, w.Ref())
+		return
+	}
+	d.paused[w.Ref()] = w
+	d.resumeQ.AddAfter(w.Ref(), max(0, time.Until(p.Until)))
+}
+
+// resume ends the pause of a workload that is due.
+func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	d.mu.Lock()
+	w := d.paused[ref]
+	d.mu.Unlock()
+	if w == nil {
+		return 0
+	}
+	p := d.Dialects.Pause(w)
+	if wait := time.Until(p.Until); wait > 0 {
+		return wait
+	}
+	resumed, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: strategy.Resume(w, p.Key), FieldManager: d.fieldManager(p.Dialect)})
+	switch fateOf(err) {
+	case fateDone:
+		d.Logger.Info("pause ended", "workload", ref.String())
+		d.Track(resumed)
+		return 0
+	case fateGone:
+		d.Forget(ref)
+		return 0
+	case fateStale:
+		if live, readErr := d.Workloads.Read(ctx, ref); readErr == nil {
+			d.Track(live)
+		}
+	}
+	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
+	return again
+}
+
+// pauseOps returns the operations that hold back the rollout of w, if it asks for that and is not paused already.
+func (d *Dispatcher) pauseOps(w *workload.Workload) []strategy.Op {
+	p := d.Dialects.Pause(w)
+	if p.Period == 0 || p.Begun || w.Paused {
+		return nil
+	}
+	return strategy.Pause(w, p.Key, time.Now())
+}
+
+// pauseHold says until when the rollout of t is held back; nil if it is not. The caller holds mu.
+func (d *Dispatcher) pauseHold(t *tracked) *reloader.Hold {
+	p := d.Dialects.Pause(t.w)
+	if !p.Begun {
+		return nil
+	}
+	return &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}
+}

@@ -1,0 +1,233 @@
+package dispatcher_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const (
+	pausing  = auto + `, deployment.reloader.stakater.com/pause-period: 10m`
+	pausedAt = "deployment.reloader.stakater.com/paused-at"
+)
+
+// paused reports whether web is paused, and whether it says since when.
+func (w *world) paused() (bool, bool) {
+	w.t.Helper()
+	obj, ok := w.read(web)
+	if !ok {
+		w.t.Fatal("web is gone")
+	}
+	_, says := obj.GetAnnotations()[pausedAt]
+	return obj.(*appsv1.Deployment).Spec.Paused, says
+}
+
+func (w *world) wantPaused(paused, says bool) {
+	w.t.Helper()
+	if p, s := w.paused(); p != paused || s != says {
+		w.t.Errorf("paused %v, says since when %v; want %v, %v", p, s, paused, says)
+	}
+}
+
+// pausingWorld has a Deployment that was marked a moment ago, and is paused for ten minutes.
+func pausingWorld(t *testing.T, w *world) {
+	t.Helper()
+	w.give("app", "1")
+	w.deploy("web", pausing, "app")
+	w.start()
+	w.pass(time.Second)
+	w.edit(alice, app, "2")
+	w.pass(time.Second)
+	w.wantPaused(true, true)
+	if _, found := w.mark(); !found {
+		t.Fatal("the mark is not written together with the pause")
+	}
+}
+
+func TestPauseEnds(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.edit(alice, app, "3")
+		w.pass(9 * time.Minute)
+		w.wantPaused(true, true)
+		if record, ok := w.store.recordOf(webRef); !ok || record.Hold == nil || record.Hold.Reason != reloader.ReasonPaused || record.Hold.Due.IsZero() {
+			t.Errorf("the record does not say until when the workload is paused: %+v", record.Hold)
+		}
+		w.pass(time.Minute)
+		w.wantPaused(false, false)
+		w.pass(quiet)
+		if record, _ := w.store.recordOf(webRef); record.Hold != nil {
+			t.Errorf("hold %+v after the pause", record.Hold)
+		}
+	})
+}
+
+func TestPauseEndsAfterRestart(t *testing.T) {
+	for name, away := range map[string]time.Duration{"within": time.Minute, "beyond": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				pausingWorld(t, w)
+				w.stop()
+				w.pass(away)
+				w.wantPaused(true, true)
+				w.start()
+				w.pass(10 * time.Minute)
+				w.wantPaused(false, false)
+			})
+		})
+	}
+}
+
+func TestPauseEndsWhateverFails(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.failing(func(verb, _ string) error {
+			if verb == "patch" {
+				return errLost
+			}
+			return nil
+		})
+		w.pass(time.Hour)
+		w.wantPaused(true, true)
+		w.failing(nil)
+		w.pass(2 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestPauseEndsForWhoOptedOut: nothing is left paused because somebody took the annotations away.
+func TestPauseEndsForWhoOptedOut(t *testing.T) {
+	for name, patch := range map[string]string{
+		"of reloading":    `{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`,
+		"of pausing":      `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`,
+		"by a bad period": `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":"soon"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				pausingWorld(t, w)
+				w.must(w.patch(bob, web, types.MergePatchType, []byte(patch)))
+				w.pass(10 * time.Minute)
+				w.wantPaused(false, false)
+			})
+		})
+	}
+}
+
+func TestPausedBySomebodyElseStaysPaused(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", pausing, "app")
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"spec":{"paused":true}}`)))
+		w.start()
+		w.pass(time.Second)
+		w.edit(alice, app, "2")
+		w.pass(time.Hour)
+		w.wantPaused(true, false)
+		if _, found := w.mark(); !found {
+			t.Error("the mark is missing")
+		}
+	})
+}
+
+func TestBadPeriodIsComplainedOf(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: soon`, "app")
+		w.start()
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.wantPaused(false, false)
+		if len(w.store.problems) != 1 {
+			t.Errorf("problems %q, want one", w.store.problems)
+		}
+	})
+}
+
+// calls are those of a webhook.
+type calls struct {
+	answer error
+	made   []reloader.Reload
+}
+
+func (c *calls) Notify(_ context.Context, r reloader.Reload) error {
+	c.made = append(c.made, r)
+	return c.answer
+}
+
+// refusal is a webhook's answer.
+type refusal bool
+
+func (refusal) Error() string   { return "answered no" }
+func (r refusal) Refused() bool { return bool(r) }
+
+func TestWebhookInsteadOfRolling(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		hook := &calls{}
+		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for i, value := range []string{"2", "1", "2"} {
+			w.edit(alice, app, value)
+			w.pass(quiet)
+			if len(hook.made) != i+1 {
+				t.Fatalf("%d calls after %d changes", len(hook.made), i+1)
+			}
+		}
+		w.rolled(web, 0)
+		last := hook.made[2]
+		if last.Workload != webRef || len(last.Causes) != 1 || last.Causes[0].Candidates[0].Actor.User != "alice" || last.Outcome != reloader.ReasonReloaded {
+			t.Errorf("called with %+v", last)
+		}
+		if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 3 {
+			t.Errorf("outcomes %v, want three Notified", got)
+		}
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		if len(hook.made) != 3 {
+			t.Errorf("%d calls after a restart, want 3", len(hook.made))
+		}
+	})
+}
+
+func TestWebhookAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer error
+		reason reloader.Reason
+	}{
+		"unreachable": {errors.New("connection refused"), reloader.ReasonRetrying},
+		"busy":        {refusal(false), reloader.ReasonRetrying},
+		"refused":     {refusal(true), reloader.ReasonRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				hook := &calls{answer: c.answer}
+				w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				record, _ := w.store.recordOf(webRef)
+				if len(hook.made) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
+					t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made), record.Hold, c.reason)
+				}
+				hook.answer = nil
+				w.pass(10 * time.Minute)
+				if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 1 {
+					t.Errorf("outcomes %v, want one Notified", got)
+				}
+			})
+		})
+	}
+}

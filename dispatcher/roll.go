@@ -1,0 +1,138 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// LastReloadAnnotation on a workload's metadata names the reload that last changed its template. A process that finds there the ID
+// of what it is about to do knows that it was done already.
+const LastReloadAnnotation = dialect.OwnPrefix + "last-reload"
+
+// roll writes the marks of the steps that need one, all in one patch, and returns the workload as it is then and the reload's ID.
+// It writes nothing if no step needs a mark, if this very reload was done before, or in a dry run.
+func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
+	rolling := withOutcome(steps, reloader.ReasonReloaded)
+	if d.Webhook != nil {
+		return nil, "", d.notify(ctx, t, w, rolling)
+	}
+	id := d.reloadID(w, append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...))
+	if d.reloadOn(w) == id {
+		recovered(steps)
+		return nil, id, nil
+	}
+	if len(rolling) == 0 || d.DryRun {
+		return nil, id, nil
+	}
+	target := d.strategyOf(w).Target(w)
+	ops, err := d.patch(w, target, rolling, id, d.wanted(t))
+	if err != nil {
+		return nil, id, err
+	}
+	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
+		Ops: ops, FieldManager: d.fieldManager(rolling[0].why.Dialect), Name: d.rollName(w, rolling),
+	})
+	if err == nil && target != w {
+		rolled = w.Through(rolled)
+	}
+	return rolled, id, err
+}
+
+// rollName names a roll after the changes behind it, so that content that comes back later makes another one.
+func (d *Dispatcher) rollName(w *workload.Workload, rolling []step) string {
+	causes := make([]reloader.Cause, len(rolling))
+	for i, s := range rolling {
+		causes[i] = reloader.Cause{Config: s.config, NewSum: s.latest.ID}
+	}
+	return reloader.ReloadID(d.Cluster, string(w.UID), causes)
+}
+
+// recovered gives the steps that an earlier process brought about, but did not record, their true outcome.
+func recovered(steps []step) {
+	for i := range steps {
+		if steps[i].outcome == reloader.ReasonAlreadyCurrent {
+			steps[i].outcome = reloader.ReasonReloaded
+		}
+	}
+}
+
+// unmarkable is the error of a workload that cannot carry a mark.
+type unmarkable struct{ error }
+
+// wanted returns the configs that t has to do with; nil if there may be more than are known.
+func (d *Dispatcher) wanted(t *tracked) []reloader.Config {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(t.interest.Patterns) > 0 {
+		return nil
+	}
+	wanted := slices.Collect(maps.Keys(t.edges))
+	return slices.AppendSeq(wanted, maps.Keys(t.w.Template.References))
+}
+
+// patch returns the operations on target that bring w to the steps' content, if target is still as it was read.
+func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id string, wanted []reloader.Config) ([]strategy.Op, error) {
+	ops := strategy.Precondition(target)
+	var marks []strategy.Mark
+	var collided []string
+	var gone []reloader.Config
+	for _, s := range rolling {
+		if s.deleted {
+			gone = append(gone, s.config)
+		}
+		switch {
+		case s.collides:
+			// The change's ID makes the value another one when the same content comes back.
+			collided = append(collided, s.latest.New.Short()+"/"+s.latest.ID)
+		case s.mark != "":
+			marks = append(marks, strategy.Mark{Config: s.config, Value: s.mark, At: s.latest.VerifiedAt})
+		}
+	}
+	chosen := d.strategyOf(w)
+	if len(marks) > 0 {
+		written, err := chosen.Patch(w, marks)
+		if err != nil {
+			return nil, unmarkable{fmt.Errorf("mark %s: %w", w.Ref(), err)}
+		}
+		ops = append(ops, written...)
+	}
+	if len(collided) > 0 && len(marks) == 0 {
+		ops = append(ops, strategy.ConfigDigest(w, strings.Join(collided, ","))...)
+	}
+	if chosen.Tidy != nil {
+		wanted = slices.DeleteFunc(wanted, func(c reloader.Config) bool { return slices.Contains(gone, c) })
+		ops = append(ops, chosen.Tidy(w, wanted, gone)...)
+	}
+	ops = append(ops, d.pauseOps(target)...)
+	return append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...), nil
+}
+
+// reloadOn returns the reload that w says has rolled it last; empty if it does not say.
+func (d *Dispatcher) reloadOn(w *workload.Workload) string {
+	return d.strategyOf(w).Target(w).Annotations[LastReloadAnnotation]
+}
+
+func (d *Dispatcher) fieldManager(name string) string {
+	for _, dl := range d.Dialects {
+		if dl.Name == name {
+			return dl.FieldManager
+		}
+	}
+	return ""
+}
+
+func (d *Dispatcher) reloadID(w *workload.Workload, steps []step) string {
+	causes := make([]reloader.Cause, len(steps))
+	for i, s := range steps {
+		causes[i] = reloader.Cause{Config: s.config, NewSum: s.sum()}
+	}
+	return reloader.ReloadID(d.Cluster, string(w.UID), causes)
+}

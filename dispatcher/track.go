@@ -1,0 +1,85 @@
+package dispatcher
+
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Track tells the dispatcher that w exists and how it looks now. Workloads that no dialect asks anything for are forgotten.
+func (d *Dispatcher) Track(w *workload.Workload) {
+	d.notePause(w)
+	interest, ok := d.Dialects.Interest(w)
+	if !ok {
+		d.untrack(w.Ref())
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.get(w.Ref())
+	if t == nil || t.w.UID != w.UID {
+		t = d.adopt(w)
+	}
+	if w.Older(t.w) {
+		return // the answer to our own patch was newer
+	}
+	if d.Dialects.Pause(t.w).Begun != d.Dialects.Pause(w).Begun {
+		d.settleQ.Add(w.Ref())
+	}
+	t.w = w
+	if !sameInterest(t.interest, interest) {
+		d.settleQ.Add(w.Ref())
+		d.complain(w, t.interest.Problems, interest.Problems)
+	}
+	if d.index.put(t, interest) {
+		t.unsettled = true
+		d.edgesQ.Add(w.Ref())
+	}
+}
+
+// complain tells of problems that are new. The caller holds mu.
+func (d *Dispatcher) complain(w *workload.Workload, known, problems []string) {
+	for _, problem := range problems {
+		if !slices.Contains(known, problem) {
+			d.Announcer.Complain(w, problem)
+			d.Logger.Warn("faulty annotation", "workload", w.Ref().String(), "problem", problem)
+		}
+	}
+}
+
+// adopt returns the tracked form of a workload that is new to this process, with what an earlier process recorded of it.
+func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
+	t := newTracked(w)
+	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
+		t.lastReload = r.LastReload
+		for _, e := range r.Edges {
+			if e.Handled.How != "" {
+				t.handled[e.Config] = e.Handled
+			}
+		}
+	}
+	delete(d.records, w.Ref())
+	return t
+}
+
+// Forget tells the dispatcher that a workload is gone.
+func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	delete(d.paused, ref)
+	d.mu.Unlock()
+	d.untrack(ref)
+}
+
+// untrack forgets a workload that asks for nothing any more.
+func (d *Dispatcher) untrack(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, recorded := d.records[ref]
+	if d.index.get(ref) == nil && !recorded {
+		return
+	}
+	d.index.remove(ref)
+	delete(d.records, ref)
+	d.settleQ.Add(ref)
+}
