@@ -39,10 +39,12 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		if group[0].outcome == reloader.ReasonReloaded && patched != nil {
 			r.PatchedAt, r.Generation = now, patched.Generation
 			d.metrics.observe(r)
+			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
 		}
 		d.finish(w, r)
 		d.logReload(r)
 	}
+	d.stakater.decided(w.Kind, steps)
 	t.hold, t.attempts, t.first = nil, 0, time.Time{}
 	d.settleQ.Add(w.Ref())
 	return d.rest(t)
@@ -100,6 +102,7 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 	case fate == fateNever || apierrors.IsInvalid(err):
 		reason = reloader.ReasonRefused
 	}
+	d.countFailure(w, time.Since(decidedAt), err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.attempts++

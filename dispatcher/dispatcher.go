@@ -43,6 +43,8 @@ type Options struct {
 	ReloadOnCreate, ReloadOnDelete bool
 	// Webhook is called instead of rolling anything; nil rolls.
 	Webhook Webhook
+	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
+	CountByNamespace bool
 	// Flushers is how many workloads are patched at once; 32 if zero.
 	Flushers int
 }
@@ -58,8 +60,9 @@ const (
 // call Run, and from Ready on feed it deliveries with Handle.
 type Dispatcher struct {
 	Options
-	metrics *metrics
-	ready   atomic.Bool
+	metrics  *metrics
+	stakater *stakaterMetrics
+	ready    atomic.Bool
 
 	mu sync.Mutex // guards all below, and the fields of every tracked workload
 	// index finds the workloads that may depend on a config.
@@ -93,8 +96,10 @@ func New(o Options) *Dispatcher {
 	if o.MaxWait < o.Window {
 		o.MaxWait = o.Window
 	}
+	m := newStakaterMetrics(o.Registerer, o.CountByNamespace)
 	d := &Dispatcher{
 		Options:  o,
+		stakater: m,
 		index:    newIndex(),
 		latest:   map[reloader.Config]reloader.StoredChange{},
 		facts:    map[reloader.Config]fact{},
@@ -103,11 +108,11 @@ func New(o Options) *Dispatcher {
 		records:  map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:   map[reloader.WorkloadRef]*workload.Workload{},
 		looks:    newFlight(),
-		verifyQ:  newQueue[reloader.Config](time.Minute),
-		edgesQ:   newQueue[reloader.WorkloadRef](time.Minute),
-		flushQ:   newQueue[reloader.WorkloadRef](5 * time.Minute),
-		settleQ:  newQueue[reloader.WorkloadRef](10 * time.Second),
-		resumeQ:  newQueue[reloader.WorkloadRef](time.Minute),
+		verifyQ:  newQueue[reloader.Config](m, time.Minute),
+		edgesQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
+		flushQ:   newQueue[reloader.WorkloadRef](m, 5*time.Minute),
+		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
+		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
 	}
 	d.metrics = newMetrics(o.Registerer, d)
 	return d

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	if err := d.expand(ctx, ref); err != nil {
+		d.stakater.failed(err)
 		d.Logger.Warn("configs could not be listed", "workload", ref.String(), "error", err)
 		return again
 	}
@@ -46,6 +48,7 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 // edgesSettled decides when the edges of t are looked at again. A config that the API server will not show must not keep the
 // whole program from being ready, so it is tried again later.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
+	d.stakater.failed(errors.Join(refused, failed))
 	if failed != nil {
 		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
 		return again

@@ -161,6 +161,8 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 // lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
 // reasons to look, which say who may have made the change. The caller holds the flight lock of c.
 func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+	look := d.stakater.look(hints)
+	defer look.end()
 	f, err := d.read(ctx, c, hashed)
 	if err != nil {
 		return fact{}, reloader.StoredChange{}, err
@@ -175,12 +177,14 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	if !changed {
 		last, err = d.attribute(ctx, last, f, hints)
 		d.remember(c, f)
+		look.finds("", err)
 		return f, last, err
 	}
 	if d.Window == 0 && len(hints) > 0 && change.Type == reloader.ChangeUpdated {
 		d.anticipate(change, f, last)
 	}
 	stored, err := d.append(ctx, change, last)
+	look.finds(change.Type, err)
 	if err != nil {
 		d.takeBack(change, last)
 		return fact{}, reloader.StoredChange{}, err

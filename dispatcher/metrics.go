@@ -43,10 +43,28 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	for _, part := range []string{"metadata", "content"} {
 		m.reads.WithLabelValues(part)
 	}
+	for _, series := range changeSeries {
+		m.changes.WithLabelValues(string(series.changeType), string(series.source))
+	}
 	for reason := range reloader.Reasons {
 		m.reloads.WithLabelValues(string(reason))
 	}
 	return m
+}
+
+// changeSeries has each type of change with the sources that it can have.
+var changeSeries = []struct {
+	changeType reloader.ChangeType
+	source     reloader.Source
+}{
+	{reloader.ChangeBaseline, reloader.SourceBaseline},
+	{reloader.ChangeBaseline, reloader.SourceAudit},
+	{reloader.ChangeUpdated, reloader.SourceAudit},
+	{reloader.ChangeUpdated, reloader.SourceSweep},
+	{reloader.ChangeCreated, reloader.SourceAudit},
+	{reloader.ChangeCreated, reloader.SourceSweep},
+	{reloader.ChangeDeleted, reloader.SourceAudit},
+	{reloader.ChangeDeleted, reloader.SourceSweep},
 }
 
 func histogram(name, help string) prometheus.Histogram {

@@ -51,6 +51,7 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 			d.Track(live)
 		}
 	}
+	d.stakater.failed(err)
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
 }

@@ -3,6 +3,8 @@ package dispatcher_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,13 +156,30 @@ func TestBadPeriodIsComplainedOf(t *testing.T) {
 
 // calls are those of a webhook.
 type calls struct {
-	answer error
-	made   []reloader.Reload
+	mu       sync.Mutex
+	answer   error
+	received []reloader.Reload
 }
 
 func (c *calls) Notify(_ context.Context, r reloader.Reload) error {
-	c.made = append(c.made, r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.received = append(c.received, r)
 	return c.answer
+}
+
+// made returns the calls so far.
+func (c *calls) made() []reloader.Reload {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.received)
+}
+
+// answers sets what is answered from now on.
+func (c *calls) answers(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = err
 }
 
 // refusal is a webhook's answer.
@@ -179,12 +198,12 @@ func TestWebhookInsteadOfRolling(t *testing.T) {
 		for i, value := range []string{"2", "1", "2"} {
 			w.edit(alice, app, value)
 			w.pass(quiet)
-			if len(hook.made) != i+1 {
-				t.Fatalf("%d calls after %d changes", len(hook.made), i+1)
+			if len(hook.made()) != i+1 {
+				t.Fatalf("%d calls after %d changes", len(hook.made()), i+1)
 			}
 		}
 		w.rolled(web, 0)
-		last := hook.made[2]
+		last := hook.made()[2]
 		if last.Workload != webRef || len(last.Causes) != 1 || last.Causes[0].Candidates[0].Actor.User != "alice" || last.Outcome != reloader.ReasonReloaded {
 			t.Errorf("called with %+v", last)
 		}
@@ -194,8 +213,8 @@ func TestWebhookInsteadOfRolling(t *testing.T) {
 		w.stop()
 		w.start()
 		w.pass(quiet)
-		if len(hook.made) != 3 {
-			t.Errorf("%d calls after a restart, want 3", len(hook.made))
+		if len(hook.made()) != 3 {
+			t.Errorf("%d calls after a restart, want 3", len(hook.made()))
 		}
 	})
 }
@@ -219,10 +238,10 @@ func TestWebhookAnswers(t *testing.T) {
 				w.edit(alice, app, "2")
 				w.pass(quiet)
 				record, _ := w.store.recordOf(webRef)
-				if len(hook.made) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
-					t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made), record.Hold, c.reason)
+				if len(hook.made()) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
+					t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made()), record.Hold, c.reason)
 				}
-				hook.answer = nil
+				hook.answers(nil)
 				w.pass(10 * time.Minute)
 				if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 1 {
 					t.Errorf("outcomes %v, want one Notified", got)

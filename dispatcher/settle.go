@@ -41,6 +41,7 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	default:
 		err = d.Records.DeleteWorkload(ctx, d.Cluster, ref)
 	}
+	d.stakater.failed(err)
 	if err != nil {
 		d.Logger.Warn("record of a workload is not stored yet", "workload", ref.String(), "error", err)
 		return again

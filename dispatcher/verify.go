@@ -23,6 +23,7 @@ const (
 // Handle takes a delivery. It returns at once; the delivery is acknowledged when its hint has become a change or nothing.
 func (d *Dispatcher) Handle(del Delivery) {
 	c := del.Hint().Config
+	d.stakater.received(del.Hint())
 	d.mu.Lock()
 	d.parked[c] = append(d.parked[c], del)
 	d.mu.Unlock()
@@ -82,6 +83,7 @@ func (d *Dispatcher) acknowledge(deliveries []Delivery, looked bool) time.Durati
 		}
 		del.Ack()
 		d.metrics.hints.WithLabelValues(result).Inc()
+		d.stakater.processed(del.Hint(), looked)
 	}
 	return wait
 }
@@ -95,6 +97,7 @@ func (d *Dispatcher) giveBack(c reloader.Config, deliveries []Delivery, err erro
 		del.Retry(wait)
 		d.metrics.hints.WithLabelValues("retried").Inc()
 	}
+	d.stakater.failed(err)
 	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
 }
 

@@ -7,10 +7,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest.
-func newQueue[K comparable](longest time.Duration) workqueue.TypedRateLimitingInterface[K] {
-	return workqueue.NewTypedRateLimitingQueue(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[K](50*time.Millisecond, longest))
+// newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest. m measures
+// it together with all others.
+func newQueue[K comparable](m *stakaterMetrics, longest time.Duration) workqueue.TypedRateLimitingInterface[K] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[K](50*time.Millisecond, longest),
+		workqueue.TypedRateLimitingQueueConfig[K]{Name: "dispatcher", MetricsProvider: m})
 }
 
 // again is what a worker returns to have its key given out again with growing pauses.

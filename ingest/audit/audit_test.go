@@ -63,10 +63,10 @@ const (
 	// podStatusText is the object of a rotation.
 	podStatusText = `"objectRef":{"resource":"secretproviderclasspodstatuses","namespace":"shop","name":"web-0-shop-vault",` +
 		`"apiGroup":"secrets-store.csi.x-k8s.io","apiVersion":"v1"}`
-	verbText   = `"verb":"patch"`
-	codeText   = `"code":200`
-	nameText   = `"name":"settings"`
-	timeText   = `"stageTimestamp":"2026-11-21T12:00:00.123456Z"`
+	verbText = `"verb":"patch"`
+	codeText = `"code":200`
+	nameText = `"name":"settings"`
+	timeText = `"stageTimestamp":"2026-11-21T12:00:00.123456Z"`
 )
 
 func TestEventBecomesHint(t *testing.T) {
@@ -90,8 +90,10 @@ func TestEventBecomesHint(t *testing.T) {
 		},
 		"patch of a PodStatus in an older version": {
 			replace: []string{objectText, strings.Replace(podStatusText, `"v1"`, `"v1alpha1"`, 1)},
-			want:    func(h *reloader.Hint) { h.Config = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop"} },
-			reason:  "it is the same object in every version",
+			want: func(h *reloader.Hint) {
+				h.Config = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop"}
+			},
+			reason: "it is the same object in every version",
 		},
 		"panic": {
 			replace: []string{"ResponseComplete", "Panic", codeText, `"code":500`},

@@ -37,11 +37,15 @@ func TestViewOf(t *testing.T) {
 		"updated": {"the update is younger than every mount", []podStatus{status("a", 3, true, "v2"), status("b", 2, false, "v1")}, moment{}, "a", false},
 		"two updated": {
 			"pods rotate one after the other, and the newest is ahead",
-			[]podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")}, moment{}, "a", false,
+			[]podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")},
+			moment{},
+			"a", false,
 		},
 		"within a second": {
 			"the order of writes tells what the clock does not",
-			[]podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))}, moment{}, "b", false,
+			[]podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))},
+			moment{},
+			"b", false,
 		},
 		"mounted the same since": {"a new pod confirms", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v2")}, moment{}, "a", false},
 		"mounted another since":  {"the update is history", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v3")}, moment{}, "a", true},

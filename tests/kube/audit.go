@@ -75,12 +75,13 @@ func (a *Audit) flags(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// policy reports writes to ConfigMaps and Secrets, except those to the system's namespaces and the root certificate that every
+// policy reports writes to ConfigMaps and Secrets and what the Secrets Store CSI driver rotates, except those to the system's namespaces and the root certificate that every
 // namespace gets: the policy that users are told to install.
 func (a *Audit) policy() auditv1.Policy {
 	configs := func(resources ...string) []auditv1.GroupResources {
 		return []auditv1.GroupResources{{Resources: resources}}
 	}
+	rotations := auditv1.GroupResources{Group: "secrets-store.csi.x-k8s.io", Resources: []string{"secretproviderclasspodstatuses"}}
 	level := a.Level
 	if level == "" {
 		level = auditv1.LevelMetadata
@@ -98,12 +99,17 @@ func (a *Audit) policy() auditv1.Policy {
 			auditv1.PolicyRule{
 				Level:      auditv1.LevelNone,
 				Namespaces: []string{"kube-system", "kube-public", "kube-node-lease"},
-				Resources:  configs("configmaps", "secrets"),
+				Resources:  append(configs("configmaps", "secrets"), rotations),
 			},
 			auditv1.PolicyRule{
 				Level:     level,
 				Verbs:     []string{"create", "update", "patch", "delete", "deletecollection"},
 				Resources: configs("configmaps", "secrets"),
+			},
+			auditv1.PolicyRule{
+				Level:     auditv1.LevelMetadata,
+				Verbs:     []string{"update", "patch"},
+				Resources: []auditv1.GroupResources{rotations},
 			},
 			auditv1.PolicyRule{Level: auditv1.LevelNone},
 		),

@@ -98,6 +98,9 @@ func (r *Reroll) Start(extra ...string) error {
 	return nil
 }
 
+// SetEnvironment sets what the processes that are started from now on have in their environment besides that of the caller.
+func (r *Reroll) SetEnvironment(environment []string) { r.environment = environment }
+
 // Kill ends the process as a crash would.
 func (r *Reroll) Kill() {
 	if r.process == nil {

@@ -18,6 +18,9 @@ import (
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
 	dialects := dialect.Set{dialect.Stakater(s.stakaterDialect())}
+	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
+		return err
+	}
 	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
 		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
 		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun,
-		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete,
+		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
 	if s.WebhookURL != "" {
 		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})

@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/metrics"
+)
+
+// RegisterRequestMetrics shows at r how many requests this process has made to API servers, and how long they took, under the names
+// that they have in Stakater Reloader. The requests of the whole process are counted, from the first call on, which must come before
+// the first Connect. Further calls, also with the same r, show the same.
+func RegisterRequestMetrics(r prometheus.Registerer) error {
+	m := measureRequests()
+	for _, c := range []prometheus.Collector{m.requests, m.seconds} {
+		if err := r.Register(c); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
+			return fmt.Errorf("metrics of requests: %w", err)
+		}
+	}
+	return nil
+}
+
+// requestMetrics counts what client-go tells of requests.
+type requestMetrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+// measureRequests returns the metrics of this process. client-go has room for one adapter only, and takes it once.
+var measureRequests = sync.OnceValue(func() *requestMetrics {
+	m := newRequestMetrics()
+	metrics.Register(metrics.RegisterOpts{RequestResult: m, RequestLatency: m})
+	return m
+})
+
+func newRequestMetrics() *requestMetrics {
+	return &requestMetrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host.",
+		}, []string{"code", "method", "host"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "rest_client_request_duration_seconds", Help: "Time that requests to the API server took, by method and host.",
+			Buckets: []float64{.001, .01, .05, .1, .5, 1, 5, 10, 30},
+		}, []string{"verb", "host"}),
+	}
+}
+
+// Increment counts a request that was answered.
+func (m *requestMetrics) Increment(_ context.Context, code, method, host string) {
+	m.requests.WithLabelValues(code, method, host).Inc()
+}
+
+// Observe measures a request. Of its address only the host becomes a label: the path names objects.
+func (m *requestMetrics) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
+	m.seconds.WithLabelValues(verb, u.Host).Observe(took.Seconds())
+}

@@ -1,0 +1,59 @@
+// Package providerclass tests reloads because of SecretProviderClasses through the whole line: a real API server with resources of the
+// same schema as those of the Secrets Store CSI driver, and a real reroll process. The driver itself does not run: the tests write as
+// it does.
+package providerclass
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// shared is the line of all tests. Each has its own namespace there.
+var shared *line.Line
+
+// window is the quiet window of the line: long enough for three updates.
+const window = 500 * time.Millisecond
+
+// crds has the driver's resources among others.
+const crds = "../testdata/crds/"
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	var err error
+	shared, err = line.Start(ctx, line.Options{
+		// A process that was stopped is told again of what it missed.
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{"--enable-csi-integration", "--coalesce-window", window.String()},
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer shared.Stop()
+	// The driver is installed while Reroll runs.
+	for _, resource := range []string{"secretproviderclasses", "secretproviderclasspodstatuses"} {
+		name := resource + ".secrets-store.csi.x-k8s.io"
+		if _, err := shared.Kube.Kubectl(ctx, "apply", "-f", crds+name+".yaml"); err != nil {
+			return 1, err
+		}
+		if _, err := shared.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+name); err != nil {
+			return 1, err
+		}
+	}
+	return m.Run(), nil
+}
