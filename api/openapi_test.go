@@ -11,6 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the committed files that are generated from the code")
 
+//go:generate go test . -run ^TestOpenAPIDocumentIsCommitted$ -update
+
 // The committed document is what the code serves, so that a change of the contract shows in review.
 func TestOpenAPIDocumentIsCommitted(t *testing.T) {
 	const file = "openapi.json"

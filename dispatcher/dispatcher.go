@@ -35,6 +35,8 @@ type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 
+	// SweepInterval is how often every config is looked at although no hint came; 0 is at the start only.
+	SweepInterval time.Duration
 	// Window is how long a workload must see no further change before it is rolled, and MaxWait bounds the whole wait. 0 is at once.
 	Window, MaxWait time.Duration
 	// DryRun decides and records, and writes nothing to the cluster.
@@ -86,6 +88,10 @@ type Dispatcher struct {
 	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	driftQ  workqueue.TypedRateLimitingInterface[drift]
+
+	// suspicion has the reason for a sweep of everything.
+	suspicion chan string
 }
 
 // New returns a Dispatcher that does nothing yet.
@@ -113,6 +119,9 @@ func New(o Options) *Dispatcher {
 		flushQ:   newQueue[reloader.WorkloadRef](m, 5*time.Minute),
 		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
 		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
+		driftQ:   newQueue[drift](m, time.Minute),
+
+		suspicion: make(chan string, 1),
 	}
 	d.metrics = newMetrics(o.Registerer, d)
 	return d
@@ -157,19 +166,20 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
 	work(&begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
+	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if err := d.sweep(ctx); err == nil {
 		d.forgetUnseen(ctx)
 		d.ready.Store(true)
 		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", len(d.index.refs(&d.mu)))
-		d.keepTrim(ctx)
+		d.keep(ctx)
 	}
 	d.ready.Store(false)
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ} {
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.driftQ} {
 		q.ShutDown()
 	}
 	_ = begin.Wait()
@@ -177,8 +187,11 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return settle.Wait()
 }
 
-// keepTrim keeps the memory of configs that nobody depends on bounded until ctx ends.
-func (d *Dispatcher) keepTrim(ctx context.Context) {
+// keep sweeps, and keeps the memory of configs that nobody depends on bounded, until ctx ends.
+func (d *Dispatcher) keep(ctx context.Context) {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { d.keepSweeping(ctx) })
 	d.trim()
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
@@ -193,42 +206,3 @@ func (d *Dispatcher) keepTrim(ctx context.Context) {
 }
 
 const drainTime = 15 * time.Second
-
-// sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
-// those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
-func (d *Dispatcher) sweep(ctx context.Context) error {
-	for _, ref := range d.index.refs(&d.mu) {
-		d.edgesQ.Add(ref)
-	}
-	return d.waitSettled(ctx)
-}
-
-// waitSettled waits until no tracked workload lacks a baseline.
-func (d *Dispatcher) waitSettled(ctx context.Context) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for d.index.unsettled(&d.mu) > 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-// forgetUnseen deletes the records of workloads that went away while no process ran.
-func (d *Dispatcher) forgetUnseen(ctx context.Context) {
-	d.mu.Lock()
-	var gone []reloader.WorkloadRef
-	for ref := range d.records {
-		gone = append(gone, ref)
-	}
-	clear(d.records)
-	d.mu.Unlock()
-	for _, ref := range gone {
-		if err := d.Records.DeleteWorkload(ctx, d.Cluster, ref); err != nil {
-			d.Logger.Warn("record of a deleted workload stays", "workload", ref.String(), "error", err)
-		}
-	}
-}

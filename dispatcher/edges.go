@@ -89,7 +89,7 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
 		}
 		d.mu.Lock()
-		for _, c := range configs {
+		for c := range configs {
 			if matchesPattern(t.interest, c) && d.index.get(ref) == t {
 				d.index.link(t, c)
 			}

@@ -64,18 +64,18 @@ func (c client) Get(ctx context.Context, config reloader.Config) (live.Object, e
 	return live.Object{}, notFound(configRef(config))
 }
 
-// List names configs.
-func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error) {
+// List returns the versions of configs.
+func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	if err := c.request(ctx, "list", string(kind)+"/"+namespace); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found []reloader.Config
-	for ref := range c.objects {
+	found := map[reloader.Config]live.Meta{}
+	for ref, obj := range c.objects {
 		k, ns, name, _ := ref.Split()
 		if k == string(kind) && ns == namespace {
-			found = append(found, reloader.Config{Kind: kind, Namespace: ns, Name: name})
+			found[reloader.Config{Kind: kind, Namespace: ns, Name: name}] = live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 		}
 	}
 	return found, nil

@@ -12,6 +12,8 @@ import (
 type metrics struct {
 	hints, changes, reloads, reads *prometheus.CounterVec
 	latency, patchLatency          prometheus.Histogram
+	drift                          prometheus.Counter
+	swept                          prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
@@ -33,7 +35,13 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 		patchLatency: histogram("reroll_decision_to_patch_seconds",
 			"Time from the close of a workload's quiet window to its accepted patch."),
 	}
-	r.MustRegister(m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
+	m.drift = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "reroll_sweep_drift_total", Help: "Changes that a sweep found and no hint told of within five minutes: what the feed has missed.",
+	})
+	m.swept = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 before the first sweep after the start.",
+	})
+	r.MustRegister(m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
 		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
 		gauge("reroll_held_workloads", "Workloads that wait because they could not be patched.", d.countHeld, d))

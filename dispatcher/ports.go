@@ -14,8 +14,8 @@ import (
 type Configs interface {
 	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
-	// List names the configs of a kind in a namespace by their metadata alone.
-	List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error)
+	// List returns the configs of a kind in a namespace, each with its version alone.
+	List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error)
 	// Terminating reports whether a namespace is being deleted, or is gone.
 	Terminating(ctx context.Context, namespace string) (bool, error)
 }

@@ -8,6 +8,8 @@ type Source string
 // The sources. A sweep and a baseline come from the dispatcher itself.
 const (
 	SourceAudit    Source = "audit"
+	SourceAuditLog Source = "auditlog"
+	SourceWatch    Source = "watch"
 	SourceSweep    Source = "sweep"
 	SourceBaseline Source = "baseline"
 )

@@ -60,20 +60,22 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 // listPage is how many names one request of List asks for.
 const listPage = 500
 
-// List names the configs of a kind in a namespace.
-func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) ([]reloader.Config, error) {
-	var found []reloader.Config
+// List returns the configs of a kind in a namespace, each with its version alone.
+func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
+	found := map[reloader.Config]live.Meta{}
 	options := metav1.ListOptions{Limit: listPage}
 	for {
 		page, err := c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, options)
 		if notThere(err) {
-			return nil, nil // the kind is not served
+			return found, nil // the kind is not served
 		}
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Items {
-			found = append(found, reloader.Config{Kind: kind, Namespace: namespace, Name: page.Items[i].Name})
+			meta := &page.Items[i].ObjectMeta
+			config := reloader.Config{Kind: kind, Namespace: namespace, Name: meta.Name}
+			found[config] = live.Meta{UID: string(meta.UID), ResourceVersion: meta.ResourceVersion}
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
 			return found, nil

@@ -224,13 +224,13 @@ func TestPodStatusesAreReadPageByPage(t *testing.T) {
 
 func TestProviderClassesAreListed(t *testing.T) {
 	s := newStore(t, vaultClass())
-	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 1 || got[0] != vault {
+	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 1 || got[vault].UID == "" {
 		t.Errorf("%v, %v", got, err)
 	}
 	s.classes.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewNotFound(schema.GroupResource{}, "")
 	})
-	if got, err := s.List(context.Background(), reloader.SecretProviderClass, "shop"); err != nil || got != nil {
+	if got, err := s.List(context.Background(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 0 {
 		t.Errorf("a kind that is not served: %v, %v", got, err)
 	}
 }

@@ -197,21 +197,3 @@ func (r *room) checkFiles() {
 		r.t.Error("the streams on disk do not even name the namespace: the search proves nothing")
 	}
 }
-
-// TestSweepWithoutAudit cuts the audit feed and shows that a restart finds the change all the same.
-func TestSweepWithoutAudit(t *testing.T) {
-	l := ownLine(t, line.Options{
-		Kube:  kube.Options{Audit: &kube.Audit{Level: auditv1.LevelNone}},
-		Flags: []string{"--coalesce-window", "0s"},
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
-	defer cancel()
-	r := &room{t: t, ctx: ctx, line: l, client: l.Kube.Client(), ns: l.Kube.Namespace(t)}
-	r.create(configMap("app", map[string]string{"k": "a"}))
-	r.create(deployment("web", usesEnvFrom("app")))
-	r.waitBaseline("web", 1)
-	r.setData("app", "k", "b")
-	r.must(l.Reroll.Terminate(ctx))
-	r.restart()
-	r.waitRolls("web", 1)
-}

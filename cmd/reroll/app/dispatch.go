@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
+	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -42,6 +44,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.startWatch()
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
 	if !s.EnableHA {
@@ -100,7 +103,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 	o := dispatcher.Options{
 		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
 		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
-		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun,
+		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun, SweepInterval: s.SweepInterval,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
 	if s.WebhookURL != "" {
@@ -143,7 +146,41 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	var hints sync.WaitGroup
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
+	if p.watch != nil {
+		hints.Go(func() { p.watchConfigs(ctx, cluster) })
+	}
 	return d.Run(ctx)
+}
+
+// watchConfigs feeds the source of hints that asks the API server itself.
+func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster) {
+	err := cluster.WatchConfigs(ctx, func(t kube.Touch) { p.watch.Touch(t.Config, t.Verb, t.Manager, t.At) })
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.logger.Info("watching configs")
+	p.watching.Store(true)
+}
+
+var errNotWatching = errors.New("configs are not watched yet")
+
+// startWatch makes the source that watchConfigs feeds, if the settings ask for it.
+func (p *program) startWatch() {
+	if !p.settings.WatchConfigs {
+		return
+	}
+	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.queue, Logger: p.logger, Registerer: p.registry})
+	p.start("watch", p.watch.Run)
+	p.health.add("watch", func(context.Context) error {
+		if !p.watching.Load() && !p.settings.EnableHA {
+			return errNotWatching
+		}
+		return nil
+	})
 }
 
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.

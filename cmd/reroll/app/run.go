@@ -16,6 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
@@ -30,8 +31,10 @@ type program struct {
 	registry *prometheus.Registry
 	queue    *queue.Queue
 	health   health
-	// started says that every part runs.
-	started atomic.Bool
+	// started says that every part runs, watching that configs are watched.
+	started, watching atomic.Bool
+	// watch is the source of hints that asks the API server itself; nil if nobody wants it.
+	watch *watch.Source
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -62,7 +65,8 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 // parts lists what a role starts, in order; the end is in reverse.
 func (p *program) parts() []func(context.Context) error {
 	parts := []func(context.Context) error{}
-	if p.role.ingest {
+	receives := p.role.ingest && p.settings.IngestAddress != ""
+	if receives {
 		parts = append(parts, p.checkIngest)
 	}
 	parts = append(parts, p.serveOps, p.servePprof, p.openQueue)
@@ -72,7 +76,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.dispatch {
 		parts = append(parts, p.dispatch)
 	}
-	if p.role.ingest {
+	if receives {
 		parts = append(parts, p.ingest)
 	}
 	return parts

@@ -29,6 +29,8 @@ type Settings struct {
 	CoalesceMaxWait                time.Duration
 	ReloadStrategy                 string
 	DryRun                         bool
+	SweepInterval                  time.Duration
+	WatchConfigs                   bool
 	Stakater
 
 	IngestAddress      string
@@ -83,12 +85,14 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.CoalesceWindow, "coalesce-window", time.Second, "how long a workload must see no further change before it rolls; 0 is at once")
 	f.DurationVar(&s.CoalesceMaxWait, "coalesce-max-wait", defaultMaxWait, "how long a workload waits at most for a quiet window; at its default, at least as long as the window")
 	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
+	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
+	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
 }
 
 func (s *Settings) bindIngest(f *pflag.FlagSet) {
-	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}")
+	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}; with --watch-configs it may be empty: then none are received")
 	f.StringVar(&s.IngestTLSCert, "ingest-tls-cert", "", "file of the server certificate")
 	f.StringVar(&s.IngestTLSKey, "ingest-tls-key", "", "file of the server certificate's key")
 	f.StringVar(&s.IngestTLSClientCA, "ingest-tls-client-ca", "", "file of the CA of client certificates, whose name is the cluster's")
@@ -126,6 +130,9 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		}
 		s.Options = optionsOf(f)
 	}
+	if r.ingest && s.IngestAddress == "" && !s.WatchConfigs {
+		return errors.New("--ingest-address is empty: nothing would tell of changes; give an address, or --watch-configs where there is one")
+	}
 	if s.NATSURL == "" && !r.embeds {
 		return fmt.Errorf("--nats-url is required for %s: the roles meet at an external NATS", r.name)
 	}
@@ -138,6 +145,9 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	return nil
 }
 
+// minSweepInterval keeps a sweep from being the main load of an API server.
+const minSweepInterval = time.Second
+
 func (s *Settings) checkDispatch() error {
 	if s.ClusterName == "" {
 		return errors.New("--cluster-name is required: it must be the name under which the cluster's audit events come in")
@@ -147,6 +157,9 @@ func (s *Settings) checkDispatch() error {
 	}
 	if !slices.ContainsFunc(strategy.All, func(one strategy.Strategy) bool { return one.Name == s.ReloadStrategy }) {
 		return fmt.Errorf("--reload-strategy: %q is not %s", s.ReloadStrategy, strategyNames())
+	}
+	if s.SweepInterval < 0 || s.SweepInterval > 0 && s.SweepInterval < minSweepInterval {
+		return fmt.Errorf("--sweep-interval: %s is neither 0 nor at least %s", s.SweepInterval, minSweepInterval)
 	}
 	if s.CoalesceWindow < 0 || s.CoalesceMaxWait < 0 {
 		return errors.New("--coalesce-window and --coalesce-max-wait must not be negative")

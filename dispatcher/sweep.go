@@ -1,0 +1,208 @@
+package dispatcher
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+const (
+	// sweepGetFactor is how many times longer a sweep takes where the API server refuses to list metadata, so that each config costs a
+	// GET: each GET of a Secret is an audited read of it, which people who watch for such reads have to look at.
+	sweepGetFactor = 6
+	// driftTime is how long after a sweep has found a change its hint may still come in without the change counting as missed by the feed.
+	driftTime = 5 * time.Minute
+)
+
+// scope is where configs are listed at once.
+type scope struct {
+	kind      reloader.ConfigKind
+	namespace string
+}
+
+// drift is a change that a sweep found and no hint has told of yet.
+type drift struct {
+	config reloader.Config
+	found  time.Time
+}
+
+// sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
+// those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
+func (d *Dispatcher) sweep(ctx context.Context) error {
+	for _, ref := range d.index.refs(&d.mu) {
+		d.edgesQ.Add(ref)
+	}
+	return d.waitSettled(ctx)
+}
+
+// waitSettled waits until no tracked workload lacks a baseline.
+func (d *Dispatcher) waitSettled(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for d.index.unsettled(&d.mu) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// forgetUnseen deletes the records of workloads that went away while no process ran.
+func (d *Dispatcher) forgetUnseen(ctx context.Context) {
+	d.mu.Lock()
+	var gone []reloader.WorkloadRef
+	for ref := range d.records {
+		gone = append(gone, ref)
+	}
+	clear(d.records)
+	d.mu.Unlock()
+	for _, ref := range gone {
+		if err := d.Records.DeleteWorkload(ctx, d.Cluster, ref); err != nil {
+			d.Logger.Warn("record of a deleted workload stays", "workload", ref.String(), "error", err)
+		}
+	}
+}
+
+// Suspect has every config looked at now, because hints may have been lost.
+func (d *Dispatcher) Suspect(reason string) {
+	select {
+	case d.suspicion <- reason:
+	default: // one full sweep is due anyway
+	}
+}
+
+// keepSweeping looks at every config that some workload depends on, once in each interval and evenly spread over it, until ctx ends.
+// A suspicion makes it look at all of them at once.
+func (d *Dispatcher) keepSweeping(ctx context.Context) {
+	if d.SweepInterval <= 0 {
+		return
+	}
+	for round := 0; ctx.Err() == nil; round++ {
+		scopes := d.scopes()
+		step := d.SweepInterval / time.Duration(max(1, len(scopes)))
+		hurry := false
+		for i := 0; ctx.Err() == nil && (i < len(scopes) || i == 0); i++ {
+			hurry = hurry || d.pauseSweep(ctx, step)
+			if hurry {
+				step = 0
+			}
+			if i < len(scopes) {
+				d.sweepScope(ctx, scopes[i], hurry || round%sweepGetFactor == 0)
+			}
+		}
+		d.expandPatterns()
+		d.metrics.swept.SetToCurrentTime()
+	}
+}
+
+// pauseSweep waits, and reports whether somebody suspects a gap.
+func (d *Dispatcher) pauseSweep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case reason := <-d.suspicion:
+		d.Logger.Info("sweeping everything", "reason", reason)
+		return true
+	}
+	return false
+}
+
+// scopes returns where there are configs that some workload depends on, in a fixed order.
+func (d *Dispatcher) scopes() []scope {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	seen := map[scope]bool{}
+	var found []scope
+	for c := range d.index.byConfig {
+		if s := (scope{c.Kind, c.Namespace}); !seen[s] {
+			seen[s] = true
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b scope) int {
+		return compareConfigs(reloader.Config{Kind: a.kind, Namespace: a.namespace}, reloader.Config{Kind: b.kind, Namespace: b.namespace})
+	})
+	return found
+}
+
+// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions cannot be listed, it looks at
+// each, if each is wanted.
+func (d *Dispatcher) sweepScope(ctx context.Context, s scope, each bool) {
+	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
+	unlisted := apierrors.IsForbidden(err)
+	if err != nil && !unlisted {
+		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
+		return
+	}
+	if unlisted && !each {
+		return
+	}
+	d.mu.Lock()
+	known := d.index.known(s.kind, s.namespace)
+	d.mu.Unlock()
+	for _, c := range known {
+		if ctx.Err() != nil {
+			return
+		}
+		if meta, there := listed[c]; unlisted || !d.asSeen(c, meta, there) {
+			d.sweepConfig(ctx, c)
+		}
+	}
+}
+
+// asSeen reports whether c is as the last look, or the last change, says.
+func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool) bool {
+	f, looked, latest := d.recall(c)
+	if !there {
+		return looked && f.absent
+	}
+	if looked {
+		return !f.absent && sameVersion(f.Meta, meta)
+	}
+	return latest.Change.Present() && sameVersion(live.Meta{UID: latest.Change.UID, ResourceVersion: latest.Change.ResourceVersion}, meta)
+}
+
+// sweepConfig looks at c, and takes note of a change that nobody has told of.
+func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
+	_, _, before := d.recall(c)
+	_, stored, err := d.look(ctx, c, nil, false)
+	switch {
+	case err != nil:
+		d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
+	case stored.Sequence != before.Sequence && stored.Change.Source == reloader.SourceSweep:
+		d.driftQ.AddAfter(drift{c, stored.Change.VerifiedAt}, driftTime)
+	}
+}
+
+// judgeDrift counts a change that a sweep has found, and that the feed has not told of in time.
+func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration {
+	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, found.config)
+	if err != nil {
+		return again
+	}
+	if !ok || hint.Received.Before(found.found.Add(-driftTime)) {
+		d.metrics.drift.Inc()
+		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "config", found.config.String())
+	}
+	return 0
+}
+
+// expandPatterns has every workload with a pattern look for configs that match it by now.
+func (d *Dispatcher) expandPatterns() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, tracked := range d.index.patterned {
+		for ref := range tracked {
+			d.edgesQ.Add(ref)
+		}
+	}
+}

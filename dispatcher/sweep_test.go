@@ -1,0 +1,137 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// sweeping has dispatchers sweep every ten minutes, and returns what counts for them.
+func (w *world) sweeping() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	w.configure = func(o *dispatcher.Options) { o.SweepInterval, o.Registerer = 10*time.Minute, r }
+	return r
+}
+
+// deaf has the feed lose every hint from now on.
+func (w *world) deaf() { w.cluster.audit = func(reloader.Hint) {} }
+
+func drifts(t *testing.T, r *prometheus.Registry) float64 {
+	t.Helper()
+	found, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range found {
+		if family.GetName() == "reroll_sweep_drift_total" {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatal("no reroll_sweep_drift_total")
+	return 0
+}
+
+func TestSweepFindsWhatTheFeedLost(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.deaf()
+		w.edit(alice, app, "2")
+		w.pass(10*time.Minute + time.Second)
+		w.rolled(web, 1)
+		if got := drifts(t, r); got != 0 {
+			t.Errorf("drift %v before the hint could have come late, want 0", got)
+		}
+		w.pass(10 * time.Minute)
+		if got := drifts(t, r); got != 1 {
+			t.Errorf("drift %v, want 1", got)
+		}
+		if reload := w.store.reloadsOf(webRef)[0]; reload.Causes[0].Source != reloader.SourceSweep {
+			t.Errorf("source %s, want the sweep", reload.Causes[0].Source)
+		}
+		w.pass(time.Hour)
+		w.rolled(web, 1)
+	})
+}
+
+func TestLateHintIsNoDrift(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(9*time.Minute + 59*time.Second)
+		w.stream.hold()
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.stream.send(w.stream.take()...)
+		w.pass(time.Hour)
+		w.rolled(web, 1)
+		if got := drifts(t, r); got != 0 {
+			t.Errorf("drift %v although the hint came, want 0", got)
+		}
+	})
+}
+
+func TestSweepWithoutList(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.sweeping()
+		w.usual()
+		w.failing(func(verb, _ string) error {
+			if verb == "list" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
+			}
+			return nil
+		})
+		w.start()
+		w.pass(time.Minute)
+		w.deaf()
+		w.edit(alice, app, "2")
+		w.counted("meta") // starts counting anew
+		w.pass(2 * time.Hour)
+		w.rolled(web, 1)
+		if got := w.counted("meta"); got > 5 {
+			t.Errorf("%d reads in two hours, want one an hour", got)
+		}
+	})
+}
+
+func TestSweepCostsOneListWhenNothingChanged(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(time.Minute)
+		for _, verb := range []string{"list", "meta", "get"} {
+			w.counted(verb) // starts counting anew
+		}
+		w.pass(time.Hour)
+		if lists, metas, gets := w.counted("list"), w.counted("meta"), w.counted("get"); lists != 6 || metas+gets != 0 {
+			t.Errorf("%d lists, %d metadata and %d content reads in an hour of sweeps; want 6, 0, 0", lists, metas, gets)
+		}
+	})
+}
+
+func TestSuspicionSweepsAtOnce(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.sweeping()
+		w.usual()
+		p := w.start()
+		w.pass(time.Minute)
+		w.deaf()
+		w.edit(alice, app, "2")
+		p.Suspect("the canary is silent")
+		w.pass(time.Second)
+		w.rolled(web, 1)
+	})
+}
+
