@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
@@ -120,4 +122,27 @@ func currentContext(t *testing.T, text string) (clientcmdapi.Cluster, clientcmda
 		t.Fatalf("the context names what is not there in\n%s", text)
 	}
 	return *cluster, *user
+}
+
+// TestNotesPolicyHearsOfRotations asks the API server's own evaluator, with CSI on: the driver's updates are heard of, and that it
+// creates and deletes is not.
+func TestNotesPolicyHearsOfRotations(t *testing.T) {
+	text := cut.FindAllStringSubmatch(notes(t, "--set", "csi=true"), -1)[0][1]
+	loaded, err := policy.LoadPolicyFromBytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaluator := policy.NewPolicyRuleEvaluator(loaded)
+	for verb, want := range map[string]auditv1.Level{
+		"update": auditv1.LevelMetadata, "patch": auditv1.LevelMetadata,
+		"create": auditv1.LevelNone, "delete": auditv1.LevelNone, "list": auditv1.LevelNone,
+	} {
+		got := evaluator.EvaluatePolicyRule(authorizer.AttributesRecord{
+			User: &user.DefaultInfo{Name: "system:serviceaccount:csi:driver"}, Verb: verb, Namespace: "shop", ResourceRequest: true,
+			APIGroup: "secrets-store.csi.x-k8s.io", APIVersion: "v1", Resource: "secretproviderclasspodstatuses", Name: "web-shop-vault",
+		})
+		if string(got.Level) != string(want) {
+			t.Errorf("%s is recorded at level %s, want %s", verb, got.Level, want)
+		}
+	}
 }

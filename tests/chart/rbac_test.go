@@ -19,9 +19,21 @@ var (
 
 // TestEveryVerbHasAReason reads the rendered rules as text: above each stands one comment per verb, and none for another.
 func TestEveryVerbHasAReason(t *testing.T) {
-	rules := 0
+	for _, folder := range valuesCases(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			rules := checkReasons(t, render(t, "--values", folder+"/values.yaml"))
+			if rules == 0 && filepath.Base(folder) != "external-nats" {
+				t.Error("no rules rendered")
+			}
+		})
+	}
+}
+
+// checkReasons returns how many rules there are in text.
+func checkReasons(t *testing.T, text string) (rules int) {
+	t.Helper()
 	var reasons []string
-	for line := range strings.Lines(render(t, "--show-only", "templates/rbac.yaml")) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if m := reasonLine.FindStringSubmatch(line); m != nil {
 			reasons = append(reasons, m[1])
@@ -36,41 +48,79 @@ func TestEveryVerbHasAReason(t *testing.T) {
 		}
 		reasons = nil
 	}
-	if rules == 0 {
-		t.Error("no rules rendered")
-	}
+	return rules
 }
+
+// What the service account may do in each of the values' cases.
+var (
+	defaultGrants = map[string][]string{
+		"": {
+			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
+			"configmaps get,list", "events create", "namespaces/kube-system get", "pods list", "secrets get",
+		},
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update", "secrets get,list,create,update,delete",
+		},
+	}
+	dryRunGrants = map[string][]string{
+		"": {
+			"apps/daemonsets get,list,watch", "apps/deployments get,list,watch", "apps/statefulsets get,list,watch",
+			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch",
+			"configmaps get,list", "namespaces/kube-system get", "pods list", "secrets get",
+		},
+		namespace: {"secrets list", "secrets/reroll-digest-key get"},
+	}
+	// Everything is on here.
+	haGrants = map[string][]string{
+		"": {
+			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
+			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+			"argoproj.io/rollouts get,list,watch,patch",
+			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
+			"configmaps get,list,watch", "events create", "namespaces get,list,watch", "pods list",
+			"secrets get,list,watch",
+			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list",
+		},
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update",
+			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
+			"secrets get,list,create,update,delete",
+		},
+	}
+	// Secrets and Jobs are left alone here.
+	shopGrants = []string{
+		"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+		"batch/cronjobs get,list,watch", "batch/jobs get,create", "configmaps get,list", "events create", "namespaces get", "pods list",
+	}
+	namespacedGrants = map[string][]string{
+		"shop": shopGrants, "billing": shopGrants,
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update", "secrets list,create", "secrets/reroll-digest-key get",
+		},
+	}
+)
 
 // TestGrants lists what the service account may do, by kind of role. A new right is a decision, made here first.
 func TestGrants(t *testing.T) {
-	cluster := []string{
-		"apps/daemonsets get,list,watch", "apps/deployments get,list,watch", "apps/statefulsets get,list,watch",
-		"namespaces get",
-	}
-	roll := []string{
-		"apps/daemonsets patch", "apps/deployments patch", "apps/statefulsets patch", "configmaps get,list",
-		"events create,patch", "pods get,list", "secrets get",
-	}
-	own := []string{"secrets create", "secrets/reroll-digest-key get,update"}
-	cases := map[string]struct {
-		values string
-		want   map[string][]string
-	}{
-		"cluster-wide": {"default", map[string][]string{
-			"": sorted(append(slices.Clone(cluster), roll...)), namespace: own,
-		}},
-		"listed namespaces": {"namespaced", map[string][]string{
-			"": cluster, "shop": roll, "billing": roll, namespace: own,
-		}},
-		"roles made elsewhere": {"external-nats", map[string][]string{}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			objects := decode(t, render(t, "--values", filepath.Join("testdata", tc.values, "values.yaml")))
-			if diff := cmp.Diff(tc.want, grants(objects)); diff != "" {
+	for values, want := range map[string]map[string][]string{
+		"default": defaultGrants, "full": dryRunGrants, "ha": haGrants, "namespaced": namespacedGrants, "external-nats": {},
+	} {
+		t.Run(values, func(t *testing.T) {
+			objects := decode(t, render(t, "--values", filepath.Join("testdata", values, "values.yaml")))
+			if diff := cmp.Diff(want, grants(objects)); diff != "" {
 				t.Errorf("grants by namespace (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDeploymentConfigsAreGrantedWhereTheyAreServed renders as helm does when it can ask OpenShift's API server.
+func TestDeploymentConfigsAreGrantedWhereTheyAreServed(t *testing.T) {
+	objects := decode(t, render(t, "--api-versions", "apps.openshift.io/v1"))
+	const want = "apps.openshift.io/deploymentconfigs get,list,watch,patch"
+	if got := grants(objects)[""]; !slices.Contains(got, want) {
+		t.Errorf("grants %q, want %s among them", got, want)
 	}
 }
 

@@ -162,3 +162,12 @@ func statefulSet(t *testing.T, objects []runtime.Object) *appsv1.StatefulSet {
 	t.Fatal("no StatefulSet rendered")
 	return nil
 }
+
+func TestReplicas(t *testing.T) {
+	for values, want := range map[string]int32{"default": 1, "ha": 2} {
+		set := statefulSet(t, decode(t, render(t, "--values", "testdata/"+values+"/values.yaml")))
+		if got := *set.Spec.Replicas; got != want {
+			t.Errorf("%s: %d replicas, want %d", values, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
@@ -134,8 +136,10 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
 		return nil
 	}
-	if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
-		p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
+	if !p.settings.DryRun && !slices.Contains(p.settings.IgnoredWorkloads, workload.Job.Kind) {
+		if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
+			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
+		}
 	}
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
 		if ctx.Err() != nil {

@@ -59,42 +59,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* One flag per line, as the binary spells them. */}}
-{{- define "reroll.args" -}}
-- serve
-- --cluster-name={{ .Values.clusterName }}
-- --namespace=$(POD_NAMESPACE)
-- --ingest-address=:9443
-- --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
-- --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
-{{- if .Values.ingest.tls.clientCA }}
-- --ingest-tls-client-ca=/etc/reroll/ingest-tls/ca.crt
-{{- end }}
-{{- if .Values.ingest.tokenSecretName }}
-- --ingest-token-file=/etc/reroll/ingest-tokens/tokens
-{{- end }}
-{{- if .Values.natsUrl }}
-- --nats-url={{ .Values.natsUrl }}
-{{- else }}
-- --data-dir=/var/lib/reroll
-{{- end }}
-- --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
-- --metrics-address=:{{ .Values.metrics.port }}
-- --coalesce-window={{ .Values.coalesce.window }}
-- --coalesce-max-wait={{ .Values.coalesce.maxWait }}
-- --reload-strategy={{ .Values.reloadStrategy }}
-{{- if not (kindIs "invalid" .Values.kube.qps) }}
-- --kube-qps={{ .Values.kube.qps }}
-{{- end }}
-{{- if not (kindIs "invalid" .Values.kube.burst) }}
-- --kube-burst={{ int .Values.kube.burst }}
-{{- end }}
-{{- if .Values.dryRun }}
-- --dry-run
-{{- end }}
-- --log-format={{ .Values.log.format }}
-- --log-level={{ .Values.log.level }}
-{{- range .Values.extraArgs }}
-- {{ . | quote }}
-{{- end }}
+{{- define "reroll.urlsSecretName" -}}
+{{- printf "%s-urls" (include "reroll.fullname" .) -}}
+{{- end -}}
+
+{{/* Something if several replicas can share a NATS, nothing if each would have its own. */}}
+{{- define "reroll.externalNats" -}}
+{{- or .Values.natsUrl .Values.natsUrlSecretName -}}
 {{- end -}}

@@ -1,26 +1,186 @@
-{{/* What a namespace must grant for its workloads to be rolled. Each verb stands with its reason. */}}
-{{- define "reroll.rollRules" -}}
-# get: read a config's content to compute its digest after somebody touched it.
-# list: ConfigMaps whose names a workload gives as a pattern (metadata only).
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [get, list]
-# get: read a config's content to compute its digest after somebody touched it.
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [get]
-# patch: write the mark that rolls an opted-in workload.
-- apiGroups: [apps]
-  resources: [deployments, statefulsets, daemonsets]
-  verbs: [patch]
-# get: see whether a pod of the workload started before the change.
-# list: find the pods of the workload.
+{{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
+{{- define "reroll.rules" -}}
+{{- include "reroll.configRules" . | trim }}
+{{ include "reroll.inPlaceRule" (dict "group" "apps" "resources" "deployments, statefulsets, daemonsets" "dryRun" .Values.dryRun) }}
+{{- if .Values.argoRollouts }}
+{{ include "reroll.inPlaceRule" (dict "group" "argoproj.io" "resources" "rollouts" "dryRun" .Values.dryRun) }}
+{{- end }}
+{{- if or .Values.rbac.deploymentConfigs (.Capabilities.APIVersions.Has "apps.openshift.io/v1") }}
+{{ include "reroll.inPlaceRule" (dict "group" "apps.openshift.io" "resources" "deploymentconfigs" "dryRun" .Values.dryRun) }}
+{{- end }}
+{{- include "reroll.batchRules" . }}
+# list: see whether a pod of a workload started before the change.
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list]
-# create: tell on the workload why it was rolled, or was not.
-# patch: count a repeated event instead of adding one.
+  verbs: [list]
+{{- if not .Values.dryRun }}
+# create: tell on a workload why it was rolled, or could not be.
 - apiGroups: [""]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
+{{- end }}
+{{- end -}}
+
+{{- define "reroll.configRules" -}}
+{{- $v := .Values }}
+{{- $found := "ConfigMaps that a workload names by a pattern or searches for, and what a sweep compares" }}
+{{- if not $v.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
+{{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.resourcesToIgnore)
+  "list" true "watch" $v.watchConfigs "found" (printf "%s (metadata only)" $found)) }}
+{{- include "reroll.configRule" (dict "resource" "secrets" "ignored" (has "secrets" $v.resourcesToIgnore)
+  "list" $v.rbac.listSecrets "watch" $v.watchConfigs "found" "Secrets that a workload names by a pattern or searches for, and what a sweep compares (metadata only)") }}
+{{- if .Values.csi }}
+# get: read the annotations of a class.
+# list: classes that a workload names by a pattern or searches for (metadata only).
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses]
+  verbs: [get, list]
+# list: read which versions the driver has mounted. Which class a status is about, only its content says.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasspodstatuses]
+  verbs: [list]
+{{- end }}
+{{- end -}}
+
+{{/* The watch is of ConfigMaps and Secrets both, whatever is ignored. */}}
+{{- define "reroll.configRule" -}}
+{{- $get := not .ignored }}
+{{- $find := and .list $get }}
+{{- if or $get .watch }}
+{{- if $get }}
+# get: read a config's content to compute its digest after somebody touched it.
+{{- end }}
+{{- if $find }}
+# list: {{ .found }}.
+{{- else if .watch }}
+# list: know where the watch begins.
+{{- end }}
+{{- if .watch }}
+# watch: see who touches which one (metadata only).
+{{- end }}
+- apiGroups: [""]
+  resources: [{{ .resource }}]
+  verbs: [{{ join ", " (compact (list (ternary "get" "" $get) (ternary "list" "" (or $find .watch)) (ternary "watch" "" .watch))) }}]
+{{- end }}
+{{- end -}}
+
+{{- define "reroll.inPlaceRule" -}}
+# get: read a workload again before it is written.
+# list: know at the start which workloads exist and which configs they use.
+# watch: follow both from then on.
+{{- if not .dryRun }}
+# patch: write the mark that rolls an opted-in workload.
+{{- end }}
+- apiGroups: [{{ .group }}]
+  resources: [{{ .resources }}]
+  verbs: [get, list, watch{{ if not .dryRun }}, patch{{ end }}]
+{{- end -}}
+
+{{- define "reroll.batchRules" -}}
+{{- $write := not .Values.dryRun }}
+{{- $cronJobs := not (has "cronjobs" .Values.ignoredWorkloadTypes) }}
+{{- if $cronJobs }}
+# get: read the template of which a Job is started.
+# list: know at the start which CronJobs exist and which configs they use.
+# watch: follow both from then on.
+- apiGroups: [batch]
+  resources: [cronjobs]
+  verbs: [get, list, watch]
+{{- end }}
+{{- if not (has "jobs" .Values.ignoredWorkloadTypes) }}
+# get: read a Job again before it is recreated, and see what stands in its place.
+# list: know at the start which Jobs exist and which configs they use.
+# watch: follow both from then on.
+{{- if $write }}
+# create: put a Job in the place of the deleted one, and start one of a CronJob's template.
+# delete: the template of a Job cannot be changed: it is deleted and created again.
+{{- end }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch{{ if $write }}, create, delete{{ end }}]
+{{- else if and $cronJobs $write }}
+# get: tell a Job that was started before from another one of its name.
+# create: start a Job of a CronJob's template.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, create]
+{{- end }}
+{{- end -}}
+
+{{/* What may be known of namespaces if all may count. */}}
+{{- define "reroll.namespaceRules" -}}
+{{- if not .Values.reloadOnDelete -}}
+# get: identify the cluster.
+- apiGroups: [""]
+  resources: [namespaces]
+  resourceNames: [kube-system]
+  verbs: [get]
+{{- if .Values.namespaceSelector }}
+# list: know at the start whose labels are selected.
+# watch: follow the labels from then on.
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
+{{- else -}}
+# get: identify the cluster by kube-system, and take no config for deleted whose namespace is.
+{{- if .Values.namespaceSelector }}
+# list: know at the start whose labels are selected.
+# watch: follow the labels from then on.
+{{- end }}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get{{ if .Values.namespaceSelector }}, list, watch{{ end }}]
+{{- end }}
+{{- end -}}
+
+{{/* What may be done in Reroll's own namespace. Kubernetes cannot limit create and list to names. */}}
+{{- define "reroll.ownRules" -}}
+{{- if or .Values.dryRun (has "jobs" .Values.ignoredWorkloadTypes) -}}
+# get: load the key that digests are made with.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [reroll-digest-key]
+  verbs: [get]
+# list: find at the start the manifests of Jobs whose recreation was cut short.
+{{- if not .Values.dryRun }}
+# create: make the key, once.
+{{- end }}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [list{{ if not .Values.dryRun }}, create{{ end }}]
+{{- else -}}
+# get: load the key that digests are made with, and the manifest of a Job.
+# list: find at the start the manifests of Jobs whose recreation was cut short.
+# create: make the key, once, and keep the manifest of a Job before the Job is deleted.
+# update: keep that of a later attempt in its place.
+# delete: drop the manifest once the Job is there again.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, create, update, delete]
+{{- end }}
+{{- if and .Values.metaInfo (not .Values.dryRun) }}
+# get: see whether it says already which version runs here.
+# update: say it.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [reloader-meta-info]
+  verbs: [get, update]
+# create: say it for the first time.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create]
+{{- end }}
+{{- if and .Values.enableHA (not .Values.dryRun) }}
+# get: see which replica leads.
+# update: lead on, or give it up.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [stakater-reloader-lock]
+  verbs: [get, update]
+# create: lead for the first time.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end }}
 {{- end -}}

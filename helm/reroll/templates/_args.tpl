@@ -1,0 +1,97 @@
+{{/* One flag per line, as the binary spells them. */}}
+{{- define "reroll.args" -}}
+- serve
+- --cluster-name={{ .Values.clusterName }}
+- --namespace=$(POD_NAMESPACE)
+- --ingest-address=:9443
+- --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
+- --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
+{{- if .Values.ingest.tls.clientCA }}
+- --ingest-tls-client-ca=/etc/reroll/ingest-tls/ca.crt
+{{- end }}
+{{- if .Values.ingest.tokenSecretName }}
+- --ingest-token-file=/etc/reroll/ingest-tokens/tokens
+{{- end }}
+{{- if not (include "reroll.externalNats" .) }}
+- --data-dir=/var/lib/reroll
+{{- else if not .Values.natsUrlSecretName }}
+- --nats-url={{ .Values.natsUrl }}
+{{- end }}
+- --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
+- --metrics-address=:{{ .Values.metrics.port }}
+- --coalesce-window={{ .Values.coalesce.window }}
+- --coalesce-max-wait={{ .Values.coalesce.maxWait }}
+- --sweep-interval={{ .Values.sweepInterval }}
+- --reload-strategy={{ .Values.reloadStrategy }}
+{{- if not (kindIs "invalid" .Values.kube.qps) }}
+- --kube-qps={{ .Values.kube.qps }}
+{{- end }}
+{{- if not (kindIs "invalid" .Values.kube.burst) }}
+- --kube-burst={{ int .Values.kube.burst }}
+{{- end }}
+{{- include "reroll.switches" . }}
+{{- include "reroll.scopeArgs" . }}
+{{- range $key, $annotation := .Values.annotationKeys }}
+{{- with $annotation }}
+- --{{ kebabcase $key }}-annotation={{ . }}
+{{- end }}
+{{- end }}
+{{- if .Values.pprof.enabled }}
+- --enable-pprof
+- --pprof-addr={{ .Values.pprof.address }}
+{{- end }}
+- --log-format={{ .Values.log.format }}
+- --log-level={{ .Values.log.level }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* What is off unless it is asked for. Three of these flags are texts, which only the word true turns on. */}}
+{{- define "reroll.switches" -}}
+{{- if .Values.dryRun }}
+- --dry-run
+{{- end }}
+{{- if .Values.enableHA }}
+- --enable-ha
+{{- end }}
+{{- if .Values.autoReloadAll }}
+- --auto-reload-all
+{{- end }}
+{{- if .Values.reloadOnCreate }}
+- --reload-on-create=true
+{{- end }}
+{{- if .Values.reloadOnDelete }}
+- --reload-on-delete=true
+{{- end }}
+{{- if .Values.syncAfterRestart }}
+- --sync-after-restart
+{{- end }}
+{{- if .Values.argoRollouts }}
+- --is-Argo-Rollouts=true
+{{- end }}
+{{- if .Values.csi }}
+- --enable-csi-integration
+{{- end }}
+{{- if .Values.watchConfigs }}
+- --watch-configs
+{{- end }}
+{{- if .Values.webhook.legacyBody }}
+- --webhook-legacy-body
+{{- end }}
+{{- end -}}
+
+{{/* Which namespaces, configs and workloads count. */}}
+{{- define "reroll.scopeArgs" -}}
+{{- range $flag, $items := dict
+  "namespaces" .Values.namespaces
+  "namespaces-to-ignore" .Values.namespacesToIgnore
+  "namespace-selector" .Values.namespaceSelector
+  "resource-label-selector" .Values.resourceLabelSelector
+  "resources-to-ignore" .Values.resourcesToIgnore
+  "ignored-workload-types" .Values.ignoredWorkloadTypes }}
+{{- with $items }}
+- {{ printf "--%s=%s" $flag (join "," .) | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}

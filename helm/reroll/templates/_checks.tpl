@@ -1,0 +1,25 @@
+{{/* Fails on values that fit their types and not each other. */}}
+{{- define "reroll.checks" -}}
+{{- $v := .Values -}}
+{{- if not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName) -}}
+{{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
+{{- end -}}
+{{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
+{{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}
+{{- end -}}
+{{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
+{{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}
+{{- end -}}
+{{- if and $v.namespaces (or $v.namespacesToIgnore $v.namespaceSelector) -}}
+{{- fail "namespaces names those that count: namespacesToIgnore and namespaceSelector would have no effect beside it" -}}
+{{- end -}}
+{{- if and $v.alerts.enabled (not (or $v.alerts.url $v.alerts.existingSecret)) -}}
+{{- fail "alerts.enabled needs alerts.url or alerts.existingSecret: there is nobody to alert" -}}
+{{- end -}}
+{{- if and $v.syncAfterRestart (not $v.reloadOnCreate) -}}
+{{- fail "syncAfterRestart has no effect without reloadOnCreate" -}}
+{{- end -}}
+{{- if and $v.webhook.legacyBody (not (or $v.webhook.url $v.webhook.existingSecret)) -}}
+{{- fail "webhook.legacyBody has no effect without webhook.url or webhook.existingSecret" -}}
+{{- end -}}
+{{- end -}}

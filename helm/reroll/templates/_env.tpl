@@ -1,0 +1,61 @@
+{{/* The environment of the process: which replica it is, what has no flag, and what nobody should see in a list of processes. */}}
+{{- define "reroll.env" -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- if .Values.metaInfo }}
+- name: RELOADER_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: RELOADER_DEPLOYMENT_NAME
+  value: {{ include "reroll.fullname" . }}
+{{- end }}
+{{- if .Values.metrics.countByNamespace }}
+- name: METRICS_COUNT_BY_NAMESPACE
+  value: enabled
+{{- end }}
+{{- with .Values.natsUrlSecretName }}
+- name: REROLL_NATS_URL
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: nats-url}}
+{{- end }}
+{{- if or .Values.webhook.url .Values.webhook.existingSecret }}
+- name: REROLL_WEBHOOK_URL
+  valueFrom: {secretKeyRef: {name: {{ default (include "reroll.urlsSecretName" .) .Values.webhook.existingSecret }}, key: webhook-url}}
+{{- end }}
+{{- if .Values.alerts.enabled }}
+{{- include "reroll.alertEnv" . }}
+{{- end }}
+{{- end -}}
+
+{{- define "reroll.alertEnv" }}
+{{- $secret := default (include "reroll.urlsSecretName" .) .Values.alerts.existingSecret }}
+- name: ALERT_ON_RELOAD
+  value: "true"
+- name: ALERT_WEBHOOK_URL
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-url}}
+{{- if or .Values.alerts.proxy .Values.alerts.existingSecret }}
+- name: ALERT_WEBHOOK_PROXY
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-proxy, optional: true}}
+{{- end }}
+{{- with .Values.alerts.sink }}
+- name: ALERT_SINK
+  value: {{ . }}
+{{- end }}
+{{- with .Values.alerts.additionalInfo }}
+- name: ALERT_ADDITIONAL_INFO
+  value: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The URLs that stand in the values, as keys of the release's Secret; those in a Secret of somebody else's are not among them. */}}
+{{- define "reroll.urls" -}}
+{{- if and .Values.webhook.url (not .Values.webhook.existingSecret) }}
+webhook-url: {{ .Values.webhook.url | quote }}
+{{- end }}
+{{- if and .Values.alerts.enabled (not .Values.alerts.existingSecret) }}
+alert-webhook-url: {{ .Values.alerts.url | quote }}
+{{- with .Values.alerts.proxy }}
+alert-webhook-proxy: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,156 @@
+package chart_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// exercise does all that a process does with its cluster. What comes of it is tested elsewhere; here it only must not be refused.
+func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
+	t.Helper()
+	o := u.options
+	o.Kubeconfig, o.Namespace, o.QPS, o.Burst = w.Kubeconfig, namespace, 500, 500
+	o.KeepAnnotation = func(string) bool { return true }
+	c, err := kube.Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.begin(t, c)
+	for _, ns := range u.namespaces {
+		u.read(t, c, ns)
+		for _, kind := range u.kinds {
+			u.roll(t, c, admin, reloader.WorkloadRef{Kind: kind, Namespace: ns, Name: "app"})
+		}
+	}
+	if u.lead {
+		err := c.Lead(t.Context(), kube.LeaseOptions{Identity: "one"}, func(context.Context) error { return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// begin does what comes once.
+func (u usage) begin(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	if _, err := c.DigestKeys(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.OtherReloaders(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, options := range []string{"old", "new"} {
+		if err := c.WriteMetaInfo(t.Context(), kube.MetaInfo{Options: options}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.RecoverJobs(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// A watch that is refused would be tried again for ever.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	if err := c.Watch(ctx, func(*workload.Workload) {}, func(reloader.WorkloadRef) {}); err != nil {
+		t.Error(err)
+	}
+	if !u.watch {
+		return
+	}
+	if err := c.WatchConfigs(ctx, func(kube.Touch) {}); err != nil {
+		t.Error(err)
+	}
+}
+
+// read looks at the configs of a namespace.
+func (u usage) read(t *testing.T, c *kube.Cluster, ns string) {
+	t.Helper()
+	for _, config := range u.configs {
+		config.Namespace = ns
+		_, errMeta := c.Meta(t.Context(), config)
+		_, err := c.Get(t.Context(), config)
+		if errMeta != nil || err != nil {
+			t.Errorf("%s: %v, %v", config, errMeta, err)
+		}
+	}
+	for _, kind := range u.listed {
+		if _, err := c.List(t.Context(), kind, ns); err != nil {
+			t.Errorf("list %ss: %v", kind, err)
+		}
+	}
+	if u.deletes {
+		if _, err := c.Terminating(t.Context(), ns); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// roll reads a workload and, except in a dry run, rolls it twice and tells about it.
+func (u usage) roll(t *testing.T, c *kube.Cluster, admin kubernetes.Interface, ref reloader.WorkloadRef) {
+	t.Helper()
+	w, err := c.Read(t.Context(), ref)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if _, err := c.StartedBy(t.Context(), w, time.Now()); err != nil {
+		t.Error(err)
+	}
+	if u.options.DryRun {
+		return
+	}
+	if ref.Kind == "Job" {
+		leaveManifest(t, admin, w)
+	}
+	r := u.rollOf(t, w)
+	for range 2 {
+		// The second one finds that another one was faster.
+		if _, err := c.Roll(t.Context(), w, r); err != nil && !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end() // what waits is still sent
+	a := kube.NewAnnouncer(c, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	a.Complain(w, "told by "+u.values)
+	if err := a.Run(ended); err != nil {
+		t.Error(err)
+	}
+}
+
+// leaveManifest keeps what an earlier attempt at the Job would have left behind.
+func leaveManifest(t *testing.T, admin kubernetes.Interface, w *workload.Workload) {
+	t.Helper()
+	_, err := admin.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "reroll-job-" + string(w.UID)}, Type: kube.ManifestType,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rollOf returns a roll of w with a mark that no other usage writes.
+func (u usage) rollOf(t *testing.T, w *workload.Workload) strategy.Roll {
+	t.Helper()
+	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: "prices"}
+	written, err := strategy.EnvVars.Patch(w, []strategy.Mark{{Config: config, Value: u.values, At: time.Unix(1, 0)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := append(strategy.Precondition(w), written...)
+	return strategy.Roll{
+		Ops: append(ops, strategy.Annotate(w, "reroll.dev/last-reload", u.values)...), FieldManager: "Reloader", Name: "r-abcdefgh23456723",
+	}
+}

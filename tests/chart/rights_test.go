@@ -1,0 +1,209 @@
+package chart_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/kube"
+	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// usage is what a process does that was started with some values.
+type usage struct {
+	values string
+	// prepare is what the cluster needs besides.
+	prepare func(t *testing.T, cluster *rig.Cluster)
+	options kube.Options
+	// lead says that there are several replicas, deletes that workloads reload on delete, and watch that configs are watched.
+	lead, deletes, watch bool
+	// namespaces are those in which it works, kinds the workloads that it rolls there, configs what these use.
+	namespaces, kinds []string
+	configs           []reloader.Config
+	// listed are the kinds of config that it lists.
+	listed []reloader.ConfigKind
+	// refused are the requests that it makes in vain, and copes with.
+	refused []string
+}
+
+var (
+	prices   = reloader.Config{Kind: reloader.ConfigMap, Name: "prices"}
+	password = reloader.Config{Kind: reloader.Secret, Name: "password"}
+	vault    = reloader.Config{Kind: reloader.SecretProviderClass, Name: "vault"}
+	builtIn  = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"}
+)
+
+// usages are in this order because the last one's kinds stay served.
+var usages = []usage{
+	{
+		values: "default", namespaces: []string{"shop"}, kinds: builtIn,
+		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+	},
+	{
+		values: "full", options: kube.Options{DryRun: true}, namespaces: []string{"shop"}, kinds: builtIn,
+		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+	},
+	{
+		values: "namespaced", deletes: true,
+		options:    kube.Options{Scope: kube.Scope{Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}}},
+		namespaces: []string{"shop", "billing"}, kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"},
+		configs: []reloader.Config{prices}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+		refused: []string{"apps/deployments list", "configmaps list", "kube-system: namespaces/kube-system get"},
+	},
+	{
+		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true,
+		options: kube.Options{Scope: kube.Scope{
+			Rollouts: true, NamespaceSelector: labels.SelectorFromSet(labels.Set{"team": "a"}),
+		}},
+		namespaces: []string{"shop"}, kinds: append(slices.Clone(builtIn), "Rollout", "DeploymentConfig"),
+		configs: []reloader.Config{prices, password, vault}, listed: reloader.ConfigKinds,
+	},
+}
+
+// TestRightsAreThoseThatAreUsed lets the program's only way to Kubernetes do, on a real API server and under the chart's own account,
+// all that there is to do: nothing may be refused, and no right may be left over.
+func TestRightsAreThoseThatAreUsed(t *testing.T) {
+	cluster := startRig(t)
+	for _, u := range usages {
+		t.Run(u.values, func(t *testing.T) {
+			objects := decode(t, render(t, "--values", filepath.Join("testdata", u.values, "values.yaml")))
+			forgetOwn(t, cluster)
+			if u.prepare != nil {
+				u.prepare(t, cluster)
+			}
+			bind(t, cluster, u.values)
+			w := newWitness(t, cluster, account(t, objects))
+			u.exercise(t, w, cluster.Client())
+			// Watches begin in the background.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := line.Poll(ctx, func(context.Context) error { return w.unused(grants(objects)) }); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(u.refused, w.refused()); diff != "" {
+				t.Errorf("requests that were refused (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// account is the user as whom the pod comes.
+func account(t *testing.T, objects []runtime.Object) string {
+	t.Helper()
+	return "system:serviceaccount:" + namespace + ":" + statefulSet(t, objects).Spec.Template.Spec.ServiceAccountName
+}
+
+// startRig returns an API server with the namespaces of the tests.
+func startRig(t *testing.T) *rig.Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	cluster, err := rig.Start(ctx, rig.Options{ControlPlaneOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	for _, name := range []string{namespace, "shop", "billing"} {
+		kubectl(t, cluster, "create", "namespace", name)
+	}
+	for _, name := range []string{"shop", "billing"} {
+		kubectl(t, cluster, "create", "--namespace="+name, "--filename=testdata/objects.yaml")
+	}
+	return cluster
+}
+
+func kubectl(t *testing.T, cluster *rig.Cluster, args ...string) {
+	t.Helper()
+	if _, err := cluster.Kubectl(t.Context(), args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveEverything adds the kinds of Argo, OpenShift and the Secrets Store CSI driver, with an object of each.
+func serveEverything(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
+	kubectl(t, cluster, "create", "--filename=../testdata/crds")
+	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// What is established may need a moment more until it is served.
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		_, err := cluster.Kubectl(ctx, "apply", "--namespace=shop", "--filename=testdata/optional-objects.yaml")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forgetOwn takes away what an earlier process keeps in its namespace.
+func forgetOwn(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
+	kubectl(t, cluster, "delete", "--namespace="+namespace, "secrets,configmaps,leases", "--all")
+}
+
+// bind installs the chart's roles and takes them away at the end.
+func bind(t *testing.T, cluster *rig.Cluster, values string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rbac.yaml")
+	text := render(t, "--values", filepath.Join("testdata", values, "values.yaml"), "--show-only", "templates/rbac.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, cluster, "create", "--filename="+file)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := cluster.Kubectl(ctx, "delete", "--filename="+file); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestScopedAccountMayNotMore asks the API server about what nobody granted.
+func TestScopedAccountMayNotMore(t *testing.T) {
+	cluster := startRig(t)
+	bind(t, cluster, "namespaced")
+	user := account(t, decode(t, render(t, "--values", "testdata/namespaced/values.yaml")))
+	may := func(a authorizationv1.ResourceAttributes) bool {
+		t.Helper()
+		review, err := cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return review.Status.Allowed
+	}
+	if !may(authorizationv1.ResourceAttributes{Verb: "get", Resource: "configmaps", Namespace: "shop"}) {
+		t.Error("what was granted is refused")
+	}
+	for what, a := range map[string]authorizationv1.ResourceAttributes{
+		"workloads of all namespaces": {Verb: "list", Group: "apps", Resource: "deployments"},
+		"workloads elsewhere":         {Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default"},
+		"configs elsewhere":           {Verb: "get", Resource: "configmaps", Namespace: "default"},
+		"Secrets, which are ignored":  {Verb: "get", Resource: "secrets", Namespace: "shop"},
+		"Secrets of its own":          {Verb: "get", Resource: "secrets", Namespace: namespace, Name: "another"},
+		"Jobs, which are ignored":     {Verb: "delete", Group: "batch", Resource: "jobs", Namespace: "shop"},
+		"other namespaces":            {Verb: "get", Resource: "namespaces", Namespace: "default", Name: "default"},
+		"a Lease without HA":          {Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace},
+		"writing configs":             {Verb: "update", Resource: "configmaps", Namespace: "shop"},
+		"pods":                        {Verb: "delete", Resource: "pods", Namespace: "shop"},
+		"roles":                       {Verb: "create", Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Namespace: "shop"},
+	} {
+		if may(a) {
+			t.Errorf("it may do more than is granted: %s", what)
+		}
+	}
+}
