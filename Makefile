@@ -47,6 +47,10 @@ test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios 
 	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) ./tests/...
 	DEMO_EXIT=1 go run ./tests/demo
 
+.PHONY: conformance
+conformance: kube ## Run the conformance suite about Stakater Reloader on a real API server; docs/compatibility.md is made of it
+	go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/conformance/...
+
 .PHONY: check
 check: check-format check-vet check-static check-modules check-words check-generated ## Format, vet, static analysis, imports, modules, words, generated files
 	go test -count=1 ./tests

@@ -91,6 +91,11 @@ func (s Step) validate() error {
 			return fmt.Errorf("write %d: %w", i+1, err)
 		}
 	}
+	for i, sight := range s.See {
+		if err := sight.validate(); err != nil {
+			return fmt.Errorf("sight %d: %w", i+1, err)
+		}
+	}
 	for ref, n := range s.Expect {
 		if !ref.Workload() || n < 0 {
 			return fmt.Errorf("expect %s: %d: there is no such workload, or no such number", ref, n)
@@ -111,6 +116,9 @@ func (w Write) validate() error {
 	}
 	if (w.Patch != "") != (len(w.With) > 0) {
 		return errors.New("patch and with go together")
+	}
+	if w.Status && w.Patch == "" {
+		return errors.New("only a patch can be one of the status")
 	}
 	if _, ok := PatchTypes[w.As]; !ok || w.As != "" && w.Patch == "" {
 		return fmt.Errorf("as: %q is no type of patch, or there is no patch", w.As)

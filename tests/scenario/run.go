@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -28,12 +29,30 @@ type Writer interface {
 
 // Observer looks at what came of them.
 type Observer interface {
-	// Generation returns metadata.generation of a workload, and 0 if it does not exist.
+	// Generation returns metadata.generation of a workload, and 0 if it does not exist. For a CronJob it is one more than the number
+	// of Jobs made from it, and for a Job it is how often it was created: other than templates, these are what can become new.
 	Generation(ctx context.Context, ref Ref) (int64, error)
 	Template(ctx context.Context, ref Ref) (*corev1.PodTemplateSpec, error)
 	// Quiesce returns when everything that the writes so far can cause has happened.
 	Quiesce(ctx context.Context) error
 }
+
+// A World may be more than that. Only scenarios that need it ask for it.
+type (
+	// Stopper can stop Reroll and start it again.
+	Stopper interface {
+		Stop(ctx context.Context) error
+		Start(ctx context.Context) error
+	}
+	// StatusPatcher patches the subresource status, as controllers do.
+	StatusPatcher interface {
+		PatchStatus(ctx context.Context, ref Ref, as types.PatchType, body []byte) error
+	}
+	// Looker returns all that there is to see where a Sight looks, as JSON objects.
+	Looker interface {
+		Look(ctx context.Context, at Sight) ([]map[string]any, error)
+	}
+)
 
 const (
 	// patience is how long a template change may take beyond the settings' own waits.
@@ -50,10 +69,7 @@ func Run(ctx context.Context, t testing.TB, s Scenario, w World) {
 	}
 	r.settle(ctx, "given", nil)
 	for i, step := range s.Steps {
-		for _, write := range step.Do {
-			r.write(ctx, write)
-		}
-		r.settle(ctx, stepName(i), step.Expect)
+		r.take(ctx, stepName(i), step)
 	}
 	for _, m := range s.Marks {
 		template, err := w.Template(ctx, m.Workload)
@@ -76,6 +92,41 @@ type runner struct {
 	generations map[Ref]int64
 }
 
+// take makes the writes of a step and looks at what came of them.
+func (r *runner) take(ctx context.Context, when string, step Step) {
+	r.t.Helper()
+	if step.Down {
+		r.must(when, must[Stopper](r).Stop(ctx))
+	}
+	for _, write := range step.Do {
+		r.write(ctx, write)
+	}
+	if step.Down {
+		r.must(when, must[Stopper](r).Start(ctx))
+	}
+	r.settle(ctx, when, step.Expect)
+	for _, sight := range step.See {
+		r.see(ctx, when, sight)
+	}
+}
+
+func (r *runner) must(when string, err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatalf("%s: %v", when, err)
+	}
+}
+
+// must returns r's World as one that can do more. A scenario that asks for more than its World can do cannot be run.
+func must[T any](r *runner) T {
+	r.t.Helper()
+	more, ok := r.World.(T)
+	if !ok {
+		r.t.Fatalf("a %T cannot run this scenario: it is no %T", r.World, new(T))
+	}
+	return more
+}
+
 // write makes one write. What it adds to a workload's generation by itself is not counted.
 func (r *runner) write(ctx context.Context, w Write) {
 	r.t.Helper()
@@ -84,7 +135,7 @@ func (r *runner) write(ctx context.Context, w Write) {
 	if err := r.send(ctx, w); err != nil {
 		r.t.Fatalf("write %s: %v", ref, err)
 	}
-	if !ref.Workload() {
+	if !ref.Workload() || before != 0 && w.sparesSpec() {
 		return
 	}
 	switch after := r.generation(ctx, ref); {
@@ -97,12 +148,27 @@ func (r *runner) write(ctx context.Context, w Write) {
 	}
 }
 
+// sparesSpec reports whether w surely leaves the generation as it is; that of a Deployment counts its annotations, too. Whatever
+// changes it meanwhile is then somebody else's.
+func (w Write) sparesSpec() bool {
+	if w.Status {
+		return true
+	}
+	if w.Patch == "" || PatchTypes[w.As] != types.MergePatchType {
+		return false
+	}
+	var body struct{ Metadata, Spec map[string]json.RawMessage }
+	return json.Unmarshal(w.With, &body) == nil && body.Spec == nil && body.Metadata["annotations"] == nil
+}
+
 func (r *runner) send(ctx context.Context, w Write) error {
 	switch {
 	case w.Create != nil:
 		return r.Create(ctx, w.Create.DeepCopyObject().(Typed))
 	case w.Update != nil:
 		return r.Update(ctx, w.Update.DeepCopyObject().(Typed))
+	case w.Status:
+		return must[StatusPatcher](r).PatchStatus(ctx, w.Patch, PatchTypes[w.As], w.With)
 	case w.Patch != "":
 		return r.Patch(ctx, w.Patch, PatchTypes[w.As], w.With)
 	}

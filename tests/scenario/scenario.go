@@ -59,6 +59,10 @@ type Step struct {
 	// Expect has the number of template changes that the writes cause for each workload, by its Ref. Workloads that are left out do
 	// not change. Changes that the step itself writes into a template are not counted.
 	Expect map[Ref]int `json:"expect,omitempty"`
+	// Down says that Reroll does not run while the writes are made.
+	Down bool `json:"down,omitempty"`
+	// See is what there is to see after it, besides template changes.
+	See []Sight `json:"see,omitempty"`
 }
 
 // Write is one write: exactly one of Create, Update, Patch and Delete.
@@ -67,10 +71,12 @@ type Write struct {
 	// Update replaces the whole object.
 	Update *Object `json:"update,omitempty"`
 	// Patch names the object to patch, With is the patch, and As is its type; a merge patch if empty.
-	Patch  Ref             `json:"patch,omitempty"`
-	As     PatchType       `json:"as,omitempty"`
-	With   json.RawMessage `json:"with,omitempty"`
-	Delete Ref             `json:"delete,omitempty"`
+	Patch Ref             `json:"patch,omitempty"`
+	As    PatchType       `json:"as,omitempty"`
+	With  json.RawMessage `json:"with,omitempty"`
+	// Status says that the patch is of the subresource status.
+	Status bool `json:"status,omitempty"`
+	Delete Ref  `json:"delete,omitempty"`
 }
 
 // PatchType is a word for a type of patch.

@@ -1,0 +1,179 @@
+package stakater
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
+	"github.com/reroll-dev/reroll/tests/world"
+)
+
+//go:embed scenarios/*.yaml operations.yaml
+var files embed.FS
+
+// Head is what a case says about the two tools.
+type Head struct {
+	// Section is the section of the page that the case belongs to; see Sections.
+	Section string `json:"section"`
+	// Theirs is what Stakater Reloader v1 does, and Ours what Reroll does; Ours is empty if that is the same.
+	Theirs string `json:"theirs"`
+	Ours   string `json:"ours,omitempty"`
+	// Verdict is Kept or Fixed.
+	Verdict string `json:"verdict"`
+	// Why is the reason for a difference.
+	Why string `json:"why,omitempty"`
+	// Old is how to get the old behaviour, where somebody may rely on it.
+	Old string `json:"old,omitempty"`
+}
+
+// The verdicts.
+const (
+	Kept  = "kept"
+	Fixed = "fixed"
+)
+
+// Case is one data file.
+type Case struct {
+	Head
+	scenario.Scenario
+	// Flags and Env are those of reroll. In them, {name} is the real name of one of Namespaces.
+	Flags []string `json:"flags,omitempty"`
+	Env   []string `json:"env,omitempty"`
+	// Namespaces have the labels of namespaces that exist before reroll starts.
+	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	Probe      world.Probe                  `json:"probe,omitzero"`
+}
+
+// Shown is a case that a Go test shows.
+type Shown struct {
+	Head
+	// Test is the name of the test.
+	Test string `json:"test"`
+}
+
+// Cases returns all data files, by their names.
+func Cases() ([]Case, error) {
+	names, err := fs.Glob(files, "scenarios/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	cases := make([]Case, 0, len(names))
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		c, err := parse(strings.TrimSuffix(path.Base(name), ".yaml"), data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+func parse(name string, data []byte) (Case, error) {
+	var c Case
+	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+		return c, err
+	}
+	c.Name, c.Reason = name, c.Head.sentence()
+	if err := c.Head.validate(); err != nil {
+		return c, err
+	}
+	return c, c.Validate()
+}
+
+// Operations returns the cases that Go tests show, as they stand in the file.
+func Operations() ([]Shown, error) {
+	data, err := files.ReadFile("operations.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []Shown
+	if err := yaml.UnmarshalStrict(data, &all); err != nil {
+		return nil, fmt.Errorf("operations.yaml: %w", err)
+	}
+	for _, s := range all {
+		if err := s.validate(); err != nil {
+			return nil, fmt.Errorf("operations.yaml: %s: %w", s.Test, err)
+		}
+	}
+	return all, nil
+}
+
+// sentence is what the case shows.
+func (h Head) sentence() string {
+	if h.Ours != "" {
+		return h.Ours
+	}
+	return h.Theirs
+}
+
+func (h Head) validate() error {
+	switch {
+	case !slices.ContainsFunc(Sections, func(s Section) bool { return s.Number == h.Section }):
+		return fmt.Errorf("there is no section %q", h.Section)
+	case h.Theirs == "":
+		return errors.New("nothing is said about theirs")
+	case h.Verdict == Kept && h.Old == "" && h.Why == "":
+		return nil
+	case h.Verdict == Kept:
+		return errors.New("what is kept needs no reason, and there is no other behaviour to get")
+	case h.Verdict != Fixed:
+		return fmt.Errorf("verdict %q is neither %s nor %s", h.Verdict, Kept, Fixed)
+	case h.Ours == "" || h.Why == "":
+		return errors.New("what is fixed needs ours and why")
+	}
+	return nil
+}
+
+// Group names the reroll process that c needs: cases of the same name share one.
+func (c Case) Group() string { return strings.Join(append(slices.Clone(c.Flags), c.Env...), " ") }
+
+// Alone reports whether c stops reroll, so that no other case can run beside it.
+func (c Case) Alone() bool {
+	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
+}
+
+// Section is a section of the table.
+type Section struct{ Number, Title string }
+
+// Sections are those of the table, in order.
+var Sections = []Section{
+	{"1", "Flags and environment"},
+	{"2.1", "Annotations on workloads"},
+	{"2.2", "Annotations on ConfigMaps, Secrets and SecretProviderClasses"},
+	{"2.3", "Order of decision"},
+	{"2.4", "Creation, deletion and scope"},
+	{"3.1", "Hash"},
+	{"3.2", "Strategy env-vars"},
+	{"3.3", "Strategy annotations"},
+	{"3.4", "Kinds of workload"},
+	{"3.5", "Retries"},
+	{"3.6", "Pause"},
+	{"3.7", "OpenShift DeploymentConfig"},
+	{"3.8", "Queueing"},
+	{"4", "References in a pod template"},
+	{"5.1", "Metrics"},
+	{"5.2", "Alerts"},
+	{"5.3", "Webhook"},
+	{"5.4", "High availability"},
+	{"5.5", "Kubernetes Events"},
+	{"5.6", "Health, profiles and meta-info"},
+	{"6", "Moving and going back"},
+}
+
+// place orders cases by section.
+func (h Head) place() string {
+	i := slices.IndexFunc(Sections, func(s Section) bool { return s.Number == h.Section })
+	return strconv.Itoa(100 + i)
+}

@@ -1,0 +1,100 @@
+package stakater_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/scenario"
+	"github.com/reroll-dev/reroll/tests/world"
+)
+
+// failOverTime is how long after a kill another replica may take to work.
+const failOverTime = 20 * time.Second
+
+// TestFailOver: of two replicas one works; when it is killed the other does, and what changed meanwhile is rolled once.
+func TestFailOver(t *testing.T) {
+	nats := startNATS(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	flags := []string{"--enable-ha", "--coalesce-window=0s"}
+	l, err := line.StartRoles(ctx, line.Options{
+		Kube: kube.Options{ControlPlaneOnly: true}, Flags: flags, Environment: []string{"POD_NAME=one", "POD_NAMESPACE=default"},
+	}, nats.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+	second, err := l.AddDispatch("POD_NAME=two", "POD_NAMESPACE=default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Parse(t.Name(), []byte(oneEdit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world.New(t, l, world.Options{Probe: world.Probe{Kinds: []string{"Deployment"}}})
+	scenario.Run(ctx, t, s, w)
+
+	l.Dispatch.Kill()
+	killed := time.Now()
+	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	awaitGeneration(ctx, t, w, 3)
+	if took := time.Since(killed); took > failOverTime {
+		t.Errorf("the change was rolled %s after the kill, more than %s", took.Round(time.Millisecond), failOverTime)
+	}
+	if err := w.Quiesce(ctx); err != nil {
+		t.Fatal(err)
+	}
+	awaitGeneration(ctx, t, w, 3)
+}
+
+// awaitGeneration waits until the Deployment web has a generation. It must not go beyond.
+func awaitGeneration(ctx context.Context, t *testing.T, w *world.World, want int64) {
+	t.Helper()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		switch got, err := w.Generation(ctx, "Deployment/web"); {
+		case err != nil:
+			return line.Stop(err)
+		case got > want:
+			return line.Stop(fmt.Errorf("generation %d is beyond %d", got, want))
+		case got < want:
+			return fmt.Errorf("generation %d is not %d", got, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startNATS starts a server with JetStream on a loopback port.
+func startNATS(t *testing.T) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+		JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(startTime) {
+		t.Fatalf("NATS was not ready within %s", startTime)
+	}
+	return s
+}

@@ -1,0 +1,209 @@
+package stakater_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// metricNames are those of Stakater Reloader and of its client, with their types.
+const metricNames = `
+reloader_reload_executed_total counter
+reloader_reload_executed_total_by_namespace counter
+reloader_reconcile_total counter
+reloader_reconcile_duration_seconds histogram
+reloader_action_total counter
+reloader_action_latency_seconds histogram
+reloader_skipped_total counter
+reloader_workqueue_depth gauge
+reloader_workqueue_adds_total counter
+reloader_workqueue_latency_seconds histogram
+reloader_errors_total counter
+reloader_retries_total counter
+reloader_events_received_total counter
+reloader_events_processed_total counter
+reloader_workloads_scanned_total counter
+reloader_workloads_matched_total counter
+rest_client_requests_total counter
+rest_client_request_duration_seconds histogram
+`
+
+// TestMetrics: an edit is counted under the names that dashboards know.
+func TestMetrics(t *testing.T) {
+	p := withFlags(t, []string{"METRICS_COUNT_BY_NAMESPACE=enabled"})
+	w := p.play(t, oneEdit)
+	text, err := shared.Reroll.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.Lines(strings.TrimSpace(metricNames)) {
+		if !strings.Contains(text, "# TYPE "+strings.TrimSpace(name)+"\n") {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for _, sample := range []string{
+		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
+		`reloader_reload_executed_total_by_namespace{namespace="` + w.Namespace("main") + `",success="true"} [1-9]`,
+		`reloader_action_total{result="success",workload_kind="Deployment"} [1-9]`,
+	} {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(sample), `\[1-9\]`, "[1-9]")
+		if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
+			t.Errorf("there is no %s", sample)
+		}
+	}
+}
+
+// TestMetricsByNamespace: the metric with a series for each namespace is there only if the environment asks for it.
+func TestMetricsByNamespace(t *testing.T) {
+	withFlags(t, nil)
+	text, err := shared.Reroll.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "_by_namespace") || !strings.Contains(text, "reloader_reload_executed_total") {
+		t.Errorf("metrics without METRICS_COUNT_BY_NAMESPACE:\n%s", text)
+	}
+}
+
+// TestAlerts: each sink gets the sentence in its own form, once for a reload.
+func TestAlerts(t *testing.T) {
+	for sink, want := range map[string]string{
+		"slack": `{"attachments":[{"color":"good","author_name":"Reloader","text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}]}`,
+		"teams": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
+		"gchat": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
+		"":      `here : Reloader detected changes in app of type CONFIGMAP in namespace NS. Hence reloaded web of type Deployment in namespace NS`,
+	} {
+		t.Run(sink, func(t *testing.T) {
+			r := newReceiver(t)
+			p := withFlags(t, []string{"ALERT_ON_RELOAD=true", "ALERT_SINK=" + sink, "ALERT_WEBHOOK_URL=" + r.URL, "ALERT_ADDITIONAL_INFO=here"})
+			namespace := p.play(t, oneEdit).Namespace("main")
+			want := strings.ReplaceAll(want, "NS", namespace)
+			got := awaitBodies(t, r, "web")
+			if len(got) != 1 || strings.TrimSpace(got[0]) != want {
+				t.Errorf("received %q, want once %s", got, want)
+			}
+		})
+	}
+}
+
+// TestAlertsOnlyOnRequest: without exactly ALERT_ON_RELOAD=true nobody is told.
+func TestAlertsOnlyOnRequest(t *testing.T) {
+	r := newReceiver(t)
+	p := withFlags(t, []string{"ALERT_ON_RELOAD=True", "ALERT_WEBHOOK_URL=" + r.URL})
+	p.play(t, oneEdit)
+	if got := r.about(""); len(got) > 0 {
+		t.Errorf("received %q", got)
+	}
+}
+
+// awaitBodies waits until something about a text was received, and returns it.
+func awaitBodies(t *testing.T, r *receiver, text string) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	defer cancel()
+	err := line.Poll(ctx, func(context.Context) error {
+		if len(r.about(text)) == 0 {
+			return fmt.Errorf("nothing about %s was received", text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.about(text)
+}
+
+// TestWebhook: --webhook-url is called once for each workload that would roll, with who, what and which, and nothing rolls.
+func TestWebhook(t *testing.T) {
+	r := newReceiver(t)
+	p := withFlags(t, nil, "--webhook-url="+r.URL)
+	namespace := p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0")).Namespace("main")
+	got := awaitBodies(t, r, `"web"`)
+	if len(got) != 1 {
+		t.Fatalf("received %q, want one call", got)
+	}
+	var payload struct {
+		Kind, Namespace, ResourceName string
+	}
+	if err := json.Unmarshal([]byte(got[0]), &payload); err != nil {
+		t.Fatal(err)
+	}
+	if payload.Kind != "ConfigMap" || payload.Namespace != namespace || payload.ResourceName != "app" || !strings.Contains(got[0], `"candidates":[{"user":`) {
+		t.Errorf("received %s", got[0])
+	}
+}
+
+// TestWebhookLegacyBody: a flag brings back the body of old.
+func TestWebhookLegacyBody(t *testing.T) {
+	r := newReceiver(t)
+	p := withFlags(t, nil, "--webhook-url="+r.URL, "--webhook-legacy-body")
+	p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0"))
+	for _, body := range awaitBodies(t, r, "") {
+		if body != `{"webhook":"update successful"}` {
+			t.Errorf("received %s", body)
+		}
+	}
+}
+
+// TestWebhookFailure: a receiver that fails is called again, until it says that it has done its work.
+func TestWebhookFailure(t *testing.T) {
+	r := newReceiver(t)
+	r.failing, r.failures = `"web"`, 2
+	p := withFlags(t, nil, "--webhook-url="+r.URL)
+	p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0"))
+	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	defer cancel()
+	if err := line.Poll(ctx, func(context.Context) error {
+		if n := len(r.about(`"web"`)); n != 3 {
+			return fmt.Errorf("the receiver that failed twice was called %d times", n)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLive: the path that liveness probes ask answers as theirs does.
+func TestLive(t *testing.T) {
+	withFlags(t, nil)
+	if code, answer, err := shared.Reroll.Probe(t.Context(), "/live"); err != nil || code != http.StatusOK || strings.TrimSpace(answer) != "alive" {
+		t.Errorf("/live: %d %q, %v", code, answer, err)
+	}
+}
+
+// TestNoProfiles: nothing shows profiles of the process unless it is asked to.
+func TestNoProfiles(t *testing.T) {
+	withFlags(t, nil)
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {
+		if code, answer, err := shared.Reroll.Probe(t.Context(), path); err != nil || code != http.StatusNotFound {
+			t.Errorf("%s: %d %.80q, %v", path, code, answer, err)
+		}
+	}
+}
+
+// TestMetaInfo: the ConfigMap that tools look for says which reloader runs, and how.
+func TestMetaInfo(t *testing.T) {
+	withFlags(t, []string{"RELOADER_NAMESPACE=default", "RELOADER_DEPLOYMENT_NAME=mine"}, "--reload-strategy=annotations")
+	object, err := shared.Kube.Client().CoreV1().ConfigMaps("default").Get(t.Context(), "reloader-meta-info", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := object.Labels["reloader.stakater.com/meta-info"]; got != "reloader" {
+		t.Errorf("label is %q", got)
+	}
+	for key, want := range map[string]string{
+		"buildInfo": `"goVersion":"go1`, "reloaderOptions": `"reloadStrategy":"annotations"`, "deploymentInfo": `"name":"mine"`,
+	} {
+		if !strings.Contains(object.Data[key], want) {
+			t.Errorf("%s is %s, without %s", key, object.Data[key], want)
+		}
+	}
+}

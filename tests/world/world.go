@@ -1,0 +1,256 @@
+package world
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// Options say what is particular about a world. The zero value suits a Reroll with the defaults of its flags.
+type Options struct {
+	Probe Probe
+	// Namespaces are real ones by the name that the scenario gives them. For others, new ones are made.
+	Namespaces map[string]string
+	// Restart starts Reroll again for scenarios that stop it; nil if it cannot be stopped.
+	Restart func(context.Context) error
+}
+
+// World is a scenario's cluster.
+type World struct {
+	t       *testing.T
+	line    *line.Line
+	client  dynamic.Interface
+	options Options
+	probes  int
+	jobs    births
+
+	mu         sync.Mutex
+	namespaces map[string]string
+}
+
+var (
+	_ scenario.World         = (*World)(nil)
+	_ scenario.Looker        = (*World)(nil)
+	_ scenario.StatusPatcher = (*World)(nil)
+	_ scenario.Stopper       = (*World)(nil)
+)
+
+// New returns a world of a test's own. Its workloads are deleted when the test ends.
+func New(t *testing.T, l *line.Line, o Options) *World {
+	t.Helper()
+	client, err := dynamic.NewForConfig(l.Kube.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}}
+	t.Cleanup(w.clear)
+	return w
+}
+
+// clear deletes the workloads, which nobody needs to follow any more.
+func (w *World) clear() {
+	for namespace, name := range w.namespaces {
+		for _, kind := range w.options.Probe.kinds() {
+			err := w.in(kind, namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
+			if err != nil {
+				w.t.Logf("delete all %s in %s: %v", kind, name, err)
+			}
+		}
+	}
+}
+
+// Namespace returns the real name of a scenario's namespace, which is made when it is first needed.
+func (w *World) Namespace(name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.namespaces[name] == "" {
+		w.namespaces[name] = w.options.Namespaces[name]
+	}
+	if w.namespaces[name] == "" {
+		w.namespaces[name] = w.line.Kube.Namespace(w.t)
+	}
+	return w.namespaces[name]
+}
+
+// in returns where objects of a kind live in a scenario's namespace.
+func (w *World) in(kind, namespace string) dynamic.ResourceInterface {
+	return w.client.Resource(scenario.Resource(kind)).Namespace(w.Namespace(namespace))
+}
+
+// namespaceWord stands for the real name of an object's namespace wherever it is in the object.
+const namespaceWord = "{namespace}"
+
+// object returns obj as it is sent, in the real namespace.
+func (w *World) object(obj scenario.Typed) (dynamic.ResourceInterface, *unstructured.Unstructured, error) {
+	kind, namespace := obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace()
+	where := w.in(kind, namespace)
+	obj.SetNamespace(w.Namespace(namespace))
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent := &unstructured.Unstructured{}
+	return where, sent, sent.UnmarshalJSON(bytes.ReplaceAll(data, []byte(namespaceWord), []byte(obj.GetNamespace())))
+}
+
+func (w *World) target(ref scenario.Ref) (dynamic.ResourceInterface, string, error) {
+	kind, namespace, name, err := ref.Split()
+	if err != nil {
+		return nil, "", err
+	}
+	return w.in(kind, namespace), name, nil
+}
+
+// Create creates an object.
+func (w *World) Create(ctx context.Context, obj scenario.Typed) error {
+	where, content, err := w.object(obj)
+	if err != nil {
+		return err
+	}
+	_, err = where.Create(ctx, content, metav1.CreateOptions{})
+	return err
+}
+
+// Update replaces an object, whatever its resource version.
+func (w *World) Update(ctx context.Context, obj scenario.Typed) error {
+	where, content, err := w.object(obj)
+	if err != nil {
+		return err
+	}
+	live, err := where.Get(ctx, obj.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	content.SetResourceVersion(live.GetResourceVersion())
+	_, err = where.Update(ctx, content, metav1.UpdateOptions{})
+	return err
+}
+
+// Patch patches an object.
+func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
+	return w.patch(ctx, ref, as, body)
+}
+
+// PatchStatus patches the status of an object.
+func (w *World) PatchStatus(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
+	return w.patch(ctx, ref, as, body, "status")
+}
+
+func (w *World) patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte, subresources ...string) error {
+	where, name, err := w.target(ref)
+	if err != nil {
+		return err
+	}
+	options := metav1.PatchOptions{FieldManager: "scenario"}
+	if as == types.ApplyPatchType {
+		force := true
+		options.Force = &force
+	}
+	_, err = where.Patch(ctx, name, as, body, options, subresources...)
+	return err
+}
+
+// Delete deletes an object.
+func (w *World) Delete(ctx context.Context, ref scenario.Ref) error {
+	where, name, err := w.target(ref)
+	if err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	return where.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+}
+
+// get returns an object; nil if it does not exist.
+func (w *World) get(ctx context.Context, ref scenario.Ref) (*unstructured.Unstructured, error) {
+	where, name, err := w.target(ref)
+	if err != nil {
+		return nil, err
+	}
+	live, err := where.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// Generation returns the generation of a workload, or the number of Jobs that stands for it.
+func (w *World) Generation(ctx context.Context, ref scenario.Ref) (int64, error) {
+	live, err := w.get(ctx, ref)
+	if err != nil || live == nil {
+		return 0, err
+	}
+	switch live.GetKind() {
+	case "CronJob":
+		jobs, err := w.jobsOf(ctx, ref)
+		return int64(1 + len(jobs)), err
+	case "Job":
+		return w.jobs.count(ctx, w, ref, live)
+	}
+	return live.GetGeneration(), nil
+}
+
+// Template returns the pod template of a workload.
+func (w *World) Template(ctx context.Context, ref scenario.Ref) (*corev1.PodTemplateSpec, error) {
+	live, err := w.get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil {
+		return nil, fmt.Errorf("%s does not exist", ref)
+	}
+	obj, err := scenario.New(live.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, obj); err != nil {
+		return nil, err
+	}
+	return scenario.Template(obj), nil
+}
+
+// Stop ends Reroll.
+func (w *World) Stop(ctx context.Context) error { return w.line.Reroll.Terminate(ctx) }
+
+// Start starts Reroll again and returns when it is ready.
+func (w *World) Start(ctx context.Context) error {
+	if w.options.Restart == nil {
+		return fmt.Errorf("this world's reroll is not its own")
+	}
+	return w.options.Restart(ctx)
+}
+
+// jobsOf returns the Jobs that a CronJob controls.
+func (w *World) jobsOf(ctx context.Context, ref scenario.Ref) ([]unstructured.Unstructured, error) {
+	_, namespace, name, err := ref.Split()
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.in("Job", namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(job unstructured.Unstructured) bool {
+		owner := metav1.GetControllerOf(&job)
+		return owner == nil || owner.Kind != "CronJob" || owner.Name != name || strings.HasPrefix(name, sentinelPrefix)
+	}), nil
+}
