@@ -45,7 +45,10 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		d.logReload(r)
 	}
 	d.stakater.decided(w.Kind, steps)
-	t.hold, t.attempts, t.first = nil, 0, time.Time{}
+	t.hold, t.attempts, t.first, t.slot = nil, 0, time.Time{}, time.Time{}
+	if patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
+		t.pace = paced(t.pace, now)
+	}
 	d.settleQ.Add(w.Ref())
 	return d.rest(t)
 }

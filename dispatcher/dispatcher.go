@@ -11,9 +11,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -43,6 +45,8 @@ type Options struct {
 	DryRun bool
 	// ReloadOnCreate rolls workloads that saw their config absent when it appears, ReloadOnDelete when it goes.
 	ReloadOnCreate, ReloadOnDelete bool
+	// Brakes hold back workloads that are due.
+	Brakes Brakes
 	// Webhook is called instead of rolling anything; nil rolls.
 	Webhook Webhook
 	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
@@ -81,6 +85,9 @@ type Dispatcher struct {
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
 	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
 	paused map[reloader.WorkloadRef]*workload.Workload
+	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
+	control  control.Control
+	limiters limiters
 
 	looks   *flight
 	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
@@ -120,6 +127,7 @@ func New(o Options) *Dispatcher {
 		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
 		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
 		driftQ:   newQueue[drift](m, time.Minute),
+		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),
 	}

@@ -56,8 +56,12 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 		d.relax(t)
 		return nil, 0
 	}
-	if wait := time.Until(t.due); wait > 0 {
+	now := time.Now()
+	if wait := t.due.Sub(now); wait > 0 {
 		return nil, wait
+	}
+	if hold := d.brake(t, now); hold != nil {
+		return nil, d.holdFor(t, hold, now)
 	}
 	return t, 0
 }
@@ -67,7 +71,7 @@ func (d *Dispatcher) relax(t *tracked) {
 	if t.hold != nil {
 		d.settleQ.Add(t.w.Ref())
 	}
-	t.hold, t.attempts, t.first = nil, 0, time.Time{}
+	t.hold, t.attempts, t.first, t.slot = nil, 0, time.Time{}, time.Time{}
 }
 
 func (d *Dispatcher) tracks(t *tracked) bool {

@@ -28,6 +28,9 @@ type tracked struct {
 	// unsettled says that some edge has no baseline yet.
 	unsettled  bool
 	lastReload string
+	// pace is how often the workload was rolled lately, and slot when the rate limits let it go; zero if it does not wait for them.
+	pace reloader.Pace
+	slot time.Time
 	// refused says which config the API server will not show.
 	refused string
 }

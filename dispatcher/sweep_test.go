@@ -134,4 +134,3 @@ func TestSuspicionSweepsAtOnce(t *testing.T) {
 		w.rolled(web, 1)
 	})
 }
-

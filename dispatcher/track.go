@@ -52,7 +52,7 @@ func (d *Dispatcher) complain(w *workload.Workload, known, problems []string) {
 func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	t := newTracked(w)
 	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
-		t.lastReload = r.LastReload
+		t.lastReload, t.pace = r.LastReload, r.Pace
 		for _, e := range r.Edges {
 			if e.Handled.How != "" {
 				t.handled[e.Config] = e.Handled

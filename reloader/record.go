@@ -43,6 +43,13 @@ type Hold struct {
 	Due     time.Time `json:"due,omitzero"`
 }
 
+// Pace is how often a workload was rolled lately: At is when it was last, and Rolls counts the rolls until then, of which those of
+// twelve hours before count 1/e, and older ones less.
+type Pace struct {
+	Rolls float64   `json:"rolls"`
+	At    time.Time `json:"at"`
+}
+
 // WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
 type WorkloadRecord struct {
 	Cluster  string      `json:"cluster"`
@@ -52,8 +59,10 @@ type WorkloadRecord struct {
 	Strategy string      `json:"strategy"`
 	Edges    []Edge      `json:"edges"`
 	// Problems are faults of the workload's own annotations.
-	Problems   []string  `json:"problems,omitempty"`
-	Hold       *Hold     `json:"hold,omitempty"`
-	LastReload string    `json:"lastReload,omitempty"`
-	UpdatedAt  time.Time `json:"updatedAt"`
+	Problems   []string `json:"problems,omitempty"`
+	Hold       *Hold    `json:"hold,omitempty"`
+	LastReload string   `json:"lastReload,omitempty"`
+	// Pace says how often the workload was rolled lately.
+	Pace      Pace      `json:"pace,omitzero"`
+	UpdatedAt time.Time `json:"updatedAt"`
 }

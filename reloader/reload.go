@@ -44,6 +44,13 @@ const (
 	ReasonNamespaceEnds Reason = "NamespaceEnds"
 	// ReasonNotified: a webhook was called instead.
 	ReasonNotified Reason = "Notified"
+	// Why a workload that is due is held back.
+	ReasonFrozen           Reason = "Frozen"
+	ReasonPausedByOperator Reason = "PausedByOperator"
+	ReasonOutsideWindow    Reason = "OutsideWindow"
+	ReasonTooSoon          Reason = "TooSoon"
+	ReasonFlapping         Reason = "Flapping"
+	ReasonRateLimited      Reason = "RateLimited"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
 	ReasonPaused Reason = "Paused"
 )
@@ -76,6 +83,12 @@ var Reasons = map[Reason]string{
 	ReasonUnmarked:         "carries no mark of the deleted config that could be taken away",
 	ReasonNamespaceEnds:    "is in a namespace that is being deleted",
 	ReasonNotified:         "was reported to the webhook instead of being rolled",
+	ReasonFrozen:           "is held back: all reloads are frozen",
+	ReasonPausedByOperator: "is held back: its reloads are paused by an operator",
+	ReasonOutsideWindow:    "is held back until the next maintenance window",
+	ReasonTooSoon:          "is held back: it was rolled less than the minimum interval ago",
+	ReasonFlapping:         "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
+	ReasonRateLimited:      "is held back by the limit on reloads per minute",
 	ReasonPaused:           "was given a new mark, and rolls when its pause period ends",
 }
 

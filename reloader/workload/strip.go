@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			ResourceVersion:   p.meta.ResourceVersion,
 			CreationTimestamp: p.meta.CreationTimestamp,
 			DeletionTimestamp: p.meta.DeletionTimestamp.DeepCopy(),
+			Labels:            maps.Clone(p.meta.Labels),
 			Annotations:       kept(p.meta.Annotations, keep),
 		},
 		Kind:           kind,

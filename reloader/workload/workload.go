@@ -9,7 +9,7 @@ import (
 )
 
 // Workload is the stripped form of an object that has a pod template. Its ObjectMeta has name, namespace, UID, generation,
-// resource version, creation and deletion time, and the annotations that were asked for; *Workload is a metav1.Object. A Workload
+// resource version, creation and deletion time, labels, and the annotations that were asked for; *Workload is a metav1.Object. A Workload
 // is never changed after Strip.
 type Workload struct {
 	metav1.ObjectMeta

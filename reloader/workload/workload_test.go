@@ -124,7 +124,7 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 	return &workload.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
-			Annotations: map[string]string{"wanted": "1"},
+			Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"wanted": "1"},
 		},
 		Kind: kind, Written: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
 		Template: workload.Template{

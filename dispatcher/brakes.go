@@ -1,0 +1,140 @@
+package dispatcher
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// Brakes hold back workloads that are otherwise due. The zero value holds back nothing. What is held stays pending, with the reason
+// and, if known, when it is let go, in the workload's record.
+type Brakes struct {
+	// PerMinute and NamespacePerMinute are how many workloads roll in a minute, in all and in one namespace; 0 is any number. A tenth of
+	// them may roll at once.
+	PerMinute, NamespacePerMinute int
+	// MinInterval is the shortest time between two rolls of one workload.
+	MinInterval time.Duration
+	// FlapLimit is how many rolls of one workload in about twelve hours are taken for somebody's work. From there on the pause after each is
+	// twice as long as the one before, from a minute up to an hour: two controllers that fight over a Secret never agree. 0 is any number.
+	FlapLimit int
+	// Windows are when workloads roll; always if there is none.
+	Windows []control.Window
+}
+
+const (
+	// firstFlapPause and longestFlapPause bound the pause after a roll beyond FlapLimit.
+	firstFlapPause, longestFlapPause = time.Minute, time.Hour
+	// paceTime is in which the pace of a workload's rolls falls to 1/e.
+	paceTime = 12 * time.Hour
+	// longestHold is how long a hold is believed without being looked at again: clocks are set, and freezes end.
+	longestHold = time.Minute
+)
+
+// limiters are those of Brakes' rates. Dispatcher.mu guards them.
+type limiters struct {
+	all        *rate.Limiter
+	namespaces map[string]*rate.Limiter
+}
+
+func perMinute(n int) *rate.Limiter {
+	if n <= 0 {
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), max(1, n/10))
+}
+
+// SetControl tells the dispatcher what those who run the cluster want held back.
+func (d *Dispatcher) SetControl(c control.Control) {
+	for _, problem := range c.Problems {
+		d.Logger.Warn("faulty control", "configMap", control.ConfigMap, "problem", problem)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if frozen, _ := c.Freeze(time.Now()); frozen != d.frozen(time.Now()) {
+		d.Logger.Warn("freeze", "frozen", frozen, "reason", c.Reason)
+	}
+	d.control = c
+	for ref, t := range d.index.byRef {
+		if len(t.pending) > 0 {
+			d.flushQ.Add(ref)
+		}
+	}
+}
+
+func (d *Dispatcher) frozen(now time.Time) bool {
+	frozen, _ := d.control.Freeze(now)
+	return frozen
+}
+
+// brake returns why t, which is due, is held back nevertheless; nil if it is not. The caller holds mu.
+func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
+	if frozen, until := d.control.Freeze(now); frozen {
+		return &reloader.Hold{Reason: reloader.ReasonFrozen, Message: d.control.Reason, Due: until}
+	}
+	if p, paused := d.control.Paused(t.w, now); paused {
+		return &reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
+	}
+	if opening := control.Opening(d.Brakes.Windows, now); !opening.Equal(now) {
+		return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
+	}
+	if due := t.pace.At.Add(d.Brakes.MinInterval); due.After(now) {
+		return &reloader.Hold{Reason: reloader.ReasonTooSoon, Due: due}
+	}
+	if due := t.pace.At.Add(flapPause(t.pace, d.Brakes.FlapLimit)); due.After(now) {
+		return &reloader.Hold{Reason: reloader.ReasonFlapping, Due: due}
+	}
+	if due := d.slot(t, now); due.After(now) {
+		return &reloader.Hold{Reason: reloader.ReasonRateLimited, Due: due}
+	}
+	return nil
+}
+
+// slot returns when the rate limits let t go. A workload takes its place in the queue once, and keeps it until it is flushed.
+func (d *Dispatcher) slot(t *tracked, now time.Time) time.Time {
+	if !t.slot.IsZero() {
+		return t.slot
+	}
+	namespace := d.limiters.namespaces[t.w.Namespace]
+	if namespace == nil {
+		namespace = perMinute(d.Brakes.NamespacePerMinute)
+		d.limiters.namespaces[t.w.Namespace] = namespace
+	}
+	delay := max(d.limiters.all.ReserveN(now, 1).DelayFrom(now), namespace.ReserveN(now, 1).DelayFrom(now))
+	t.slot = now.Add(delay)
+	return t.slot
+}
+
+// flapPause returns how long a workload with that pace must not roll again.
+func flapPause(p reloader.Pace, limit int) time.Duration {
+	beyond := p.Rolls - float64(limit)
+	if limit <= 0 || beyond <= 0 {
+		return 0
+	}
+	return time.Duration(min(float64(firstFlapPause)*math.Exp2(beyond), float64(longestFlapPause)))
+}
+
+// paced returns p after one more roll.
+func paced(p reloader.Pace, now time.Time) reloader.Pace {
+	age := max(0, now.Sub(p.At))
+	return reloader.Pace{Rolls: p.Rolls*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
+}
+
+// holdFor has t wait for what holds it back, and returns how long to wait before looking again. The caller holds mu.
+func (d *Dispatcher) holdFor(t *tracked, hold *reloader.Hold, now time.Time) time.Duration {
+	if t.hold == nil || t.hold.Reason != hold.Reason || t.hold.Message != hold.Message || !t.hold.Due.Equal(hold.Due) {
+		hold.Since = now
+		if t.hold != nil && t.hold.Reason == hold.Reason {
+			hold.Since = t.hold.Since
+		}
+		t.hold = hold
+		d.settleQ.Add(t.w.Ref())
+	}
+	if hold.Due.IsZero() {
+		return longestHold
+	}
+	return max(time.Millisecond, min(hold.Due.Sub(now), longestHold))
+}

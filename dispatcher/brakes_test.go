@@ -1,0 +1,247 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// braked has dispatchers hold back by b.
+func (w *world) braked(b dispatcher.Brakes) {
+	w.configure = func(o *dispatcher.Options) { o.Brakes = b }
+}
+
+// held fails the test unless the record of web says that it is held back for that reason, or for none.
+func (w *world) held(reason reloader.Reason) reloader.Hold {
+	w.t.Helper()
+	record, ok := w.store.recordOf(webRef)
+	if !ok {
+		w.t.Fatal("web has no record")
+	}
+	var hold reloader.Hold
+	if record.Hold != nil {
+		hold = *record.Hold
+	}
+	if hold.Reason != reason {
+		w.t.Errorf("held back for %q, want %q", hold.Reason, reason)
+	}
+	return hold
+}
+
+func TestFreezeAndThaw(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		p.SetControl(control.Parse(map[string]string{"freeze": "true", "freeze-reason": "incident 7"}))
+		for _, value := range []string{"2", "3"} {
+			w.edit(alice, app, value)
+			w.pass(time.Hour)
+		}
+		w.rolled(web, 0)
+		if hold := w.held(reloader.ReasonFrozen); hold.Message != "incident 7" {
+			t.Errorf("hold %+v does not say why", hold)
+		}
+		p.SetControl(control.Control{})
+		w.pass(time.Second)
+		w.rolled(web, 1)
+		w.held("")
+	})
+}
+
+func TestFreezeEndsByItself(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		until := time.Now().Add(2 * time.Hour)
+		p.SetControl(control.Parse(map[string]string{"freeze": "true", "freeze-until": until.Format(time.RFC3339)}))
+		w.edit(alice, app, "2")
+		w.pass(time.Until(until) - time.Minute)
+		w.rolled(web, 0)
+		if hold := w.held(reloader.ReasonFrozen); hold.Due.Sub(until).Abs() > time.Second {
+			t.Errorf("due %s, want %s", hold.Due, until)
+		}
+		w.pass(2 * time.Minute)
+		w.rolled(web, 1)
+	})
+}
+
+func TestFreezeOutlivesARestart(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		frozen := control.Parse(map[string]string{"freeze": "true"})
+		w.usual()
+		w.start().SetControl(frozen)
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.stop()
+		w.pass(quiet)
+		p := w.launch()
+		p.SetControl(frozen)
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.held(reloader.ReasonFrozen)
+		p.SetControl(control.Control{})
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+func TestPausedByOperator(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: other, labels: {app: other}, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
+		p := w.start()
+		w.pass(quiet)
+		p.SetControl(control.Parse(map[string]string{"pauses": fmt.Sprintf(`[{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
+		w.edit(alice, app, "2")
+		w.pass(30 * time.Minute)
+		w.rolled(web, 0)
+		w.rolled("Deployment/other", 1)
+		w.held(reloader.ReasonPausedByOperator)
+		w.pass(time.Hour)
+		w.rolled(web, 1)
+	})
+}
+
+func TestMaintenanceWindow(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 2h")
+		w.must(err)
+		w.braked(dispatcher.Brakes{Windows: []control.Window{window}})
+		w.usual()
+		w.start()
+		w.pass(quiet) // the bubble's clock began at midnight
+		w.edit(alice, app, "2")
+		w.pass(20 * time.Hour)
+		w.rolled(web, 0)
+		if hold := w.held(reloader.ReasonOutsideWindow); hold.Due.UTC().Hour() != 22 {
+			t.Errorf("due %s, want 22:00", hold.Due)
+		}
+		w.pass(2 * time.Hour)
+		w.rolled(web, 1)
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+func TestMinInterval(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{MinInterval: 10 * time.Minute})
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for _, value := range []string{"2", "3", "4"} {
+			w.edit(alice, app, value)
+			w.pass(time.Minute)
+		}
+		w.rolled(web, 1)
+		w.held(reloader.ReasonTooSoon)
+		w.stop()
+		w.start() // who comes after knows when the last roll was
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.pass(10 * time.Minute)
+		w.rolled(web, 2)
+	})
+}
+
+// TestFlapping: two controllers that overwrite each other's content every second for a day.
+func TestFlapping(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{FlapLimit: 30})
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		const edits = 24 * 60
+		for i := range edits {
+			w.edit(alice, app, fmt.Sprint("a", i))
+			w.pass(30 * time.Second)
+			w.edit(bob, app, fmt.Sprint("b", i))
+			w.pass(30 * time.Second)
+		}
+		w.held(reloader.ReasonFlapping)
+		if g, _ := w.Generation(t.Context(), web); g < 30 || g > 30+24*5 {
+			t.Errorf("%d rolls for %d contents in a day, want the 30 that are let go, and a few an hour", g, 2*edits)
+		}
+		w.pass(2 * time.Hour)
+		w.held("")
+		if value, _ := w.mark(); value == "" {
+			t.Error("the mark is missing")
+		}
+	})
+}
+
+// TestRates: many workloads go one after the other, each once, and nobody is left behind.
+func TestRates(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		const workloads = 300
+		w.braked(dispatcher.Brakes{PerMinute: 60})
+		w.give("app", "1")
+		for i := range workloads {
+			w.deploy(fmt.Sprint("web-", i), auto, "app")
+		}
+		w.start()
+		w.pass(quiet)
+		count := func() (n int64) {
+			for i := range workloads {
+				g, _ := w.Generation(t.Context(), scenario.Ref(fmt.Sprint("Deployment/web-", i)))
+				n += g - 1
+			}
+			return n
+		}
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if n := count(); n < 6 || n > 7 {
+			t.Errorf("%d rolls at once, want 6", n)
+		}
+		w.pass(time.Minute)
+		if n := count(); n < 60 || n > 70 {
+			t.Errorf("%d rolls in the first minute, want 66", n)
+		}
+		w.edit(alice, app, "3")
+		w.pass(10 * time.Minute)
+		if n := count(); n < workloads || n > workloads+70 {
+			t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
+		}
+	})
+}
+
+func TestNamespaceRateLeavesOthersAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{NamespacePerMinute: 1})
+		w.usual()
+		w.deploy("second", auto, "app")
+		for _, manifest := range []string{
+			`{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`,
+			`{kind: Deployment, metadata: {name: web, namespace: other, annotations: {` + auto + `}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}`,
+		} {
+			w.must(w.create(alice, object(t, manifest)))
+		}
+		w.start()
+		w.pass(quiet)
+		elsewhere := scenario.NewRef("Deployment", "other", "web")
+		w.edit(alice, app, "2")
+		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+		w.pass(time.Second)
+		w.rolled(elsewhere, 1)
+		first, _ := w.Generation(t.Context(), web)
+		second, _ := w.Generation(t.Context(), "Deployment/second")
+		if first+second != 3 {
+			t.Errorf("%d rolls of the two, want one", first+second-2)
+		}
+		w.pass(2 * time.Minute)
+		w.rolled(web, 1)
+		w.rolled("Deployment/second", 1)
+	})
+}

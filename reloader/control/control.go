@@ -1,0 +1,142 @@
+// Package control holds back reloads at the word of those who run the cluster: what the ConfigMap reroll-control says, and when
+// maintenance windows are open. It is pure: whoever asks tells the time.
+//
+// The ConfigMap is meant for emergencies and plain kubectl. A word in it that cannot be understood holds back rather than lets go, and
+// is told as a problem.
+package control
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+)
+
+// ConfigMap is the name of the ConfigMap, in Reroll's own namespace.
+const ConfigMap = "reroll-control"
+
+// The keys of the ConfigMap.
+const (
+	// FreezeKey holds back everything if it is true.
+	FreezeKey = "freeze"
+	// ReasonKey says why, and UntilKey until when at most, in RFC 3339.
+	ReasonKey = "freeze-reason"
+	UntilKey  = "freeze-until"
+	// PausesKey is a YAML list of pauses of some workloads.
+	PausesKey = "pauses"
+)
+
+// Limits of what is read.
+const (
+	maxPauses = 256
+	maxText   = 256
+	// MaxPause is the longest that a pause may last from now: a pause that nobody remembers is an outage of its own.
+	MaxPause = 30 * 24 * time.Hour
+)
+
+// Control is what the ConfigMap says. The zero value holds back nothing.
+type Control struct {
+	Frozen bool
+	Reason string
+	// Until is when the freeze ends by itself; zero is never.
+	Until  time.Time
+	Pauses []Pause
+	// Problems are what could not be understood.
+	Problems []string
+}
+
+// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
+type Pause struct {
+	Namespace string
+	Selector  labels.Selector
+	Until     time.Time
+	Reason    string
+}
+
+// pauseText is a pause as the ConfigMap has it.
+type pauseText struct {
+	Namespace string `json:"namespace,omitempty"`
+	Selector  string `json:"selector,omitempty"`
+	Until     string `json:"until"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// Parse reads the ConfigMap's data.
+func Parse(data map[string]string) Control {
+	c := Control{Reason: cut(data[ReasonKey])}
+	if value := data[FreezeKey]; value != "" {
+		frozen, err := strconv.ParseBool(value)
+		c.Frozen = frozen || err != nil
+		if err != nil {
+			c.problem("%s: %.40q is neither true nor false; taken for true", FreezeKey, value)
+		}
+	}
+	if value := data[UntilKey]; value != "" {
+		until, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			c.problem("%s: %.40q is no time, such as 2026-01-31T18:00:00Z; the freeze does not end by itself", UntilKey, value)
+		}
+		c.Until = until
+	}
+	c.parsePauses(data[PausesKey])
+	return c
+}
+
+func (c *Control) parsePauses(text string) {
+	var pauses []pauseText
+	if err := yaml.UnmarshalStrict([]byte(text), &pauses); err != nil {
+		c.problem("%s: no list of namespace, selector, until and reason; nothing is paused by it", PausesKey)
+		return
+	}
+	if len(pauses) > maxPauses {
+		c.problem("%s: more than %d; the others are not read", PausesKey, maxPauses)
+		pauses = pauses[:maxPauses]
+	}
+	for i, p := range pauses {
+		selector, err := labels.Parse(p.Selector)
+		if err != nil {
+			c.problem("%s[%d]: %.80q is no label selector; nothing is paused by it", PausesKey, i, p.Selector)
+			continue
+		}
+		until, err := time.Parse(time.RFC3339, p.Until)
+		if err != nil {
+			c.problem("%s[%d]: until %.40q is no time, such as 2026-01-31T18:00:00Z; nothing is paused by it", PausesKey, i, p.Until)
+			continue
+		}
+		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason)})
+	}
+}
+
+func (c *Control) problem(format string, args ...any) {
+	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+}
+
+func cut(text string) string { return text[:min(len(text), maxText)] }
+
+// Freeze reports whether everything is held back at a time, and until when; zero is until somebody thaws it.
+func (c Control) Freeze(now time.Time) (frozen bool, until time.Time) {
+	if !c.Frozen || !c.Until.IsZero() && !now.Before(c.Until) {
+		return false, time.Time{}
+	}
+	return true, c.Until
+}
+
+// Paused returns the pause of a workload that lasts longest, if there is one at that time. A pause further ahead than MaxPause ends there.
+func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
+	var found Pause
+	for _, p := range c.Pauses {
+		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.Selector.Matches(labels.Set(o.GetLabels())) {
+			continue
+		}
+		if latest := now.Add(MaxPause); p.Until.After(latest) {
+			p.Until = latest
+		}
+		if p.Until.After(now) && p.Until.After(found.Until) {
+			found = p
+		}
+	}
+	return found, !found.Until.IsZero()
+}

@@ -1,0 +1,169 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestFreeze(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		data     map[string]string
+		frozen   bool
+		until    time.Time
+		problems int
+	}{
+		"nothing":          {reason: "no word, no freeze"},
+		"true":             {reason: "held until somebody thaws", data: map[string]string{"freeze": "true"}, frozen: true},
+		"false":            {reason: "thawed", data: map[string]string{"freeze": "false", "freeze-until": "2026-12-01T00:00:00Z"}},
+		"unclear":          {reason: "whoever writes it wants to stop something", data: map[string]string{"freeze": "now!"}, frozen: true, problems: 1},
+		"until later":      {reason: "ends by itself", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T13:00:00Z"}, frozen: true, until: now.Add(time.Hour)},
+		"until now":        {reason: "has ended", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T12:00:00Z"}},
+		"until is unclear": {reason: "does not end by itself", data: map[string]string{"freeze": "true", "freeze-until": "tonight"}, frozen: true, problems: 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := control.Parse(c.data)
+			frozen, until := got.Freeze(now)
+			if frozen != c.frozen || !until.Equal(c.until) || len(got.Problems) != c.problems {
+				t.Errorf("%s: frozen %v until %v, problems %q", c.reason, frozen, until, got.Problems)
+			}
+		})
+	}
+}
+
+func TestPauses(t *testing.T) {
+	c := control.Parse(map[string]string{"pauses": `
+- {namespace: shop, selector: "app=web", until: "2026-11-21T13:00:00Z", reason: sale}
+- {namespace: shop, until: "2026-11-21T12:30:00Z"}
+- {selector: "tier in (db)", until: "2030-01-01T00:00:00Z"}
+- {selector: "app=old", until: "2026-11-21T11:00:00Z"}
+- {selector: "(((", until: "2030-01-01T00:00:00Z"}
+- {selector: "app=x", until: soon}
+`})
+	if len(c.Problems) != 2 {
+		t.Errorf("problems %q, want two", c.Problems)
+	}
+	for name, want := range map[string]struct {
+		namespace string
+		labels    map[string]string
+		until     time.Time
+	}{
+		"the longest holds":   {"shop", map[string]string{"app": "web"}, now.Add(time.Hour)},
+		"the whole namespace": {"shop", nil, now.Add(30 * time.Minute)},
+		"elsewhere":           {"other", map[string]string{"app": "web"}, time.Time{}},
+		"every namespace":     {"other", map[string]string{"tier": "db"}, now.Add(control.MaxPause)},
+		"over":                {"other", map[string]string{"app": "old"}, time.Time{}},
+		"not understood":      {"other", map[string]string{"app": "x"}, time.Time{}},
+	} {
+		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: want.namespace, Labels: want.labels}, now)
+		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
+			t.Errorf("%s: paused %v until %v, want %v", name, paused, p.Until, want.until)
+		}
+	}
+}
+
+func TestPausesThatAreNoList(t *testing.T) {
+	for _, text := range []string{"true", "{a: b}", "- {unknown: 1}", "\x00"} {
+		if c := control.Parse(map[string]string{"pauses": text}); len(c.Problems) != 1 || len(c.Pauses) != 0 {
+			t.Errorf("%q: pauses %v, problems %q", text, c.Pauses, c.Problems)
+		}
+	}
+}
+
+func TestWindows(t *testing.T) {
+	berlin := "CRON_TZ=Europe/Berlin "
+	cases := map[string]struct {
+		reason  string
+		windows []string
+		want    time.Time
+	}{
+		"none":          {reason: "always open", want: now},
+		"open":          {reason: "it opened at noon", windows: []string{"0 12 * * * 1h"}, want: now},
+		"just closed":   {reason: "its end is not in it", windows: []string{"0 11 * * * 1h"}, want: now.Add(23 * time.Hour)},
+		"later":         {reason: "tonight", windows: []string{"0 22 * * * 6h"}, want: now.Add(10 * time.Hour)},
+		"over midnight": {reason: "opened yesterday", windows: []string{"0 22 * * * 15h"}, want: now},
+		"on Monday":     {reason: "the day is a Saturday", windows: []string{"0 12 * * 1 1h"}, want: now.Add(48 * time.Hour)},
+		"another zone":  {reason: "one o'clock in Berlin is noon here", windows: []string{berlin + "0 13 * * * 1h"}, want: now},
+		"the soonest":   {reason: "of several", windows: []string{"0 22 * * * 1h", "0 18 * * * 1h"}, want: now.Add(6 * time.Hour)},
+		"never":         {reason: "no such day", windows: []string{"0 0 31 2 * 1h"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var windows []control.Window
+			for _, text := range c.windows {
+				if !strings.HasPrefix(text, "CRON_TZ") {
+					text = "CRON_TZ=UTC " + text
+				}
+				w, err := control.ParseWindow(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				windows = append(windows, w)
+			}
+			if got := control.Opening(windows, now); !got.Equal(c.want) {
+				t.Errorf("%s: opens %v, want %v", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// TestWindowsKeepTheirHourInSummer: a window is tied to the clock on the wall.
+func TestWindowsKeepTheirHourInSummer(t *testing.T) {
+	w, err := control.ParseWindow("CRON_TZ=Europe/Berlin 0 22 * * * 1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []time.Time{time.Date(2026, 1, 10, 21, 30, 0, 0, time.UTC), time.Date(2026, 7, 10, 20, 30, 0, 0, time.UTC)} {
+		if !w.Open(open) {
+			t.Errorf("closed at %s", open)
+		}
+		if w.Open(open.Add(time.Hour)) {
+			t.Errorf("open at %s", open.Add(time.Hour))
+		}
+	}
+}
+
+func TestFaultyWindows(t *testing.T) {
+	for _, text := range []string{"", "6h", "0 22 * * *", "0 22 * * * 1s", "0 22 * * * 200h", "0 25 * * * 1h", "CRON_TZ=Nowhere/City 0 22 * * * 1h", strings.Repeat("x", 300)} {
+		if w, err := control.ParseWindow(text); err == nil {
+			t.Errorf("%q is taken for %v", text, w)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("true", "2026-11-21T13:00:00Z", `- {selector: "a=b", until: "2026-11-21T13:00:00Z"}`)
+	f.Add("x", "y", "- - -")
+	f.Fuzz(func(t *testing.T, freeze, until, pauses string) {
+		c := control.Parse(map[string]string{"freeze": freeze, "freeze-until": until, "pauses": pauses})
+		if freeze != "" && !c.Frozen && freeze != "false" && len(c.Problems) > 0 && strings.HasPrefix(c.Problems[0], "freeze:") {
+			t.Fatal("what was not understood lets go")
+		}
+		if p, ok := c.Paused(&metav1.ObjectMeta{}, now); ok && p.Until.Sub(now) > control.MaxPause {
+			t.Fatalf("paused until %v", p.Until)
+		}
+	})
+}
+
+func FuzzParseWindow(f *testing.F) {
+	f.Add("CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h")
+	f.Add("@every 1h 1h")
+	f.Add("TZ= 0 0 1 1 * 1h")
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := control.ParseWindow(text)
+		if err != nil {
+			return
+		}
+		if at := control.Opening([]control.Window{w}, now); !at.IsZero() && at.Before(now) {
+			t.Fatalf("opens at %v", at)
+		}
+	})
+}
