@@ -43,8 +43,13 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	})
 	r.MustRegister(m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
-		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
-		gauge("reroll_held_workloads", "Workloads that wait because they could not be patched.", d.countHeld, d))
+		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d))
+	for _, reason := range reloader.HoldReasons {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "reroll_held_workloads", Help: "Workloads that wait longer than for their quiet window, by what holds them back.",
+			ConstLabels: prometheus.Labels{"reason": string(reason)},
+		}, func() float64 { return d.countHeld(reason) }))
+	}
 	for _, result := range []string{"verified", "nobody_depends", "retried"} {
 		m.hints.WithLabelValues(result)
 	}
@@ -103,10 +108,11 @@ func (d *Dispatcher) countPending() int {
 	return n
 }
 
-func (d *Dispatcher) countHeld() int {
-	n := 0
+func (d *Dispatcher) countHeld(reason reloader.Reason) (n float64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, t := range d.index.byRef {
-		if t.hold != nil {
+		if t.hold != nil && t.hold.Reason == reason {
 			n++
 		}
 	}

@@ -92,6 +92,12 @@ var Reasons = map[Reason]string{
 	ReasonPaused:           "was given a new mark, and rolls when its pause period ends",
 }
 
+// HoldReasons are those of a Hold.
+var HoldReasons = []Reason{
+	ReasonRetrying, ReasonRefused, ReasonInvalid,
+	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited, ReasonPaused,
+}
+
 // Cause is one change behind a reload, as the reload saw it.
 type Cause struct {
 	ChangeID string `json:"changeID"`

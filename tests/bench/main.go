@@ -77,7 +77,7 @@ func run(ctx context.Context, edits, most, configs int) error {
 func onLine(ctx context.Context, s setting, measure func(*bench) error) error {
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &s.audit},
-		Flags: []string{"--coalesce-window", s.window.String(), "--log-level", "warn"},
+		Flags: []string{"--coalesce-window", s.window.String(), "--log-level", "warn", "--flap-limit", "0"},
 	})
 	if err != nil {
 		return err

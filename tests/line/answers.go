@@ -121,3 +121,19 @@ func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string,
 	}
 	return names, open, err
 }
+
+// Hold is what holds back a workload.
+type Hold struct {
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Due     time.Time `json:"due"`
+}
+
+// Hold returns what holds back a Deployment; the zero Hold if nothing does.
+func (r *Reroll) Hold(ctx context.Context, namespace, deployment string) (Hold, error) {
+	var w struct {
+		Hold Hold `json:"hold"`
+	}
+	err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w)
+	return w.Hold, err
+}

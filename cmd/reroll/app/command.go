@@ -25,6 +25,7 @@ func Command(version string) *cobra.Command {
 	for _, role := range roles {
 		root.AddCommand(roleCommand(role, version))
 	}
+	root.AddCommand(freezeCommand(version), thawCommand(version))
 	root.AddCommand(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",

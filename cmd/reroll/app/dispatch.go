@@ -11,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/ingest/watch"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -105,7 +106,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 	o := dispatcher.Options{
 		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
 		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
-		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun, SweepInterval: s.SweepInterval,
+		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun, SweepInterval: s.SweepInterval, Brakes: s.Brakes,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
 	if s.WebhookURL != "" {
@@ -140,6 +141,9 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 		if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
+	}
+	if err := cluster.WatchControl(ctx, func(data map[string]string) { d.SetControl(control.Parse(data)) }); err != nil && ctx.Err() == nil {
+		p.logger.Warn("nobody can freeze reloads", "error", err)
 	}
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
 		if ctx.Err() != nil {

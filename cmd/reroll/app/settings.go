@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
@@ -31,6 +33,7 @@ type Settings struct {
 	DryRun                         bool
 	SweepInterval                  time.Duration
 	WatchConfigs                   bool
+	Brakes                         dispatcher.Brakes
 	Stakater
 
 	IngestAddress      string
@@ -86,6 +89,11 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.CoalesceMaxWait, "coalesce-max-wait", defaultMaxWait, "how long a workload waits at most for a quiet window; at its default, at least as long as the window")
 	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
 	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
+	f.IntVar(&s.Brakes.PerMinute, "reloads-per-minute", 0, "how many workloads roll in a minute at most, a tenth of them at once; 0 is any number")
+	f.IntVar(&s.Brakes.NamespacePerMinute, "namespace-reloads-per-minute", 0, "the same for each namespace")
+	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
+	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
+	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
@@ -125,7 +133,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.completeBrakes(f), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
@@ -141,6 +149,27 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	}
 	if _, err := logLevel(s.LogLevel); err != nil {
 		return fmt.Errorf("--log-level: %q is not debug, info, warn or error", s.LogLevel)
+	}
+	return nil
+}
+
+const maintenanceWindowsFlag = "maintenance-windows"
+
+// completeBrakes reads the flags that need more than reading, and checks all.
+func (s *Settings) completeBrakes(f *pflag.FlagSet) error {
+	if s.Brakes.PerMinute < 0 || s.Brakes.NamespacePerMinute < 0 || s.Brakes.FlapLimit < 0 || s.Brakes.MinInterval < 0 {
+		return errors.New("--reloads-per-minute, --namespace-reloads-per-minute, --flap-limit and --min-reload-interval must not be negative")
+	}
+	texts, err := f.GetString(maintenanceWindowsFlag)
+	if err != nil || texts == "" {
+		return err
+	}
+	for text := range strings.SplitSeq(texts, ";") {
+		window, err := control.ParseWindow(strings.TrimSpace(text))
+		if err != nil {
+			return fmt.Errorf("--%s: %w", maintenanceWindowsFlag, err)
+		}
+		s.Brakes.Windows = append(s.Brakes.Windows, window)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/dispatcher"
 )
 
 func roleNamed(t testing.TB, name string) role {
@@ -136,7 +138,7 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, KubeQPS: 0.5, KubeBurst: 2_000_000,
 		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars",
 		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
@@ -225,6 +227,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a negative wait":               {role: "serve", args: []string{"--coalesce-max-wait=-1s"}, want: "negative"},
 		"a wait below the window":       {role: "serve", args: []string{"--coalesce-window=2s", "--coalesce-max-wait=1s"}, want: "--coalesce-max-wait (1s) is shorter than --coalesce-window (2s)"},
 		"no wait but a window":          {role: "serve", args: []string{"--coalesce-max-wait=0"}, want: "--coalesce-max-wait (0s) is shorter than --coalesce-window (1s)"},
+		"a window that is none":         {role: "serve", args: []string{"--maintenance-windows=0 22 * * * 6h; tonight"}, want: "--maintenance-windows"},
+		"a negative rate":               {role: "serve", args: []string{"--reloads-per-minute=-1"}, want: "must not be negative"},
+		"a sweep without end":           {role: "serve", args: []string{"--sweep-interval=1ms"}, want: "--sweep-interval: 1ms is neither 0 nor at least 1s"},
+		"nothing to listen to":          {role: "serve", args: []string{"--ingest-address="}, want: "--ingest-address is empty"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
 		"no burst":                      {role: "serve", args: []string{"--kube-burst=0"}, want: "--kube-burst"},
 		"a format that is not there":    {role: "api", args: []string{"--nats-url=n", "--log-format=xml"}, want: "--log-format"},
@@ -252,7 +258,8 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	dispatch := []string{
-		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "kube-burst", "kube-qps",
+		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
+		"sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+// access says which cluster a command of an operator is for.
+type access struct{ kubeconfig, context, namespace string }
+
+func (a *access) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
+	f.StringVar(&a.context, "context", "", "context of the kubeconfig")
+	f.StringVarP(&a.namespace, "namespace", "n", "", "Reroll's own namespace; default: that of the pod or context")
+}
+
+func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
+	return kube.Connect(ctx, kube.Options{
+		Kubeconfig: a.kubeconfig, Context: a.context, Namespace: a.namespace, QPS: 5, Burst: 10, UserAgent: "reroll/" + version,
+		KeepAnnotation: func(string) bool { return false },
+	})
+}
+
+// freezeCommand holds back every reload of a cluster.
+func freezeCommand(version string) *cobra.Command {
+	var a access
+	var reason string
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:   "freeze",
+		Short: "Hold back every reload of a cluster, through the ConfigMap " + control.ConfigMap,
+		Long: "Hold back every reload of a cluster until it is thawed. The same in an emergency without this program:\n" +
+			"  kubectl -n <Reroll's namespace> create configmap " + control.ConfigMap + " --from-literal=" + control.FreezeKey + "=true",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if length < 0 {
+				return errors.New("--for must not be negative")
+			}
+			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: ""}
+			until := "until it is thawed"
+			if length > 0 {
+				at := time.Now().Add(length).UTC().Truncate(time.Second)
+				change[control.UntilKey] = at.Format(time.RFC3339)
+				until = "until " + change[control.UntilKey]
+			}
+			return a.setControl(cmd, version, change, "frozen "+until)
+		},
+	}
+	a.bind(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who ask why nothing rolls")
+	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 2h; 0 is until it is thawed")
+	return cmd
+}
+
+// thawCommand lets go what freezeCommand holds back.
+func thawCommand(version string) *cobra.Command {
+	var a access
+	cmd := &cobra.Command{
+		Use:   "thaw",
+		Short: "Let go what freeze holds back",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.setControl(cmd, version, map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: ""}, "thawed")
+		},
+	}
+	a.bind(cmd)
+	return cmd
+}
+
+// setControl writes the ConfigMap and says what is so now.
+func (a *access) setControl(cmd *cobra.Command, version string, change map[string]string, now string) error {
+	cluster, err := a.connect(cmd.Context(), version)
+	if err != nil {
+		return err
+	}
+	if err := cluster.SetControl(cmd.Context(), change); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", now, cluster.Namespace, control.ConfigMap)
+	return err
+}

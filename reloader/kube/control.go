@@ -1,0 +1,81 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// controlWait bounds the wait for the first answer: a freeze should hold from the start, but who may not read it must start, too.
+const controlWait = 10 * time.Second
+
+// WatchControl calls set with the data of the ConfigMap control.ConfigMap, now and whenever it changes, until ctx ends. It returns once
+// set was called for what there is; nil data means that there is none. If that takes longer than ten seconds it returns an error, and
+// goes on trying.
+func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string)) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(c.Namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
+		}))
+	informer := factory.Core().V1().ConfigMaps().Informer()
+	tell := func(obj any) {
+		if m, ok := obj.(*corev1.ConfigMap); ok {
+			set(m.Data)
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { set(nil) },
+	})
+	if err != nil {
+		return fmt.Errorf("watch ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
+	}
+	factory.StartWithContext(ctx)
+	wait, cancel := context.WithTimeout(ctx, controlWait)
+	defer cancel()
+	if !cache.WaitForCacheSync(wait.Done(), registration.HasSynced) {
+		return fmt.Errorf("watch ConfigMap %s/%s: no answer in %s", c.Namespace, control.ConfigMap, controlWait)
+	}
+	return nil
+}
+
+// SetControl changes keys of the ConfigMap control.ConfigMap and keeps all others, making it if there is none. An empty value removes
+// its key.
+func (c *Cluster) SetControl(ctx context.Context, change map[string]string) error {
+	client := c.client.CoreV1().ConfigMaps(c.Namespace)
+	err := retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
+		stored, err := client.Get(ctx, control.ConfigMap, metav1.GetOptions{})
+		missing := apierrors.IsNotFound(err)
+		switch {
+		case missing:
+			stored = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, Namespace: c.Namespace}}
+		case err != nil:
+			return err
+		}
+		if stored.Data == nil {
+			stored.Data = map[string]string{}
+		}
+		maps.Copy(stored.Data, change)
+		maps.DeleteFunc(stored.Data, func(_, value string) bool { return value == "" })
+		if missing {
+			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: "reroll"})
+			return err
+		}
+		_, err = client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: "reroll"})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
+	}
+	return nil
+}
