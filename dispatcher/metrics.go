@@ -56,28 +56,24 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	for _, part := range []string{"metadata", "content"} {
 		m.reads.WithLabelValues(part)
 	}
-	for _, series := range changeSeries {
-		m.changes.WithLabelValues(string(series.changeType), string(series.source))
-	}
+	countNothing(m.changes)
 	for reason := range reloader.Reasons {
 		m.reloads.WithLabelValues(string(reason))
 	}
 	return m
 }
 
-// changeSeries has each type of change with the sources that it can have.
-var changeSeries = []struct {
-	changeType reloader.ChangeType
-	source     reloader.Source
-}{
-	{reloader.ChangeBaseline, reloader.SourceBaseline},
-	{reloader.ChangeBaseline, reloader.SourceAudit},
-	{reloader.ChangeUpdated, reloader.SourceAudit},
-	{reloader.ChangeUpdated, reloader.SourceSweep},
-	{reloader.ChangeCreated, reloader.SourceAudit},
-	{reloader.ChangeCreated, reloader.SourceSweep},
-	{reloader.ChangeDeleted, reloader.SourceAudit},
-	{reloader.ChangeDeleted, reloader.SourceSweep},
+// countNothing makes the series of every type of change with every source that it can have.
+func countNothing(changes *prometheus.CounterVec) {
+	changes.WithLabelValues(string(reloader.ChangeBaseline), string(reloader.SourceBaseline))
+	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceAuditLog, reloader.SourceWatch, reloader.SourceSweep} {
+		for _, changeType := range []reloader.ChangeType{reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
+			changes.WithLabelValues(string(changeType), string(source))
+		}
+		if source != reloader.SourceSweep {
+			changes.WithLabelValues(string(reloader.ChangeBaseline), string(source))
+		}
+	}
 }
 
 func histogram(name, help string) prometheus.Histogram {

@@ -1,4 +1,5 @@
-// Package audit turns what a Kubernetes API server posts to its audit webhook, an EventList of audit.k8s.io/v1, into hints.
+// Package audit turns audit events of Kubernetes API servers into hints: Decode those that a server posts to its audit webhook, an
+// EventList of audit.k8s.io/v1, and DecodeShipped and Collector those that come from an audit log, by whatever shipper.
 //
 // Guarantees:
 //   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret; where its outcome is unknown it becomes one.
@@ -33,31 +34,50 @@ type Limits struct {
 	// MaxEventBytes is how long one event may be. No API server makes events of the default length: it takes at most 3 MiB of
 	// request and stores half of that.
 	MaxEventBytes int64
+	// MaxInflatedBytes is how long everything that is compressed within a body may be when it is not. Only shipped bodies hold such.
+	MaxInflatedBytes int64
 }
 
 // The defaults of Limits.
 const (
-	DefaultMaxItems      = 50_000
-	DefaultMaxHints      = 20_000
-	DefaultMaxEventBytes = 16 << 20
+	DefaultMaxItems         = 50_000
+	DefaultMaxHints         = 20_000
+	DefaultMaxEventBytes    = 16 << 20
+	DefaultMaxInflatedBytes = 128 << 20
 )
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		MaxItems:      cmp.Or(l.MaxItems, DefaultMaxItems),
-		MaxHints:      cmp.Or(l.MaxHints, DefaultMaxHints),
-		MaxEventBytes: cmp.Or(l.MaxEventBytes, DefaultMaxEventBytes),
+		MaxItems:         cmp.Or(l.MaxItems, DefaultMaxItems),
+		MaxHints:         cmp.Or(l.MaxHints, DefaultMaxHints),
+		MaxEventBytes:    cmp.Or(l.MaxEventBytes, DefaultMaxEventBytes),
+		MaxInflatedBytes: cmp.Or(l.MaxInflatedBytes, DefaultMaxInflatedBytes),
 	}
 }
 
-// Options say how Decode makes hints.
+// Options say how hints are made.
 type Options struct {
 	// Cluster and Received are copied into every hint.
 	Cluster  string
 	Received time.Time
+	// Source is copied into every hint; empty means reloader.SourceAudit.
+	Source reloader.Source
 	// KeepHelmReleases keeps events about the Secrets in which Helm stores its releases, which no workload uses.
 	KeepHelmReleases bool
 	Limits           Limits
+}
+
+func (o Options) withDefaults() Options {
+	o.Limits, o.Source = o.Limits.withDefaults(), cmp.Or(o.Source, reloader.SourceAudit)
+	return o
+}
+
+// advice tells whoever sends bodies that are too large what to mend.
+func (o Options) advice() string {
+	if o.Source == reloader.SourceAudit {
+		return "lower --audit-webhook-batch-max-size"
+	}
+	return "make the shipper send smaller requests"
 }
 
 // Result is what a body held. Received equals the number of hints and of all skipped events together.
@@ -70,9 +90,9 @@ type Result struct {
 	Skipped map[Skip]int
 }
 
-// The classes of errors of Decode. An error of neither class is one of the reader, and wraps it.
+// The classes of errors. An error of neither class is one of the reader, and wraps it.
 var (
-	// ErrMalformed means that the body is not an EventList of audit.k8s.io/v1.
+	// ErrMalformed means that the body is not an EventList of audit.k8s.io/v1 or, if it was shipped, that nothing of it is JSON.
 	ErrMalformed = errors.New("malformed body")
 	// ErrTooLarge means that the body exceeds one of the Limits.
 	ErrTooLarge = errors.New("body too large")
@@ -80,10 +100,9 @@ var (
 
 // Decode reads one EventList from r, up to its end. On an error there is no result at all.
 func Decode(r io.Reader, opts Options) (Result, error) {
-	opts.Limits = opts.Limits.withDefaults()
-	d := newListDecoder(r, opts)
+	d := newListDecoder(r, opts.withDefaults())
 	if err := d.list(); err != nil {
 		return Result{}, d.scan.explain(err)
 	}
-	return Result{Hints: d.batch.hints, Received: d.received, Skipped: d.skipped}, nil
+	return d.events.Result(), nil
 }

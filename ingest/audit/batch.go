@@ -45,7 +45,7 @@ func (b *batch) add(e *event) (Skip, error) {
 		Cluster:  b.opts.Cluster,
 		Config:   config,
 		Verb:     mutatingVerb(e.verb),
-		Source:   reloader.SourceAudit,
+		Source:   b.opts.Source,
 		Actor:    b.actor(e),
 		AuditID:  clean(e.auditID, reloader.MaxAuditIDLength),
 		Code:     e.code,
@@ -61,8 +61,7 @@ func (b *batch) keep(h reloader.Hint) (Skip, error) {
 		return SkipRepeated, nil
 	}
 	if len(b.hints) == b.opts.Limits.MaxHints {
-		return "", fmt.Errorf("%w: it holds more than %d different changes; lower --audit-webhook-batch-max-size",
-			ErrTooLarge, len(b.hints))
+		return "", fmt.Errorf("%w: it holds more than %d different changes; %s", ErrTooLarge, len(b.hints), b.opts.advice())
 	}
 	b.index[key] = len(b.hints)
 	b.hints = append(b.hints, h)

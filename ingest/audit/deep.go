@@ -113,3 +113,14 @@ func (n *nesting) close(p []byte) (end int, closed bool) {
 	}
 	return 0, false
 }
+
+// pass counts all of p, wherever it is closed.
+func (n *nesting) pass(p []byte) {
+	for len(p) > 0 {
+		end, closed := n.close(p)
+		if !closed {
+			return
+		}
+		p = p[end:]
+	}
+}

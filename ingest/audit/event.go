@@ -17,6 +17,10 @@ type event struct {
 	auditID, stage, requestURI, verb, userAgent, stageTimestamp []byte
 	user, impersonatedUser, sourceIP                            []byte
 	object                                                      objectRef
+
+	// isLogEntry means that it was told as an entry of Google Cloud Logging, by these and some of the fields above.
+	isLogEntry                    bool
+	method, resourceName, entered []byte
 }
 
 // objectRef names the object of a request.
@@ -26,10 +30,11 @@ type objectRef struct {
 
 // reset empties e and keeps its buffers.
 func (e *event) reset() {
-	e.malformed, e.hasObject, e.code = false, false, 0
+	e.malformed, e.hasObject, e.code, e.isLogEntry = false, false, 0, false
 	for _, b := range []*[]byte{
 		&e.auditID, &e.stage, &e.requestURI, &e.verb, &e.userAgent, &e.stageTimestamp, &e.user, &e.impersonatedUser, &e.sourceIP,
 		&e.object.resource, &e.object.namespace, &e.object.name, &e.object.apiGroup, &e.object.apiVersion, &e.object.subresource,
+		&e.method, &e.resourceName, &e.entered,
 	} {
 		*b = (*b)[:0]
 	}

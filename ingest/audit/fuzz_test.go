@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -25,17 +26,48 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		counted := len(got.Hints)
-		for _, n := range got.Skipped {
-			counted += n
+		checkResult(t, got)
+	})
+}
+
+// FuzzDecodeShipped fuzzes whole bodies, and the same as what envelopes hold.
+func FuzzDecodeShipped(f *testing.F) {
+	a, b := shippedEvent(f, "a"), shippedEvent(f, "b")
+	for _, body := range []string{
+		a + "\n" + b + "\n", "[" + a + "]", list(a, b), `{"log":` + quoted(a) + "}\nx\n", cloudWatch(a, "x"), azure(`{"log":` + quoted(a) + `}`),
+		firehose(zipped(cloudWatch(a)), b, "x"), entry(f), `{"requestObject":` + nested(20) + "}\n" + a, "{\n\"items\":\n[" + a + "]}", "\n\n[",
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := DecodeShipped(bytes.NewReader(body), shippedOptions())
+		if err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrTooLarge) {
+			t.Errorf("error without a class: %v", err)
 		}
-		if counted != got.Received {
-			t.Errorf("%d events received, %d accounted for", got.Received, counted)
-		}
-		for _, h := range got.Hints {
-			checkHint(t, h)
+		checkResult(t, got)
+		inner := string(body)
+		for _, envelope := range []string{`{"log":` + quoted(inner) + "}", firehose(inner), firehose(zipped(inner)), firehose("\x1f\x8b" + inner)} {
+			got, err := DecodeShipped(strings.NewReader(envelope), shippedOptions())
+			if err != nil && !errors.Is(err, ErrTooLarge) {
+				t.Errorf("an item spoils its envelope: %v", err)
+			}
+			checkResult(t, got)
 		}
 	})
+}
+
+func checkResult(t *testing.T, got Result) {
+	t.Helper()
+	counted := len(got.Hints)
+	for _, n := range got.Skipped {
+		counted += n
+	}
+	if counted != got.Received {
+		t.Errorf("%d events received, %d accounted for", got.Received, counted)
+	}
+	for _, h := range got.Hints {
+		checkHint(t, h)
+	}
 }
 
 func checkHint(t *testing.T, h reloader.Hint) {

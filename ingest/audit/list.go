@@ -16,24 +16,16 @@ const (
 
 // listDecoder reads an EventList. It holds one event at a time and reuses its buffers.
 type listDecoder struct {
-	scan     *scanner
-	opts     Options
-	event    event
-	batch    batch
-	received int
-	skipped  map[Skip]int
+	scan   *scanner
+	event  event
+	events *Collector
 
 	kind, apiVersion []byte
 	itemsSeen        bool
 }
 
 func newListDecoder(r io.Reader, opts Options) *listDecoder {
-	return &listDecoder{
-		scan:    newScanner(r, opts.Limits.MaxEventBytes),
-		opts:    opts,
-		batch:   newBatch(opts),
-		skipped: map[Skip]int{},
-	}
+	return &listDecoder{scan: newScanner(r, opts.Limits.MaxEventBytes), events: NewCollector(opts)}
 }
 
 // list reads the whole body.
@@ -146,17 +138,12 @@ func (d *listDecoder) items() error {
 
 // item reads one event and adds its hint.
 func (d *listDecoder) item() error {
-	if d.received == d.opts.Limits.MaxItems {
-		return fmt.Errorf("%w: it holds more than %d events; lower --audit-webhook-batch-max-size", ErrTooLarge, d.received)
+	if err := d.events.room(); err != nil {
+		return err
 	}
 	d.scan.begin()
 	if err := d.event.read(d.scan); err != nil {
 		return err
 	}
-	d.received++
-	skip, err := d.batch.add(&d.event)
-	if skip != "" {
-		d.skipped[skip]++
-	}
-	return err
+	return d.events.take(&d.event)
 }

@@ -26,6 +26,13 @@ func newScanner(r io.Reader, stretch int64) *scanner {
 	return &scanner{dec: jsontext.NewDecoder(src, tolerant...), src: src}
 }
 
+// reset makes s read another body.
+func (s *scanner) reset(r io.Reader) {
+	*s.src = source{r: r, stretch: s.src.stretch, end: s.src.stretch}
+	s.base = 0
+	s.dec.Reset(s.src, tolerant...)
+}
+
 // offset returns how much of the body is read, up to the end of the last token.
 func (s *scanner) offset() int64 { return s.base + s.dec.InputOffset() }
 

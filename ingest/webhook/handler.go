@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -27,24 +26,26 @@ type handler struct {
 	opts     Options
 	security *security
 	metrics  *metrics
-	// slots has one element for each body that is being read or stored.
-	slots chan struct{}
+	// audit and shipped are the two routes.
+	audit, shipped *route
 	// refusals limits what anyone can make the server log.
 	refusals rate.Sometimes
 }
 
 func newHandler(o Options, s *security, m *metrics) *handler {
-	return &handler{
+	h := &handler{
 		opts: o, security: s, metrics: m,
-		slots:    make(chan struct{}, o.Limits.Concurrent),
 		refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery},
 	}
+	h.audit, h.shipped = auditRoute(o), shippedRoute(o)
+	return h
 }
 
-// routes has one route. Paths are matched as they are: nothing cleans them, since that would redirect.
+// routes has one route for API servers and one for shippers. Paths are matched as they are: nothing cleans them, since that would redirect.
 func (h *handler) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Post("/v1/audit/{cluster}", h.answer(h.post))
+	r.Post("/v1/audit/{cluster}", h.answer(h.post(h.audit)))
+	r.Post("/v1/shipped/{cluster}", h.answer(h.post(h.shipped)))
 	r.NotFound(h.answer(func(*http.Request) *refusal {
 		return &refusal{
 			code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
@@ -62,8 +63,7 @@ func (h *handler) answer(f func(*http.Request) *refusal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		no := h.guard(f, r)
 		if no == nil {
-			h.metrics.requests.WithLabelValues(strconv.Itoa(http.StatusNoContent)).Inc()
-			w.WriteHeader(http.StatusNoContent)
+			h.metrics.requests.WithLabelValues(strconv.Itoa(h.accept(w, r))).Inc()
 			return
 		}
 		h.metrics.requests.WithLabelValues(strconv.Itoa(no.code)).Inc()
@@ -89,30 +89,32 @@ func (h *handler) guard(f func(*http.Request) *refusal, r *http.Request) (no *re
 }
 
 // post takes one body: who sends it, whether it can be read, what is in it, and storing it, in this order.
-func (h *handler) post(r *http.Request) *refusal {
-	started := h.opts.Now()
-	cluster := chi.URLParam(r, "cluster")
-	for _, check := range []func(*http.Request, string) *refusal{h.checkCluster, h.checkSender, checkForm, h.checkLength} {
-		if no := check(r, cluster); no != nil {
+func (h *handler) post(to *route) func(*http.Request) *refusal {
+	return func(r *http.Request) *refusal {
+		started := h.opts.Now()
+		cluster := chi.URLParam(r, "cluster")
+		for _, check := range []func(*http.Request, string) *refusal{h.checkCluster, h.checkSender, to.checkForm, to.checkLength} {
+			if no := check(r, cluster); no != nil {
+				return no
+			}
+		}
+		select {
+		case to.slots <- struct{}{}:
+			defer func() { <-to.slots }()
+		default:
+			return &refusal{
+				code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
+				message: "too many audit batches at a time; this one is to be sent again",
+			}
+		}
+		h.metrics.inFlight.Inc()
+		defer h.metrics.inFlight.Dec()
+		result, no := h.read(r, to, cluster, started)
+		if no != nil {
 			return no
 		}
+		return h.store(r.Context(), cluster, result, started)
 	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	default:
-		return &refusal{
-			code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
-			message: "too many audit batches at a time; this one is to be sent again",
-		}
-	}
-	h.metrics.inFlight.Inc()
-	defer h.metrics.inFlight.Dec()
-	result, no := h.read(r, cluster, started)
-	if no != nil {
-		return no
-	}
-	return h.store(r.Context(), cluster, result, started)
 }
 
 func (h *handler) checkCluster(_ *http.Request, cluster string) *refusal {
@@ -145,50 +147,23 @@ func (h *handler) checkSender(r *http.Request, cluster string) *refusal {
 	return nil
 }
 
-func checkForm(r *http.Request, _ string) *refusal {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" {
-		return &refusal{
-			code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
-			message: "the body must not be encoded; remove Content-Encoding",
-		}
-	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return &refusal{
-			code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
-			message: "the Content-Type must be application/json",
-		}
-	}
-	return nil
-}
-
-func (h *handler) checkLength(r *http.Request, _ string) *refusal {
-	if r.ContentLength <= h.opts.Limits.BodyBytes {
-		return nil
-	}
-	return h.tooLong(nil)
-}
-
-func (h *handler) tooLong(cause error) *refusal {
-	return &refusal{
-		code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, cause: cause,
-		message: fmt.Sprintf("the body is longer than %d bytes; use the audit level Metadata, lower --audit-webhook-batch-max-size, "+
-			"or set --audit-webhook-truncate-enabled", h.opts.Limits.BodyBytes),
-	}
-}
-
 // read decodes the body, all of it or nothing.
-func (h *handler) read(r *http.Request, cluster string, started time.Time) (audit.Result, *refusal) {
+func (h *handler) read(r *http.Request, to *route, cluster string, started time.Time) (audit.Result, *refusal) {
 	body := &countingReader{r: http.MaxBytesReader(nil, r.Body, h.opts.Limits.BodyBytes)}
-	result, err := audit.Decode(body, audit.Options{
-		Cluster: cluster, Received: started, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
-	})
+	plain, err := inflate(body, r.Header.Get("Content-Encoding"), h.opts.Limits.InflatedBytes)
+	var result audit.Result
+	if err == nil {
+		result, err = to.decode(plain, audit.Options{
+			Cluster: cluster, Received: started, Source: to.source, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
+		})
+	}
 	h.metrics.bodyBytes.Observe(float64(body.n))
 	var tooLong *http.MaxBytesError
 	switch {
 	case err == nil:
 		return result, nil
 	case errors.As(err, &tooLong):
-		return result, h.tooLong(err)
+		return result, to.tooLong(tooLong.Limit, err)
 	case errors.Is(err, audit.ErrTooLarge):
 		return result, &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, message: err.Error()}
 	case errors.Is(err, audit.ErrMalformed):

@@ -68,8 +68,14 @@ func certificateClusters(cert *x509.Certificate) []string {
 	return out
 }
 
+// accessKey is the header in which Amazon Data Firehose sends its token; it can send no other.
+const accessKey = "X-Amz-Firehose-Access-Key"
+
 // bearer returns the token in r's header.
 func bearer(r *http.Request) (string, bool) {
+	if secret := r.Header.Get(accessKey); secret != "" {
+		return secret, true
+	}
 	scheme, secret, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(secret), found && strings.EqualFold(scheme, "Bearer")
 }

@@ -16,6 +16,10 @@ type Limits struct {
 	BodyBytes int64
 	// Concurrent is how many bodies are read and stored at a time. More are answered with 503.
 	Concurrent int
+	// InflatedBytes is how long a compressed body of the shipped route may be when it is not.
+	InflatedBytes int64
+	// ConcurrentShipped is as Concurrent, for the shipped route, so that shippers that catch up keep no API server waiting.
+	ConcurrentShipped int
 	// Budget is the time for storing the hints of a body.
 	Budget time.Duration
 	// FileCheck is how long a certificate, CA or token file is trusted before it is read again. Reading happens on use.
@@ -26,10 +30,12 @@ type Limits struct {
 
 // The defaults of Limits.
 const (
-	DefaultBodyBytes  = 48 << 20
-	DefaultConcurrent = 64
-	DefaultBudget     = 10 * time.Second
-	DefaultFileCheck  = time.Second
+	DefaultBodyBytes         = 48 << 20
+	DefaultConcurrent        = 64
+	DefaultInflatedBytes     = 128 << 20
+	DefaultConcurrentShipped = 16
+	DefaultBudget            = 10 * time.Second
+	DefaultFileCheck         = time.Second
 )
 
 // The limits of a connection.
@@ -54,23 +60,26 @@ const (
 	minTokenLength  = 16
 	maxTokenLength  = 1024
 	maxPEMFile      = 4 << 20
+	maxRequestID    = 128
 	serverLogEvery  = time.Second
 	serverLogAtOnce = 10
 )
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		BodyBytes:  cmp.Or(l.BodyBytes, DefaultBodyBytes),
-		Concurrent: cmp.Or(l.Concurrent, DefaultConcurrent),
-		Budget:     cmp.Or(l.Budget, DefaultBudget),
-		FileCheck:  cmp.Or(l.FileCheck, DefaultFileCheck),
-		Decode:     l.Decode,
+		BodyBytes:         cmp.Or(l.BodyBytes, DefaultBodyBytes),
+		Concurrent:        cmp.Or(l.Concurrent, DefaultConcurrent),
+		InflatedBytes:     cmp.Or(l.InflatedBytes, DefaultInflatedBytes),
+		ConcurrentShipped: cmp.Or(l.ConcurrentShipped, DefaultConcurrentShipped),
+		Budget:            cmp.Or(l.Budget, DefaultBudget),
+		FileCheck:         cmp.Or(l.FileCheck, DefaultFileCheck),
+		Decode:            l.Decode,
 	}
 }
 
 // validate reports limits that no default replaces.
 func (l Limits) validate() error {
-	if l.BodyBytes < 0 || l.Concurrent < 0 || l.Budget < 0 {
+	if l.BodyBytes < 0 || l.Concurrent < 0 || l.Budget < 0 || l.InflatedBytes < 0 || l.ConcurrentShipped < 0 {
 		return fmt.Errorf("ingest limits must not be negative")
 	}
 	if l.Budget > DefaultBudget {

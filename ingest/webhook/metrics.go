@@ -14,7 +14,7 @@ const resultHint = "Hint"
 
 // answers lists every status with which the server answers.
 var answers = []int{
-	http.StatusNoContent, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+	http.StatusOK, http.StatusNoContent, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 	http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
@@ -35,7 +35,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_requests_total",
-			Help: "Requests to the audit webhook, by the status they were answered with.",
+			Help: "Requests to the audit webhook and with shipped audit logs, by the status they were answered with.",
 		}, []string{"code"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_events_total",
@@ -43,7 +43,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"result"}),
 		hints: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reroll_ingest_hints_total",
-			Help: "Hints that the audit webhook has stored.",
+			Help: "Hints that the audit webhook and shipped audit logs have brought and that are stored.",
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reroll_ingest_requests_in_flight",

@@ -34,6 +34,10 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	}
 	w.WriteHeader(no.code)
 	// An error here means that the sender is gone, and there is nobody else to tell.
+	if answer, wanted := answerTo(r, h.opts.Now(), no.message); wanted {
+		_ = json.NewEncoder(w).Encode(answer)
+		return
+	}
 	_ = json.NewEncoder(w).Encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,

@@ -3,6 +3,7 @@ package chart_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,13 +58,18 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 			t.Error(err)
 		}
 	}
-	if err := c.RecoverJobs(t.Context()); err != nil {
-		t.Error(err)
+	if !u.options.DryRun && slices.Contains(u.kinds, "Job") {
+		if err := c.RecoverJobs(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 	// A watch that is refused would be tried again for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	if err := c.Watch(ctx, func(*workload.Workload) {}, func(reloader.WorkloadRef) {}); err != nil {
+		t.Error(err)
+	}
+	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
 		t.Error(err)
 	}
 	if !u.watch {

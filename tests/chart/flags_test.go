@@ -48,6 +48,9 @@ var notOffered = map[string]string{
 	"context":              "the pod uses the cluster that it runs in",
 	"help":                 "it starts nothing",
 	"ingest-insecure-http": "audit events cross the network",
+	"audit-log-path":       "the log lies on the machine of the API server",
+	"audit-log-state":      "it goes with audit-log-path",
+	"audit-log-cluster":    "it goes with audit-log-path",
 	"kubeconfig":           "the pod uses the cluster that it runs in",
 }
 

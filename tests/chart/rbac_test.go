@@ -60,7 +60,8 @@ var (
 			"configmaps get,list", "events create", "namespaces/kube-system get", "pods list", "secrets get",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "secrets get,list,create,update,delete",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"secrets get,list,create,update,delete",
 		},
 	}
 	dryRunGrants = map[string][]string{
@@ -69,7 +70,7 @@ var (
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch",
 			"configmaps get,list", "namespaces/kube-system get", "pods list", "secrets get",
 		},
-		namespace: {"secrets list", "secrets/reroll-digest-key get"},
+		namespace: {"configmaps/reroll-control list,watch", "secrets/reroll-digest-key get"},
 	}
 	// Everything is on here.
 	haGrants = map[string][]string{
@@ -83,7 +84,7 @@ var (
 			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
 		},
@@ -96,7 +97,8 @@ var (
 	namespacedGrants = map[string][]string{
 		"shop": shopGrants, "billing": shopGrants,
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "secrets list,create", "secrets/reroll-digest-key get",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"secrets create", "secrets/reroll-digest-key get",
 		},
 	}
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/queue"
@@ -79,6 +80,9 @@ func (p *program) parts() []func(context.Context) error {
 	if receives {
 		parts = append(parts, p.ingest)
 	}
+	if p.settings.AuditLogPath != "" {
+		parts = append(parts, p.tail)
+	}
 	return parts
 }
 
@@ -140,6 +144,20 @@ func (p *program) ingest(ctx context.Context) error {
 	}()
 	p.onEnd("ingest", server.Shutdown)
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
+	return nil
+}
+
+// tail reads the API server's audit log.
+func (p *program) tail(context.Context) error {
+	s := p.settings
+	tail, err := auditlog.New(auditlog.Options{
+		Path: s.AuditLogPath, StatePath: s.AuditLogState, Cluster: s.AuditLogCluster, Sink: p.queue, Logger: p.logger, Registerer: p.registry,
+	})
+	if err != nil {
+		return err
+	}
+	p.start("auditlog", tail.Run)
+	p.health.add("auditlog", tail.Healthy)
 	return nil
 }
 

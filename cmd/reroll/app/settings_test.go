@@ -255,7 +255,7 @@ func TestSettingsAreRefused(t *testing.T) {
 func TestFlagsOfEachRole(t *testing.T) {
 	common := []string{"config", "log-format", "log-level", "metrics-address", "nats-url"}
 	ingest := []string{
-		"ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
+		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",

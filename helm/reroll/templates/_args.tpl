@@ -22,6 +22,13 @@
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
 - --sweep-interval={{ .Values.sweepInterval }}
+- --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
+- --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
+- --min-reload-interval={{ .Values.brakes.minReloadInterval }}
+- --flap-limit={{ int .Values.brakes.flapLimit }}
+{{- with .Values.brakes.maintenanceWindows }}
+- {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
+{{- end }}
 - --reload-strategy={{ .Values.reloadStrategy }}
 {{- if not (kindIs "invalid" .Values.kube.qps) }}
 - --kube-qps={{ .Values.kube.qps }}

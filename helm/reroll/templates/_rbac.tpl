@@ -142,13 +142,12 @@
   resources: [secrets]
   resourceNames: [reroll-digest-key]
   verbs: [get]
-# list: find at the start the manifests of Jobs whose recreation was cut short.
 {{- if not .Values.dryRun }}
 # create: make the key, once.
-{{- end }}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [list{{ if not .Values.dryRun }}, create{{ end }}]
+  verbs: [create]
+{{- end }}
 {{- else -}}
 # get: load the key that digests are made with, and the manifest of a Job.
 # list: find at the start the manifests of Jobs whose recreation was cut short.
@@ -159,6 +158,11 @@
   resources: [secrets]
   verbs: [get, list, create, update, delete]
 {{- end }}
+# list, watch: see whether reloads are frozen or paused by an operator.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [reroll-control]
+  verbs: [list, watch]
 {{- if and .Values.metaInfo (not .Values.dryRun) }}
 # get: see whether it says already which version runs here.
 # update: say it.
