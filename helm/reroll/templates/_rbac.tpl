@@ -158,7 +158,8 @@
   resources: [secrets]
   verbs: [get, list, create, update, delete]
 {{- end }}
-# list, watch: see whether reloads are frozen or paused by an operator.
+# list: see whether reloads are frozen or paused by an operator.
+# watch: see when they are, or are not any more.
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [reroll-control]
