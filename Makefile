@@ -10,6 +10,11 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= ghcr.io/reroll-dev/reroll:$(VERSION)
 FUZZTIME ?= 60s
 BENCHFLAGS ?=
+CHAOS_TIME ?= 20m
+CHAOS_SEED ?= 0
+CHAOS_SHAPES ?= serve,roles,ha
+CHAOS_REPORT ?=
+CHAOSFLAGS ?=
 TESTFLAGS ?=
 
 # The executable of a pinned tool; built at the first use.
@@ -96,6 +101,11 @@ check-generated:
 bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
 	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit
 	go run ./tests/bench $(BENCHFLAGS)
+
+.PHONY: chaos
+chaos: kube ## Torment Reroll for CHAOS_TIME (default 20m) and count what is lost and doubled; CHAOS_SEED=n repeats, CHAOS_REPORT=file keeps the report
+	CHAOS_MISTAKES=1 go test -count=1 -timeout 20m -run Mistakes ./tests/chaos
+	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (default 60s) each

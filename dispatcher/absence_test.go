@@ -203,10 +203,14 @@ func TestStaleMarksGoWithTheNextRoll(t *testing.T) {
 		w.give("app", "1")
 		w.must(w.create(alice, object(t, `
 kind: Deployment
-metadata: {name: web, annotations: {`+auto+`}}
+metadata:
+  name: web
+  annotations: {`+auto+`}
+  managedFields: [{manager: Reloader, operation: Update, time: "2000-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:env": {
+    'k:{"name":"STAKATER_OLD_CONFIGMAP"}': {}, 'k:{"name":"STAKATER_GONE_SECRET"}': {}, 'k:{"name":"STAKATER_OTHER_SECRET"}': {}}}}]
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [
   {name: STAKATER_OLD_CONFIGMAP, value: `+hash+`},
-  {name: STAKATER_MINE, value: `+hash+`},
+  {name: STAKATER_MINE_SECRET, value: `+hash+`},
   {name: STAKATER_OTHER_SECRET, value: somebody's own},
   {name: STAKATER_GONE_SECRET, value: `+hash+`}]}]}}}`)))
 		w.start()
@@ -221,7 +225,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		for _, e := range template.Spec.Containers[0].Env {
 			names = append(names, e.Name)
 		}
-		if got, want := len(names), 3; got != want || names[0] != "STAKATER_MINE" || names[1] != "STAKATER_OTHER_SECRET" || names[2] != appVariable {
+		if got, want := len(names), 3; got != want || names[0] != "STAKATER_MINE_SECRET" || names[1] != "STAKATER_OTHER_SECRET" || names[2] != appVariable {
 			t.Errorf("variables %v, want the two that are no marks of ours, and the new mark", names)
 		}
 	})

@@ -26,7 +26,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		t.w = newer(patched, t.w)
 	}
 	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
-		t.lastReload = id
+		d.remind(t, patched, id)
 	}
 	for _, s := range steps {
 		if d.instead() != reloader.ReasonReloaded {
@@ -53,6 +53,21 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	return d.rest(t)
 }
 
+// maxRecent bounds the reloads that a workload remembers by name.
+const maxRecent = 8
+
+// remind has t remember a reload that marked it. The caller holds mu.
+func (d *Dispatcher) remind(t *tracked, patched *workload.Workload, id string) {
+	t.lastReload = id
+	t.recent = append(slices.DeleteFunc(t.recent, func(o string) bool { return o == id }), id)
+	t.recent = t.recent[max(0, len(t.recent)-maxRecent):]
+	now := t.w
+	if patched != nil {
+		now = patched
+	}
+	t.markedAt = d.strategyOf(now).Target(now).MarkedAt
+}
+
 // finish has r recorded by the next settle. The caller holds mu.
 func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
 	d.finished[w.Ref()] = append(d.finished[w.Ref()], finished{w, r})
@@ -61,6 +76,12 @@ func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
 
 // done ends one step: the workload is at its content now. Changes that arrived meanwhile stay pending. The caller holds mu.
 func (d *Dispatcher) done(t *tracked, s step, now time.Time) {
+	if s.outcome == reloader.ReasonDryRun {
+		// What would have been done is not done: who ends the dry run finds the workload as it was before.
+		t.dried[s.config] = s.latest.New.Sum
+		delete(t.pending, s.config)
+		return
+	}
 	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
 		t.handled[s.config] = reloader.Handled{
 			KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, At: now, Mark: s.mark,

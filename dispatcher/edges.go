@@ -110,17 +110,18 @@ func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
 
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
-	mark, marked := d.strategyOf(w).Current(w, c)
+	mark, marked := d.carried(w, c)
 	f, stored, err := d.seen(ctx, c, marked)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
-	known := t.handled[c].How != ""
+	was := t.handled[c]
+	doubtful := was.How == "" || d.unrecorded(t, w, c, f, mark, marked)
 	d.mu.Unlock()
 	var settle reloader.Handled
-	if !known {
-		if settle, err = d.judge(ctx, w, c, f, mark, marked); err != nil {
+	if doubtful {
+		if settle, err = d.judge(ctx, t, w, c, f, mark, marked); err != nil {
 			return err
 		}
 	}
@@ -130,21 +131,27 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		return nil
 	}
 	switch {
-	case !f.absent && !f.Unproven && t.handled[c].How != "" && marked && mark != d.hash(w, c, f) && d.unrecorded(t, w, c, mark):
-		d.addPending(t, stored.Change, true)
-	case t.handled[c].How != "":
-		if !f.absent {
-			d.confront(t, stored.Change)
-		}
-	case known:
-		t.unsettled = true // what was known was dropped meanwhile
+	case t.handled[c] != was || doubtful && !t.w.Same(w):
+		t.unsettled = true // what was judged is not so any more: the workload was rolled, or what was known was dropped
 		d.edgesQ.Add(w.Ref())
+	case !doubtful && stored.Change.ID != "":
+		d.confront(t, stored.Change)
+	case !doubtful:
 	case settle.How == "":
 		d.addPending(t, stored.Change, true)
 	default:
 		t.handled[c] = settle
 	}
 	return nil
+}
+
+// carried returns the mark that w carries for c, and whether it carries one. What stands in the template of a CronJob is no mark: the
+// Jobs that are made of it carry theirs.
+func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config) (string, bool) {
+	if w.Roll() == workload.NewJob {
+		return "", false
+	}
+	return d.strategyOf(w).Current(w, c)
 }
 
 // seen returns what is known about c by a look of this process. Until the first sweep is over, one look serves all dependents: no
@@ -158,14 +165,16 @@ func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (
 	return d.lookLocked(ctx, c, nil, hashed)
 }
 
-// unrecorded reports whether somebody rolled w to mark and ended before recording it, so that what is recorded as handled is older
-// than what w carries. The content may be back at the recorded one by now, and w is not.
-func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, mark string) bool {
-	return d.reloadOn(w) != t.lastReload && mark != t.handled[c].Mark
+// unrecorded reports whether somebody rolled w to mark and ended before recording it, or brought that mark back, so that what is
+// recorded as handled is not what w carries. The content may be the recorded one. Where we do not write, others do all the time.
+// The caller holds mu.
+func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) bool {
+	return marked && !f.absent && !f.Unproven && d.instead() == reloader.ReasonReloaded &&
+		mark != d.hash(w, c, f) && mark != t.handled[c].Mark && d.reloadOn(w) != t.lastReload
 }
 
 // judge says to which content an edge that is new to us was brought, by whom ever. The zero Handled means that w missed a change.
-func (d *Dispatcher) judge(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) (reloader.Handled, error) {
+func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) (reloader.Handled, error) {
 	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: mark}
 	if f.absent {
 		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Mark: mark}, nil
@@ -173,12 +182,12 @@ func (d *Dispatcher) judge(ctx context.Context, w *workload.Workload, c reloader
 	if f.Unproven {
 		return h, nil // neither a mark nor a hint can be held against it
 	}
-	if marked {
-		if mark != d.hash(w, c, f) {
-			return reloader.Handled{}, nil
-		}
+	if marked && mark == d.hash(w, c, f) {
 		h.How = reloader.ReasonAlreadyCurrent
 		return h, nil
+	}
+	if marked {
+		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	touched, err := d.touchedSince(ctx, w, c, f)
 	if err != nil || touched.IsZero() {
@@ -193,6 +202,54 @@ func (d *Dispatcher) judge(ctx context.Context, w *workload.Workload, c reloader
 	}
 	h.How = reloader.ReasonPodsNewer
 	return h, nil
+}
+
+// judgeMark judges an edge by a mark that is not that of the content. It proves that a change was missed, unless it is the mark of
+// another config that has the same place, or every container that runs has started after the content was written.
+func (d *Dispatcher) judgeMark(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, h reloader.Handled) (reloader.Handled, error) {
+	another, err := d.marksAnother(ctx, t, w, c, h.Mark)
+	if err != nil || another {
+		return h, err
+	}
+	if f.DataWritten.IsZero() {
+		return reloader.Handled{}, nil
+	}
+	older, err := d.Workloads.StartedBy(ctx, w, f.DataWritten)
+	if err != nil || older {
+		return reloader.Handled{}, err
+	}
+	runs, err := d.Workloads.StartedBy(ctx, w, time.Now().Add(time.Minute))
+	if err != nil || !runs {
+		return reloader.Handled{}, err
+	}
+	h.How = reloader.ReasonPodsNewer
+	return h, nil
+}
+
+// marksAnother reports whether mark is that of another config of t whose mark has the same place as that of c.
+func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, mark string) (bool, error) {
+	shares := d.strategyOf(w).Shares
+	if shares == nil {
+		return false, nil
+	}
+	d.mu.Lock()
+	var others []reloader.Config
+	for o := range t.edges {
+		if o != c && shares(w, c, o) {
+			others = append(others, o)
+		}
+	}
+	d.mu.Unlock()
+	for _, o := range others {
+		f, _, err := d.seen(ctx, o, true)
+		if err != nil {
+			return false, err
+		}
+		if !f.absent && d.hash(w, o, f) == mark {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // touchedSince returns when the data of c was last written if that may be after w was last written, so that a change could have

@@ -28,6 +28,11 @@ type tracked struct {
 	// unsettled says that some edge has no baseline yet.
 	unsettled  bool
 	lastReload string
+	// recent are the newest reloads on record, and markedAt is when the last one marked the workload, by the API server's clock.
+	recent   []string
+	markedAt time.Time
+	// dried has, in a dry run, the content for which it is on record that t would have been rolled.
+	dried map[reloader.Config]string
 	// pace is how often the workload was rolled lately, and slot when the rate limits let it go; zero if it does not wait for them.
 	pace reloader.Pace
 	slot time.Time
@@ -48,6 +53,7 @@ func newTracked(w *workload.Workload) *tracked {
 		edges:   map[reloader.Config]struct{}{},
 		handled: map[reloader.Config]reloader.Handled{},
 		pending: map[reloader.Config]*cause{},
+		dried:   map[reloader.Config]string{},
 	}
 }
 

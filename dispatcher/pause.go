@@ -17,7 +17,14 @@ func (d *Dispatcher) notePause(w *workload.Workload) {
 	p := d.Dialects.Pause(w)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !p.Begun || d.DryRun {
+	if p.Begun && d.DryRun && d.paused[w.Ref()] == nil {
+		d.paused[w.Ref()] = w
+		d.Logger.Warn("a dry run does not end the pause of a workload", "workload", w.Ref().String(), "until", p.Until)
+	}
+	if d.DryRun {
+		return
+	}
+	if !p.Begun {
 		delete(d.paused, w.Ref())
 		return
 	}
@@ -41,14 +48,23 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 	switch fateOf(err) {
 	case fateDone:
 		d.Logger.Info("pause ended", "workload", ref.String())
-		d.Track(resumed)
+		d.notePause(resumed)
 		return 0
 	case fateGone:
-		d.Forget(ref)
+		d.mu.Lock()
+		delete(d.paused, ref)
+		d.mu.Unlock()
 		return 0
 	case fateStale:
-		if live, readErr := d.Workloads.Read(ctx, ref); readErr == nil {
-			d.Track(live)
+		live, readErr := d.Workloads.Read(ctx, ref)
+		if fateOf(readErr) == fateGone {
+			d.mu.Lock()
+			delete(d.paused, ref)
+			d.mu.Unlock()
+			return 0
+		}
+		if readErr == nil {
+			d.notePause(live)
 		}
 	}
 	d.stakater.failed(err)

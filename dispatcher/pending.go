@@ -13,6 +13,9 @@ const maxCauses = 16
 // after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew.
 // The caller holds mu.
 func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) {
+	if sum, dried := t.dried[change.Config]; dried && sum == change.New.Sum && change.Type != reloader.ChangeDeleted {
+		return
+	}
 	p := t.pending[change.Config]
 	if p == nil {
 		p = &cause{}

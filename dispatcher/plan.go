@@ -24,6 +24,8 @@ type step struct {
 	// mark is the value that the workload is to carry; it stays as it is if collides.
 	mark     string
 	collides bool
+	// markedSince says that the workload was marked by somebody since the content was written.
+	markedSince bool
 	// deleted says that the workload is brought to the config's absence.
 	deleted bool
 }
@@ -42,6 +44,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 	w := t.w
 	// If somebody else rolled w, they may know newer content than we remember, which must not be overwritten.
 	reuse := w.Roll() == workload.NewJob || d.reloadOn(w) == t.lastReload
+	others := d.othersMarked(t)
 	waiting := make(map[reloader.Config]cause, len(t.pending))
 	handled := make(map[reloader.Config]reloader.Handled, len(t.pending))
 	for c, p := range t.pending {
@@ -63,7 +66,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		if f.absent {
 			s, err = d.stepGone(ctx, w, s, f, handled[c])
 		} else {
-			s = d.step(w, s, f, handled[c], p.force)
+			s = d.step(w, s, f, handled[c], p.force, others)
 		}
 		if err != nil {
 			return w, steps, err
@@ -86,7 +89,7 @@ func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step,
 		return s, fmt.Errorf("read namespace %s: %w", s.config.Namespace, err)
 	}
 	s.deleted = true
-	carried, found := d.strategyOf(w).Current(w, s.config)
+	carried, found := d.carried(w, s.config)
 	switch {
 	case ending:
 		s.outcome = reloader.ReasonNamespaceEnds
@@ -108,7 +111,7 @@ func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step,
 }
 
 // step decides about one config: an outcome that ends it, or ReasonReloaded, which is still to be done.
-func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force bool) step {
+func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force, othersMarked bool) step {
 	s.why = d.decide(w, s.config, f)
 	switch {
 	case !force && handled.Sum == f.digest.Sum && handled.KeyID == f.digest.KeyID:
@@ -122,11 +125,15 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		return s
 	}
 	s.mark = f.hashes[s.why.Dialect]
-	carried, found := d.strategyOf(w).Current(w, s.config)
+	chosen := d.strategyOf(w)
+	carried, found := d.carried(w, s.config)
+	s.markedSince = markedSince(chosen.Target(w), f, s.latest)
 	switch {
-	case found && carried == s.mark && handled.Mark != s.mark && writtenSince(w, f, s.latest):
+	case found && carried == s.mark && !force && d.broughtBy(w, s):
 		s.outcome = reloader.ReasonAlreadyCurrent
-	case found && carried == s.mark:
+	case found && carried == s.mark && handled.Mark != s.mark && s.markedSince && othersMarked:
+		s.outcome = reloader.ReasonAlreadyCurrent
+	case found && carried == s.mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:
 		s.outcome = reloader.ReasonReloaded
@@ -134,15 +141,33 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	return s
 }
 
-// writtenSince reports whether w was certainly written after the content of f, so that the mark on w can have been made of it. An
-// older mark is equal by collision or was brought back by a rollback. Both times have a resolution of one second: equal proves
-// nothing. If nobody says when the content was written, the mark counts.
-func writtenSince(w *workload.Workload, f fact, latest reloader.Change) bool {
+// markedSince reports whether w was marked no earlier than its content became what it is, so that its mark can have been made of it. An
+// older mark is equal by collision or was brought back by a rollback. Kubernetes tells both times by the second. If nobody says when w
+// was marked, its last write counts, and if nobody says when the content changed, any mark does: that it was written again as it was,
+// as after a deletion, is no change.
+func markedSince(w *workload.Workload, f fact, latest reloader.Change) bool {
+	if latest.Type != reloader.ChangeUpdated {
+		return true
+	}
 	content := f.DataWritten
-	if latest.RequestedAt.After(content) {
+	if verified := latest.VerifiedAt.Truncate(time.Second); verified.Before(content) {
+		content = verified // it was there by then; what was written later was the same again
+	}
+	if !latest.RequestedAt.IsZero() {
 		content = latest.RequestedAt.Truncate(time.Second)
 	}
-	return w.Written.After(content)
+	if w.MarkedAt.IsZero() {
+		return w.Written.After(content)
+	}
+	return !w.MarkedAt.Before(content)
+}
+
+// broughtBy reports whether the object that is to carry the mark was brought to the step's change on behalf of another workload: a
+// Rollout and the Deployment whose template it runs are both rolled by one mark.
+func (d *Dispatcher) broughtBy(w *workload.Workload, s step) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.brought[d.strategyOf(w).Target(w).Ref()][s.config] == s.latest.ID
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

@@ -25,7 +25,7 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 		return nil, "", d.notify(ctx, t, w, rolling)
 	}
 	id := d.reloadID(w, append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...))
-	if d.reloadOn(w) == id {
+	if d.reloadOn(w) == id && d.unfinished(t, steps, id) {
 		recovered(steps)
 		return nil, id, nil
 	}
@@ -40,10 +40,46 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
 		Ops: ops, FieldManager: d.fieldManager(rolling[0].why.Dialect), Name: d.rollName(w, rolling),
 	})
-	if err == nil && target != w {
-		rolled = w.Through(rolled)
+	if err == nil {
+		d.bring(target, rolling)
+		if target != w {
+			rolled = w.Through(rolled)
+		}
 	}
 	return rolled, id, err
+}
+
+// bring takes note of what an object was brought to.
+func (d *Dispatcher) bring(target *workload.Workload, rolling []step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range rolling {
+		if d.brought[target.Ref()] == nil {
+			d.brought[target.Ref()] = map[reloader.Config]string{}
+		}
+		d.brought[target.Ref()][s.config] = s.latest.ID
+	}
+}
+
+// unfinished reports whether the reload that w names as its last can be the one that steps are about, made by a process that ended
+// before it could record it. It cannot if w was marked before the content was written, or if that reload is on record: then the
+// name was brought back, as by a rollback, and so was the old template.
+func (d *Dispatcher) unfinished(t *tracked, steps []step, id string) bool {
+	for _, s := range steps {
+		if s.outcome == reloader.ReasonReloaded && !s.deleted && !s.markedSince {
+			return false
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.othersMarked(t) || !slices.Contains(t.recent, id)
+}
+
+// othersMarked reports whether somebody marked t since the last reload that is on record: another tool, or a process that ended before
+// it could record it. The caller holds mu.
+func (d *Dispatcher) othersMarked(t *tracked) bool {
+	last := d.reloadOn(t.w)
+	return last != "" && !slices.Contains(t.recent, last) || d.strategyOf(t.w).Target(t.w).MarkedAt.After(t.markedAt)
 }
 
 // rollName names a roll after the changes behind it, so that content that comes back later makes another one.

@@ -52,7 +52,7 @@ func (d *Dispatcher) complain(w *workload.Workload, known, problems []string) {
 func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	t := newTracked(w)
 	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
-		t.lastReload, t.pace = r.LastReload, r.Pace
+		t.lastReload, t.pace, t.recent, t.markedAt = r.LastReload, r.Pace, r.Recent, r.MarkedAt
 		for _, e := range r.Edges {
 			if e.Handled.How != "" {
 				t.handled[e.Config] = e.Handled
@@ -63,10 +63,10 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	return t
 }
 
-// Forget tells the dispatcher that a workload is gone.
+// Forget tells the dispatcher that a workload is gone, or no business of ours any more. A pause that was begun is ended all the same.
 func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
 	d.mu.Lock()
-	delete(d.paused, ref)
+	delete(d.brought, ref)
 	d.mu.Unlock()
 	d.untrack(ref)
 }

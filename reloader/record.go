@@ -62,6 +62,10 @@ type WorkloadRecord struct {
 	Problems   []string `json:"problems,omitempty"`
 	Hold       *Hold    `json:"hold,omitempty"`
 	LastReload string   `json:"lastReload,omitempty"`
+	// Recent are the newest reloads on record, the newest last, and MarkedAt is when the newest of them marked the workload, by the API
+	// server's clock.
+	Recent   []string  `json:"recent,omitempty"`
+	MarkedAt time.Time `json:"markedAt,omitzero"`
 	// Pace says how often the workload was rolled lately.
 	Pace      Pace      `json:"pace,omitzero"`
 	UpdatedAt time.Time `json:"updatedAt"`

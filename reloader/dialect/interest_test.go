@@ -102,11 +102,12 @@ func TestListLimits(t *testing.T) {
 		wanted, lost string
 		problem      string
 	}{
-		"as long as it may be": {list: strings.Repeat(" ", 16<<10-2) + ",a", wanted: "a"},
-		"too long":             {list: strings.Repeat(" ", 16<<10-1) + ",a", lost: "a", problem: "the list has 16385 bytes"},
+		"as long as it may be": {list: strings.Repeat(" ", 256<<10-2) + ",a", wanted: "a"},
+		"too long":             {list: strings.Repeat(" ", 256<<10-1) + ",a", lost: "a", problem: "the list has 262145 bytes"},
 		"one megabyte":         {list: strings.Repeat("a,", 1<<19), lost: "a", problem: "and is not read"},
-		"most items":           {list: many(256), wanted: "n255"},
-		"too many items":       {list: many(257), wanted: "n255", lost: "n256", problem: "more than 256 items"},
+		"many names":           {list: many(5000), wanted: "n4999"},
+		"most expressions":     {list: many(300) + strings.Repeat(",a?", 256) + ",b", wanted: "b"},
+		"too many expressions": {list: strings.Repeat("a?,", 257) + "b", wanted: "a", lost: "b", problem: "more than 256 expressions"},
 		"longest item":         {list: strings.Repeat("a?", 255) + "a," + "b", wanted: strings.Repeat("a", 253)},
 		"item too long":        {list: strings.Repeat("a?", 256) + "a," + "b", wanted: "b", lost: "a", problem: "more than 512 characters"},
 		"program too large":    {list: "(abcdefghijklmnopqrstuvwxyz){500},b", wanted: "b", problem: "too complex"},

@@ -11,8 +11,9 @@ import (
 // Limits on a list of expressions in one annotation. What lies beyond them is left out, with a Problem.
 const (
 	// maxListBytes bounds the whole value; a longer list is not read at all, because a cut one would name other configs.
-	maxListBytes = 16 << 10
-	// maxItems bounds the number of expressions.
+	// It is what Kubernetes lets all annotations of an object have together.
+	maxListBytes = 256 << 10
+	// maxItems bounds the number of expressions. Plain names do not count.
 	maxItems = 256
 	// maxItemLength bounds one expression. The name of a config has at most 253 characters.
 	maxItemLength = 512
@@ -54,13 +55,17 @@ func parseList(value string) (items []item, problems []string) {
 		if text == "" {
 			continue
 		}
-		if count++; count > maxItems {
-			return items, append(problems, fmt.Sprintf("the list has more than %d items, and the others are not read", maxItems))
-		}
 		i, cost, err := parseItem(text, maxListSize-size)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("item %.80q is left out: %v", text, err))
+			if len(problems) < maxItems {
+				problems = append(problems, fmt.Sprintf("item %.80q is left out: %v", text, err))
+			}
 			continue
+		}
+		if i.expression != nil {
+			if count++; count > maxItems {
+				return items, append(problems, fmt.Sprintf("the list has more than %d expressions, and what follows is not read", maxItems))
+			}
 		}
 		size += cost
 		items = append(items, i)

@@ -51,7 +51,7 @@ func plural(kind string) string {
 func Stakater(o StakaterOptions) *Dialect {
 	d := &Dialect{
 		Name:         "stakater",
-		FieldManager: "Reloader",
+		FieldManager: workload.MarkManager,
 		Clauses:      o.clauses(),
 		Sees:         stakaterSees,
 		MarkValue:    stakaterHash,

@@ -46,7 +46,9 @@ type Options struct {
 
 // Cluster is a connection to one API server.
 type Cluster struct {
-	options  Options
+	options Options
+	// config is how the API server is reached.
+	config   *rest.Config
 	client   kubernetes.Interface
 	metadata metadata.Interface
 	dynamic  dynamic.Interface
@@ -78,7 +80,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c := &Cluster{options: o, Namespace: namespace}
+	c := &Cluster{options: o, config: config, Namespace: namespace}
 	if err := c.makeClients(config); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}

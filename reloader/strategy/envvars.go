@@ -10,7 +10,7 @@ import (
 
 // EnvVars writes each mark as an environment variable of one container, named after the config, as Stakater Reloader does by
 // default. Configs whose names differ in punctuation only share a variable.
-var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnvVars, Tidy: tidyEnvVars}
+var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnvVars, Tidy: tidyEnvVars, Taken: takenEnvVar, Shares: shareEnvVar}
 
 // EnvName returns the name of the variable that stands for c. Every run of characters other than letters and digits becomes one
 // underscore, except that it is dropped at the start.
@@ -43,7 +43,24 @@ func currentEnvVar(w *workload.Workload, c reloader.Config) (string, bool) {
 		return "", false
 	}
 	m, found := markNamed(w.Template.Containers[i], EnvName(c))
-	return m.Value, found
+	return m.Value, found && m.Value != ""
+}
+
+// shareEnvVar reports whether a and b are named alike but for punctuation, and marked in the same container.
+func shareEnvVar(w *workload.Workload, a, b reloader.Config) bool {
+	i, errA := carrier(w, a)
+	j, errB := carrier(w, b)
+	return errA == nil && errB == nil && i == j && EnvName(a) == EnvName(b)
+}
+
+// takenEnvVar reports whether the variable that stands for c is somebody's own: it does not have a hash as its value.
+func takenEnvVar(w *workload.Workload, c reloader.Config) bool {
+	i, err := carrier(w, c)
+	if err != nil {
+		return false
+	}
+	m, found := markNamed(w.Template.Containers[i], EnvName(c))
+	return found && m.Value == ""
 }
 
 // markNamed returns the last mark of that name in c: if a name is there twice, the last one is what the process sees.

@@ -39,6 +39,10 @@ type Strategy struct {
 	// Patch returns the operations that make w carry marks; none if it does already. Marks that share a place are one: the newest
 	// that w does not carry. Patch fails if w has no container.
 	Patch func(w *workload.Workload, marks []Mark) ([]Op, error)
+	// Taken reports whether the place of the mark for c holds something that is no mark and must stay; nil if that cannot be.
+	Taken func(w *workload.Workload, c reloader.Config) bool
+	// Shares reports whether the marks for a and b have the same place in w; nil if no two have.
+	Shares func(w *workload.Workload, a, b reloader.Config) bool
 	// Tidy returns the operations that take away the marks of configs that are gone and, unless wanted is nil, of all but those that
 	// are wanted, also where one is not in the container that carries it. Tidy is nil if the strategy leaves nothing behind. The
 	// operations come after those of Patch.

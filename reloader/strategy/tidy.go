@@ -47,9 +47,9 @@ func places(w *workload.Workload, configs []reloader.Config) map[place]bool {
 // hashLength is that of a SHA-1 in hex.
 const hashLength = 40
 
-// isMark reports whether m can only be a mark: it is named after a kind of config, and has a hash as its value.
+// isMark reports whether m is a mark: it was written by who writes marks, is named after a kind of config, and has a hash as its value.
 func isMark(m workload.EnvMark) bool {
-	return len(m.Value) == hashLength && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
+	return m.Ours && len(m.Value) == hashLength && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
 		return strings.HasSuffix(m.Name, "_"+strings.ToUpper(string(kind)))
 	})
 }

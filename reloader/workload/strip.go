@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +52,8 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Annotations:       kept(p.meta.Annotations, keep),
 		},
 		Kind:           kind,
-		Written:        written(p.meta.ManagedFields),
+		Written:        written(p.meta.ManagedFields, func(string) bool { return true }),
+		MarkedAt:       written(p.meta.ManagedFields, func(manager string) bool { return manager == MarkManager }),
 		HasAnnotations: len(p.meta.Annotations) > 0,
 		Selector:       p.selector.DeepCopy(),
 		TemplateOf:     p.templateOf,
@@ -61,7 +63,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Path:           path,
 			Annotations:    kept(p.template.Annotations, keep),
 			HasAnnotations: len(p.template.Annotations) > 0,
-			Containers:     containers(p.template.Spec.Containers),
+			Containers:     containers(p.template.Spec.Containers, p.meta.ManagedFields),
 			References:     references(p.meta.Namespace, &p.template.Spec),
 		},
 	}
@@ -83,29 +85,37 @@ func kept(annotations map[string]string, keep func(string) bool) map[string]stri
 	return out
 }
 
-// written returns the newest time among the entries that are not about a subresource.
-func written(fields []metav1.ManagedFieldsEntry) time.Time {
+// written returns the newest time among the entries of some managers that are not about a subresource.
+func written(fields []metav1.ManagedFieldsEntry, by func(manager string) bool) time.Time {
 	var newest time.Time
 	for _, f := range fields {
-		if f.Subresource == "" && f.Time != nil && f.Time.After(newest) {
+		if by(f.Manager) && f.Subresource == "" && f.Time != nil && f.Time.After(newest) {
 			newest = f.Time.Time
 		}
 	}
 	return newest
 }
 
-func containers(specs []corev1.Container) []Container {
+func containers(specs []corev1.Container, fields []metav1.ManagedFieldsEntry) []Container {
 	out := make([]Container, 0, len(specs))
 	for _, s := range specs {
 		c := Container{Name: s.Name, EnvCount: len(s.Env)}
 		for i, e := range s.Env {
 			if strings.HasPrefix(e.Name, MarkPrefix) {
-				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: MarkValue(e.Value)})
+				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: MarkValue(e.Value), Ours: writtenAsMark(fields, e.Name)})
 			}
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// writtenAsMark reports whether the managed fields say that the variable of that name was written by somebody who writes marks.
+func writtenAsMark(fields []metav1.ManagedFieldsEntry, variable string) bool {
+	key := `k:{\"name\":\"` + variable + `\"}`
+	return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == MarkManager && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), key)
+	})
 }
 
 // maxMarkLength is twice the length of the longest hash that any tool writes as hex.

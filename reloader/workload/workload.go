@@ -17,6 +17,8 @@ type Workload struct {
 	Kind string
 	// Written is when something other than a subresource was last written, by the managed fields; zero if they do not say.
 	Written time.Time
+	// MarkedAt is when something was last written by MarkManager; zero if they do not say.
+	MarkedAt time.Time
 	// HasAnnotations reports whether the object has any annotation, also one that was not kept.
 	HasAnnotations bool
 	// Selector selects the workload's pods.
@@ -103,7 +105,12 @@ type EnvMark struct {
 	Name  string
 	// Value is empty unless it is lower-case hex: anything else is no mark value, and may be somebody's content.
 	Value string
+	// Ours reports whether MarkManager has written the variable, as far as the managed fields say.
+	Ours bool
 }
+
+// MarkManager is the field manager under which marks are written, by Stakater Reloader and by us.
+const MarkManager = "Reloader"
 
 // MarkPrefix starts the name of every environment variable that is written as a mark.
 const MarkPrefix = "STAKATER_"

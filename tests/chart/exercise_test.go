@@ -44,6 +44,23 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 	}
 }
 
+// touchCanary looks whether audit events come in.
+func (u usage) touchCanary(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	if u.options.DryRun {
+		return
+	}
+	addresses, err := c.CanaryAddresses(t.Context())
+	if err != nil || len(addresses) != 1 {
+		t.Errorf("API servers %q, %v", addresses, err)
+	}
+	for _, address := range addresses {
+		if err := c.TouchCanary(t.Context(), address, "canary"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // begin does what comes once.
 func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	t.Helper()
@@ -72,6 +89,7 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
 		t.Error(err)
 	}
+	u.touchCanary(t, c)
 	if !u.watch {
 		return
 	}

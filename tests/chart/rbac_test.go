@@ -57,10 +57,11 @@ var (
 		"": {
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
-			"configmaps get,list", "events create", "namespaces/kube-system get", "pods list", "secrets get",
+			"configmaps get,list", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces/kube-system get",
+			"pods list", "secrets get",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -79,12 +80,12 @@ var (
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
 			"argoproj.io/rollouts get,list,watch,patch",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
-			"configmaps get,list,watch", "events create", "namespaces get,list,watch", "pods list",
+			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces get,list,watch", "pods list",
 			"secrets get,list,watch",
 			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
 		},
@@ -97,7 +98,7 @@ var (
 	namespacedGrants = map[string][]string{
 		"shop": shopGrants, "billing": shopGrants,
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets create", "secrets/reroll-digest-key get",
 		},
 	}

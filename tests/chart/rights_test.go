@@ -59,7 +59,10 @@ var usages = []usage{
 		options:    kube.Options{Scope: kube.Scope{Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}}},
 		namespaces: []string{"shop", "billing"}, kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"},
 		configs: []reloader.Config{prices}, listed: []reloader.ConfigKind{reloader.ConfigMap},
-		refused: []string{"apps/deployments list", "configmaps list", "kube-system: namespaces/kube-system get"},
+		refused: []string{
+			"apps/deployments list", "configmaps list", "default: discovery.k8s.io/endpointslices/kubernetes get",
+			"kube-system: namespaces/kube-system get",
+		},
 	},
 	{
 		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true,

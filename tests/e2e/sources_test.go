@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,9 +56,11 @@ func TestWatchSource(t *testing.T) {
 		r.waitRolls("web", int64(i+1))
 		t.Logf("rolled %s after the edit", time.Since(begun).Round(time.Millisecond))
 	}
-	reloads, err := r.line.Reroll.Reloads(r.ctx, r.ns)
-	r.must(err)
-	if len(reloads) != 2 || reloads[0].Causes[0].Source != "watch" {
-		t.Errorf("reloads %+v, want two from the watch", reloads)
-	}
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
+		if err == nil && (len(reloads) != 2 || reloads[0].Causes[0].Source != "watch") {
+			err = fmt.Errorf("reloads %+v, want two from the watch", reloads)
+		}
+		return err
+	}))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -48,6 +47,7 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.startWatch()
+	p.startCanary(cluster, d)
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
 	if !s.EnableHA {
@@ -157,6 +157,9 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}
+	if p.canary != nil {
+		hints.Go(func() { p.runCanary(ctx, d) })
+	}
 	return d.Run(ctx)
 }
 
@@ -197,7 +200,7 @@ func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 		return
 	}
 	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
-		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { d.Handle(del) })
+		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, p.handler(d))
 	})
 }
 

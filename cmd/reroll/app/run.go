@@ -16,6 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
@@ -36,6 +37,8 @@ type program struct {
 	started, watching atomic.Bool
 	// watch is the source of hints that asks the API server itself; nil if nobody wants it.
 	watch *watch.Source
+	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
+	canary *dispatcher.Canary
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as

@@ -34,6 +34,8 @@ type Settings struct {
 	DryRun                         bool
 	SweepInterval                  time.Duration
 	WatchConfigs                   bool
+	CanaryInterval                 time.Duration
+	FallbackWatch                  bool
 	Brakes                         dispatcher.Brakes
 	Stakater
 
@@ -99,6 +101,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
+	s.bindCanary(f)
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
 }
@@ -159,7 +162,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.completeBrakes(f), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.completeBrakes(f), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)

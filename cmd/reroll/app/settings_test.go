@@ -138,7 +138,7 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, KubeQPS: 0.5, KubeBurst: 2_000_000,
 		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars",
 		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
@@ -230,6 +230,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a window that is none":         {role: "serve", args: []string{"--maintenance-windows=0 22 * * * 6h; tonight"}, want: "--maintenance-windows"},
 		"a negative rate":               {role: "serve", args: []string{"--reloads-per-minute=-1"}, want: "must not be negative"},
 		"a sweep without end":           {role: "serve", args: []string{"--sweep-interval=1ms"}, want: "--sweep-interval: 1ms is neither 0 nor at least 1s"},
+		"canaries without end":          {role: "serve", args: []string{"--canary-interval=1ms"}, want: "--canary-interval: 1ms is neither 0 nor at least 1s"},
+		"canaries of before":            {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c", "--canary-interval=-1s"}, want: "--canary-interval"},
+		"a fallback from nothing":       {role: "serve", args: []string{"--fallback-watch", "--canary-interval=0"}, want: "--fallback-watch needs a canary"},
+		"a fallback from no audit":      {role: "serve", args: []string{"--fallback-watch", "--watch-configs", "--ingest-address="}, want: "--fallback-watch needs a canary"},
 		"nothing to listen to":          {role: "serve", args: []string{"--ingest-address="}, want: "--ingest-address is empty"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
 		"no burst":                      {role: "serve", args: []string{"--kube-burst=0"}, want: "--kube-burst"},
@@ -259,7 +263,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
-		"sweep-interval", "watch-configs", "kube-burst", "kube-qps",
+		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)

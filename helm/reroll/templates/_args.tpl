@@ -22,6 +22,7 @@
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
 - --sweep-interval={{ .Values.sweepInterval }}
+- --canary-interval={{ .Values.canaryInterval }}
 - --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
 - --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
 - --min-reload-interval={{ .Values.brakes.minReloadInterval }}
@@ -82,6 +83,9 @@
 {{- end }}
 {{- if .Values.watchConfigs }}
 - --watch-configs
+{{- end }}
+{{- if .Values.fallbackWatch }}
+- --fallback-watch
 {{- end }}
 {{- if .Values.webhook.legacyBody }}
 - --webhook-legacy-body

@@ -23,12 +23,13 @@
 
 {{- define "reroll.configRules" -}}
 {{- $v := .Values }}
+{{- $watch := or $v.watchConfigs $v.fallbackWatch }}
 {{- $found := "ConfigMaps that a workload names by a pattern or searches for, and what a sweep compares" }}
 {{- if not $v.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
 {{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.resourcesToIgnore)
-  "list" true "watch" $v.watchConfigs "found" (printf "%s (metadata only)" $found)) }}
+  "list" true "watch" $watch "found" (printf "%s (metadata only)" $found)) }}
 {{- include "reroll.configRule" (dict "resource" "secrets" "ignored" (has "secrets" $v.resourcesToIgnore)
-  "list" $v.rbac.listSecrets "watch" $v.watchConfigs "found" "Secrets that a workload names by a pattern or searches for, and what a sweep compares (metadata only)") }}
+  "list" $v.rbac.listSecrets "watch" $watch "found" "Secrets that a workload names by a pattern or searches for, and what a sweep compares (metadata only)") }}
 {{- if .Values.csi }}
 # get: read the annotations of a class.
 # list: classes that a workload names by a pattern or searches for (metadata only).
@@ -107,6 +108,23 @@
 {{- end }}
 {{- end -}}
 
+{{/* Not empty if the canary is touched. */}}
+{{- define "reroll.canary" -}}
+{{- if and (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
+{{- end -}}
+
+{{/* What may be known of the cluster if all namespaces may count. */}}
+{{- define "reroll.clusterRules" -}}
+{{- include "reroll.namespaceRules" . }}
+{{- if include "reroll.canary" . }}
+# get: know the address of each API server, which sends audit events of its own.
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  resourceNames: [kubernetes]
+  verbs: [get]
+{{- end }}
+{{- end -}}
+
 {{/* What may be known of namespaces if all may count. */}}
 {{- define "reroll.namespaceRules" -}}
 {{- if not .Values.reloadOnDelete -}}
@@ -171,7 +189,16 @@
   resources: [configmaps]
   resourceNames: [reloader-meta-info]
   verbs: [get, update]
-# create: say it for the first time.
+{{- end }}
+{{- if include "reroll.canary" . }}
+# patch: touch it, to see whether its audit events come in.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [reroll-canary]
+  verbs: [patch]
+{{- end }}
+{{- if or (include "reroll.canary" .) (and .Values.metaInfo (not .Values.dryRun)) }}
+# create: make reloader-meta-info and reroll-canary, once.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]

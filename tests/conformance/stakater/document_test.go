@@ -21,8 +21,8 @@ func TestMigrationCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := testedCommand.FindAllStringSubmatch(string(guide), -1)
-	if len(commands) != 6 {
-		t.Fatalf("%d commands are marked as tested, not 6", len(commands))
+	if len(commands) != 7 {
+		t.Fatalf("%d commands are marked as tested, not 7", len(commands))
 	}
 	if output, err := shared.Kube.Kubectl(t.Context(), "apply", "--filename=testdata/theirs.yaml"); err != nil {
 		t.Fatal(output, err)

@@ -69,7 +69,9 @@ func apply(ctx context.Context, t *testing.T, file string) {
 	if output, err := shared.Kube.Kubectl(ctx, "apply", "--filename", file); err != nil {
 		t.Fatal(output, err)
 	}
-	t.Cleanup(func() { _, _ = shared.Kube.Kubectl(context.Background(), "delete", "--ignore-not-found", "--filename", file) })
+	t.Cleanup(func() {
+		_, _ = shared.Kube.Kubectl(context.Background(), "delete", "--ignore-not-found", "--filename", file)
+	})
 }
 
 var refusals = regexp.MustCompile(`(?m)^rest_client_requests_total\{code="403",.*\} [3-9]`)

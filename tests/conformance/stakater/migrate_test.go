@@ -192,28 +192,3 @@ func reloadedAll(ctx context.Context, t *testing.T, namespace string) float64 {
 	}
 	return last
 }
-
-// TestLargeList: a named list as large as the API server takes hurts nobody, and its own workload still reloads.
-func TestLargeList(t *testing.T) {
-	p := withFlags(t, nil)
-	list := strings.Repeat("no-such-config-([a-z]+|[0-9]*), ", 7000) + "app"
-	w := p.play(t, oneEdit)
-	body := fmt.Appendf(nil, `{"metadata":{"annotations":{"configmap.reloader.stakater.com/reload":%q}}}`, list)
-	if err := w.Patch(t.Context(), "Deployment/web", scenario.PatchTypes["merge"], body); err != nil {
-		t.Fatal(err)
-	}
-	p.play(t, oneEdit)
-	before, err := w.Generation(t.Context(), "Deployment/web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Quiesce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := w.Generation(t.Context(), "Deployment/web"); err != nil || after != before+1 {
-		t.Errorf("it rolled %d times, %v; want once", after-before, err)
-	}
-}

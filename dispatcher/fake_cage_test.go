@@ -1,0 +1,142 @@
+package dispatcher_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// cage is two API servers and what becomes of canaries there.
+type cage struct {
+	t      *testing.T
+	canary *dispatcher.Canary
+	log    bytes.Buffer
+	r      *prometheus.Registry
+
+	mu        sync.Mutex
+	addresses []string
+	// lookup is why the addresses cannot be read.
+	lookup error
+	// refuse has why an API server refuses canaries, and mute those that send no audit events.
+	refuse map[string]error
+	mute   map[string]bool
+	// late has the hints of muted API servers, oldest first.
+	late       []string
+	suspicions []string
+	// meanwhile is how many run, and began how often one began.
+	meanwhile, began int
+}
+
+func (c *cage) CanaryAddresses(context.Context) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.addresses), c.lookup
+}
+
+func (c *cage) TouchCanary(_ context.Context, address, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refuse[address]; err != nil {
+		return err
+	}
+	if c.mute[address] {
+		c.late = append(c.late, id)
+		return nil
+	}
+	go c.canary.Heard(reloader.Hint{AuditID: id})
+	return nil
+}
+
+// set changes the world, and pass lets time go by.
+func (c *cage) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+func (c *cage) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// value returns a metric, by its name and, if it has one, the value of its label.
+func (c *cage) value(name, label string) float64 {
+	c.t.Helper()
+	families, err := c.r.Gather()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name && (label == "" || m.GetLabel()[0].GetValue() == label) {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	c.t.Fatalf("no metric %s %s", name, label)
+	return 0
+}
+
+// told returns the lines of the log without what is like in all.
+func (c *cage) told() []string {
+	var lines []string
+	for line := range strings.Lines(c.log.String()) {
+		_, line, _ = strings.Cut(line, "msg=")
+		message, rest, _ := strings.Cut(line, " apiserver=")
+		address, _, _ := strings.Cut(rest, " ")
+		lines = append(lines, strings.Trim(message, `"`)+": "+strings.TrimSpace(address))
+	}
+	return lines
+}
+
+// inCage runs a test of a canary that is touched every minute through the API servers a and b.
+func inCage(t *testing.T, test func(t *testing.T, c *cage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cage{t: t, addresses: []string{"a", "b"}, refuse: map[string]error{}, mute: map[string]bool{}, r: prometheus.NewRegistry()}
+		c.canary = dispatcher.NewCanary(dispatcher.CanaryOptions{
+			Interval: time.Minute, Cage: c, Registerer: c.r,
+			Logger:  slog.New(slog.NewTextHandler(&c.log, nil)),
+			Suspect: func(reason string) { c.set(func() { c.suspicions = append(c.suspicions, reason) }) },
+			Meanwhile: func(ctx context.Context) {
+				c.set(func() { c.meanwhile++; c.began++ })
+				<-ctx.Done()
+				c.set(func() { c.meanwhile-- })
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { c.canary.Run(ctx) })
+		// After Run nothing of a silence goes on.
+		defer func() {
+			cancel()
+			running.Wait()
+			if c.meanwhile != 0 {
+				t.Errorf("%d go on after the end", c.meanwhile)
+			}
+		}()
+		c.pass(500 * time.Millisecond) // beside the ticks, not on them
+		test(t, c)
+	})
+}
+
+// states returns how many API servers are heard, silent and refusing.
+func (c *cage) states() string {
+	var counts []string
+	for _, state := range []string{"heard", "silent", "refused"} {
+		counts = append(counts, strconv.Itoa(int(c.value("reroll_canary_addresses", state))))
+	}
+	return strings.Join(counts, " ")
+}

@@ -1,0 +1,269 @@
+package dispatcher_test
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// What others do to workloads: roll them back, roll them themselves, watch us for a while.
+
+// copyOf returns web as it is.
+func (w *world) copyOf() *appsv1.Deployment {
+	w.t.Helper()
+	obj, ok := w.read(web)
+	if !ok {
+		w.t.Fatal("web is gone")
+	}
+	return obj.DeepCopyObject().(*appsv1.Deployment)
+}
+
+// undo brings back an earlier template together with the annotations of that time, as kubectl rollout undo does.
+func (w *world) undo(to *appsv1.Deployment) {
+	w.t.Helper()
+	now := w.copyOf()
+	now.Annotations, now.Spec.Template = to.Annotations, to.Spec.Template
+	w.must(w.update(bob, now))
+}
+
+// TestRollbackOfAll: after a bad edit, first the Deployment is rolled back, and then the config. The pods that started in between have
+// the bad content.
+func TestRollbackOfAll(t *testing.T) {
+	for _, strategy := range []string{"env-vars", "annotations"} {
+		t.Run(strategy, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "good")
+				w.pass(quiet)
+				good := w.copyOf()
+				w.edit(alice, app, "bad")
+				w.pass(quiet)
+				w.undo(good)
+				w.pass(quiet)
+				w.rolled(web, 3)
+				w.edit(alice, app, "good")
+				w.pass(quiet)
+				w.rolled(web, 4)
+			})
+		})
+	}
+}
+
+// TestRollbackAndRestart: what was rolled back has started with the present content, so that a start of ours finds nothing to do.
+func TestRollbackAndRestart(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		older := w.copyOf()
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.undo(older)
+		w.pass(quiet)
+		for range 3 {
+			w.stop()
+			w.start()
+			w.pass(quiet)
+			w.rolled(web, 3)
+		}
+		w.edit(alice, app, "4")
+		w.pass(quiet)
+		w.rolled(web, 4)
+	})
+}
+
+// TestOldMarkOfNewPods: a mark that is not that of the content proves nothing if all pods have started since.
+func TestOldMarkOfNewPods(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "2")
+		w.pass(time.Minute)
+		w.must(w.create(bob, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [
+  {name: STAKATER_APP_CONFIGMAP, value: 124b8637e8fbd0a8f4b54eab4887556e41cdaa4d}]}]}}}`)))
+		w.pass(time.Minute)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+	})
+}
+
+// TestSharedVariable: two configs whose names differ in punctuation share a mark, which is that of one of them.
+func TestSharedVariable(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		for _, name := range []string{"a.b", "a-b"} {
+			w.give(name, "of "+name)
+		}
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: a.b}}, {configMapRef: {name: a-b}}]}]}}}`)))
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/a-b", "new")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		for range 2 {
+			w.stop()
+			w.store.records = map[reloader.WorkloadRef][]byte{}
+			w.edit(bob, "ConfigMap/a.b", "of a.b") // nothing new
+			w.start()
+			w.pass(quiet)
+			w.rolled(web, 1)
+		}
+	})
+}
+
+// TestOwnVariableInTheMarksPlace: a variable that somebody uses for his own purposes is no mark and stays; the roll is marked elsewhere.
+func TestOwnVariableInTheMarksPlace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [
+  {name: STAKATER_APP_CONFIGMAP, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}}}`)))
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		for i, value := range []string{"2", "3", "2"} {
+			w.edit(alice, app, value)
+			w.pass(quiet)
+			w.rolled(web, int64(i+1))
+		}
+		if v := w.copyOf().Spec.Template.Spec.Containers[0].Env[0]; v.Value != "" || v.ValueFrom == nil {
+			t.Errorf("the variable is %+v now", v)
+		}
+	})
+}
+
+// TestDeletionWaitsThroughARestart: a deletion whose window has not closed when the process ends is rolled by the next.
+func TestDeletionWaitsThroughARestart(t *testing.T) {
+	settings := scenario.Settings{Strategy: "annotations", Window: scenario.Duration(time.Minute), MaxWait: scenario.Duration(time.Minute)}
+	inWorld(t, settings, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(10 * time.Second)
+		w.stop()
+		w.rolled(web, 0)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestPauseEndsOutOfScope: a namespace that is not looked after any more keeps no paused Deployment.
+func TestPauseEndsOutOfScope(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.running[0].Forget(webRef)
+		w.pass(11 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestAfterADryRun: what a dry run has only watched is done by who comes after it, and what another tool did meanwhile is not done again.
+func TestAfterADryRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		stakater bool
+		want     int64
+	}{
+		"nobody rolled": {false, 1},
+		"another did":   {true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.configure = func(o *dispatcher.Options) { o.DryRun = true }
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				if c.stakater {
+					w.markAsStakater("a=2")
+				}
+				w.pass(quiet)
+				if !c.stakater {
+					w.rolled(web, 0)
+				}
+				w.stop()
+				w.configure = nil
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, c.want)
+				w.stop()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, c.want)
+			})
+		})
+	}
+}
+
+// TestDryRunSaysItOnce: also after restarts of the dry run nothing is done, and each change is said once by each process.
+func TestDryRunSaysItOnce(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.configure = func(o *dispatcher.Options) { o.DryRun, o.SweepInterval = true, 10*time.Minute }
+		w.start()
+		w.pass(quiet)
+		for _, value := range []string{"2", "3"} {
+			w.edit(alice, app, value)
+			w.pass(time.Hour)
+		}
+		if got := w.outcomes(webRef); got[reloader.ReasonDryRun] != 2 || len(got) != 1 {
+			t.Errorf("outcomes %v, want two DryRun", got)
+		}
+		w.rolled(web, 0)
+	})
+}
+
+// TestWebhookIsNotCalledForRollbacks: where others roll, what the workload carries is their business.
+func TestWebhookIsNotCalledForRollbacks(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		hook := &calls{}
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		older := w.copyOf()
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.stop()
+		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
+		w.undo(older)
+		for range 3 {
+			w.start()
+			w.pass(quiet)
+			w.stop()
+		}
+		if n := len(hook.made()); n != 0 {
+			t.Errorf("%d calls without a change", n)
+		}
+	})
+}
+
+// markAsStakater writes the mark that Stakater Reloader makes of entries, as it does.
+func (w *world) markAsStakater(entries string) {
+	w.t.Helper()
+	sum := sha1.Sum([]byte(entries))
+	body := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":%q,"value":%q}]}]}}}}`, appVariable, hex.EncodeToString(sum[:]))
+	w.must(w.patch(reloader.Actor{User: "reloader", FieldManager: "Reloader"}, web, types.StrategicMergePatchType, body))
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestJudge gives the oracle made-up histories: one that cannot tell right from wrong would call any Reroll good.
+func TestJudge(t *testing.T) {
+	a, b := config{"ConfigMap", "n", "a"}, config{"Secret", "n", "b"}
+	tests := map[string]struct {
+		reason   string
+		contents map[config][]string
+		seen     []sight
+		want     []string
+	}{
+		"nothing happened": {
+			"a baseline needs no mark",
+			map[config][]string{a: {"0"}},
+			[]sight{{Generation: 1, Marks: marks{}}},
+			nil,
+		},
+		"each content once": {
+			"one template change for each content is right",
+			map[config][]string{a: {"0", "1", "2"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "2"}}},
+			nil,
+		},
+		"contents in one": {
+			"several contents may share a template change",
+			map[config][]string{a: {"0", "1", "2"}, b: {"0", "1"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2", b: "1"}}},
+			nil,
+		},
+		"there and back unseen": {
+			"who has the old content again before anything rolled needs no mark",
+			map[config][]string{a: {"0", "1", "0"}},
+			[]sight{{Generation: 1, Marks: marks{}}},
+			nil,
+		},
+		"there and back": {
+			"each of them is a new content",
+			map[config][]string{a: {"0", "1", "0"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "0"}}},
+			nil,
+		},
+		"never rolled": {
+			"the newest content never came",
+			map[config][]string{a: {"0", "1"}},
+			[]sight{{Generation: 1, Marks: marks{}}},
+			[]string{lost},
+		},
+		"newest missing": {
+			"an older one does not stand for it",
+			map[config][]string{a: {"0", "1", "2"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}},
+			[]string{lost},
+		},
+		"back not rolled": {
+			"the old content is not what the template says",
+			map[config][]string{a: {"0", "1", "0"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}},
+			[]string{lost},
+		},
+		"one too many": {
+			"two template changes for one content, although nobody saw the first",
+			map[config][]string{a: {"0", "1"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 3, Marks: marks{a: "1"}}},
+			[]string{doubled},
+		},
+		"equal neighbours": {
+			"a template change that changes no mark, below the number of contents",
+			map[config][]string{a: {"0", "1", "2", "3"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "3"}}, {Generation: 3, Marks: marks{a: "3"}}},
+			[]string{doubled},
+		},
+		"older over newer": {
+			"a stale decision came after a newer one",
+			map[config][]string{a: {"0", "1", "2"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2"}}, {Generation: 3, Marks: marks{a: "1"}}},
+			[]string{lost, stale},
+		},
+		"made up": {
+			"no content ever had that hash",
+			map[config][]string{a: {"0", "1", "2"}},
+			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "x"}}, {Generation: 3, Marks: marks{a: "2"}}},
+			[]string{stale},
+		},
+		"never seen": {
+			"a workload that nobody saw proves nothing",
+			map[config][]string{a: {"0"}},
+			nil,
+			[]string{lost},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range judge("w", tc.contents, tc.seen) {
+				got = append(got, f.Kind)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// program is a process that is started again whenever it ends, as a cluster would.
+type program struct {
+	name, binary string
+	args, env    []string
+	logFile      string
+
+	mu      sync.Mutex
+	process *os.Process
+	// away is how long to wait before the next start.
+	away time.Duration
+	// kills are those of kill, ends those that the program chose itself.
+	kills, ends int
+}
+
+// restartPause is how long a program that ended by itself stays away.
+const restartPause = 500 * time.Millisecond
+
+// keep runs the program until ctx ends, which kills it.
+func (p *program) keep(ctx context.Context) error {
+	log, err := os.OpenFile(p.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // whoever reads it has read what was written
+	for ctx.Err() == nil {
+		cmd := exec.CommandContext(ctx, p.binary, p.args...)
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.Env = append(os.Environ(), p.env...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			return fmt.Errorf("start %s: %w", p.name, err)
+		}
+		p.mu.Lock()
+		p.process, p.away = cmd.Process, -1
+		p.mu.Unlock()
+		_ = cmd.Wait() // it is started again, however it ended
+		pause(ctx, p.ended(ctx))
+	}
+	return nil
+}
+
+// ended takes note of an end and returns how long to stay away.
+func (p *program) ended(ctx context.Context) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.process = nil
+	if p.away >= 0 {
+		return p.away
+	}
+	if ctx.Err() == nil {
+		p.ends++
+	}
+	return restartPause
+}
+
+// kill ends the program at once, as a crash would, and keeps it away for a while. It reports whether one ran.
+func (p *program) kill(away time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process == nil {
+		return false
+	}
+	if p.process.Kill() != nil {
+		return false
+	}
+	p.away = away
+	p.process = nil
+	p.kills++
+	return true
+}
+
+func (p *program) counts() (kills, ends int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.kills, p.ends
+}
+
+// pause waits, or returns early when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// clusterName is what the cluster is called.
+const clusterName = "local"
+
+// rig is a control plane, a proxy behind its audit webhook, and the processes of Reroll and NATS, each of which comes back when it
+// ends.
+type rig struct {
+	dir      string
+	kube     *kube.Cluster
+	proxy    *proxy
+	programs []*program
+	// ops are where those of Reroll say whether they are ready.
+	ops []string
+
+	// keep leaves the files, logs among them, where they are.
+	keep bool
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// newRig starts the control plane and the proxy. The programs are started by launch.
+func newRig(ctx context.Context, o options) (r *rig, err error) {
+	r = &rig{cancel: func() {}}
+	if r.dir, err = os.MkdirTemp("", "reroll-chaos-"); err != nil {
+		return nil, err
+	}
+	if err := r.start(ctx, o); err != nil {
+		r.stop()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *rig) start(ctx context.Context, o options) error {
+	addresses, err := freeAddresses(8)
+	if err != nil {
+		return err
+	}
+	ca, err := kube.NewCA("audit")
+	if err != nil {
+		return err
+	}
+	apiServer, err := ca.Client("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	if r.proxy, err = startProxy(addresses[0], addresses[1], ca, newDice(o.Seed, 1)); err != nil {
+		return err
+	}
+	r.kube, err = kube.Start(ctx, kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{
+		URL: "https://" + addresses[0] + "/v1/audit/" + clusterName, CAPEM: ca.CertPEM(), Client: apiServer,
+		InitialBackoff: 300 * time.Millisecond,
+	}})
+	if err != nil {
+		return err
+	}
+	return r.layOut(ctx, o, ca, addresses[1:])
+}
+
+// layOut says which programs there are.
+func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []string) error {
+	binary := o.Binary
+	if binary == "" {
+		var err error
+		if binary, err = line.Build(ctx); err != nil {
+			return err
+		}
+	}
+	server, err := ca.Server("reroll", "127.0.0.1")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"server.crt": server.CertPEM, "server.key": server.KeyPEM, "ca.crt": ca.CertPEM()}
+	for name, content := range files {
+		if err := os.WriteFile(r.file(name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	ingest := []string{
+		"--ingest-address", addresses[0], "--ingest-tls-cert", r.file("server.crt"), "--ingest-tls-key", r.file("server.key"),
+		"--ingest-tls-client-ca", r.file("ca.crt"),
+	}
+	dispatch := append([]string{
+		"--kubeconfig", r.kube.Kubeconfig(), "--namespace", "default", "--cluster-name", clusterName,
+		"--coalesce-window", o.Window.String(), "--sweep-interval", o.Sweep.String(), "--flap-limit", "0",
+	}, o.Flags...)
+	if !o.Roles {
+		r.add("serve", binary, addresses[1], join([]string{"serve", "--data-dir", r.file("data"), "--api-address", addresses[2]}, ingest, dispatch))
+		return nil
+	}
+	_, port, err := net.SplitHostPort(addresses[6])
+	if err != nil {
+		return err
+	}
+	nats := []string{"--nats-url", "nats://" + addresses[6]}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r.programs = append(r.programs, &program{
+		name: "nats", binary: self, env: []string{natsPort + "=" + port, natsStore + "=" + r.file("nats")}, logFile: r.file("nats.log"),
+	})
+	r.add("ingest", binary, addresses[1], join([]string{"ingest"}, nats, ingest))
+	if o.HA {
+		r.add("dispatch-1", binary, addresses[2], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
+		r.add("dispatch-2", binary, addresses[3], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
+	} else {
+		r.add("dispatch", binary, addresses[2], join([]string{"dispatch"}, nats, dispatch))
+	}
+	r.add("api", binary, addresses[4], join([]string{"api", "--api-address", addresses[5]}, nats))
+	return nil
+}
+
+func join(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+func (r *rig) add(name, binary, ops string, args []string, env ...string) {
+	args = append(args, "--metrics-address", ops)
+	r.programs = append(r.programs, &program{name: name, binary: binary, args: args, env: env, logFile: r.file(name + ".log")})
+	r.ops = append(r.ops, "http://"+ops)
+}
+
+func (r *rig) file(name string) string { return filepath.Join(r.dir, name) }
+
+// readyTime bounds how long all of Reroll may take to be ready.
+const readyTime = 90 * time.Second
+
+// launch starts the programs and returns when those of Reroll are ready.
+func (r *rig) launch(ctx context.Context) error {
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r.cancel = cancel
+	for _, p := range r.programs {
+		r.running.Go(func() {
+			if err := p.keep(life); err != nil {
+				fmt.Fprintln(os.Stderr, "chaos:", err)
+			}
+		})
+	}
+	return r.waitReady(ctx)
+}
+
+// waitReady waits until all of Reroll is ready.
+func (r *rig) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	var errs []error
+	for _, ops := range r.ops {
+		errs = append(errs, (&line.Reroll{Ops: ops}).WaitReady(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// stop ends everything, and removes its files unless keep is set.
+func (r *rig) stop() {
+	r.cancel()
+	r.running.Wait()
+	if r.kube != nil {
+		r.kube.Stop()
+	}
+	if r.proxy != nil {
+		r.proxy.stop()
+	}
+	if r.keep {
+		fmt.Fprintln(os.Stderr, "chaos: the logs are kept in", r.dir)
+		return
+	}
+	_ = os.RemoveAll(r.dir)
+}
+
+// connect gives w clients that never hold back.
+func (r *rig) connect(w *world) error {
+	config := r.kube.RESTConfig()
+	config.QPS = -1
+	var err error
+	w.client = r.kube.Client()
+	w.dynamic, err = dynamic.NewForConfig(config)
+	return err
+}
+
+// freeAddresses returns n loopback addresses that nobody listens on.
+func freeAddresses(n int) ([]string, error) {
+	addresses := make([]string, n)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() //nolint:errcheck // nothing was sent
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses, nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// tormentor does at random what happens to clusters.
+type tormentor struct {
+	rig     *rig
+	options options
+
+	// crashes and restarts are those of the API server.
+	crashes, restarts int
+	err               error
+}
+
+// torment goes on until ctx ends, and leaves everything running, in fair weather. whole bounds what it has begun by then.
+func (t *tormentor) torment(ctx, whole context.Context) error {
+	var all sync.WaitGroup
+	if t.options.KillEvery > 0 {
+		all.Go(func() { t.kill(ctx) })
+	}
+	if t.options.APIServerEvery > 0 {
+		all.Go(func() { t.restartAPIServer(ctx, whole) })
+	}
+	all.Go(func() { t.changeWeather(ctx) })
+	all.Wait()
+	t.rig.proxy.set(weather{})
+	return t.err
+}
+
+// The absences of what was killed: mostly none, sometimes long enough to be missed.
+const (
+	shortAbsence = 300 * time.Millisecond
+	longAbsence  = 5 * time.Second
+)
+
+// kill ends one program after another, with a pause that varies around KillEvery.
+func (t *tormentor) kill(ctx context.Context) {
+	d := newDice(t.options.Seed, 2)
+	for {
+		pause(ctx, d.upTo(2*t.options.KillEvery))
+		if ctx.Err() != nil {
+			return
+		}
+		away := d.upTo(shortAbsence)
+		if d.chance(0.2) {
+			away = d.between(shortAbsence, longAbsence)
+		}
+		t.rig.programs[d.n(len(t.rig.programs))].kill(away)
+	}
+}
+
+// restartAPIServer ends the API server again and again, mostly as a crash would.
+func (t *tormentor) restartAPIServer(ctx, whole context.Context) {
+	d := newDice(t.options.Seed, 3)
+	for {
+		pause(ctx, d.between(t.options.APIServerEvery/2, t.options.APIServerEvery*3/2))
+		if ctx.Err() != nil {
+			return
+		}
+		if err := t.restartOnce(whole, d.chance(0.3)); err != nil {
+			t.err = fmt.Errorf("restart the API server: %w", err)
+			return
+		}
+	}
+}
+
+// orderlyTime bounds an orderly end of the API server, which then is killed.
+const orderlyTime = 15 * time.Second
+
+func (t *tormentor) restartOnce(ctx context.Context, orderly bool) error {
+	if orderly {
+		t.restarts++
+		bounded, cancel := context.WithTimeout(ctx, orderlyTime)
+		defer cancel()
+		_ = t.rig.kube.StopAPIServer(bounded) // it has ended in any case
+	} else {
+		t.crashes++
+		t.rig.kube.KillAPIServer()
+	}
+	return t.start(ctx, t.rig.kube)
+}
+
+// start tries twice: the port of a killed API server may still be in use.
+func (t *tormentor) start(ctx context.Context, k *kube.Cluster) error {
+	if k.StartAPIServer(ctx) == nil {
+		return nil
+	}
+	pause(ctx, time.Second)
+	return k.StartAPIServer(ctx)
+}
+
+// climate is what the weather of a run is drawn from. Half of it loses nothing.
+var climate = []weather{
+	{},
+	{Unruly: true},
+	{Unruly: true},
+	{Unruly: true},
+	{Unruly: true, Drop: 0.01},
+	{Unruly: true, Drop: 0.1},
+	{Drop: 1},
+	{Cut: true},
+}
+
+// The lengths of one weather.
+const (
+	shortestWeather = time.Second
+	longestWeather  = 8 * time.Second
+)
+
+func (t *tormentor) changeWeather(ctx context.Context) {
+	if t.options.Weather != nil {
+		<-ctx.Done()
+		return
+	}
+	d := newDice(t.options.Seed, 4)
+	for ctx.Err() == nil {
+		t.rig.proxy.set(climate[d.n(len(climate))])
+		pause(ctx, d.between(shortestWeather, longestWeather))
+	}
+}
