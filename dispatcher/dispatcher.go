@@ -85,8 +85,6 @@ type Dispatcher struct {
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
 	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
 	paused map[reloader.WorkloadRef]*workload.Workload
-	// brought has the change that each object was last brought to in this process, for each config.
-	brought map[reloader.WorkloadRef]map[reloader.Config]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -122,7 +120,6 @@ func New(o Options) *Dispatcher {
 		finished: map[reloader.WorkloadRef][]finished{},
 		records:  map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:   map[reloader.WorkloadRef]*workload.Workload{},
-		brought:  map[reloader.WorkloadRef]map[reloader.Config]string{},
 		looks:    newFlight(),
 		verifyQ:  newQueue[reloader.Config](m, time.Minute),
 		edgesQ:   newQueue[reloader.WorkloadRef](m, time.Minute),

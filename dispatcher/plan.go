@@ -129,7 +129,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	carried, found := d.carried(w, s.config)
 	s.markedSince = markedSince(chosen.Target(w), f, s.latest)
 	switch {
-	case found && carried == s.mark && !force && d.broughtBy(w, s):
+	case found && carried == s.mark && brought(chosen.Target(w), s.latest):
 		s.outcome = reloader.ReasonAlreadyCurrent
 	case found && carried == s.mark && handled.Mark != s.mark && s.markedSince && othersMarked:
 		s.outcome = reloader.ReasonAlreadyCurrent
@@ -160,14 +160,6 @@ func markedSince(w *workload.Workload, f fact, latest reloader.Change) bool {
 		return w.Written.After(content)
 	}
 	return !w.MarkedAt.Before(content)
-}
-
-// broughtBy reports whether the object that is to carry the mark was brought to the step's change on behalf of another workload: a
-// Rollout and the Deployment whose template it runs are both rolled by one mark.
-func (d *Dispatcher) broughtBy(w *workload.Workload, s step) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.brought[d.strategyOf(w).Target(w).Ref()][s.config] == s.latest.ID
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

@@ -17,6 +17,10 @@ import (
 // of what it is about to do knows that it was done already.
 const LastReloadAnnotation = dialect.OwnPrefix + "last-reload"
 
+// BroughtAnnotation beside it says to which change of each config the template was brought, newest last. Content that comes back later
+// is another change, so that nothing that was brought back, as by a rollback, is taken for what is to be done now.
+const BroughtAnnotation = dialect.OwnPrefix + "brought"
+
 // roll writes the marks of the steps that need one, all in one patch, and returns the workload as it is then and the reload's ID.
 // It writes nothing if no step needs a mark, if this very reload was done before, or in a dry run.
 func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
@@ -24,41 +28,53 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	if d.Webhook != nil {
 		return nil, "", d.notify(ctx, t, w, rolling)
 	}
-	id := d.reloadID(w, append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...))
-	if d.reloadOn(w) == id && d.unfinished(t, steps, id) {
+	all := append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...)
+	id := d.reloadID(w, all)
+	target := d.strategyOf(w).Target(w)
+	if d.reloadOn(w) == id && (len(rolling) == 0 || d.unfinished(t, steps, id)) {
 		recovered(steps)
 		return nil, id, nil
 	}
 	if len(rolling) == 0 || d.DryRun {
 		return nil, id, nil
 	}
-	target := d.strategyOf(w).Target(w)
 	ops, err := d.patch(w, target, rolling, id, d.wanted(t))
 	if err != nil {
 		return nil, id, err
 	}
+	ops = append(ops, strategy.Annotate(target, BroughtAnnotation, broughtTo(target, rolling))...)
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
 		Ops: ops, FieldManager: d.fieldManager(rolling[0].why.Dialect), Name: d.rollName(w, rolling),
 	})
-	if err == nil {
-		d.bring(target, rolling)
-		if target != w {
-			rolled = w.Through(rolled)
-		}
+	if err == nil && target != w {
+		rolled = w.Through(rolled)
 	}
 	return rolled, id, err
 }
 
-// bring takes note of what an object was brought to.
-func (d *Dispatcher) bring(target *workload.Workload, rolling []step) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range rolling {
-		if d.brought[target.Ref()] == nil {
-			d.brought[target.Ref()] = map[reloader.Config]string{}
-		}
-		d.brought[target.Ref()][s.config] = s.latest.ID
+// maxBrought bounds the configs that BroughtAnnotation tells of.
+const maxBrought = 64
+
+// broughtTo returns what BroughtAnnotation is to say about target after steps.
+func broughtTo(target *workload.Workload, steps []step) string {
+	entries := strings.FieldsFunc(target.Annotations[BroughtAnnotation], func(r rune) bool { return r == ',' })
+	for _, s := range steps {
+		key := configKey(s.config)
+		entries = slices.DeleteFunc(entries, func(e string) bool { return strings.HasPrefix(e, key) })
+		entries = append(entries, key+strings.TrimPrefix(s.latest.ID, "c-"))
 	}
+	return strings.Join(entries[max(0, len(entries)-maxBrought):], ",")
+}
+
+// brought reports whether target says that it was brought to a change.
+func brought(target *workload.Workload, change reloader.Change) bool {
+	entry := configKey(change.Config) + strings.TrimPrefix(change.ID, "c-")
+	return slices.Contains(strings.Split(target.Annotations[BroughtAnnotation], ","), entry)
+}
+
+// configKey begins the entry of a config.
+func configKey(c reloader.Config) string {
+	return reloader.ReloadID("", "", []reloader.Cause{{Config: c}})[2:10] + ":"
 }
 
 // unfinished reports whether the reload that w names as its last can be the one that steps are about, made by a process that ended

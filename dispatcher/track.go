@@ -65,9 +65,6 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 
 // Forget tells the dispatcher that a workload is gone, or no business of ours any more. A pause that was begun is ended all the same.
 func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
-	d.mu.Lock()
-	delete(d.brought, ref)
-	d.mu.Unlock()
 	d.untrack(ref)
 }
 
