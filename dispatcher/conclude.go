@@ -49,7 +49,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	if patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}
-	d.settleQ.Add(w.Ref())
+	d.settleQ.AddAfter(w.Ref(), recordDelay)
 	return d.rest(t)
 }
 

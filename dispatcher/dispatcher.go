@@ -191,6 +191,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		q.ShutDown()
 	}
 	_ = begin.Wait()
+	d.settleRest()
 	d.settleQ.ShutDown()
 	return settle.Wait()
 }

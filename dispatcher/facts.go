@@ -60,22 +60,30 @@ func (f *flight) lock(c reloader.Config) func() {
 	}
 }
 
-// read looks at the live object: first at its metadata, and at its content only if that differs from what is known already.
-// hashed asks for the mark values too, which need the content. It is the only place that sees content.
-func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (fact, error) {
+// read looks at the live object: at its metadata first, and at its content only if that differs from what is known already. fresh says
+// that somebody has written to it since it was last looked at, so that its content must be read in any case; hashed asks for the mark
+// values too, which need the content. It is the only place that sees content.
+func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh bool) (fact, error) {
 	at := time.Now()
-	meta, err := d.Configs.Meta(ctx, c)
-	d.metrics.reads.WithLabelValues("metadata").Inc()
-	if apierrors.IsNotFound(err) {
-		return d.absence(c, at), nil
+	if !fresh {
+		meta, err := d.Configs.Meta(ctx, c)
+		d.metrics.reads.WithLabelValues("metadata").Inc()
+		if apierrors.IsNotFound(err) {
+			return d.absence(c, at), nil
+		}
+		if err != nil {
+			return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
+		}
+		if f, ok := d.remembered(c, meta, hashed); ok {
+			f.Meta, f.at = meta, at
+			return f, nil
+		}
 	}
-	if err != nil {
-		return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
-	}
-	if f, ok := d.remembered(c, meta, hashed); ok {
-		f.Meta, f.at = meta, at
-		return f, nil
-	}
+	return d.readContent(ctx, c, at)
+}
+
+// readContent reads the content of c, and returns what is to be known of it.
+func (d *Dispatcher) readContent(ctx context.Context, c reloader.Config, at time.Time) (fact, error) {
 	obj, err := d.Configs.Get(ctx, c)
 	d.metrics.reads.WithLabelValues("content").Inc()
 	if apierrors.IsNotFound(err) {
@@ -95,6 +103,17 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed bool) (
 		f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
 	}
 	return f, nil
+}
+
+// written reports whether hints tell of a write to c since it was last looked at, so that the look after it finds another version. The
+// clock of the API server may be another one; an error costs one read too many, or none too few.
+func (d *Dispatcher) written(c reloader.Config, hints []reloader.Hint) bool {
+	f, looked, _ := d.recall(c)
+	if !looked || len(hints) == 0 {
+		return false
+	}
+	newest := newestHint(hints)
+	return newest.Config == c && newest.Time.After(f.at)
 }
 
 // absence returns the fact that c is not there. What it last said about itself still holds for its deletion.
@@ -163,7 +182,7 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
 	look := d.stakater.look(hints)
 	defer look.end()
-	f, err := d.read(ctx, c, hashed)
+	f, err := d.read(ctx, c, hashed, d.written(c, hints))
 	if err != nil {
 		return fact{}, reloader.StoredChange{}, err
 	}

@@ -160,7 +160,7 @@ func TestStakaterCounts(t *testing.T) {
 			happen: func(w *world) {
 				left := 1
 				w.failing(func(verb, _ string) error {
-					if verb != "meta" || left == 0 {
+					if verb != "get" || left == 0 {
 						return nil
 					}
 					left--

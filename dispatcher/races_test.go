@@ -229,8 +229,8 @@ func TestMaximumWait(t *testing.T) {
 	})
 }
 
-// TestRequestsPerChange: at window 0 a change and a dependent cost one read of metadata, one of content and one patch; ten edits of
-// ten dependents cost no more reads.
+// TestRequestsPerChange: at window 0 a change and a dependent cost one read and one patch, many dependents no more reads, and a
+// hint that comes twice one read of metadata more.
 func TestRequestsPerChange(t *testing.T) {
 	for _, dependents := range []string{"w", "wxyz"} {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -243,13 +243,21 @@ func TestRequestsPerChange(t *testing.T) {
 			for _, verb := range []string{"meta", "get", "list", "read", "patch", "pods"} {
 				w.counted(verb)
 			}
+			w.stream.hold()
 			w.edit(alice, app, "2")
+			hints := w.stream.take()
+			w.stream.send(hints...)
 			w.pass(quiet)
-			want := map[string]int{"meta": 1, "get": 1, "patch": len(dependents)}
+			want := map[string]int{"get": 1, "patch": len(dependents)}
 			for _, verb := range []string{"meta", "get", "list", "read", "patch", "pods"} {
 				if n := w.counted(verb); n != want[verb] {
 					t.Errorf("%d dependents: %d requests of %s, want %d", len(dependents), n, verb, want[verb])
 				}
+			}
+			w.stream.send(hints...)
+			w.pass(quiet)
+			if metas, gets := w.counted("meta"), w.counted("get"); metas != 1 || gets != 0 {
+				t.Errorf("a hint that came twice cost %d reads of metadata and %d of content, want 1 and 0", metas, gets)
 			}
 			w.give("stranger", "1")
 			w.edit(alice, "ConfigMap/stranger", "2")

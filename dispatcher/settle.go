@@ -15,6 +15,19 @@ type finished struct {
 	reload reloader.Reload
 }
 
+// recordDelay is how long records of reloads make way for patches, so that the last of many dependents does not wait until the first
+// ones are written down and announced.
+const recordDelay = 100 * time.Millisecond
+
+// settleRest has recorded at once what still makes way.
+func (d *Dispatcher) settleRest() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref := range d.finished {
+		d.settleQ.Add(ref)
+	}
+}
+
 // settle records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its
 // record. What cannot be stored is tried again for as long as it takes; until then the mark and the annotation on the workload
 // say the same.
