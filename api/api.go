@@ -8,12 +8,13 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 )
 
-// Options is what New needs. All fields but Version are required.
+// Options is what New needs. All fields but Version and RequestRate are required.
 type Options struct {
 	// Records is what is answered from. Whoever fills it says when it has caught up.
 	Records *projection.Projection
@@ -22,12 +23,16 @@ type Options struct {
 	Logger  *slog.Logger
 	// Metrics is where the metrics reroll_api_… are registered.
 	Metrics prometheus.Registerer
+	// RequestRate is how many requests one client may make in a second, in the long run; 0 means DefaultRequestRate.
+	RequestRate float64
 }
 
 // server holds what handlers share.
 type server struct {
 	records *projection.Projection
 	version view.Version
+	// streams counts the streams of events that are open.
+	streams *semaphore.Weighted
 }
 
 // New returns the handler of the whole API. It fails if an option is missing or its metrics are registered already.
@@ -39,8 +44,11 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	router := newRouter(m, o.Logger)
-	document, err := mount(router, &server{records: o.Records, version: o.Version})
+	if o.RequestRate == 0 {
+		o.RequestRate = DefaultRequestRate
+	}
+	router := newRouter(m, o.Logger, o.RequestRate)
+	document, err := mount(router, &server{records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams)})
 	if err != nil {
 		return nil, err
 	}
@@ -49,17 +57,18 @@ func New(o Options) (http.Handler, error) {
 }
 
 // newRouter returns a router with everything that happens to a request before its route: outermost first.
-func newRouter(m *metrics, logger *slog.Logger) *chi.Mux {
+func newRouter(m *metrics, logger *slog.Logger, requestRate float64) *chi.Mux {
 	router := chi.NewMux()
 	router.Use(
 		observe(m, logger),
 		securityHeaders,
 		recoverer(logger),
+		rateLimit(requestRate),
 		middleware.GetHead,
 		strictQuery,
-		onlyJSON,
+		negotiate,
 	)
 	router.NotFound(notFound)
-	router.MethodNotAllowed(methodNotAllowed)
+	router.MethodNotAllowed(methodNotAllowed(router))
 	return router
 }

@@ -11,6 +11,7 @@ func BenchmarkReloads(b *testing.B) {
 	f := newFixture(b)
 	for n := 1; n <= 100_000; n++ {
 		f.records.AddReload(uint64(n), aReload(n))
+		f.records.AddChange(uint64(n), aChange(n))
 	}
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	benchmark := func(name string, h http.Handler, target string) {
@@ -26,4 +27,33 @@ func BenchmarkReloads(b *testing.B) {
 	benchmark("version", f.handler, "/api/v1/version")
 	benchmark("newest 100", f.handler, "/api/v1/reloads")
 	benchmark("none of 100000 matches", f.handler, "/api/v1/reloads?name=none")
+	benchmark("timeline", f.handler, "/api/v1/timeline")
+	benchmark("stats", f.handler, "/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-23T12:00:00Z")
+}
+
+// BenchmarkEvents has 500 clients take each event.
+func BenchmarkEvents(b *testing.B) {
+	const clients = 500
+	f := newFixture(b)
+	server := serve(b, f)
+	took := make(chan struct{}, clients)
+	for range clients {
+		r := subscribe(b, server, "", "")
+		r.next()
+		go func() {
+			for r.in.Scan() {
+				if r.in.Text() == "event: reload" {
+					took <- struct{}{}
+				}
+			}
+		}()
+	}
+	seq := uint64(0)
+	for b.Loop() {
+		seq++
+		f.records.AddReload(seq, aReload(int(seq)))
+		for range clients {
+			<-took
+		}
+	}
 }

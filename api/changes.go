@@ -15,8 +15,8 @@ import (
 type ChangeFilter struct {
 	Cluster          string    `query:"cluster" maxLength:"63" doc:"Only changes in this cluster."`
 	Namespace        string    `query:"namespace" maxLength:"63" doc:"Only changes of configs in this namespace."`
-	Kind             string    `query:"kind" enum:"ConfigMap,Secret" doc:"Only changes of configs of this kind. The same as configKind."`
-	ConfigKind       string    `query:"configKind" enum:"ConfigMap,Secret" doc:"Only changes of configs of this kind."`
+	Kind             string    `query:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind. The same as configKind."`
+	ConfigKind       string    `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind."`
 	Name             string    `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
 	Type             string    `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
 	IncludeBaselines bool      `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`

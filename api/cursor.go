@@ -73,19 +73,63 @@ func decodeSequence(position []byte) (uint64, error) {
 	return seq, nil
 }
 
-// encodeKey and decodeKey are the position in the listing of workloads; the zero key is its beginning.
+// encodeKey and decodeKey are the position in a listing of workloads; the zero key is its beginning.
 func encodeKey(k projection.WorkloadKey) []byte {
-	return []byte(strings.Join([]string{k.Cluster, k.Workload.Kind, k.Workload.Namespace, k.Workload.Name}, "\x00"))
+	return encodeNames(k.Cluster, k.Workload.Kind, k.Workload.Namespace, k.Workload.Name)
 }
 
 func decodeKey(position []byte) (projection.WorkloadKey, error) {
+	names, err := decodeNames(position, 4)
+	if names == nil {
+		return projection.WorkloadKey{}, err
+	}
+	ref := reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]}
+	return projection.WorkloadKey{Cluster: names[0], Workload: ref}, nil
+}
+
+// encodeConfigKey and decodeConfigKey are the position in the listing of configs; the zero key is its beginning.
+func encodeConfigKey(k projection.ConfigKey) []byte {
+	return encodeNames(k.Cluster, string(k.Config.Kind), k.Config.Namespace, k.Config.Name)
+}
+
+func decodeConfigKey(position []byte) (projection.ConfigKey, error) {
+	names, err := decodeNames(position, 4)
+	if names == nil {
+		return projection.ConfigKey{}, err
+	}
+	c := reloader.Config{Kind: reloader.ConfigKind(names[1]), Namespace: names[2], Name: names[3]}
+	return projection.ConfigKey{Cluster: names[0], Config: c}, nil
+}
+
+// encodePlace and decodePlace are the position in the listing of dependencies; the zero place is its beginning.
+func encodePlace(p place) []byte {
+	w := p.workload.Workload
+	return encodeNames(p.workload.Cluster, w.Kind, w.Namespace, w.Name, string(p.config.Kind), p.config.Namespace, p.config.Name)
+}
+
+func decodePlace(position []byte) (place, error) {
+	names, err := decodeNames(position, 7)
+	if names == nil {
+		return place{}, err
+	}
+	return place{
+		workload: projection.WorkloadKey{
+			Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]},
+		},
+		config: reloader.Config{Kind: reloader.ConfigKind(names[4]), Namespace: names[5], Name: names[6]},
+	}, nil
+}
+
+func encodeNames(names ...string) []byte { return []byte(strings.Join(names, "\x00")) }
+
+// decodeNames returns that many names, or none for the beginning of a listing.
+func decodeNames(position []byte, count int) ([]string, error) {
 	if position == nil {
-		return projection.WorkloadKey{}, nil
+		return nil, nil
 	}
-	parts := strings.Split(string(position), "\x00")
-	if len(parts) != 4 {
-		return projection.WorkloadKey{}, errCursorMalformed
+	names := strings.Split(string(position), "\x00")
+	if len(names) != count {
+		return nil, errCursorMalformed
 	}
-	ref := reloader.WorkloadRef{Kind: parts[1], Namespace: parts[2], Name: parts[3]}
-	return projection.WorkloadKey{Cluster: parts[0], Workload: ref}, nil
+	return names, nil
 }

@@ -24,6 +24,9 @@ import (
 // start is the time that everything in the fixtures is counted from.
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// unlimited is a rate of requests that no test reaches.
+const unlimited = 1e9
+
 // fixture is an API over a projection that the test fills.
 type fixture struct {
 	records *projection.Projection
@@ -44,7 +47,7 @@ func newFixtureWith(t testing.TB, limits projection.Limits) *fixture {
 		Records: f.records,
 		Version: view.Version{Version: "v1.2.3", Revision: "abc", GoVersion: "go1.26.0"},
 		Logger:  slog.New(slog.DiscardHandler),
-		Metrics: f.metrics,
+		Metrics: f.metrics, RequestRate: unlimited,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +60,7 @@ func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, r)
-	if !f.unchecked && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/v1/") && routed(w) {
+	if !f.unchecked && (r.Method == http.MethodGet || r.Method == http.MethodPost) && strings.HasPrefix(r.URL.Path, "/api/v1/") && routed(w) {
 		checkContract(t, r, w)
 	}
 	return w
@@ -65,7 +68,15 @@ func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 
 // routed reports whether the answer came from a route; the answer to an unknown path is in no contract.
 func routed(w *httptest.ResponseRecorder) bool {
-	return w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "nothing at this path")
+	return w.Code != http.StatusMethodNotAllowed && w.Code != http.StatusNotFound || w.Code == http.StatusNotFound && !strings.Contains(w.Body.String(), "nothing at this path")
+}
+
+// post sends a body that says it is JSON.
+func (f *fixture) post(t testing.TB, target, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return f.do(t, r)
 }
 
 func (f *fixture) get(t testing.TB, target string) *httptest.ResponseRecorder {
@@ -96,7 +107,9 @@ var makeContract = sync.OnceValues(func() (validator.Validator, error) {
 	}
 	v, errs := validator.NewValidator(document,
 		validate.WithStrictMode(),
-		validate.WithStrictIgnoredHeadersExtra("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Referrer-Policy", "Retry-After"),
+		validate.WithStrictIgnoredHeadersExtra("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Referrer-Policy", "Retry-After", "Content-Security-Policy",
+			"Cache-Control", "X-Accel-Buffering"),
+		validate.WithStrictIgnorePaths("$.body.errors[*].value", "$.body.errors[*].value.**"), // whatever the client has sent
 		validate.WithFormatAssertions(),
 	)
 	if len(errs) > 0 {
@@ -194,4 +207,37 @@ func aWorkload(namespace, name string) reloader.WorkloadRecord {
 		LastReload: "r-1",
 		UpdatedAt:  start,
 	}
+}
+
+// aStatus is the status of the cluster local, published just now.
+func aStatus() reloader.ClusterStatus {
+	now := time.Now().UTC()
+	return reloader.ClusterStatus{
+		Cluster: "local", UID: "u-0", Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), At: now, Ready: true,
+		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}},
+		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}},
+		SweptAt: now.Add(-time.Minute), Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1},
+		Pauses:  []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}},
+		Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}},
+	}
+}
+
+// populate gives f a bit of everything: the config settings, which carol's and alice's changes touched, and which cart follows, and the
+// Secret password, for which cart is held back.
+func (f *fixture) populate() {
+	for n := 1; n <= 3; n++ {
+		f.records.AddChange(uint64(n), aChange(n))
+		f.records.AddReload(uint64(n), aReload(n))
+	}
+	password := aChange(4)
+	password.ID, password.Config.Kind, password.Config.Name = "c-2", reloader.Secret, "password"
+	f.records.AddChange(4, password)
+	cart := aWorkload("shop", "cart")
+	cart.Edges = append(cart.Edges, reloader.Edge{
+		Config: aChange(1).Config, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
+		Uses:    []reloader.Use{{How: "volume", Keys: []string{"level"}}},
+		Handled: reloader.Handled{KeyID: "k1", Sum: aChange(3).New.Sum, How: reloader.ReasonReloaded, At: start.Add(4 * time.Second)},
+	})
+	f.records.PutWorkload(cart)
+	f.records.PutCluster(aStatus())
 }

@@ -38,20 +38,24 @@ func FuzzCursor(f *testing.F) {
 		if key, err := decodeKey(position); err == nil && !bytes.Equal(encodeKey(key), position) {
 			t.Errorf("position %q decodes to key %+v", position, key)
 		}
+		if key, err := decodeConfigKey(position); err == nil && !bytes.Equal(encodeConfigKey(key), position) {
+			t.Errorf("position %q decodes to key %+v", position, key)
+		}
+		if p, err := decodePlace(position); err == nil && !bytes.Equal(encodePlace(p), position) {
+			t.Errorf("position %q decodes to place %+v", position, p)
+		}
 	})
 }
 
 // FuzzRequest: no request is answered with a fault of ours, and every answer is as described.
 func FuzzRequest(f *testing.F) {
 	api := newFixture(f)
-	for n := 1; n <= 5; n++ {
-		api.records.AddChange(uint64(n), aChange(n))
-		api.records.AddReload(uint64(n), aReload(n))
-	}
-	api.records.PutWorkload(aWorkload("shop", "cart"))
+	api.populate()
 	paths := []string{
 		"/api/v1/changes", "/api/v1/reloads", "/api/v1/workloads", "/api/v1/version",
-		"/api/v1/changes/" + aChange(1).ID, "/api/v1/reloads/r-1", "/api/v1/workloads/local/shop/Deployment/cart",
+		"/api/v1/changes/" + aChange(1).ID, "/api/v1/reloads/r-1", cartPath,
+		"/api/v1/timeline", "/api/v1/configs", settingsPath, "/api/v1/dependencies", "/api/v1/held", "/api/v1/graph", "/api/v1/stats",
+		cartPath + "/explain", settingsPath + "/impact", "/api/v1/clusters", "/api/v1/pauses", "/api/v1/windows", "/api/v1/freezes",
 	}
 	sequence := encodeCursor(bind("reloads", ReloadFilter{}), encodeSequence(1<<63))
 	key := encodeCursor(bind("workloads", WorkloadFilter{}), []byte("\x00\x00\xff\x00"))

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 )
@@ -16,7 +18,7 @@ type Limits struct {
 	IdleTimeout       time.Duration
 	// MaxHeaderBytes bounds the request line and the headers together.
 	MaxHeaderBytes int
-	// MaxBodyBytes bounds a request's body. Nothing reads one yet; a client may send a small one without harm.
+	// MaxBodyBytes bounds a request's body.
 	MaxBodyBytes int64
 }
 
@@ -32,17 +34,40 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Limits on listings.
+// Limits on answers.
 const (
 	// retryAfterSeconds is when to ask again what could not be answered because the records are still being read.
 	retryAfterSeconds = "2"
+	// DefaultRequestRate is how many requests a client may make in a second, in the long run. At once it may make as many as in
+	// rateBurstSeconds: a page of the dashboard asks for a lot.
+	DefaultRequestRate = 50
+	rateBurstSeconds   = 4
+	// maxRatedClients bounds how many clients are told apart.
+	maxRatedClients = 4096
+)
+
+// Limits on streams of events.
+const (
+	// maxStreams bounds how many are open, and streamRetrySeconds is when to try again if they are too many.
+	maxStreams         = 1000
+	streamRetrySeconds = "30"
+	// heartbeat is how long a stream is silent at most: proxies cut those that seem dead.
+	heartbeat = 10 * time.Second
+	// eventWriteTimeout is how long a client may take for one event before it is dropped.
+	eventWriteTimeout = 10 * time.Second
+	// eventsAtOnce is how many events a stream takes out of the feed in one go.
+	eventsAtOnce = 64
 )
 
 // HTTPServer returns a server for handler that keeps to limits and reports the faults of connections to logger. The caller sets
-// its address or listener, and serves.
+// its address or listener, and serves. When it is shut down, streams end at once, so that it need not wait for them.
 func HTTPServer(handler http.Handler, limits Limits, logger *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           limitBody(limits.MaxBodyBytes)(handler),
+	ending, end := context.WithCancel(context.Background())
+	server := &http.Server{
+		Handler: limitBody(limits.MaxBodyBytes)(handler),
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), endKey{}, ending.Done())
+		},
 		ReadHeaderTimeout: limits.ReadHeaderTimeout,
 		ReadTimeout:       limits.ReadTimeout,
 		WriteTimeout:      limits.WriteTimeout,
@@ -50,6 +75,16 @@ func HTTPServer(handler http.Handler, limits Limits, logger *slog.Logger) *http.
 		MaxHeaderBytes:    limits.MaxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(end)
+	return server
+}
+
+type endKey struct{}
+
+// endOf returns what is closed when the server that ctx is of shuts down.
+func endOf(ctx context.Context) <-chan struct{} {
+	end, _ := ctx.Value(endKey{}).(<-chan struct{})
+	return end
 }
 
 // limitBody refuses a request that announces more than most bytes, and cuts one that sends more than that all the same.

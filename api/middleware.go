@@ -80,11 +80,3 @@ func queryFault(raw string) string {
 	}
 	return ""
 }
-
-// onlyJSON answers in JSON whatever the client would rather have: there is nothing else.
-func onlyJSON(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Del("Accept")
-		next.ServeHTTP(w, r)
-	})
-}

@@ -3,8 +3,10 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
 )
 
 // writeProblem answers with a problem document, for the places that no operation handles.
@@ -19,9 +21,19 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	writeProblem(w, http.StatusNotFound, "There is nothing at this path; /openapi.json lists what there is.")
 }
 
-func methodNotAllowed(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Allow", "GET, HEAD")
-	writeProblem(w, http.StatusMethodNotAllowed, "This can only be read, with GET or HEAD.")
+// methodNotAllowed names the methods that the path of the request does have in router.
+func methodNotAllowed(router chi.Routes) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var allowed []string
+		if router.Match(chi.NewRouteContext(), http.MethodGet, r.URL.Path) {
+			allowed = append(allowed, http.MethodGet, http.MethodHead)
+		}
+		if router.Match(chi.NewRouteContext(), http.MethodPost, r.URL.Path) {
+			allowed = append(allowed, http.MethodPost)
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		writeProblem(w, http.StatusMethodNotAllowed, "This path has another method: see the header Allow.")
+	}
 }
 
 // stillReading is the answer to a question for one record that is not known before everything stored was read.

@@ -17,7 +17,7 @@ type ReloadFilter struct {
 	Namespace  string      `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
 	Kind       string      `query:"kind" maxLength:"63" doc:"Only reloads of workloads of this kind." example:"Deployment"`
 	Name       string      `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
-	ConfigKind string      `query:"configKind" enum:"ConfigMap,Secret" doc:"Only reloads that a config of this kind caused."`
+	ConfigKind string      `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
 	ConfigName string      `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
 	Change     string      `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
 	Outcome    view.Reason `query:"outcome" doc:"Only reloads with this outcome."`

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/reroll-dev/reroll/api/ui"
 	"github.com/reroll-dev/reroll/api/view"
 )
 
@@ -27,26 +29,72 @@ Reasons are a closed list:
 
 // mount registers every route of the API on router, and returns the OpenAPI document that describes them.
 func mount(router chi.Router, a *server) ([]byte, error) {
+	ui.Mount(router)
 	h := humachi.New(router, config())
-	get(h, "/api/v1/changes", "list-changes", "List changes of configs, newest first", a.listChanges, 400, 410, 422)
-	get(h, "/api/v1/changes/{id}", "get-change", "Get one change", a.getChange, 400, 404, 503)
-	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", a.listReloads, 400, 410, 422)
-	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 400, 404, 503)
-	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", a.listWorkloads, 400, 422)
-	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload", a.getWorkload, 400, 404, 503)
-	get(h, "/api/v1/version", "get-version", "Get the version of this build", a.getVersion, 400, 422)
+	mountRecords(h, a)
+	mountQuestions(h, a)
+	mountClusters(h, a)
+	get(h, "/api/v1/reasons", "list-reasons", "List every reason, by name", a.listReasons, 410)
+	get(h, "/api/v1/self", "get-self", "Get who is asking, and what they may do", a.getSelf)
+	get(h, "/api/v1/version", "get-version", "Get the version of this build", a.getVersion)
 	return document(h.OpenAPI())
 }
 
-// get registers a route that answers GET. Its errors are the statuses that it can answer besides 200 and 500.
+// mountRecords registers the routes that show what is on record.
+func mountRecords(h huma.API, a *server) {
+	get(h, "/api/v1/timeline", "list-timeline", "List changes with all that came of them, newest first", a.listTimeline, 410)
+	get(h, "/api/v1/changes", "list-changes", "List changes of configs, newest first", a.listChanges, 410)
+	get(h, "/api/v1/changes/{id}", "get-change", "Get one change", a.getChange, 404, 503)
+	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", a.listReloads, 410)
+	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404, 503)
+	get(h, "/api/v1/configs", "list-configs", "List configs by namespace and name", a.listConfigs)
+	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}", "get-config", "Get one config", a.getConfig, 404, 503)
+	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", a.listWorkloads)
+	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload", a.getWorkload, 404, 503)
+	get(h, "/api/v1/dependencies", "list-dependencies", "List which workload uses which config, and how", a.listDependencies)
+	get(h, "/api/v1/held", "list-held", "List workloads that are held back, dead letters among them", a.listHeld)
+}
+
+// mountQuestions registers the routes that answer more than what is on record.
+func mountQuestions(h huma.API, a *server) {
+	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}/explain", "explain-workload",
+		"Explain, step by step, why a workload does or does not roll for a config", a.explain, 404, 503)
+	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}/impact", "get-impact", "Get what would roll if a config changed", a.getImpact, 404, 503)
+	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
+	graph := operation(http.MethodGet, "/api/v1/graph", "get-graph", "Get which workloads depend on which configs, as JSON or for Graphviz")
+	graph.Responses = describeGraph(h)
+	huma.Register(h, graph, a.getGraph)
+	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took", a.getStats)
+	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Stream what happens, as server-sent events", 503)
+	events.Responses = describeEvents(h)
+	huma.Register(h, events, a.streamEvents)
+}
+
+// mountClusters registers the routes about clusters and what holds back their reloads.
+func mountClusters(h huma.API, a *server) {
+	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name", a.listClusters)
+	get(h, "/api/v1/clusters/{cluster}", "get-cluster", "Get one cluster", a.getCluster, 404, 503)
+	get(h, "/api/v1/freezes", "list-freezes", "List the clusters whose reloads are all held back", a.listFreezes)
+	get(h, "/api/v1/pauses", "list-pauses", "List pauses of some workloads that have not ended", a.listPauses)
+	get(h, "/api/v1/windows", "list-windows", "List maintenance windows", a.listWindows)
+}
+
+// get registers a route that answers GET. Its errors are the statuses that only such routes answer with.
 func get[I, O any](h huma.API, path, id, summary string, handle func(context.Context, *I) (*O, error), errors ...int) {
-	huma.Register(h, huma.Operation{
-		Method:      http.MethodGet,
-		Path:        path,
-		OperationID: id,
-		Summary:     summary,
-		Errors:      errors,
-	}, handle)
+	huma.Register(h, operation(http.MethodGet, path, id, summary, errors...), handle)
+}
+
+// operation describes a route. Besides errors, it can answer with what any route can.
+func operation(method, path, id, summary string, errors ...int) huma.Operation {
+	return huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary, MaxBodyBytes: maxImpactBody,
+		Errors: append(errors, http.StatusBadRequest, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests),
+	}
+}
+
+// schemaOf returns a reference to the schema of V.
+func schemaOf[V any](h huma.API) *huma.Schema {
+	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[V](), true, "")
 }
 
 // config is huma's, less what would not fit: its pages load scripts from elsewhere, and its own way of serving the document

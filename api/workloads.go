@@ -16,7 +16,7 @@ type WorkloadFilter struct {
 	Namespace  string `query:"namespace" maxLength:"63" doc:"Only workloads in this namespace."`
 	Kind       string `query:"kind" maxLength:"63" doc:"Only workloads of this kind." example:"Deployment"`
 	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
-	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret" doc:"Only workloads that depend on a config of this kind."`
+	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only workloads that depend on a config of this kind."`
 	ConfigName string `query:"configName" maxLength:"253" doc:"Only workloads that depend on a config of this name."`
 }
 
@@ -43,39 +43,35 @@ type listWorkloadsInput struct {
 }
 
 func (a *server) listWorkloads(_ context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
-	b := bind("workloads", in.WorkloadFilter)
-	position, err := decodeCursor(in.Continue, b)
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	after, err := decodeKey(position)
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	page := a.records.Workloads(after, in.Limit, in.match)
-	next := ""
-	if page.Next != (projection.WorkloadKey{}) {
-		next = encodeCursor(b, encodeKey(page.Next))
-	}
-	return answer(a, page.Items, view.FromWorkload, next), nil
+	return byWorkload(a, in.Paging, bind("workloads", in.WorkloadFilter), view.FromWorkload,
+		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {
+			return a.records.Workloads(after, limit, in.match)
+		})
 }
 
-type getWorkloadInput struct {
+// WorkloadPath names one workload.
+type WorkloadPath struct {
 	Cluster   string `path:"cluster" maxLength:"63" doc:"The workload's cluster."`
 	Namespace string `path:"namespace" maxLength:"63" doc:"The workload's namespace."`
 	Kind      string `path:"kind" maxLength:"63" doc:"The workload's kind." example:"Deployment"`
 	Name      string `path:"name" maxLength:"253" doc:"The workload's name."`
 }
 
+func (p WorkloadPath) key() projection.WorkloadKey {
+	return projection.WorkloadKey{
+		Cluster:  p.Cluster,
+		Workload: reloader.WorkloadRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name},
+	}
+}
+
+type getWorkloadInput struct{ WorkloadPath }
+
 type workloadOutput struct {
 	Body view.Workload
 }
 
 func (a *server) getWorkload(_ context.Context, in *getWorkloadInput) (*workloadOutput, error) {
-	w, ok := a.records.Workload(projection.WorkloadKey{
-		Cluster:  in.Cluster,
-		Workload: reloader.WorkloadRef{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name},
-	})
+	w, ok := a.records.Workload(in.key())
 	if !ok {
 		return nil, a.missing("workload")
 	}

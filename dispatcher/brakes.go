@@ -58,6 +58,7 @@ func (d *Dispatcher) SetControl(c control.Control) {
 		d.Logger.Warn("freeze", "frozen", frozen, "reason", c.Reason)
 	}
 	d.control = c
+	clear(d.denials)
 	for ref, t := range d.index.byRef {
 		if len(t.pending) > 0 {
 			d.flushQ.Add(ref)
@@ -86,6 +87,9 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	}
 	if due := t.pace.At.Add(flapPause(t.pace, d.Brakes.FlapLimit)); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonFlapping, Due: due}
+	}
+	if hold := d.inStep(t, now); hold != nil {
+		return hold
 	}
 	if due := d.slot(t, now); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonRateLimited, Due: due}

@@ -15,6 +15,9 @@ import (
 // conclude takes note of what became of every step. patched is the workload after the patch, or nil if none was sent.
 func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps []step, id string, decidedAt time.Time) time.Duration {
 	now := time.Now()
+	if patched != nil {
+		d.notePause(patched)
+	}
 	for i := range steps {
 		if steps[i].outcome == reloader.ReasonReloaded {
 			steps[i].outcome = d.instead()
@@ -32,7 +35,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		if d.instead() != reloader.ReasonReloaded {
 			s.mark = ""
 		}
-		d.done(t, s, now)
+		d.done(t, newestOf(patched, w), s, now)
 	}
 	for _, group := range byOutcome(steps) {
 		r := d.newReload(t, w, group, id, decidedAt)
@@ -41,20 +44,24 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 			d.metrics.observe(r)
 			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
 		}
+		if r.Outcome == reloader.ReasonReloaded {
+			d.follow(t, w.Progress.Revision, r)
+		}
 		d.finish(w, r)
 		d.logReload(r)
 	}
 	d.stakater.decided(w.Kind, steps)
-	t.hold, t.attempts, t.first, t.slot = nil, 0, time.Time{}, time.Time{}
+	t.letOff()
 	if patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}
+	d.nextStep(t)
 	d.settleQ.AddAfter(w.Ref(), recordDelay)
 	return d.rest(t)
 }
 
 // maxRecent bounds the reloads that a workload remembers by name.
-const maxRecent = 8
+const maxRecent = 32
 
 // remind has t remember a reload that marked it. The caller holds mu.
 func (d *Dispatcher) remind(t *tracked, patched *workload.Workload, id string) {
@@ -74,10 +81,19 @@ func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
 	d.metrics.reloads.WithLabelValues(string(r.Outcome)).Inc()
 }
 
-// done ends one step: the workload is at its content now. Changes that arrived meanwhile stay pending. The caller holds mu.
-func (d *Dispatcher) done(t *tracked, s step, now time.Time) {
-	if s.outcome == reloader.ReasonDryRun {
-		// What would have been done is not done: who ends the dry run finds the workload as it was before.
+// newestOf returns patched, or w if nothing was patched.
+func newestOf(patched, w *workload.Workload) *workload.Workload {
+	if patched != nil {
+		return patched
+	}
+	return w
+}
+
+// done ends one step: the workload, which is w now, is at its content. Changes that arrived meanwhile stay pending. The caller holds mu.
+func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, now time.Time) {
+	if s.outcome == reloader.ReasonDryRun && w.Roll() != workload.NewJob {
+		// What would have been done is not done: who ends the dry run finds the workload as it was before. Not so a CronJob, of which
+		// nobody could tell whether somebody else has started its Job.
 		t.dried[s.config] = s.latest.New.Sum
 		delete(t.pending, s.config)
 		return
@@ -85,6 +101,7 @@ func (d *Dispatcher) done(t *tracked, s step, now time.Time) {
 	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
 		t.handled[s.config] = reloader.Handled{
 			KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, At: now, Mark: s.mark,
+			Brought: broughtVersion(d.strategyOf(w).Target(w), s.config),
 		}
 	}
 	p := t.pending[s.config]
@@ -130,19 +147,37 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.attempts++
-	first := t.hold == nil || t.hold.Reason != reason
-	if first {
-		t.hold = &reloader.Hold{Reason: reason, Since: time.Now()}
+	t.going = false
+	if reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
+		reason = reloader.ReasonFailing
 	}
-	t.hold.Message = err.Error()
-	if first && reason != reloader.ReasonRetrying && len(steps) > 0 {
+	if d.holdFailed(t, reason, err) && reason != reloader.ReasonRetrying && len(steps) > 0 {
 		r := d.newReload(t, w, steps, d.reloadID(w, steps), decidedAt)
-		r.ID, r.Outcome, r.Message = d.reloadID(w, steps)+"-"+string(reason), reason, err.Error()
+		r.ID, r.Outcome, r.Message, r.Attempts = d.reloadID(w, steps)+"-"+string(reason), reason, err.Error(), t.attempts
 		d.finish(w, r)
 	}
+	d.nextStep(t)
 	d.Logger.Warn("workload cannot be rolled yet", "workload", w.Ref().String(), "reason", reason, "attempt", t.attempts, "error", err)
 	d.settleQ.Add(w.Ref())
 	return again
+}
+
+// maxAttempts is from which failed attempt on, with the pauses between them some two minutes after the first, a workload is taken for one
+// that will not roll by itself. An API server that restarts is back before that.
+const maxAttempts = 12
+
+// holdFailed has t wait after a failed attempt, and reports whether it did not already wait for that reason. The caller holds mu.
+func (d *Dispatcher) holdFailed(t *tracked, reason reloader.Reason, err error) (first bool) {
+	hold := &reloader.Hold{Reason: reason, Message: err.Error(), Since: time.Now(), Attempts: t.attempts}
+	first = true
+	for _, was := range []*reloader.Hold{t.hold, t.was} {
+		if was != nil && was.Attempts > 0 {
+			hold.Since = was.Since
+			first = first && was.Reason != reason
+		}
+	}
+	t.hold = hold
+	return first
 }
 
 // byOutcome groups steps of the same outcome, in the order of the first of each.

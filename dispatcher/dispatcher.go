@@ -45,6 +45,11 @@ type Options struct {
 	DryRun bool
 	// ReloadOnCreate rolls workloads that saw their config absent when it appears, ReloadOnDelete when it goes.
 	ReloadOnCreate, ReloadOnDelete bool
+	// RolloutDeadline is how long a rollout may take whose controller sets no deadline itself; 0 is for ever.
+	RolloutDeadline time.Duration
+	// HaltOnFailedRollouts gives a change to one workload, then to a tenth of the others, then to the rest, each step when the rollouts of
+	// the one before have ended; if one stalls, the rest is held.
+	HaltOnFailedRollouts bool
 	// Brakes hold back workloads that are due.
 	Brakes Brakes
 	// Webhook is called instead of rolling anything; nil rolls.
@@ -77,14 +82,22 @@ type Dispatcher struct {
 	latest map[reloader.Config]reloader.StoredChange
 	// facts has what the last read of each such config said.
 	facts map[reloader.Config]fact
+	// takenBack has the configs of which a change was made known and could not be stored.
+	takenBack map[reloader.Config]struct{}
+	// began is when this process began.
+	began time.Time
 	// parked has the deliveries that wait for their config to be verified.
 	parked map[reloader.Config][]Delivery
+	// verifying has the configs whose deliveries are being answered.
+	verifying map[reloader.Config]struct{}
 	// finished has the reloads that are not recorded yet. They outlive their workload.
 	finished map[reloader.WorkloadRef][]finished
 	// records has what an earlier process recorded about workloads that have not been seen yet in this one.
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
 	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
 	paused map[reloader.WorkloadRef]*workload.Workload
+	// denials has the configs whose latest change nobody else may be given for now.
+	denials map[reloader.Config]denial
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -95,7 +108,9 @@ type Dispatcher struct {
 	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	driftQ  workqueue.TypedRateLimitingInterface[drift]
+	// rolloutQ has the workloads whose rollout may have a deadline to keep.
+	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	driftQ   workqueue.TypedRateLimitingInterface[drift]
 
 	// suspicion has the reason for a sweep of everything.
 	suspicion chan string
@@ -111,23 +126,28 @@ func New(o Options) *Dispatcher {
 	}
 	m := newStakaterMetrics(o.Registerer, o.CountByNamespace)
 	d := &Dispatcher{
-		Options:  o,
-		stakater: m,
-		index:    newIndex(),
-		latest:   map[reloader.Config]reloader.StoredChange{},
-		facts:    map[reloader.Config]fact{},
-		parked:   map[reloader.Config][]Delivery{},
-		finished: map[reloader.WorkloadRef][]finished{},
-		records:  map[reloader.WorkloadRef]reloader.WorkloadRecord{},
-		paused:   map[reloader.WorkloadRef]*workload.Workload{},
-		looks:    newFlight(),
-		verifyQ:  newQueue[reloader.Config](m, time.Minute),
-		edgesQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
-		flushQ:   newQueue[reloader.WorkloadRef](m, 5*time.Minute),
-		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
-		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
-		driftQ:   newQueue[drift](m, time.Minute),
-		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
+		Options:   o,
+		stakater:  m,
+		index:     newIndex(),
+		latest:    map[reloader.Config]reloader.StoredChange{},
+		facts:     map[reloader.Config]fact{},
+		takenBack: map[reloader.Config]struct{}{},
+		began:     time.Now(),
+		parked:    map[reloader.Config][]Delivery{},
+		verifying: map[reloader.Config]struct{}{},
+		finished:  map[reloader.WorkloadRef][]finished{},
+		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
+		paused:    map[reloader.WorkloadRef]*workload.Workload{},
+		denials:   map[reloader.Config]denial{},
+		looks:     newFlight(),
+		verifyQ:   newQueue[reloader.Config](m, time.Minute),
+		edgesQ:    newQueue[reloader.WorkloadRef](m, time.Minute),
+		flushQ:    newQueue[reloader.WorkloadRef](m, 5*time.Minute),
+		settleQ:   newQueue[reloader.WorkloadRef](m, 10*time.Second),
+		resumeQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
+		rolloutQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
+		driftQ:    newQueue[drift](m, time.Minute),
+		limiters:  limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),
 	}
@@ -173,6 +193,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	work(&settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
 	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
 	work(&begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
+	work(&begin, 1, d.rolloutQ, d.rolloutDue)
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
@@ -187,7 +208,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.driftQ} {
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ} {
 		q.ShutDown()
 	}
 	_ = begin.Wait()

@@ -12,8 +12,10 @@
 //   - Content is fetched, fingerprinted and forgotten inside one function (see read in facts.go); nothing else sees it.
 //   - A new edge is given a baseline before Ready, so that starting, opting in, or losing the state rolls nothing, and the first
 //     edit afterwards does.
-//   - One workload that cannot be patched waits alone.
+//   - One workload that cannot be patched waits alone. If it needs help, that is on record, with the reason.
+//   - What became of the last reload of each workload is on record once it is known, whichever process sees it. Where changes go out
+//     in steps, none has more of them under way than its step allows.
 //
 // The path of a hint is to be read in this order: verify.go (hint → change), edges.go (workload → edges and baselines),
-// pending.go (change → due workload), flush.go (due workload → patch), settle.go (patch → records).
+// pending.go (change → due workload), flush.go (due workload → patch), settle.go (patch → records), rollout.go (patch → what became of it).
 package dispatcher

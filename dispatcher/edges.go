@@ -110,19 +110,23 @@ func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
 
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
-	mark, marked := d.carried(w, c)
+	_, marked := d.carried(w, c)
 	f, stored, err := d.seen(ctx, c, marked)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	was := t.handled[c]
-	doubtful := was.How == "" || d.unrecorded(t, w, c, f, mark, marked)
+	e := d.evidence(t, w, c)
+	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e)
 	d.mu.Unlock()
 	var settle reloader.Handled
 	if doubtful {
-		if settle, err = d.judge(ctx, t, w, c, f, mark, marked); err != nil {
+		if settle, err = d.judge(ctx, t, w, c, f, e, was.How != ""); err != nil {
 			return err
+		}
+		if settle.How == reloader.ReasonBaseline && outdated(was, f) {
+			settle = reloader.Handled{}
 		}
 	}
 	d.mu.Lock()
@@ -145,15 +149,6 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	return nil
 }
 
-// carried returns the mark that w carries for c, and whether it carries one. What stands in the template of a CronJob is no mark: the
-// Jobs that are made of it carry theirs.
-func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config) (string, bool) {
-	if w.Roll() == workload.NewJob {
-		return "", false
-	}
-	return d.strategyOf(w).Current(w, c)
-}
-
 // seen returns what is known about c by a look of this process. Until the first sweep is over, one look serves all dependents: no
 // hint is taken before that, so that any later change still has its hint to come.
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
@@ -165,28 +160,41 @@ func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (
 	return d.lookLocked(ctx, c, nil, hashed)
 }
 
-// unrecorded reports whether somebody rolled w to mark and ended before recording it, or brought that mark back, so that what is
-// recorded as handled is not what w carries. The content may be the recorded one. Where we do not write, others do all the time.
-// The caller holds mu.
-func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) bool {
-	return marked && !f.absent && !f.Unproven && d.instead() == reloader.ReasonReloaded &&
-		mark != d.hash(w, c, f) && mark != t.handled[c].Mark && d.reloadOn(w) != t.lastReload
+// outdated reports whether f has certainly other content than h says.
+func outdated(h reloader.Handled, f fact) bool {
+	return !f.absent && h.Sum != "" && h.KeyID == f.digest.KeyID && h.Sum != f.digest.Sum
 }
 
-// judge says to which content an edge that is new to us was brought, by whom ever. The zero Handled means that w missed a change.
-func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, mark string, marked bool) (reloader.Handled, error) {
-	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: mark}
+// unrecorded reports whether somebody rolled w and ended before recording it, or brought an older template back, so that what is recorded
+// as handled is not what w runs with. The content may be the recorded one. Where we do not write, others do all the time. The caller
+// holds mu.
+func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, f fact, latest reloader.Change, e evidence) bool {
+	if f.absent || f.Unproven || d.instead() != reloader.ReasonReloaded || w.Roll() == workload.NewJob {
+		return false
+	}
+	was := t.handled[c]
+	if e.marked {
+		return e.mark != d.hash(w, c, f) && e.mark != was.Mark && d.reloadOn(w) != t.lastReload
+	}
+	return e.contradicts(was, "", versionOf(latest))
+}
+
+// judge says to which content an edge that is new to us was brought, by whom ever; known says that it is not new, but what is on record of
+// it is in doubt. The zero Handled means that w missed a change.
+func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, e evidence, known bool) (reloader.Handled, error) {
+	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: e.mark, Brought: e.brought}
 	if f.absent {
-		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Mark: mark}, nil
+		h.KeyID, h.Sum = "", ""
+		return h, nil
 	}
 	if f.Unproven {
 		return h, nil // neither a mark nor a hint can be held against it
 	}
-	if marked && mark == d.hash(w, c, f) {
+	if e.marked && e.mark == d.hash(w, c, f) {
 		h.How = reloader.ReasonAlreadyCurrent
 		return h, nil
 	}
-	if marked {
+	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	touched, err := d.touchedSince(ctx, w, c, f)
@@ -211,15 +219,15 @@ func (d *Dispatcher) judgeMark(ctx context.Context, t *tracked, w *workload.Work
 	if err != nil || another {
 		return h, err
 	}
-	if f.DataWritten.IsZero() {
+	written := f.DataWritten
+	if _, _, l := d.recall(c); l.Change.New.Equal(f.digest) && l.Change.VerifiedAt.Before(written) {
+		written = l.Change.VerifiedAt // it was there by then; what was written later was not the content
+	}
+	if written.IsZero() {
 		return reloader.Handled{}, nil
 	}
-	older, err := d.Workloads.StartedBy(ctx, w, f.DataWritten)
-	if err != nil || older {
-		return reloader.Handled{}, err
-	}
-	runs, err := d.Workloads.StartedBy(ctx, w, time.Now().Add(time.Minute))
-	if err != nil || !runs {
+	newer, err := d.podsNewer(ctx, w, written)
+	if err != nil || !newer {
 		return reloader.Handled{}, err
 	}
 	h.How = reloader.ReasonPodsNewer

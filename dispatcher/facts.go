@@ -11,6 +11,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // fact is what one read of a live config said. It holds no content.
@@ -197,9 +198,12 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 		last, err = d.attribute(ctx, last, f, hints)
 		d.remember(c, f)
 		look.finds("", err)
+		if d.wasTakenBack(c) {
+			d.spread(last)
+		}
 		return f, last, err
 	}
-	if d.Window == 0 && len(hints) > 0 && change.Type == reloader.ChangeUpdated {
+	if d.Window == 0 && len(hints) > 0 && change.Type == reloader.ChangeUpdated && !d.startsJobs(c) {
 		d.anticipate(change, f, last)
 	}
 	stored, err := d.append(ctx, change, last)
@@ -230,7 +234,29 @@ func (d *Dispatcher) takeBack(change reloader.Change, last reloader.StoredChange
 	defer d.mu.Unlock()
 	if l := d.latest[change.Config]; l.Change.ID == change.ID && l.Sequence == last.Sequence {
 		d.latest[change.Config] = last
+		d.takenBack[change.Config] = struct{}{}
 	}
+}
+
+// wasTakenBack reports whether a change of c was taken back since the last time it was asked: a workload may have been patched for it.
+func (d *Dispatcher) wasTakenBack(c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, back := d.takenBack[c]
+	delete(d.takenBack, c)
+	return back
+}
+
+// startsJobs reports whether Jobs are started for changes of c. They are named after the change, which must be stored before.
+func (d *Dispatcher) startsJobs(c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.index.byConfig[c] {
+		if t.w.Roll() == workload.NewJob {
+			return true
+		}
+	}
+	return false
 }
 
 // append stores change after last and makes it the latest.

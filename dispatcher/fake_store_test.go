@@ -182,14 +182,21 @@ func (s *store) Complain(w *workload.Workload, problem string) {
 	s.problems = append(s.problems, w.Name+": "+problem)
 }
 
-// reloadsOf returns the reloads of a workload, oldest first.
+// reloadsOf returns the reloads of a workload, oldest first, each as it was recorded last.
 func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []reloader.Reload
 	for _, data := range s.reloads {
-		if r := decode[reloader.Reload](data); r.Workload == ref {
+		r := decode[reloader.Reload](data)
+		if r.Workload != ref {
+			continue
+		}
+		at := slices.IndexFunc(found, func(o reloader.Reload) bool { return o.ID == r.ID && o.DecidedAt.Equal(r.DecidedAt) })
+		if r.Rollout == nil || at < 0 {
 			found = append(found, r)
+		} else {
+			found[at] = r
 		}
 	}
 	return found

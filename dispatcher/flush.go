@@ -60,18 +60,48 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 	if wait := t.due.Sub(now); wait > 0 {
 		return nil, wait
 	}
+	if wait := d.unquiet(t, now); wait > 0 {
+		return nil, wait
+	}
 	if hold := d.brake(t, now); hold != nil {
 		return nil, d.holdFor(t, hold, now)
 	}
+	t.going = true
 	return t, 0
 }
+
+// unquiet returns how long t has to wait although its window has passed, because hints about its configs are still to be verified: when
+// many configs change at once, those of one workload are to go out together. The maximum wait ends that. The caller holds mu.
+func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
+	if d.inSteps() && !d.ready.Load() {
+		return unquietTime // who else waits for the same change is not known yet
+	}
+	left := t.first.Add(d.MaxWait).Sub(now)
+	if d.Window == 0 || left <= 0 || len(d.parked)+len(d.verifying) == 0 {
+		return 0
+	}
+	for c := range t.edges {
+		if _, verifying := d.verifying[c]; verifying || len(d.parked[c]) > 0 {
+			return min(left, unquietTime)
+		}
+	}
+	return 0
+}
+
+// unquietTime is after what time it is looked again whether hints are still to be verified.
+const unquietTime = 50 * time.Millisecond
 
 // relax ends the waiting of a workload that no longer depends on what it waited for. The caller holds mu.
 func (d *Dispatcher) relax(t *tracked) {
 	if t.hold != nil {
 		d.settleQ.Add(t.w.Ref())
 	}
-	t.hold, t.attempts, t.first, t.slot = nil, 0, time.Time{}, time.Time{}
+	t.letOff()
+}
+
+// letOff has t wait for nothing.
+func (t *tracked) letOff() {
+	t.hold, t.was, t.attempts, t.first, t.slot, t.going = nil, nil, 0, time.Time{}, time.Time{}, false
 }
 
 func (d *Dispatcher) tracks(t *tracked) bool {

@@ -25,6 +25,12 @@ type tracked struct {
 	first, due time.Time
 	attempts   int
 	hold       *reloader.Hold
+	// was is what held the workload back when an earlier process ended.
+	was *reloader.Hold
+	// going says that nothing holds the workload back and it is being flushed.
+	going bool
+	// rollout is what becomes of the last reload; nil if nobody follows it.
+	rollout *rollout
 	// unsettled says that some edge has no baseline yet.
 	unsettled  bool
 	lastReload string

@@ -12,6 +12,8 @@ import (
 type metrics struct {
 	hints, changes, reloads, reads *prometheus.CounterVec
 	latency, patchLatency          prometheus.Histogram
+	rollouts                       *prometheus.CounterVec
+	rolloutDuration                prometheus.Histogram
 	drift                          prometheus.Counter
 	swept                          prometheus.Gauge
 }
@@ -35,13 +37,17 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 		patchLatency: histogram("reroll_decision_to_patch_seconds",
 			"Time from the close of a workload's quiet window to its accepted patch."),
 	}
+	m.rollouts = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "reroll_rollouts_total", Help: "Results of rollouts after a reload. One that waits for somebody, or has stalled, may still roll out, and counts again then.",
+	}, []string{"result"})
+	m.rolloutDuration = histogram("reroll_rollout_duration_seconds", "Time from the accepted patch of a workload until all its pods run the new template.")
 	m.drift = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "reroll_sweep_drift_total", Help: "Changes that a sweep found and no hint told of within five minutes: what the feed has missed.",
 	})
 	m.swept = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 before the first sweep after the start.",
 	})
-	r.MustRegister(m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
+	r.MustRegister(m.rollouts, m.rolloutDuration, m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
 		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d))
 	for _, reason := range reloader.HoldReasons {
@@ -49,6 +55,15 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 			Name: "reroll_held_workloads", Help: "Workloads that wait longer than for their quiet window, by what holds them back.",
 			ConstLabels: prometheus.Labels{"reason": string(reason)},
 		}, func() float64 { return d.countHeld(reason) }))
+	}
+	for _, reason := range reloader.DeadLetterReasons {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "reroll_dead_letters", Help: "Workloads that could not be patched and will not be without help, by reason.",
+			ConstLabels: prometheus.Labels{"reason": string(reason)},
+		}, func() float64 { return d.countHeld(reason) }))
+	}
+	for _, result := range reloader.RolloutResults {
+		m.rollouts.WithLabelValues(string(result))
 	}
 	for _, result := range []string{"verified", "nobody_depends", "retried"} {
 		m.hints.WithLabelValues(result)
@@ -122,5 +137,13 @@ func (m *metrics) observe(r reloader.Reload) {
 		if !c.RequestedAt.IsZero() {
 			m.latency.Observe(r.PatchedAt.Sub(c.RequestedAt).Seconds())
 		}
+	}
+}
+
+// ended counts a rollout, and measures how long it took if it came to its end.
+func (m *metrics) ended(r reloader.Rollout) {
+	m.rollouts.WithLabelValues(string(r.Result)).Inc()
+	if r.Result == reloader.ReasonRolledOut {
+		m.rolloutDuration.Observe(r.EndedAt.Sub(r.StartedAt).Seconds())
 	}
 }

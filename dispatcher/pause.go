@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -29,7 +30,7 @@ func (d *Dispatcher) notePause(w *workload.Workload) {
 		return
 	}
 	d.paused[w.Ref()] = w
-	d.resumeQ.AddAfter(w.Ref(), max(0, time.Until(p.Until)))
+	d.resumeQ.AddAfter(w.Ref(), pauseLeft(p, time.Now()))
 }
 
 // resume ends the pause of a workload that is due.
@@ -41,7 +42,7 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 		return 0
 	}
 	p := d.Dialects.Pause(w)
-	if wait := time.Until(p.Until); wait > 0 {
+	if wait := pauseLeft(p, time.Now()); wait > 0 {
 		return wait
 	}
 	resumed, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: strategy.Resume(w, p.Key), FieldManager: d.fieldManager(p.Dialect)})
@@ -49,6 +50,7 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 	case fateDone:
 		d.Logger.Info("pause ended", "workload", ref.String())
 		d.notePause(resumed)
+		d.refreshMarked(resumed)
 		return 0
 	case fateGone:
 		d.mu.Lock()
@@ -70,6 +72,27 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 	d.stakater.failed(err)
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
+}
+
+// clockSkew is how far the clock of who began a pause may be ahead of ours.
+const clockSkew = 5 * time.Minute
+
+// pauseLeft returns how long p still lasts; a pause that says it begins in times to come is over.
+func pauseLeft(p dialect.Pause, now time.Time) time.Duration {
+	left := p.Until.Sub(now)
+	if left < 0 || left > p.Period+clockSkew {
+		return 0
+	}
+	return left
+}
+
+// refreshMarked takes note that we have written resumed under the name of who marks, which is no mark by others.
+func (d *Dispatcher) refreshMarked(resumed *workload.Workload) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.index.get(resumed.Ref()); t != nil && !d.othersMarked(t, t.w) {
+		t.markedAt = resumed.MarkedAt
+	}
 }
 
 // pauseOps returns the operations that hold back the rollout of w, if it asks for that and is not paused already.

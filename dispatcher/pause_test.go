@@ -236,7 +236,7 @@ func TestWebhookAnswers(t *testing.T) {
 				w.start()
 				w.pass(quiet)
 				w.edit(alice, app, "2")
-				w.pass(quiet)
+				w.pass(time.Minute)
 				record, _ := w.store.recordOf(webRef)
 				if len(hook.made()) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
 					t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made()), record.Hold, c.reason)

@@ -44,12 +44,13 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 	w := t.w
 	// If somebody else rolled w, they may know newer content than we remember, which must not be overwritten.
 	reuse := w.Roll() == workload.NewJob || d.reloadOn(w) == t.lastReload
-	others := d.othersMarked(t)
 	waiting := make(map[reloader.Config]cause, len(t.pending))
 	handled := make(map[reloader.Config]reloader.Handled, len(t.pending))
+	says := make(map[reloader.Config]evidence, len(t.pending))
+	shared := d.sharedPlaces(t)
 	for c, p := range t.pending {
 		waiting[c] = cause{changes: slices.Clone(p.changes), force: p.force}
-		handled[c] = t.handled[c]
+		handled[c], says[c] = t.handled[c], d.evidence(t, w, c)
 	}
 	d.mu.Unlock()
 
@@ -65,8 +66,10 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		}
 		if f.absent {
 			s, err = d.stepGone(ctx, w, s, f, handled[c])
+			s.collides = s.outcome == reloader.ReasonReloaded && shared[c]
 		} else {
-			s = d.step(w, s, f, handled[c], p.force, others)
+			s = d.step(w, s, f, handled[c], p.force, says[c])
+			s, err = d.satisfied(ctx, w, s)
 		}
 		if err != nil {
 			return w, steps, err
@@ -111,10 +114,12 @@ func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step,
 }
 
 // step decides about one config: an outcome that ends it, or ReasonReloaded, which is still to be done.
-func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force, othersMarked bool) step {
+func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force bool, e evidence) step {
 	s.why = d.decide(w, s.config, f)
+	mark := f.hashes[s.why.Dialect]
+	same := handled.Sum == f.digest.Sum && handled.KeyID == f.digest.KeyID
 	switch {
-	case !force && handled.Sum == f.digest.Sum && handled.KeyID == f.digest.KeyID:
+	case !force && same && !e.contradicts(handled, mark, versionOf(s.latest)):
 		s.outcome, s.mark = reloader.ReasonReverted, handled.Mark
 		return s
 	case !s.why.Reload:
@@ -124,16 +129,12 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		s.outcome = w.Dormant
 		return s
 	}
-	s.mark = f.hashes[s.why.Dialect]
+	s.mark, s.markedSince = mark, e.since(f, s.latest)
 	chosen := d.strategyOf(w)
-	carried, found := d.carried(w, s.config)
-	s.markedSince = markedSince(chosen.Target(w), f, s.latest)
 	switch {
-	case found && carried == s.mark && brought(chosen.Target(w), s.latest):
+	case e.proves(mark, handled, f, s.latest):
 		s.outcome = reloader.ReasonAlreadyCurrent
-	case found && carried == s.mark && handled.Mark != s.mark && s.markedSince && othersMarked:
-		s.outcome = reloader.ReasonAlreadyCurrent
-	case found && carried == s.mark, chosen.Taken != nil && chosen.Taken(w, s.config):
+	case e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:
 		s.outcome = reloader.ReasonReloaded
@@ -141,25 +142,40 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	return s
 }
 
-// markedSince reports whether w was marked no earlier than its content became what it is, so that its mark can have been made of it. An
-// older mark is equal by collision or was brought back by a rollback. Kubernetes tells both times by the second. If nobody says when w
-// was marked, its last write counts, and if nobody says when the content changed, any mark does: that it was written again as it was,
-// as after a deletion, is no change.
-func markedSince(w *workload.Workload, f fact, latest reloader.Change) bool {
-	if latest.Type != reloader.ChangeUpdated {
-		return true
+// satisfied finds that w need not be rolled for a change that was on record before this process began: each container that runs has
+// started after it. Whoever saw to that, be it another reloader before us, did what the step is for.
+func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step) (step, error) {
+	if s.outcome != reloader.ReasonReloaded || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
+		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) {
+		return s, nil
 	}
-	content := f.DataWritten
-	if verified := latest.VerifiedAt.Truncate(time.Second); verified.Before(content) {
-		content = verified // it was there by then; what was written later was the same again
+	newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt)
+	if err == nil && newer {
+		s.outcome, s.collides = reloader.ReasonPodsNewer, false
+		s.mark, _ = d.carried(w, s.config)
 	}
-	if !latest.RequestedAt.IsZero() {
-		content = latest.RequestedAt.Truncate(time.Second)
+	return s, err
+}
+
+// podsNewer reports whether some container of w runs, and none has started at t or before.
+func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+	older, err := d.Workloads.StartedBy(ctx, w, t)
+	if err != nil || older {
+		return false, err
 	}
-	if w.MarkedAt.IsZero() {
-		return w.Written.After(content)
+	return d.Workloads.StartedBy(ctx, w, time.Now().Add(time.Minute))
+}
+
+// sharedPlaces returns the configs of t whose mark has the place of another's. The caller holds mu.
+func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
+	shares := d.strategyOf(t.w).Shares
+	found := map[reloader.Config]bool{}
+	for c := range t.pending {
+		for o := range t.edges {
+			found[c] = found[c] || shares != nil && o != c && shares(t.w, c, o)
+		}
 	}
-	return !w.MarkedAt.Before(content)
+	return found
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -8,7 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -265,6 +268,49 @@ func TestRequestsPerChange(t *testing.T) {
 			if n := w.counted("meta") + w.counted("get"); n != 0 {
 				t.Errorf("%d reads of a config that nobody depends on", n)
 			}
+		})
+	}
+}
+
+// slowly answers reads of the content of one config after five seconds, as behind thousands of others.
+type slowly struct {
+	dispatcher.Configs
+	name string
+}
+
+// Get gets.
+func (s slowly) Get(ctx context.Context, c reloader.Config) (live.Object, error) {
+	if c.Name == s.name {
+		<-time.After(5 * time.Second)
+	}
+	return s.Configs.Get(ctx, c)
+}
+
+// TestWindowWaitsForHints: two configs that change together go out together, although the second is verified long after the window of
+// the first; but no later than the longest wait.
+func TestWindowWaitsForHints(t *testing.T) {
+	for name, test := range map[string]struct {
+		longest time.Duration
+		rolls   int64
+	}{
+		"in time": {10 * time.Second, 1},
+		"never":   {3 * time.Second, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(test.longest)}
+			inWorld(t, settings, func(t *testing.T, w *world) {
+				w.twoConfigs("app", "other")
+				w.start()
+				w.pass(quiet)
+				w.stop()
+				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, "ConfigMap/other", "2")
+				w.edit(alice, app, "2")
+				w.pass(time.Minute)
+				w.rolled(web, test.rolls)
+			})
 		})
 	}
 }

@@ -8,18 +8,9 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
-
-// LastReloadAnnotation on a workload's metadata names the reload that last changed its template. A process that finds there the ID
-// of what it is about to do knows that it was done already.
-const LastReloadAnnotation = dialect.OwnPrefix + "last-reload"
-
-// BroughtAnnotation beside it says to which change of each config the template was brought, newest last. Content that comes back later
-// is another change, so that nothing that was brought back, as by a rollback, is taken for what is to be done now.
-const BroughtAnnotation = dialect.OwnPrefix + "brought"
 
 // roll writes the marks of the steps that need one, all in one patch, and returns the workload as it is then and the reload's ID.
 // It writes nothing if no step needs a mark, if this very reload was done before, or in a dry run.
@@ -52,31 +43,6 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	return rolled, id, err
 }
 
-// maxBrought bounds the configs that BroughtAnnotation tells of.
-const maxBrought = 64
-
-// broughtTo returns what BroughtAnnotation is to say about target after steps.
-func broughtTo(target *workload.Workload, steps []step) string {
-	entries := strings.FieldsFunc(target.Annotations[BroughtAnnotation], func(r rune) bool { return r == ',' })
-	for _, s := range steps {
-		key := configKey(s.config)
-		entries = slices.DeleteFunc(entries, func(e string) bool { return strings.HasPrefix(e, key) })
-		entries = append(entries, key+strings.TrimPrefix(s.latest.ID, "c-"))
-	}
-	return strings.Join(entries[max(0, len(entries)-maxBrought):], ",")
-}
-
-// brought reports whether target says that it was brought to a change.
-func brought(target *workload.Workload, change reloader.Change) bool {
-	entry := configKey(change.Config) + strings.TrimPrefix(change.ID, "c-")
-	return slices.Contains(strings.Split(target.Annotations[BroughtAnnotation], ","), entry)
-}
-
-// configKey begins the entry of a config.
-func configKey(c reloader.Config) string {
-	return reloader.ReloadID("", "", []reloader.Cause{{Config: c}})[2:10] + ":"
-}
-
 // unfinished reports whether the reload that w names as its last can be the one that steps are about, made by a process that ended
 // before it could record it. It cannot if w was marked before the content was written, or if that reload is on record: then the
 // name was brought back, as by a rollback, and so was the old template.
@@ -88,14 +54,7 @@ func (d *Dispatcher) unfinished(t *tracked, steps []step, id string) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.othersMarked(t) || !slices.Contains(t.recent, id)
-}
-
-// othersMarked reports whether somebody marked t since the last reload that is on record: another tool, or a process that ended before
-// it could record it. The caller holds mu.
-func (d *Dispatcher) othersMarked(t *tracked) bool {
-	last := d.reloadOn(t.w)
-	return last != "" && !slices.Contains(t.recent, last) || d.strategyOf(t.w).Target(t.w).MarkedAt.After(t.markedAt)
+	return d.othersMarked(t, t.w) || !slices.Contains(t.recent, id)
 }
 
 // rollName names a roll after the changes behind it, so that content that comes back later makes another one.
@@ -165,11 +124,6 @@ func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id stri
 	}
 	ops = append(ops, d.pauseOps(target)...)
 	return append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...), nil
-}
-
-// reloadOn returns the reload that w says has rolled it last; empty if it does not say.
-func (d *Dispatcher) reloadOn(w *workload.Workload) string {
-	return d.strategyOf(w).Target(w).Annotations[LastReloadAnnotation]
 }
 
 func (d *Dispatcher) fieldManager(name string) string {

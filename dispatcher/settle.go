@@ -34,6 +34,9 @@ func (d *Dispatcher) settleRest() {
 func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.mu.Lock()
 	waiting := slices.Clone(d.finished[ref])
+	for i := range waiting {
+		waiting[i].reload.Causes = d.attributed(waiting[i].reload.Causes)
+	}
 	var record *reloader.WorkloadRecord
 	if t := d.index.get(ref); t != nil {
 		r := d.record(t)
@@ -62,10 +65,27 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	return 0
 }
 
+// attributed returns causes with the candidates that became known since the reload was decided. The caller holds mu.
+func (d *Dispatcher) attributed(causes []reloader.Cause) []reloader.Cause {
+	causes = slices.Clone(causes)
+	for i, c := range causes {
+		if l := d.latest[c.Config].Change; l.ID == c.ChangeID {
+			causes[i].Candidates = l.Candidates
+		}
+	}
+	return causes
+}
+
 // store appends the reloads that are not in the stream yet and returns how many it got through.
 func (d *Dispatcher) store(ctx context.Context, waiting []finished) (int, error) {
 	for i, f := range waiting {
 		r := f.reload
+		if r.Rollout != nil {
+			if err := d.storeRollout(ctx, r); err != nil {
+				return i, err
+			}
+			continue
+		}
 		if r.Outcome == reloader.ReasonReloaded && r.PatchedAt.IsZero() {
 			// Somebody patched before us and may have died before or after saying so.
 			last, ok, err := d.Records.LastReload(ctx, d.Cluster, r.Workload)
@@ -85,6 +105,20 @@ func (d *Dispatcher) store(ctx context.Context, waiting []finished) (int, error)
 	return len(waiting), nil
 }
 
+// storeRollout appends r once more, with what became of it. If another process recorded it, it is looked up; what is not the last reload on
+// record any more stays as it is.
+func (d *Dispatcher) storeRollout(ctx context.Context, r reloader.Reload) error {
+	if !r.DecidedAt.IsZero() {
+		return d.Records.AppendReload(ctx, r)
+	}
+	last, ok, err := d.Records.LastReload(ctx, d.Cluster, r.Workload)
+	if err != nil || !ok || last.ID != r.ID || last.Outcome != reloader.ReasonReloaded {
+		return err
+	}
+	last.Rollout = r.Rollout
+	return d.Records.AppendReload(ctx, last)
+}
+
 // record says what is known about t. The caller holds mu.
 func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
@@ -99,6 +133,10 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	if t.hold != nil {
 		hold := *t.hold
 		r.Hold = &hold
+	}
+	if t.rollout != nil {
+		state := t.rollout.state
+		r.Rollout = &state
 	}
 	for c := range t.edges {
 		r.Edges = append(r.Edges, d.edge(t, c))

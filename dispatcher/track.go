@@ -9,6 +9,9 @@ import (
 
 // Track tells the dispatcher that w exists and how it looks now. Workloads that no dialect asks anything for are forgotten.
 func (d *Dispatcher) Track(w *workload.Workload) {
+	if d.progressed(w) {
+		return
+	}
 	d.notePause(w)
 	interest, ok := d.Dialects.Interest(w)
 	if !ok {
@@ -19,6 +22,9 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	defer d.mu.Unlock()
 	t := d.index.get(w.Ref())
 	if t == nil || t.w.UID != w.UID {
+		if t != nil {
+			d.overtake(t, "it was made anew")
+		}
 		t = d.adopt(w)
 	}
 	if w.Older(t.w) {
@@ -26,6 +32,9 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	}
 	if d.Dialects.Pause(t.w).Begun != d.Dialects.Pause(w).Begun {
 		d.settleQ.Add(w.Ref())
+	}
+	if t.hold != nil && !t.w.Alike(w) {
+		d.flushQ.Add(w.Ref()) // what was in the way may be gone, or somebody asks for another try
 	}
 	t.w = w
 	if !sameInterest(t.interest, interest) {
@@ -36,6 +45,23 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 		t.unsettled = true
 		d.edgesQ.Add(w.Ref())
 	}
+	d.watchRollout(t)
+}
+
+// progressed takes w if it tells nothing new but its progress, and reports whether that is so. Most updates are like that: the status of
+// a workload changes with each of its pods.
+func (d *Dispatcher) progressed(w *workload.Workload) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.get(w.Ref())
+	if t == nil || !t.w.Alike(w) {
+		return false
+	}
+	before := t.w.Progress
+	if t.w = w; w.Progress != before {
+		d.watchRollout(t)
+	}
+	return true
 }
 
 // complain tells of problems that are new. The caller holds mu.
@@ -53,6 +79,10 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	t := newTracked(w)
 	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
 		t.lastReload, t.pace, t.recent, t.markedAt = r.LastReload, r.Pace, r.Recent, r.MarkedAt
+		if t.was = r.Hold; t.was != nil {
+			t.attempts = t.was.Attempts
+		}
+		d.resumeRollout(t, r)
 		for _, e := range r.Edges {
 			if e.Handled.How != "" {
 				t.handled[e.Config] = e.Handled
@@ -75,6 +105,9 @@ func (d *Dispatcher) untrack(ref reloader.WorkloadRef) {
 	_, recorded := d.records[ref]
 	if d.index.get(ref) == nil && !recorded {
 		return
+	}
+	if t := d.index.get(ref); t != nil {
+		d.overtake(t, "it is gone, or asks for nothing any more")
 	}
 	d.index.remove(ref)
 	delete(d.records, ref)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
 const (
@@ -35,6 +36,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.mu.Lock()
 	deliveries := d.parked[c]
 	delete(d.parked, c)
+	d.verifying[c] = struct{}{}
 	targets := []reloader.Config{c}
 	if c.Name == "" {
 		targets = d.index.known(c.Kind, c.Namespace)
@@ -54,6 +56,9 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 		_, _, err := d.look(ctx, target, hints, false)
 		errs = append(errs, err)
 	}
+	d.mu.Lock()
+	delete(d.verifying, c)
+	d.mu.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		d.giveBack(c, deliveries, err)
 		return 0
@@ -157,11 +162,16 @@ func (d *Dispatcher) spread(s reloader.StoredChange) {
 func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	c := change.Config
 	handled := t.handled[c]
+	if sum, dried := t.dried[c]; dried && sum != change.New.Sum {
+		delete(t.dried, c) // what a dry run has told of went by
+	}
 	switch {
 	case rekeyed(handled, change):
 		handled.KeyID, handled.Sum = change.New.KeyID, change.New.Sum
 		t.handled[c] = handled
 		d.settleQ.Add(t.w.Ref())
+	case overtaken(handled, change):
+		d.addPending(t, change, true)
 	case follows(handled, change):
 		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
@@ -172,7 +182,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		// Absence is no change unless somebody asked for it.
 	case handled.Sum == "" && d.ReloadOnCreate && comesAndGoes(c):
 		d.addPending(t, change, false)
-	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != ""):
+	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != "" && handled.Mark != strategy.DeletedValue):
 		// The config was absent when the workload was first seen, and may have been more than created since.
 		d.unsettle(t, c)
 	case handled.Sum == "":
@@ -203,6 +213,11 @@ func follows(h reloader.Handled, c reloader.Change) bool {
 // rekeyed reports whether c only says under another key what h says.
 func rekeyed(h reloader.Handled, c reloader.Change) bool {
 	return c.Type == reloader.ChangeBaseline && h.Sum != "" && h.KeyID == c.Old.KeyID && h.Sum == c.Old.Sum
+}
+
+// overtaken reports whether c says under another key what came after the content that h says.
+func overtaken(h reloader.Handled, c reloader.Change) bool {
+	return c.Type == reloader.ChangeBaseline && h.Sum != "" && h.KeyID == c.Old.KeyID && h.Sum != c.Old.Sum
 }
 
 func sumsComparable(h reloader.Handled, c reloader.Change) bool {

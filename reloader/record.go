@@ -1,6 +1,9 @@
 package reloader
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Handled says to which content of a config a workload was brought, and how.
 type Handled struct {
@@ -11,6 +14,8 @@ type Handled struct {
 	At  time.Time `json:"at"`
 	// Mark is the mark that the workload carried for this config when it was handled; empty if none.
 	Mark string `json:"mark,omitempty"`
+	// Brought is the version of this config to which the workload said then that it was brought; empty if it did not say.
+	Brought string `json:"brought,omitempty"`
 }
 
 // Use is one place in a pod template that refers to a config.
@@ -41,6 +46,16 @@ type Hold struct {
 	Message string    `json:"message,omitempty"`
 	Since   time.Time `json:"since"`
 	Due     time.Time `json:"due,omitzero"`
+	// Attempts is how often in a row it was tried in vain; 0 for what was not tried.
+	Attempts int `json:"attempts,omitempty"`
+}
+
+// DeadLetter reports whether h does not end by itself.
+func (h *Hold) DeadLetter() bool { return h != nil && slices.Contains(DeadLetterReasons, h.Reason) }
+
+// ForOthers reports whether h holds back for what becomes of other workloads.
+func (h *Hold) ForOthers() bool {
+	return h != nil && (h.Reason == ReasonWaitingForStep || h.Reason == ReasonHalted)
 }
 
 // Pace is how often a workload was rolled lately: At is when it was last, and Rolls counts the rolls until then, of which those of
@@ -62,6 +77,8 @@ type WorkloadRecord struct {
 	Problems   []string `json:"problems,omitempty"`
 	Hold       *Hold    `json:"hold,omitempty"`
 	LastReload string   `json:"lastReload,omitempty"`
+	// Rollout is what became of the last reload so far; nil if nobody follows it.
+	Rollout *Rollout `json:"rollout,omitempty"`
 	// Recent are the newest reloads on record, the newest last, and MarkedAt is when the newest of them marked the workload, by the API
 	// server's clock.
 	Recent   []string  `json:"recent,omitempty"`

@@ -53,6 +53,17 @@ const (
 	ReasonRateLimited      Reason = "RateLimited"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
 	ReasonPaused Reason = "Paused"
+	// ReasonFailing is that of a workload that could not be patched again and again.
+	ReasonFailing Reason = "Failing"
+	// ReasonWaitingForStep and ReasonHalted hold back workloads for the rollouts of others.
+	ReasonWaitingForStep Reason = "WaitingForStep"
+	ReasonHalted         Reason = "Halted"
+	// How far the rollout is that follows a reload.
+	ReasonRolling            Reason = "Rolling"
+	ReasonRolledOut          Reason = "RolledOut"
+	ReasonStalled            Reason = "Stalled"
+	ReasonOvertaken          Reason = "Overtaken"
+	ReasonWaitingForOperator Reason = "WaitingForOperator"
 )
 
 // Reasons says what each reason means, in one sentence that reads after the workload's name.
@@ -90,13 +101,29 @@ var Reasons = map[Reason]string{
 	ReasonFlapping:         "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
 	ReasonRateLimited:      "is held back by the limit on reloads per minute",
 	ReasonPaused:           "was given a new mark, and rolls when its pause period ends",
+	ReasonFailing:          "could not be patched many times in a row, and is tried again now and then",
+	ReasonWaitingForStep:   "is held back until those that go before it have rolled out",
+	ReasonHalted:           "is held back: the change did not roll out on a workload that went before it",
+
+	ReasonRolling:            "is rolling out",
+	ReasonRolledOut:          "runs the new template with all its pods",
+	ReasonStalled:            "did not roll out in time",
+	ReasonOvertaken:          "was given yet another template before it had rolled out",
+	ReasonWaitingForOperator: "rolls out when somebody goes on with it",
 }
 
 // HoldReasons are those of a Hold.
 var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
 	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited, ReasonPaused,
+	ReasonFailing, ReasonWaitingForStep, ReasonHalted,
 }
+
+// DeadLetterReasons are those of a Hold that does not end by itself: somebody has to look.
+var DeadLetterReasons = []Reason{ReasonRefused, ReasonInvalid, ReasonFailing}
+
+// RolloutResults are those of a Rollout that is decided.
+var RolloutResults = []Reason{ReasonRolledOut, ReasonStalled, ReasonOvertaken, ReasonWaitingForOperator}
 
 // Cause is one change behind a reload, as the reload saw it.
 type Cause struct {
@@ -135,6 +162,19 @@ type Reload struct {
 	// DecidedAt is when the quiet window closed and the flush began; PatchedAt is when the API server had accepted the patch.
 	DecidedAt time.Time `json:"decidedAt"`
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
+	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
+	Rollout *Rollout `json:"rollout,omitempty"`
+}
+
+// Rollout is what became of a workload after it was given a new template.
+type Rollout struct {
+	// Result is Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out.
+	Result Reason `json:"result"`
+	// Message explains a result other than RolledOut.
+	Message string `json:"message,omitempty"`
+	// StartedAt is when the template was written, and EndedAt when the result was seen; zero while it is Rolling.
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
 }
 
 // ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is

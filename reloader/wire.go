@@ -18,7 +18,7 @@ var ErrNewerVersion = errors.New("record of a newer version")
 
 // Record is what can be put on the wire.
 type Record interface {
-	Hint | Change | Reload | WorkloadRecord
+	Hint | Change | Reload | WorkloadRecord | ClusterStatus
 }
 
 // Encode returns r as JSON with its version. It fails only if r is too large.
@@ -86,6 +86,8 @@ func validate(r any) error {
 		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
 	case WorkloadRecord:
 		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
+	case ClusterStatus:
+		return ValidateCluster(r.Cluster)
 	}
 	return fmt.Errorf("no such record: %T", r)
 }

@@ -71,6 +71,7 @@ func TestGolden(t *testing.T) {
 	t.Run("change", func(t *testing.T) { golden(t, "change", wholeChange) })
 	t.Run("reload", func(t *testing.T) { golden(t, "reload", wholeReload) })
 	t.Run("workload", func(t *testing.T) { golden(t, "workload", wholeWorkload) })
+	t.Run("cluster", func(t *testing.T) { golden(t, "cluster", wholeCluster) })
 }
 
 // golden checks that this version's file is what Encode writes, and that it is read as want.
@@ -104,6 +105,7 @@ func TestEveryGoldenFileIsRead(t *testing.T) {
 		"change":   decodes[reloader.Change],
 		"reload":   decodes[reloader.Reload],
 		"workload": decodes[reloader.WorkloadRecord],
+		"cluster":  decodes[reloader.ClusterStatus],
 	}
 	for version := 1; version <= reloader.WireVersion; version++ {
 		for name, decode := range decoders {
@@ -200,6 +202,7 @@ func FuzzDecodeHint(f *testing.F)     { fuzz(f, wholeHint) }
 func FuzzDecodeChange(f *testing.F)   { fuzz(f, wholeChange) }
 func FuzzDecodeReload(f *testing.F)   { fuzz(f, wholeReload) }
 func FuzzDecodeWorkload(f *testing.F) { fuzz(f, wholeWorkload) }
+func FuzzDecodeCluster(f *testing.F)  { fuzz(f, wholeCluster) }
 
 // fuzz checks that whatever is decoded can be encoded, and is the same after that.
 func fuzz[R reloader.Record](f *testing.F, whole R) {

@@ -27,6 +27,8 @@ type history[T any] struct {
 	limit int
 	// same reports whether next is a later word about old and not something new under the same ID.
 	same func(old, next *T) bool
+	// moved, if set, is told of each value that comes, is replaced, or goes: old or next is nil then. It is called under mu.
+	moved func(e *entry[T], old, next *T)
 
 	mu   sync.RWMutex
 	byID map[string]*entry[T]
@@ -40,18 +42,29 @@ func newHistory[T any](limit int, same func(old, next *T) bool) *history[T] {
 	return &history[T]{limit: limit, same: same, byID: map[string]*entry[T]{}}
 }
 
-func (h *history[T]) add(seq uint64, id string, value *T) {
+// add takes note of value, and reports whether it was news.
+func (h *history[T]) add(seq uint64, id string, value *T) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known, ok := h.byID[id]
 	switch {
 	case ok && seq <= known.version: // a replay
+		return false
 	case ok && h.same(known.value.Load(), value):
 		known.version = seq
-		known.value.Store(value)
+		h.move(known, known.value.Swap(value), value)
+		return true
 	case seq > h.evicted:
 		h.insert(seq, id, value)
 		h.evict()
+		return true
+	}
+	return false
+}
+
+func (h *history[T]) move(e *entry[T], old, next *T) {
+	if h.moved != nil {
+		h.moved(e, old, next)
 	}
 }
 
@@ -59,6 +72,7 @@ func (h *history[T]) insert(seq uint64, id string, value *T) {
 	e := &entry[T]{seq: seq, id: id, version: seq}
 	e.value.Store(value)
 	h.byID[id] = e
+	h.move(e, nil, value)
 	if n := len(h.entries); n == 0 || h.entries[n-1].seq < seq {
 		h.entries = append(h.entries, e)
 		return
@@ -75,6 +89,7 @@ func (h *history[T]) evict() {
 	}
 	oldest := h.entries[0]
 	h.evicted = oldest.seq
+	h.move(oldest, oldest.value.Load(), nil)
 	if h.byID[oldest.id] == oldest {
 		delete(h.byID, oldest.id)
 	}
@@ -85,10 +100,22 @@ func (h *history[T]) evict() {
 	}
 }
 
+// replaceAll puts what change makes of each value in its place. It says nothing new: places and versions stay.
+func (h *history[T]) replaceAll(change func(*T) *T) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.entries {
+		e.value.Store(change(e.value.Load()))
+	}
+}
+
 // forget empties h. What a reader holds stays as it is, and its place is then one among the sequences that come next.
 func (h *history[T]) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for _, e := range h.entries {
+		h.move(e, e.value.Load(), nil)
+	}
 	h.byID = map[string]*entry[T]{}
 	h.entries, h.evicted = nil, 0
 }

@@ -49,9 +49,7 @@ func internChange(c *reloader.Change) {
 	intern(&c.Type)
 	intern(&c.UID)
 	intern(&c.Old.KeyID)
-	intern(&c.Old.Sum)
 	intern(&c.New.KeyID)
-	intern(&c.New.Sum)
 	intern(&c.Source)
 	internConfig(&c.Config)
 	internKeys(c.Keys)
@@ -69,8 +67,6 @@ func internReload(r *reloader.Reload) {
 		c := &r.Causes[i]
 		intern(&c.Why)
 		intern(&c.Clause)
-		intern(&c.OldSum)
-		intern(&c.NewSum)
 		intern(&c.Source)
 		intern(&c.Container)
 		internConfig(&c.Config)

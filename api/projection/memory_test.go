@@ -9,16 +9,48 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// BenchmarkFill adds 100,000 changes and 100,000 reloads as they come off the wire, and reports what they take.
+// most is what the projection may take with everything it holds by default: 150 MB.
+const most = 150_000_000
+
+// full returns a projection that holds as many changes and reloads as it ever does, 5,000 workloads and a full feed. Each change has
+// caused two reloads. wire takes every record through the form that it has when it is stored.
+func full(b testing.TB, wire bool) *Projection {
+	p := New(Limits{})
+	for seq := uint64(1); seq <= DefaultChanges; seq++ {
+		p.AddChange(seq, overTheWire(b, wireChange(seq), wire))
+		p.AddReload(2*seq-1, overTheWire(b, wireReload(2*seq-1, seq), wire))
+		p.AddReload(2*seq, overTheWire(b, wireReload(2*seq, seq), wire))
+	}
+	for n := range uint64(5000) {
+		p.PutWorkload(overTheWire(b, wireWorkload(n), wire))
+	}
+	p.SetCaughtUp()
+	for n := range uint64(feedLength) {
+		p.PutWorkload(overTheWire(b, wireWorkload(n), wire))
+	}
+	return p
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	before := heap()
+	p := full(t, false)
+	took := heap() - before
+	t.Logf("%d MB for %d changes and %d reloads", took/1e6, DefaultChanges, DefaultReloads)
+	if took > most {
+		t.Errorf("a full projection takes %d MB, more than %d", took/1e6, most/1_000_000)
+	}
+	page, err := p.Reloads(0, DefaultReloads, all)
+	if err != nil || len(page.Items) != DefaultReloads {
+		t.Errorf("it holds %d reloads, %v", len(page.Items), err)
+	}
+}
+
+// BenchmarkFill fills a projection as records come off the wire, and reports what they take.
 func BenchmarkFill(b *testing.B) {
 	for b.Loop() {
 		before := heap()
-		p := New(Limits{})
-		for seq := uint64(1); seq <= DefaultLimit; seq++ {
-			p.AddChange(seq, overTheWire(b, wireChange(seq)))
-			p.AddReload(seq, overTheWire(b, wireReload(seq)))
-		}
-		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB-kept")
+		p := full(b, true)
+		b.ReportMetric(float64(heap()-before)/1e6, "MB-kept")
 		runtime.KeepAlive(p)
 	}
 }
@@ -30,7 +62,10 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func overTheWire[R reloader.Record](b *testing.B, r R) R {
+func overTheWire[R reloader.Record](b testing.TB, r R, wire bool) R {
+	if !wire {
+		return r
+	}
 	data, err := reloader.Encode(r)
 	if err != nil {
 		b.Fatal(err)
@@ -50,8 +85,8 @@ func wireChange(seq uint64) reloader.Change {
 		Config:  reloader.Config{Kind: reloader.ConfigMap, Namespace: fmt.Sprintf("team-%d", seq%50), Name: fmt.Sprintf("settings-%d", seq%3000)},
 		Type:    reloader.ChangeUpdated,
 		UID:     fmt.Sprintf("6b1c7d5e-0000-4000-8000-%012d", seq%3000), ResourceVersion: fmt.Sprint(seq * 7),
-		Old:  reloader.Digest{KeyID: "key-1", Sum: fmt.Sprintf("%064d", seq), Keys: map[string]string{"a": "0011223344556677"}},
-		New:  reloader.Digest{KeyID: "key-1", Sum: fmt.Sprintf("%064d", seq+1), Keys: map[string]string{"a": "7766554433221100"}},
+		Old:  reloader.Digest{KeyID: "key-1", Sum: fmt.Sprintf("%064d", max(3000, seq)-3000), Keys: map[string]string{"a": "0011223344556677"}},
+		New:  reloader.Digest{KeyID: "key-1", Sum: fmt.Sprintf("%064d", seq), Keys: map[string]string{"a": "7766554433221100"}},
 		Keys: []reloader.KeyChange{{Key: "application.yaml", Op: reloader.KeyChanged}},
 		Candidates: []reloader.Candidate{{
 			Actor: reloader.Actor{
@@ -64,8 +99,8 @@ func wireChange(seq uint64) reloader.Change {
 	}
 }
 
-func wireReload(seq uint64) reloader.Reload {
-	c := wireChange(seq)
+func wireReload(seq, change uint64) reloader.Reload {
+	c := wireChange(change)
 	return reloader.Reload{
 		ID: fmt.Sprintf("r-%016d", seq), Cluster: c.Cluster, UID: c.UID, Dialect: "stakater", Strategy: "env-vars", Outcome: reloader.ReasonReloaded,
 		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", seq%3000)},
@@ -74,5 +109,18 @@ func wireReload(seq uint64) reloader.Reload {
 			Keys: c.Keys, Candidates: c.Candidates, Source: c.Source, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
 		}},
 		Attempts: 1, Generation: int64(seq), DecidedAt: c.VerifiedAt, PatchedAt: c.VerifiedAt,
+	}
+}
+
+func wireWorkload(n uint64) reloader.WorkloadRecord {
+	c := wireChange(n)
+	edge := reloader.Edge{
+		Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
+		Uses:    []reloader.Use{{How: "envFrom", Container: "app"}, {How: "volume", Keys: []string{"application.yaml"}}},
+		Handled: reloader.Handled{KeyID: "key-1", Sum: c.New.Sum, How: reloader.ReasonReloaded, At: c.VerifiedAt, Mark: fmt.Sprintf("%040d", n)},
+	}
+	return reloader.WorkloadRecord{
+		Cluster: c.Cluster, Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", n)},
+		UID: c.UID, Dialect: "stakater", Strategy: "env-vars", Edges: []reloader.Edge{edge, edge, edge}, LastReload: fmt.Sprintf("r-%016d", n), UpdatedAt: c.VerifiedAt,
 	}
 }

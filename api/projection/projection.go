@@ -1,30 +1,39 @@
-// Package projection keeps in memory what the API answers from: the newest changes and reloads, and every workload record.
+// Package projection keeps in memory what the API answers from: the newest changes and reloads, every workload record, what these tell
+// about each config and cluster, and the events by which all this came to be known.
 //
 // It promises:
 //   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each, and says ErrExpired
-//     to a reader whose place in a listing is older than that. Workloads are as many as their dispatchers publish.
+//     to a reader whose place in a listing is older than that. Workloads are as many as their dispatchers publish, and configs as
+//     many as workloads ask for or have ever changed. Of events it holds the newest few thousand.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
 //     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
 //     what came of it is to be forgotten first.
 //   - All methods may be called from any number of goroutines. A read takes a view of the moment it began and scans it without
 //     a lock, so a long read delays no writer.
+//   - Events are of what comes after everything stored was read, in the order in which it became known. One that sets nothing comes
+//     first, and whenever a stream was lost: readers have to begin anew.
 //   - What the API has no business to show is dropped on the way in: the fingerprints of single keys, and the values of marks.
 package projection
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// DefaultLimit is how many of the newest changes, and of the newest reloads, are kept unless Limits say otherwise.
-const DefaultLimit = 100_000
+// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 120 MB. A change
+// mostly causes more than one reload, and a reload tells of its changes also when they are no longer kept themselves.
+const (
+	DefaultReloads = 100_000
+	DefaultChanges = 50_000
+)
 
 // ErrExpired means that a place in a listing is older than everything that is still kept.
 var ErrExpired = errors.New("this place in the listing is no longer kept")
 
-// Limits bounds a Projection. A limit of zero means DefaultLimit.
+// Limits bounds a Projection. A limit of zero means the default.
 type Limits struct {
 	Changes int
 	Reloads int
@@ -35,21 +44,33 @@ type Projection struct {
 	changes   *history[reloader.Change]
 	reloads   *history[reloader.Reload]
 	workloads *directory
+	configs   *catalogue
+	causes    *causes
+	clusters  *clusters
+	feed      *feed
 	caughtUp  atomic.Bool
+	// linking keeps what is known of configs in step with the workloads.
+	linking sync.Mutex
 }
 
 // New returns an empty Projection that has not caught up.
 func New(limits Limits) *Projection {
-	return &Projection{
-		changes:   newHistory(orDefault(limits.Changes), sameChange),
-		reloads:   newHistory(orDefault(limits.Reloads), sameReload),
+	p := &Projection{
+		changes:   newHistory(orDefault(limits.Changes, DefaultChanges), sameChange),
+		reloads:   newHistory(orDefault(limits.Reloads, DefaultReloads), sameReload),
 		workloads: newDirectory(),
+		configs:   newCatalogue(),
+		causes:    newCauses(),
+		clusters:  newClusters(),
+		feed:      newFeed(),
 	}
+	p.reloads.moved = p.causes.moved
+	return p
 }
 
-func orDefault(limit int) int {
+func orDefault(limit, standard int) int {
 	if limit <= 0 {
-		return DefaultLimit
+		return standard
 	}
 	return limit
 }
@@ -59,42 +80,26 @@ func orDefault(limit int) int {
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	c.Old.Keys, c.New.Keys = nil, nil
 	internChange(&c)
-	p.changes.add(seq, c.ID, &c)
+	p.shareDigest(&c)
+	if !p.changes.add(seq, c.ID, &c) {
+		return
+	}
+	p.configs.changed(seq, &c)
+	p.clusters.changed(seq, &c)
+	p.tell(&Event{Change: &c})
 }
 
 // AddReload records r, which the stream holds at seq. If r tells more about a reload that is there already, it replaces it in
 // its place. It keeps r's slices: the caller must not write to them afterwards.
 func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
 	internReload(&r)
-	p.reloads.add(seq, r.ID, &r)
+	p.share(r.Causes)
+	if !p.reloads.add(seq, r.ID, &r) {
+		return
+	}
+	p.clusters.reloaded(seq, &r)
+	p.tell(&Event{Reload: &r})
 }
-
-// PutWorkload records rec in place of what was known of that workload.
-func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
-	rec.Edges = withoutMarks(rec.Edges)
-	internWorkload(&rec)
-	p.workloads.put(&rec)
-}
-
-// DeleteWorkload forgets a workload. It is no error if it is not known.
-func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
-	p.workloads.remove(WorkloadKey{Cluster: cluster, Workload: ref})
-}
-
-// ForgetChanges empties the listing of changes, for a stream that was lost: sequences of another stream say nothing about their order.
-func (p *Projection) ForgetChanges() { p.changes.forget() }
-
-// ForgetReloads is to reloads what ForgetChanges is to changes.
-func (p *Projection) ForgetReloads() { p.reloads.forget() }
-
-// ForgetWorkloads forgets every workload.
-func (p *Projection) ForgetWorkloads() { p.workloads.forget() }
-
-// SetCaughtUp says that everything that was stored when the process began has been added.
-func (p *Projection) SetCaughtUp() { p.caughtUp.Store(true) }
-
-// CaughtUp reports whether SetCaughtUp was called.
-func (p *Projection) CaughtUp() bool { return p.caughtUp.Load() }
 
 // Change returns the change of that ID.
 func (p *Projection) Change(id string) (*reloader.Change, bool) { return p.changes.get(id) }
@@ -130,13 +135,4 @@ func sameChange(_, _ *reloader.Change) bool { return true }
 // had before gets the same ID again, and two patches that were accepted at different times are two rolls.
 func sameReload(old, next *reloader.Reload) bool {
 	return old.PatchedAt.IsZero() || next.PatchedAt.IsZero() || old.PatchedAt.Equal(next.PatchedAt)
-}
-
-func withoutMarks(edges []reloader.Edge) []reloader.Edge {
-	clean := make([]reloader.Edge, len(edges))
-	for i, edge := range edges {
-		edge.Handled.Mark = ""
-		clean[i] = edge
-	}
-	return clean
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Config names a ConfigMap or Secret inside one cluster.
+// Config names a config inside one cluster.
 type Config struct {
-	Kind      string `json:"kind" enum:"ConfigMap,Secret" doc:"The kind of the config."`
+	Kind      string `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind of the config."`
 	Namespace string `json:"namespace" doc:"The namespace of the config."`
 	Name      string `json:"name" doc:"The name of the config."`
 }

@@ -14,13 +14,19 @@ import (
 // Reason is a reloader.Reason whose schema lists every reason.
 type Reason string
 
-// Schema describes the closed list of reasons.
-func (Reason) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
+// Schema describes the closed list of reasons. With a registry the list stands there, once, and the result refers to it.
+func (Reason) Schema(registry huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: "One of the closed list of reasons; /api/v1/reasons says what each means."}
 	for _, reason := range reasons() {
 		s.Enum = append(s.Enum, string(reason))
 	}
-	return s
+	if registry == nil {
+		return s
+	}
+	const name = "Reason"
+	s.PrecomputeMessages()
+	registry.Map()[name] = s
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
 // ReasonList says what each reason means, as a list in Markdown.
@@ -33,3 +39,23 @@ func ReasonList() string {
 }
 
 func reasons() []reloader.Reason { return slices.Sorted(maps.Keys(reloader.Reasons)) }
+
+// ReasonInfo is one reason of the closed list.
+type ReasonInfo struct {
+	Reason  Reason `json:"reason" doc:"The reason."`
+	Meaning string `json:"meaning" doc:"What it says, as a sentence about the workload." example:"The workload was given a new mark, so that it rolls."`
+	Holds   bool   `json:"holds" doc:"Whether a workload can be held back for it."`
+	Dead    bool   `json:"dead" doc:"Whether such a hold ends only when somebody does something."`
+}
+
+// ReasonInfos returns every reason, by name.
+func ReasonInfos() []ReasonInfo {
+	var infos []ReasonInfo
+	for _, reason := range reasons() {
+		infos = append(infos, ReasonInfo{
+			Reason: Reason(reason), Meaning: "The workload " + reloader.Reasons[reason] + ".",
+			Holds: slices.Contains(reloader.HoldReasons, reason), Dead: Dead(reason),
+		})
+	}
+	return infos
+}

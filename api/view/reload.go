@@ -45,7 +45,23 @@ type Reload struct {
 	Generation     int64       `json:"generation,omitempty" doc:"The workload's metadata.generation after the patch."`
 	DecidedAt      time.Time   `json:"decidedAt" doc:"When the quiet window closed and the work began."`
 	PatchedAt      time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
+	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
 	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, by the clocks of two machines. Absent if either is."`
+}
+
+// Rollout is what became of a workload after it was given a new template.
+type Rollout struct {
+	Result    Reason    `json:"result" doc:"Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out."`
+	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
+	StartedAt time.Time `json:"startedAt" doc:"When the template was written."`
+	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`
+}
+
+func fromRollout(r *reloader.Rollout) *Rollout {
+	if r == nil {
+		return nil
+	}
+	return &Rollout{Result: Reason(r.Result), Message: r.Message, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
 }
 
 // FromReload returns the view of r.
@@ -64,6 +80,7 @@ func FromReload(r *reloader.Reload) Reload {
 		Generation:     r.Generation,
 		DecidedAt:      r.DecidedAt,
 		PatchedAt:      r.PatchedAt,
+		Rollout:        fromRollout(r.Rollout),
 		LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
 	}
 }

@@ -64,6 +64,31 @@ func TestNoListIsNull(t *testing.T) {
 	}
 }
 
+func TestHoldSaysWhetherSomebodyHasToLook(t *testing.T) {
+	for _, reason := range reloader.HoldReasons {
+		want := reason == reloader.ReasonRefused || reason == reloader.ReasonInvalid || reason == reloader.ReasonFailing
+		got := FromWorkload(&reloader.WorkloadRecord{Hold: &reloader.Hold{Reason: reason, Attempts: 3}}).Hold
+		if got.DeadLetter != want || got.Attempts != 3 {
+			t.Errorf("%s: %+v, want a dead letter: %t", reason, got, want)
+		}
+	}
+}
+
+func TestRolloutIsAbsentUntilDecided(t *testing.T) {
+	if got := FromReload(&reloader.Reload{}).Rollout; got != nil {
+		t.Errorf("a rollout of nothing: %+v", got)
+	}
+	ended := time.Unix(1000, 0)
+	r := &reloader.Rollout{Result: reloader.ReasonStalled, Message: "no", StartedAt: ended.Add(-time.Minute), EndedAt: ended}
+	want := Rollout{Result: "Stalled", Message: "no", StartedAt: r.StartedAt, EndedAt: ended}
+	if got := FromReload(&reloader.Reload{Rollout: r}).Rollout; got == nil || *got != want {
+		t.Errorf("reload: %+v, want %+v", got, want)
+	}
+	if got := FromWorkload(&reloader.WorkloadRecord{Rollout: r}).Rollout; got == nil || *got != want {
+		t.Errorf("workload: %+v, want %+v", got, want)
+	}
+}
+
 func TestReasonListNamesEveryReason(t *testing.T) {
 	list, schema := ReasonList(), Reason("").Schema(nil)
 	for reason, meaning := range reloader.Reasons {

@@ -33,10 +33,12 @@ type Dependency struct {
 
 // Hold says why a pending workload is not rolled now.
 type Hold struct {
-	Reason  Reason    `json:"reason" doc:"Why it waits."`
-	Message string    `json:"message,omitempty" doc:"The same for people."`
-	Since   time.Time `json:"since" doc:"When the wait began."`
-	Due     time.Time `json:"due,omitzero" doc:"When it is tried again. Absent if no time is set."`
+	Reason     Reason    `json:"reason" doc:"Why it waits."`
+	Message    string    `json:"message,omitempty" doc:"The same for people, with the last error if there was one."`
+	Since      time.Time `json:"since" doc:"When the wait began."`
+	Due        time.Time `json:"due,omitzero" doc:"When it is tried again. Absent if no time is set."`
+	Attempts   int       `json:"attempts,omitempty" minimum:"0" doc:"How often in a row it was tried in vain. Absent for what was not tried."`
+	DeadLetter bool      `json:"deadLetter,omitempty" doc:"Whether the wait does not end by itself: somebody has to look."`
 }
 
 // Workload is one opted-in workload: what it depends on and how far it is.
@@ -50,6 +52,7 @@ type Workload struct {
 	Problems     []string     `json:"problems" nullable:"false" doc:"Faults of the workload's own annotations, for people."`
 	Hold         *Hold        `json:"hold,omitempty" doc:"Why a pending reload is not done now. Absent if nothing holds it."`
 	LastReload   string       `json:"lastReload,omitempty" doc:"The ID of its last reload."`
+	Rollout      *Rollout     `json:"rollout,omitempty" doc:"What became of the last reload so far. Absent if nobody follows it."`
 	UpdatedAt    time.Time    `json:"updatedAt" doc:"When its dispatcher last published it."`
 }
 
@@ -65,6 +68,7 @@ func FromWorkload(w *reloader.WorkloadRecord) Workload {
 		Problems:     append([]string{}, w.Problems...),
 		Hold:         fromHold(w.Hold),
 		LastReload:   w.LastReload,
+		Rollout:      fromRollout(w.Rollout),
 		UpdatedAt:    w.UpdatedAt,
 	}
 }
@@ -95,5 +99,7 @@ func fromHold(h *reloader.Hold) *Hold {
 	if h == nil {
 		return nil
 	}
-	return &Hold{Reason: Reason(h.Reason), Message: h.Message, Since: h.Since, Due: h.Due}
+	return &Hold{
+		Reason: Reason(h.Reason), Message: h.Message, Since: h.Since, Due: h.Due, Attempts: h.Attempts, DeadLetter: h.DeadLetter(),
+	}
 }

@@ -24,6 +24,13 @@ const (
 	maxIdle        = 8
 )
 
+// Schemes are those of the URLs that are posted to, and ProxySchemes those of the proxies in between. Whatever checks a setting before
+// it comes here asks them.
+var (
+	Schemes      = []string{"http", "https"}
+	ProxySchemes = []string{"http", "https", "socks5", "socks5h"}
+)
+
 // StatusError is an answer whose status is not a success.
 type StatusError struct {
 	// Status is the HTTP status of the answer.
@@ -61,24 +68,24 @@ type endpoint struct {
 // newEndpoint checks the addresses. An empty proxy means a direct connection, whatever the environment says: so does the tool whose
 // settings these are. Errors do not repeat the addresses.
 func newEndpoint(address, proxy, version string) (endpoint, error) {
-	u, ok := parse(address, "http", "https")
+	u, ok := parse(address, Schemes)
 	if !ok {
-		return endpoint{}, errors.New("not an absolute http or https URL")
+		return endpoint{}, fmt.Errorf("not an absolute URL of scheme %s", strings.Join(Schemes, " or "))
 	}
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTime, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	if strings.TrimSpace(proxy) != "" {
-		p, ok := parse(proxy, "http", "https", "socks5", "socks5h")
+		p, ok := parse(proxy, ProxySchemes)
 		if !ok {
-			return endpoint{}, errors.New("proxy is not an absolute http, https or socks5 URL")
+			return endpoint{}, fmt.Errorf("proxy is not an absolute URL of scheme %s", strings.Join(ProxySchemes, " or "))
 		}
 		transport.Proxy = http.ProxyURL(p)
 	}
 	return endpoint{transport: transport, url: u, userAgent: "reroll/" + version}, nil
 }
 
-func parse(address string, schemes ...string) (*url.URL, bool) {
+func parse(address string, schemes []string) (*url.URL, bool) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) {
 		return nil, false

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -16,6 +17,9 @@ import (
 
 // headBytes is how much of a file's beginning tells it from others. Every event has a time and an ID of its own, so one line would do.
 const headBytes = 1024
+
+// maxPlaceFile bounds the file of a saved place, in bytes. The longest that is written has a name of 255 bytes in it, each escaped.
+const maxPlaceFile = 4096
 
 // placeVersion is the version of the saved form of a place.
 const placeVersion = 1
@@ -58,19 +62,36 @@ func hash(b []byte) string {
 
 // load reads the saved place. Without one, or with one that cannot be understood, it returns nil and, in the latter case, why.
 func load(path string) (*place, error) {
-	content, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(f, maxPlaceFile+1))
+	if err != nil {
+		return nil, err
+	}
+	p, err := parsePlace(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// parsePlace reads what save wrote.
+func parsePlace(content []byte) (*place, error) {
+	if len(content) > maxPlaceFile {
+		return nil, fmt.Errorf("it is longer than %d bytes, and no saved place is", maxPlaceFile)
+	}
 	var p place
 	switch err := json.NewDecoder(bytes.NewReader(content)).Decode(&p); {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	case p.Version != placeVersion || p.Offset < 0:
-		return nil, fmt.Errorf("%s has version %d and offset %d, which is not understood", path, p.Version, p.Offset)
+		return nil, fmt.Errorf("version %d and offset %d are not understood", p.Version, p.Offset)
 	}
 	return &p, nil
 }

@@ -98,15 +98,14 @@ func (h *handler) post(to *route) func(*http.Request) *refusal {
 				return no
 			}
 		}
-		select {
-		case to.slots <- struct{}{}:
-			defer func() { <-to.slots }()
-		default:
+		length := to.length(r)
+		if !to.places.take(length) {
 			return &refusal{
 				code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
 				message: "too many audit batches at a time; this one is to be sent again",
 			}
 		}
+		defer to.places.leave(length)
 		h.metrics.inFlight.Inc()
 		defer h.metrics.inFlight.Dec()
 		result, no := h.read(r, to, cluster, started)

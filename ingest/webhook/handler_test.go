@@ -91,13 +91,14 @@ func TestRefusals(t *testing.T) {
 		"second document":        {body + body, nil, 400, "something follows"},
 		"other version":          {strings.Replace(body, "k8s.io/v1", "k8s.io/v1beta1", 1), nil, 400, "--audit-webhook-version"},
 		"too many events":        {strings.Replace(body, "{}]", "{},{},{}]", 1), nil, 413, "--audit-webhook-batch-max-size"},
-		"too long":               {body + strings.Repeat(" ", 1000), nil, 413, "--audit-webhook-truncate-enabled"},
+		"too many configs":       {eventList(logLine, strings.Replace(logLine, "db", "a", 1), strings.Replace(logLine, "db", "b", 1)), nil, 413, "--audit-webhook-batch-max-size"},
+		"too long":               {body + strings.Repeat(" ", 1100), nil, 413, "--audit-webhook-truncate-enabled"},
 	}
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			stored := &sink{}
 			r := start(t, func(_ *rig, o *Options) {
-				o.Sink, o.Limits.BodyBytes, o.Limits.Decode.MaxItems = stored, 1000, 3
+				o.Sink, o.Limits.BodyBytes, o.Limits.Decode.MaxItems, o.Limits.Decode.MaxHints = stored, 1100, 3, 2
 			})
 			client := r.client(h2)
 			for name, c := range cases {

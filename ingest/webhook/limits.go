@@ -16,6 +16,9 @@ type Limits struct {
 	BodyBytes int64
 	// Concurrent is how many bodies are read and stored at a time. More are answered with 503.
 	Concurrent int
+	// BytesAtOnce is how long all bodies that are read and stored at a time may be together; one of unknown length counts as the
+	// longest. More are answered with 503. Memory grows with the length of bodies, and so with this: reading takes at most twice of it.
+	BytesAtOnce int64
 	// InflatedBytes is how long a compressed body of the shipped route may be when it is not.
 	InflatedBytes int64
 	// ConcurrentShipped is as Concurrent, for the shipped route, so that shippers that catch up keep no API server waiting.
@@ -32,6 +35,7 @@ type Limits struct {
 const (
 	DefaultBodyBytes         = 48 << 20
 	DefaultConcurrent        = 64
+	DefaultBytesAtOnce       = 2 * DefaultBodyBytes
 	DefaultInflatedBytes     = 128 << 20
 	DefaultConcurrentShipped = 16
 	DefaultBudget            = 10 * time.Second
@@ -69,6 +73,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		BodyBytes:         cmp.Or(l.BodyBytes, DefaultBodyBytes),
 		Concurrent:        cmp.Or(l.Concurrent, DefaultConcurrent),
+		BytesAtOnce:       cmp.Or(l.BytesAtOnce, DefaultBytesAtOnce),
 		InflatedBytes:     cmp.Or(l.InflatedBytes, DefaultInflatedBytes),
 		ConcurrentShipped: cmp.Or(l.ConcurrentShipped, DefaultConcurrentShipped),
 		Budget:            cmp.Or(l.Budget, DefaultBudget),
@@ -79,7 +84,7 @@ func (l Limits) withDefaults() Limits {
 
 // validate reports limits that no default replaces.
 func (l Limits) validate() error {
-	if l.BodyBytes < 0 || l.Concurrent < 0 || l.Budget < 0 || l.InflatedBytes < 0 || l.ConcurrentShipped < 0 {
+	if l.BodyBytes < 0 || l.Concurrent < 0 || l.BytesAtOnce < 0 || l.Budget < 0 || l.InflatedBytes < 0 || l.ConcurrentShipped < 0 {
 		return fmt.Errorf("ingest limits must not be negative")
 	}
 	if l.Budget > DefaultBudget {

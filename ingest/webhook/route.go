@@ -23,14 +23,13 @@ type route struct {
 	bodyBytes int64
 	// smaller says how to make bodies shorter.
 	smaller string
-	// slots has one element for each body that is being read or stored.
-	slots chan struct{}
+	places  *places
 }
 
 func auditRoute(o Options) *route {
 	return &route{
 		source: reloader.SourceAudit, decode: audit.Decode, media: []string{"application/json"},
-		bodyBytes: o.Limits.BodyBytes, slots: make(chan struct{}, o.Limits.Concurrent),
+		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.Concurrent, maxBytes: o.Limits.BytesAtOnce},
 		smaller: "use the audit level Metadata, lower --audit-webhook-batch-max-size, or set --audit-webhook-truncate-enabled",
 	}
 }
@@ -40,7 +39,7 @@ func shippedRoute(o Options) *route {
 		source: reloader.SourceAuditLog, decode: audit.DecodeShipped,
 		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
 		encodings: []string{"gzip", "deflate"},
-		bodyBytes: o.Limits.BodyBytes, slots: make(chan struct{}, o.Limits.ConcurrentShipped),
+		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.ConcurrentShipped, maxBytes: o.Limits.BytesAtOnce},
 		smaller: "make the shipper send smaller requests",
 	}
 }
@@ -68,6 +67,14 @@ func (to *route) checkLength(r *http.Request, _ string) *refusal {
 		return nil
 	}
 	return to.tooLong(to.bodyBytes, nil)
+}
+
+// length returns how long a body may be that is on its way.
+func (to *route) length(r *http.Request) int64 {
+	if r.ContentLength < 0 {
+		return to.bodyBytes
+	}
+	return r.ContentLength
 }
 
 func (to *route) tooLong(limit int64, cause error) *refusal {

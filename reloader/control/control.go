@@ -1,5 +1,5 @@
-// Package control holds back reloads at the word of those who run the cluster: what the ConfigMap reroll-control says, and when
-// maintenance windows are open. It is pure: whoever asks tells the time.
+// Package control holds back reloads at the word of those who run the cluster, and lets them go: what the ConfigMap reroll-control says,
+// and when maintenance windows are open. It is pure: whoever asks tells the time.
 //
 // The ConfigMap is meant for emergencies and plain kubectl. A word in it that cannot be understood holds back rather than lets go, and
 // is told as a problem.
@@ -44,6 +44,8 @@ type Control struct {
 	// Until is when the freeze ends by itself; zero is never.
 	Until  time.Time
 	Pauses []Pause
+	// Retries say when another try was asked for, by Kind/namespace/name of workloads and configs.
+	Retries map[string]time.Time
 	// Problems are what could not be understood.
 	Problems []string
 }
@@ -82,6 +84,7 @@ func Parse(data map[string]string) Control {
 		c.Until = until
 	}
 	c.parsePauses(data[PausesKey])
+	c.parseRetries(data)
 	return c
 }
 

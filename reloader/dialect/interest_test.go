@@ -107,6 +107,7 @@ func TestListLimits(t *testing.T) {
 		"one megabyte":         {list: strings.Repeat("a,", 1<<19), lost: "a", problem: "and is not read"},
 		"many names":           {list: many(5000), wanted: "n4999"},
 		"most expressions":     {list: many(300) + strings.Repeat(",a?", 256) + ",b", wanted: "b"},
+		"names with dots":      {list: strings.Repeat("a.b,", 257) + "c", wanted: "axb", lost: "c", problem: "more than 256 expressions"},
 		"too many expressions": {list: strings.Repeat("a?,", 257) + "b", wanted: "a", lost: "b", problem: "more than 256 expressions"},
 		"longest item":         {list: strings.Repeat("a?", 255) + "a," + "b", wanted: strings.Repeat("a", 253)},
 		"item too long":        {list: strings.Repeat("a?", 256) + "a," + "b", wanted: "b", lost: "a", problem: "more than 512 characters"},

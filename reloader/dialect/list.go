@@ -13,7 +13,8 @@ const (
 	// maxListBytes bounds the whole value; a longer list is not read at all, because a cut one would name other configs.
 	// It is what Kubernetes lets all annotations of an object have together.
 	maxListBytes = 256 << 10
-	// maxItems bounds the number of expressions. Plain names do not count.
+	// maxItems bounds the number of expressions. Plain names do not count; a name with a dot is no plain one, since the tool takes the
+	// dot for any character.
 	maxItems = 256
 	// maxItemLength bounds one expression. The name of a config has at most 253 characters.
 	maxItemLength = 512

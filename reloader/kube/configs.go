@@ -1,10 +1,11 @@
 package kube
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,13 +103,22 @@ func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written t
 		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" {
 			continue
 		}
-		fields := string(e.FieldsV1.GetRawBytes())
-		if !strings.Contains(fields, `"f:data"`) && !strings.Contains(fields, `"f:binaryData"`) {
-			continue
-		}
-		if e.Time.After(written) {
+		if e.Time.After(written) && ownsData(e.FieldsV1.GetRawBytes()) {
 			manager, written = e.Manager, e.Time.Time
 		}
 	}
 	return manager, written
+}
+
+// ownsData reports whether managed fields have data of the object itself among them. An annotation may be called data, too, so that what
+// looks like it is read; most entries do not even look like it.
+func ownsData(fields []byte) bool {
+	if !bytes.Contains(fields, []byte(`"f:data"`)) && !bytes.Contains(fields, []byte(`"f:binaryData"`)) {
+		return false
+	}
+	var own struct {
+		Data   json.RawMessage `json:"f:data"`
+		Binary json.RawMessage `json:"f:binaryData"`
+	}
+	return json.Unmarshal(fields, &own) == nil && (own.Data != nil || own.Binary != nil)
 }

@@ -156,20 +156,20 @@ var eventSources = map[reloader.ConfigKind]string{
 	reloader.SecretProviderClass: "reloader-secretproviderclasses",
 }
 
-// eventsOf returns an Event for each config behind r, in the order of their names. Content that comes back is the same reload on
-// another generation.
+// eventsOf returns an Event for each config behind r, in the order of their names. Content that comes back is the same reload for
+// another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	failed := false
 	switch r.Outcome {
 	case reloader.ReasonReloaded, reloader.ReasonPaused:
-	case reloader.ReasonRefused, reloader.ReasonInvalid:
+	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing:
 		failed = true
 	default:
 		return nil
 	}
 	var events []*corev1.Event
 	for _, c := range byConfig(r.Causes) {
-		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.Config.String())
+		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.ChangeID, c.Config.String())
 		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSources[c.Config.Kind]
 		text := describe(w, c, "Updated")
 		if failed {

@@ -19,7 +19,7 @@ import (
 // not hold up all else.
 const optionalSync = 30 * time.Second
 
-// Watch calls track for every workload in scope, now and whenever one changes, and forget for each that goes away or out of scope.
+// Watch calls track for every workload in scope, now and whenever something changes in it that is kept, and forget for each that goes away or out of scope.
 // It returns when all that exist were tracked, and goes on until ctx ends. What is cached is stripped first. Calls come one at a
 // time. A workload that runs another object's template comes joined with that object, or as it is as long as that is not known.
 //

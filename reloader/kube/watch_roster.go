@@ -36,6 +36,10 @@ func (r *roster) put(w *workload.Workload) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ref := w.Ref()
+	if old := r.known[ref.Namespace][ref]; old != nil && old.Alike(w) && old.Progress == w.Progress {
+		r.known[ref.Namespace][ref] = w
+		return // its pods come and go
+	}
 	r.remove(ref)
 	if r.known[ref.Namespace] == nil {
 		r.known[ref.Namespace] = map[reloader.WorkloadRef]*workload.Workload{}

@@ -82,6 +82,30 @@ func TestRoster(t *testing.T) {
 			},
 			said{"+Deployment a", "+Rollout a via 1", "+Rollout a", "+Deployment a"},
 		},
+		"pods come and go": {
+			"nobody hears of what says nothing new, also if the Rollout is another version of itself",
+			func(r *roster) {
+				r.put(deployment("a", 1))
+				r.put(rollout("a"))
+				for _, w := range []*workload.Workload{deployment("a", 1), rollout("a")} {
+					w.ResourceVersion = "8"
+					r.put(w)
+				}
+				r.put(deployment("a", 2))
+			},
+			said{"+Deployment a", "+Rollout a via 1", "+Deployment a", "+Rollout a via 2"},
+		},
+		"progress": {
+			"that is something new",
+			func(r *roster) {
+				w := deployment("a", 1)
+				w.Progress.Phase = workload.RolledOut
+				r.put(deployment("a", 1))
+				r.put(w)
+				r.put(w)
+			},
+			said{"+Deployment a", "+Deployment a"},
+		},
 		"another namespace": {
 			"a Deployment of the same name elsewhere is another one",
 			func(r *roster) { r.put(rollout("a")); r.put(deployment("b", 1)) },

@@ -23,11 +23,21 @@ const (
 
 // connect reaches the server, and keeps the connection for ever once it was there.
 func (q *Queue) connect(o Options) error {
-	nc, err := nats.Connect(o.URL, q.connectOptions(o)...)
+	login, dialer, err := o.Login.options(q.log)
+	if err != nil {
+		return err
+	}
+	if dialer != nil {
+		dialer.Timeout = dialTime(o)
+	}
+	nc, err := nats.Connect(o.URL, append(q.connectOptions(o), login...)...)
 	if err != nil {
 		return fmt.Errorf("connect to NATS at %s: %w", shown(o), err)
 	}
 	q.nc = nc
+	if dialer != nil {
+		dialer.client.Store(nc)
+	}
 	q.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(answerTime),
 		jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithPublishAsyncMaxPending(maxUnanswered))
 	if err != nil {
@@ -47,7 +57,7 @@ func (q *Queue) connectOptions(o Options) []nats.Option {
 		// A message in a reconnect buffer is neither stored nor refused. Fail at once instead.
 		nats.ReconnectBufSize(-1),
 		nats.DrainTimeout(drainTime),
-		nats.Timeout(connectTime / time.Duration(1+strings.Count(o.URL, ","))),
+		nats.Timeout(dialTime(o)),
 		nats.ErrorHandler(q.onError),
 		nats.DisconnectErrHandler(q.onDisconnect),
 		nats.ReconnectHandler(q.onReconnect),
@@ -56,16 +66,15 @@ func (q *Queue) connectOptions(o Options) []nats.Option {
 	if o.InboxPrefix != "" {
 		opts = append(opts, nats.CustomInboxPrefix(o.InboxPrefix))
 	}
-	if o.Credentials != "" {
-		opts = append(opts, nats.UserCredentials(o.Credentials))
-	}
-	if o.CAFile != "" {
-		opts = append(opts, nats.RootCAs(o.CAFile))
-	}
 	if q.embedded != nil {
 		opts = append(opts, nats.InProcessServer(q.embedded))
 	}
 	return opts
+}
+
+// dialTime is how long one address may take.
+func dialTime(o Options) time.Duration {
+	return connectTime / time.Duration(1+strings.Count(o.URL, ","))
 }
 
 func shown(o Options) string {

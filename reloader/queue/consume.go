@@ -73,24 +73,44 @@ func newConsumer(q *Queue, cluster string, handle func(Delivery)) (*consumer, er
 func (c *consumer) bind(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, release := c.q.bounded(ctx, answerTime, "$JS.API.CONSUMER.")
 	defer release()
-	found, err := c.q.js.Consumer(ctx, hintsStream, consumerName(c.cluster))
-	if err == nil && c.fits(found.CachedInfo().Config) {
-		return found, nil
-	}
-	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	want := consumerConfig(c.cluster, c.filter)
+	found, err := c.q.js.Consumer(ctx, hintsStream, want.Durable)
+	switch {
+	case err == nil && (consumerFits(found.CachedInfo().Config, want) || c.q.bindOnly):
+		return c.accept(found, want)
+	case errors.Is(err, jetstream.ErrConsumerNotFound) && c.q.bindOnly:
+		return nil, fmt.Errorf(`%w: stream %s has no consumer %s: "reroll nats setup --cluster=%s" makes it`, ErrNotSetUp, hintsStream, want.Durable, c.cluster)
+	case err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound):
 		return nil, explain(ctx, err)
 	}
-	made, err := c.q.js.CreateOrUpdateConsumer(ctx, hintsStream, jetstream.ConsumerConfig{
-		Durable: consumerName(c.cluster), FilterSubject: c.filter, Description: "hints on their way to the dispatcher",
-		DeliverPolicy: jetstream.DeliverAllPolicy, AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: ackWait, MaxAckPending: maxOnLoan, MaxDeliver: -1,
-	})
+	made, err := c.q.js.CreateOrUpdateConsumer(ctx, hintsStream, want)
 	return made, explain(ctx, err)
 }
 
-func (c *consumer) fits(is jetstream.ConsumerConfig) bool {
-	return is.FilterSubject == c.filter && is.AckPolicy == jetstream.AckExplicitPolicy &&
-		is.AckWait == ackWait && is.MaxAckPending == maxOnLoan && is.MaxDeliver == -1
+// accept returns a consumer that somebody else may have made, if it can be used.
+func (c *consumer) accept(found jetstream.Consumer, want jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	is := found.CachedInfo().Config
+	if is.FilterSubject != want.FilterSubject || is.AckPolicy != want.AckPolicy || is.DeliverSubject != "" {
+		return nil, fmt.Errorf("consumer %s of stream %s is not one that delivers %s on request for acknowledgement", want.Durable, hintsStream, want.FilterSubject)
+	}
+	if !consumerFits(is, want) {
+		c.q.log.Warn("the consumer of hints is not as it should be; reroll nats setup mends it", "consumer", want.Durable)
+	}
+	return found, nil
+}
+
+// consumerConfig is the consumer of a cluster's hints.
+func consumerConfig(cluster, filter string) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable: consumerName(cluster), FilterSubject: filter, Description: "hints on their way to the dispatcher",
+		DeliverPolicy: jetstream.DeliverAllPolicy, AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: ackWait, MaxAckPending: maxOnLoan, MaxDeliver: -1,
+	}
+}
+
+func consumerFits(is, want jetstream.ConsumerConfig) bool {
+	return is.FilterSubject == want.FilterSubject && is.AckPolicy == want.AckPolicy && is.AckWait == want.AckWait &&
+		is.MaxAckPending == want.MaxAckPending && is.MaxDeliver == want.MaxDeliver
 }
 
 // run consumes until ctx ends, and gets the consumer back whenever it is lost.

@@ -23,7 +23,25 @@
 //   - Shutdown. Close lets hint handlers finish, stores what was accepted, flushes acknowledgements, and stops the embedded
 //     server after everything that uses it.
 //
+// With an external server the queue is used in a Role. What each of them publishes on is in one table, permissionTable, from which
+// configurations, the advice in errors, and the command that prints permissions are made; nothing but a role's own inbox is subscribed to.
+//
+//   - ingest publishes hints of its cluster, and looks at the stream HINTS.
+//   - dispatch publishes changes, reloads, workload records, the UID and the status of its cluster, what it sets aside, and, where it
+//     watches configs itself, hints. It pulls hints from the durable consumer dispatch-<cluster>, reads its state through
+//     short-lived consumers whose filter is its cluster, reads single records by direct gets, and purges HINTS and CHANGES.
+//   - api makes short-lived consumers on CHANGES, RELOADS and both KV buckets, and writes nothing.
+//   - admin makes streams and durable consumers (Setup). With Options.BindOnly nobody else does, or may.
+//   - forward, at a hub, publishes the records of its cluster and reads them by direct gets. It looks at no stream: to see a stream is to
+//     see the names in it. hub-api and hub-admin are to a hub what api and admin are to a cluster.
+//
+// A server sends its answer to whatever subject the request names, whoever may publish there, and stores it if a stream has that
+// subject. So permissions of users keep roles apart that mean well, and accounts keep clusters apart that may not: each has one of its
+// own, and what a hub takes from it comes through service imports, whose answers only go back.
+//
+// The oldest server that is supported is oldestServer. Where the API level or the stream does not allow atomic batches, messages are
+// stored one by one, and where messages cannot expire, the ends of workload records stay.
+//
 // Usage: Open, then any of the methods from any number of goroutines, then Close. All callers' messages of one kind are merged
-// into atomic batches, so that many goroutines storing one record each share an fsync. With an older external server (API level
-// below 2) the same messages are published one by one.
+// into atomic batches, so that many goroutines storing one record each share an fsync.
 package queue

@@ -21,6 +21,10 @@ var (
 	ErrDenied = errors.New("permission denied by NATS")
 	// ErrOtherCluster means that a cluster name belongs to a cluster with another UID. The error text has both and the way out.
 	ErrOtherCluster = errors.New("cluster name is taken")
+	// ErrNotSetUp means that a stream or consumer is not there although somebody else was to make it.
+	ErrNotSetUp = errors.New("NATS is not set up")
+	// ErrOldServer means that the server is older than Reroll supports.
+	ErrOldServer = errors.New("NATS server is too old")
 	// ErrDisconnected means that the server went away before it answered; whether it stored is unknown.
 	ErrDisconnected = errors.New("lost connection to NATS")
 )

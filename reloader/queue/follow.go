@@ -26,9 +26,12 @@ type Followed struct {
 	// ChangesLost, ReloadsLost and WorkloadsLost say that what was handed over of that kind so far is no longer stored, because its
 	// stream was lost or goes back to an earlier state. What is stored now comes next, and sequences begin again. Each may be nil.
 	ChangesLost, ReloadsLost, WorkloadsLost func()
+	// Cluster gets the status of each cluster, again and again; it may be nil. ClustersLost is to it what ChangesLost is to Change.
+	Cluster      func(reloader.ClusterStatus)
+	ClustersLost func()
 }
 
-// Follow hands over what is stored of changes, reloads and workload records of all clusters, and then what comes. It returns nil
+// Follow hands over what is stored of changes, reloads, workload records and statuses of all clusters, and then what comes. It returns nil
 // when ctx ends, and ErrClosed when the queue is closed. What cannot be read is logged and skipped, and stays where it is.
 func (q *Queue) Follow(ctx context.Context, to Followed) error {
 	ctx, leave, err := q.enter(ctx)
@@ -36,13 +39,18 @@ func (q *Queue) Follow(ctx context.Context, to Followed) error {
 		return err
 	}
 	defer leave()
-	f := &following{q: q, to: to, behind: 3}
+	f := &following{q: q, to: to}
+	streams := []followedStream{
+		{name: changesStream, filter: changePrefix + ".>", hand: f.change, lost: to.ChangesLost},
+		{name: reloadsStream, filter: reloadPrefix + ".>", hand: f.reload, lost: to.ReloadsLost},
+		{name: workloadsStream, filter: workloadPrefix + ".>", hand: f.workload, lost: to.WorkloadsLost},
+	}
+	if to.Cluster != nil {
+		streams = append(streams, followedStream{name: clustersStream, filter: anyClusterStatus, hand: f.cluster, lost: to.ClustersLost})
+	}
+	f.behind = len(streams)
 	var g errgroup.Group
-	for _, s := range []followedStream{
-		{name: changesStream, prefix: changePrefix, hand: f.change, lost: to.ChangesLost},
-		{name: reloadsStream, prefix: reloadPrefix, hand: f.reload, lost: to.ReloadsLost},
-		{name: workloadsStream, prefix: workloadPrefix, hand: f.workload, lost: to.WorkloadsLost},
-	} {
+	for _, s := range streams {
 		g.Go(func() error { return f.stream(ctx, s) })
 	}
 	return g.Wait()
@@ -59,7 +67,7 @@ type following struct {
 
 // followedStream is one stream, and who wants to know what of it.
 type followedStream struct {
-	name, prefix string
+	name, filter string
 	hand         func(msg jetstream.Msg, sequence uint64) error
 	lost         func()
 	// created is which stream of that name is followed, and after is how far.
@@ -72,8 +80,8 @@ func (f *following) stream(ctx context.Context, s followedStream) error {
 	var once sync.Once
 	wait := firstWait
 	for {
-		session, release := f.q.interrupts.guard(ctx)
-		r := reading{stream: s.name, filter: s.prefix + ".>", after: s.after, begun: func() error { return f.recognize(session, &s) }}
+		session, release := f.q.interrupts.guard(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.name+".")
+		r := reading{stream: s.name, filter: s.filter, after: s.after, begun: func() error { return f.recognize(session, &s) }}
 		err := f.q.read(session, r, func(msg jetstream.Msg, sequence uint64) error {
 			f.handOver(msg, sequence, s.hand)
 			s.after, wait = sequence, firstWait

@@ -75,7 +75,11 @@ func (q *Queue) LastHint(ctx context.Context, cluster string, c reloader.Config)
 func (q *Queue) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, release := q.bounded(ctx, answerTime, "$JS.API.DIRECT.GET."+stream, "$JS.API.STREAM.MSG.GET."+stream)
 	defer release()
-	raw, err := q.streams[stream].GetLastMsgForSubject(ctx, subject)
+	from := q.streams[stream]
+	if from == nil {
+		return nil, fmt.Errorf("the role %s does not read %s", q.role, stream)
+	}
+	raw, err := from.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,8 @@ import (
 type interrupts struct {
 	mu    sync.Mutex
 	calls map[*call]struct{}
+	// advice says how to go on after a denied message on a subject.
+	advice func(subject string) string
 }
 
 type call struct {
@@ -47,22 +50,27 @@ func (i *interrupts) disconnected() {
 	i.end(func(*call) bool { return true }, ErrDisconnected)
 }
 
-var deniedSubject = regexp.MustCompile(`(?i)(?:publish|subscription) to "([^"]+)"`)
+var deniedSubject = regexp.MustCompile(`(?i)(publish|subscription) to "([^"]+)"`)
 
-// denied ends the calls that wait for what the server has denied, and returns an error that names it.
+// denied ends the calls that wait for what the server has denied, and returns an error that names it. Without an inbox no call gets an
+// answer.
 func (i *interrupts) denied(err error) error {
 	named := fmt.Errorf("%w: %s", ErrDenied, strings.TrimPrefix(err.Error(), nats.ErrPermissionViolation.Error()+": "))
 	match := deniedSubject.FindStringSubmatch(err.Error())
 	if match == nil {
 		return named
 	}
+	subject := match[2]
+	if strings.EqualFold(match[1], "subscription") {
+		named = fmt.Errorf("%w; answers come there: see --nats-inbox-prefix", named)
+		i.end(func(*call) bool { return true }, named)
+		return named
+	}
+	if i.advice != nil {
+		named = fmt.Errorf("%w; %s", named, i.advice(subject))
+	}
 	i.end(func(c *call) bool {
-		for _, p := range c.prefixes {
-			if strings.HasPrefix(match[1], p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(c.prefixes, func(prefix string) bool { return strings.HasPrefix(subject, prefix) })
 	}, named)
 	return named
 }

@@ -14,10 +14,13 @@ import (
 type Options struct {
 	// URL has the addresses of an external server or cluster, separated by commas. If it is empty, a server is embedded.
 	URL string
-	// Credentials is the path of a NATS credentials file for the external server.
-	Credentials string
-	// CAFile is the path of a PEM file with the authorities that sign the external server's certificate; the system's if empty.
-	CAFile string
+	// Login says how the external server knows us, and how we know it.
+	Login Login
+	// Role is what the queue is opened for. Default RoleServe.
+	Role Role
+	// BindOnly leaves the streams and consumers of an external server as somebody else has made them, such as Setup: what Role needs must
+	// be there. Without it they are made, and brought up to date without getting smaller.
+	BindOnly bool
 	// InboxPrefix is the subject prefix on which answers arrive, for users whose permissions name one. Default "_INBOX".
 	InboxPrefix string
 	// Name is shown by the external server, and names the embedded one. Default "reroll".
@@ -58,6 +61,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Name == "" {
 		o.Name = "reroll"
 	}
+	if o.Role == "" {
+		o.Role = RoleServe
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -84,7 +90,10 @@ func (o Options) validate() error {
 		return fmt.Errorf("queue: the store needs at least %d bytes, and no size may be negative", smallestStore)
 	}
 	if o.URL != "" {
-		return validateURLs(o.URL)
+		return o.validateExternal()
+	}
+	if o.Login != (Login{}) || o.BindOnly || o.InboxPrefix != "" {
+		return errors.New("queue: an embedded server needs no login, and nobody else makes its streams")
 	}
 	if o.StoreDir == "" {
 		return errors.New("queue: an embedded server needs a store folder")
@@ -96,6 +105,20 @@ func (o Options) validate() error {
 		return fmt.Errorf("queue: %d bytes for hints, reloads and what is set aside exceed the store limit of %d", reserved, o.MaxStore)
 	}
 	return nil
+}
+
+// validateExternal checks what says which external server to use, and how.
+func (o Options) validateExternal() error {
+	if o.Replicas != 0 && o.Replicas != 1 && o.Replicas != 3 && o.Replicas != 5 {
+		return fmt.Errorf("queue: a stream has 1, 3 or 5 replicas, not %d", o.Replicas)
+	}
+	if strings.ContainsAny(o.InboxPrefix, "*> \t\r\n") || strings.HasSuffix(o.InboxPrefix, ".") {
+		return fmt.Errorf("queue: %.80q is no prefix of subjects", o.InboxPrefix)
+	}
+	if err := o.Login.validate(); err != nil {
+		return err
+	}
+	return validateURLs(o.URL)
 }
 
 // setAsideMaxBytes bounds what is kept of unreadable messages; the oldest go first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,11 @@ type Queue struct {
 	connClosed chan struct{}
 	interrupts interrupts
 	level      int
-	streams    map[string]jetstream.Stream
+	// role is what the queue was opened for. bindOnly says that somebody else makes streams and consumers.
+	role     Role
+	bindOnly bool
+	// streams has those that the role looks at.
+	streams map[string]jetstream.Stream
 	// restoring is set while restore runs.
 	restoring atomic.Bool
 
@@ -51,14 +56,27 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}}
-	q.life, q.endLife = context.WithCancelCause(context.Background())
+	q := newQueue(o)
 	if err := q.open(ctx, o); err != nil {
-		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*drainTime)
-		defer cancel()
-		return nil, errors.Join(fmt.Errorf("open queue: %w", err), q.Close(closeCtx))
+		return nil, errors.Join(fmt.Errorf("open queue: %w", err), q.giveUp(ctx))
 	}
 	return q, nil
+}
+
+func newQueue(o Options) *Queue {
+	q := &Queue{
+		log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}, role: o.Role, bindOnly: o.BindOnly,
+		interrupts: interrupts{advice: func(subject string) string { return advice(o.Role, subject) }},
+	}
+	q.life, q.endLife = context.WithCancelCause(context.Background())
+	return q
+}
+
+// giveUp closes what was opened, also if ctx has ended.
+func (q *Queue) giveUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*drainTime)
+	defer cancel()
+	return q.Close(ctx)
 }
 
 func (q *Queue) open(ctx context.Context, o Options) (err error) {
@@ -86,25 +104,36 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// prepare finds out what the server can do, and makes the streams.
+// prepare finds out what the server can do, and makes the streams, or finds those that the role needs.
 func (q *Queue) prepare(ctx context.Context, o Options) error {
 	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.")
 	defer release()
-	account, err := q.js.AccountInfo(ctx)
-	if err != nil {
-		return fmt.Errorf("ask NATS for JetStream: %w", explain(ctx, err))
+	if err := q.examine(ctx, o); err != nil {
+		return err
 	}
-	q.level = min(account.API.Level, o.maxAPILevel)
 	wanted := wantedStreams(o, q.level)
+	if q.bindOnly {
+		wanted = slices.DeleteFunc(wanted, func(s jetstream.StreamConfig) bool { return !q.role.looksAt(s.Name) })
+	}
 	q.mu.Lock()
 	q.wanted = wanted
 	q.mu.Unlock()
 	for _, want := range wanted {
-		if q.streams[want.Name], err = q.ensureStream(ctx, want); err != nil {
+		stream, err := q.ensureStream(ctx, want)
+		if err != nil {
 			return err
 		}
+		q.streams[want.Name] = stream
 	}
 	return nil
+}
+
+// config returns a stream as it was when the queue was opened; the zero value if the role does not look at it.
+func (q *Queue) config(stream string) jetstream.StreamConfig {
+	if s := q.streams[stream]; s != nil {
+		return s.CachedInfo().Config
+	}
+	return jetstream.StreamConfig{}
 }
 
 // recordLinger is how long records of a fan-out wait for each other: long enough for an atomic batch at the rate at which an API
@@ -114,8 +143,8 @@ const recordLinger = 50 * time.Millisecond
 // startBatcher starts the batcher of a stream, atomic if both the server and the stream as it is allow that. In a crowd, a batch
 // waits for up to linger.
 func (q *Queue) startBatcher(stream, prefix string, linger time.Duration) *batcher {
-	atomic := q.level >= levelAtomicBatch && q.streams[stream].CachedInfo().Config.AllowAtomicPublish
-	if !atomic {
+	atomic := q.level >= levelAtomicBatch && q.config(stream).AllowAtomicPublish
+	if !atomic && q.streams[stream] != nil {
 		q.log.Info("storing messages one by one: the server has no atomic batches", "stream", stream, "api_level", q.level)
 	}
 	b := newBatcher(q, stream, prefix, atomic)

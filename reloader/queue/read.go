@@ -114,7 +114,7 @@ var errAllRead = errors.New("all read")
 
 // snapshot calls each for the newest message of every subject of stream that matches filter.
 func (q *Queue) snapshot(ctx context.Context, stream, filter string, each func(msg jetstream.Msg, sequence uint64) error) error {
-	ctx, release := q.bounded(ctx, snapshotTime)
+	ctx, release := q.bounded(ctx, snapshotTime, "$JS.API.CONSUMER.MSG.NEXT."+stream+".")
 	defer release()
 	err := q.read(ctx, reading{stream: stream, filter: filter, newest: true}, each, func() error { return errAllRead })
 	if !errors.Is(err, errAllRead) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -113,6 +114,9 @@ func stamped(is, want jetstream.StreamConfig) jetstream.StreamConfig {
 // only look can start on what an administrator has made.
 func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := q.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && q.bindOnly {
+		return nil, fmt.Errorf(`%w: there is no stream %s: "reroll nats setup" makes it`, ErrNotSetUp, want.Name)
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = q.js.CreateStream(ctx, want)
 	}
@@ -123,9 +127,15 @@ func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (
 		return nil, fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
 	}
 	is := s.CachedInfo().Config
-	if n, _ := strconv.Atoi(is.Metadata[generationKey]); n > generation {
+	if n := generationOf(is); n > generation {
 		q.log.Warn("stream belongs to a newer version and is left as it is", "stream", want.Name, "generation", n)
 		return s, nil
+	}
+	if q.bindOnly {
+		return s, q.inspect(is, want)
+	}
+	if q.embedded == nil {
+		want = grown(is, want)
 	}
 	if !reflect.DeepEqual(is, overlay(is, want)) {
 		if s, err = q.js.UpdateStream(ctx, stamped(overlay(is, want), want)); err != nil {
@@ -133,21 +143,18 @@ func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (
 		}
 		is = s.CachedInfo().Config
 	}
-	return s, mismatch(is, overlay(is, want))
+	return s, errors.Join(mismatch(is, overlay(is, want)), unfit(is, want))
 }
 
-// mismatch names the settings that the server did not take over. Older servers drop what they do not know without a word.
-func mismatch(is, want jetstream.StreamConfig) error {
-	var errs []error
-	a, b := reflect.ValueOf(is), reflect.ValueOf(want)
-	for i := range a.NumField() {
-		field := a.Type().Field(i).Name
-		if field == "AllowAtomicPublish" || field == "AllowMsgTTL" {
-			continue // Looked at where they are used: there is a way without them.
-		}
-		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
-			errs = append(errs, fmt.Errorf("stream %s: the server has %s = %v, wanted %v", is.Name, field, x, y))
-		}
+// inspect judges a stream that somebody else has made: an error if it cannot be used, a warning if it keeps less than it should.
+func (q *Queue) inspect(is, want jetstream.StreamConfig) error {
+	if less := shrinks(want, is); len(less) > 0 {
+		q.log.Warn("the stream keeps less than it should; reroll nats setup mends it", "stream", is.Name, "limits", strings.Join(less, "; "))
 	}
-	return errors.Join(errs...)
+	return unfit(is, want)
+}
+
+func generationOf(is jetstream.StreamConfig) int {
+	n, _ := strconv.Atoi(is.Metadata[generationKey]) // none is the first
+	return n
 }

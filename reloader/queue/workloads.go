@@ -69,7 +69,7 @@ func (q *Queue) DeleteWorkload(ctx context.Context, cluster string, ref reloader
 	m := newMessage(subject, "workload-gone", cluster, time.Now(), nil)
 	m.Header.Set(headerOperation, operationPurge)
 	m.Header.Set(headerKind, ref.Kind)
-	if q.streams[workloadsStream].CachedInfo().Config.AllowMsgTTL {
+	if q.config(workloadsStream).AllowMsgTTL {
 		m.Header.Set(jetstream.MsgTTLHeader, markerAge.String())
 	}
 	return wrap(q.workloads.put(ctx, []message{{Msg: m}}), "delete workload %s", ref)

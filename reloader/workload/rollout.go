@@ -17,7 +17,7 @@ var Rollout = Kind{
 	Strip: looseStripper("Rollout", "/spec/template", func(o *rollout) parts {
 		return parts{
 			meta: &o.ObjectMeta, selector: o.Spec.Selector, template: &o.Spec.Template,
-			templateOf: o.Spec.WorkloadRef.in(o.Namespace),
+			templateOf: o.Spec.WorkloadRef.in(o.Namespace), progress: o.progress(),
 		}
 	}),
 }
@@ -29,7 +29,34 @@ type rollout struct {
 		Selector    *metav1.LabelSelector  `json:"selector"`
 		Template    corev1.PodTemplateSpec `json:"template"`
 		WorkloadRef *workloadRef           `json:"workloadRef"`
+		Replicas    *int32                 `json:"replicas"`
+		Paused      bool                   `json:"paused"`
 	} `json:"spec"`
+	Status any `json:"status"`
+}
+
+// progress says how far a Rollout is, in the phase that its controller sums up itself. A pause between two steps that ends by itself
+// looks like one that waits for a promotion, and may be one. What the controller says about it is not repeated: it may quote the spec.
+func (o *rollout) progress() Progress {
+	p := Progress{
+		Phase: Rolling, Observed: number(o.Status, "observedGeneration") >= o.Generation, Revision: text(o.Status, "currentPodHash"),
+		Timed: true, ViaSeen: number(o.Status, "workloadObservedGeneration"),
+	}
+	phase := text(o.Status, "phase")
+	switch {
+	case !p.Observed:
+	case replicas(o.Spec.Replicas) == 0:
+		p.Phase, p.Why = Waiting, whyEmpty
+	case o.Spec.Paused:
+		p.Phase, p.Why = Waiting, whyPaused
+	case phase == "Paused":
+		p.Phase, p.Why = Waiting, "it is paused between two steps"
+	case phase == "Healthy":
+		p.Phase = RolledOut
+	case phase == "Degraded":
+		p.Phase, p.Why = Stalled, "it is degraded"
+	}
+	return p
 }
 
 // workloadRef is a Rollout's reference to the object that has its pod template.

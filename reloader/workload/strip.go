@@ -23,6 +23,8 @@ type parts struct {
 	// dormant is why the workload is not to be rolled as it is; empty for most.
 	dormant reloader.Reason
 	paused  bool
+	// progress is how far the workload's newest template is rolled out.
+	progress Progress
 }
 
 // stripper returns the Strip function of the kind whose typed objects are *T and have their pod template at path.
@@ -59,6 +61,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 		TemplateOf:     p.templateOf,
 		Dormant:        p.dormant,
 		Paused:         p.paused,
+		Progress:       p.progress,
 		Template: Template{
 			Path:           path,
 			Annotations:    kept(p.template.Annotations, keep),

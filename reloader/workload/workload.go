@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,9 @@ type Workload struct {
 	// Dormant is why the workload is not to be rolled as it is, Suspended or Finished; empty if it may be.
 	Dormant reloader.Reason
 	// Paused reports whether the controller leaves template changes alone for now; of Deployments only.
-	Paused   bool
+	Paused bool
+	// Progress is how far the newest template is rolled out; zero for kinds that nothing rolls out of, as CronJobs.
+	Progress Progress
 	Template Template
 	// TemplateOf names the object whose pod template this workload runs, as the workloadRef of a Rollout does; nil if it has one
 	// of its own. Via is that object once it is known; Template then is that of Via.
@@ -37,7 +40,7 @@ type Workload struct {
 // Through returns w with the pod template of via, the object that TemplateOf names.
 func (w *Workload) Through(via *Workload) *Workload {
 	joined := *w
-	joined.Via, joined.Template = via, via.Template
+	joined.Via, joined.Template, joined.Progress = via, via.Template, w.Progress.through(via.Generation)
 	if joined.Selector == nil {
 		joined.Selector = via.Selector
 	}
@@ -73,6 +76,21 @@ func (w *Workload) Same(other *Workload) bool {
 	}
 	return w.UID == other.UID && w.Generation == other.Generation && w.HasAnnotations == other.HasAnnotations &&
 		w.Dormant == other.Dormant && w.Via.Same(other.Via)
+}
+
+// Alike reports whether other is w in another version that tells nothing new, except perhaps of its progress.
+func (w *Workload) Alike(other *Workload) bool {
+	return w.Same(other) && w.templateOf() == other.templateOf() && w.Paused == other.Paused && w.Written.Equal(other.Written) && w.MarkedAt.Equal(other.MarkedAt) &&
+		w.DeletionTimestamp.IsZero() == other.DeletionTimestamp.IsZero() &&
+		maps.Equal(w.Annotations, other.Annotations) && maps.Equal(w.Labels, other.Labels)
+}
+
+// templateOf returns what TemplateOf names; zero if it names nothing.
+func (w *Workload) templateOf() reloader.WorkloadRef {
+	if w.TemplateOf == nil {
+		return reloader.WorkloadRef{}
+	}
+	return *w.TemplateOf
 }
 
 // Template is the stripped form of a pod template.

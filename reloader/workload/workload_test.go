@@ -103,7 +103,9 @@ func TestStripEveryKind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fullWorkload(name, c.path, c.selector), got); diff != "" {
+			want := fullWorkload(name, c.path, c.selector)
+			want.Progress = unbegun[name]
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("stripped (-want +got):\n%s", diff)
 			}
 			if after, _ := json.Marshal(c.obj); string(after) != string(before) {
@@ -117,6 +119,17 @@ func TestStripEveryKind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unbegun is the progress of each kind when nobody has seen the object yet.
+var unbegun = map[string]workload.Progress{
+	"Deployment":       {Phase: workload.Rolling},
+	"StatefulSet":      {Phase: workload.Rolling},
+	"DaemonSet":        {Phase: workload.Rolling},
+	"Job":              {Phase: workload.Rolling, Observed: true},
+	"CronJob":          {},
+	"Rollout":          {Phase: workload.Rolling, Timed: true},
+	"DeploymentConfig": {Phase: workload.Rolling, Timed: true, Revision: "0"},
 }
 
 // fullWorkload is what is left of an object with fullMeta and fullTemplate.

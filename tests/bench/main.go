@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,76 +20,99 @@ import (
 // longest bounds a whole run.
 const longest = 45 * time.Minute
 
-// setting is one way of running the line.
+// measurements are what can be measured, by the names that -only takes.
+var measurements = map[string]func(*bench, context.Context) error{
+	"latency": (*bench).latency,
+	"fanout":  (*bench).fanOuts,
+	"memory":  (*bench).memory,
+	"ingest":  (*bench).ingest,
+}
+
+// setting is one way of running the line, and what is measured on it.
 type setting struct {
-	name   string
-	audit  kube.Audit
-	window time.Duration
+	name    string
+	audit   kube.Audit
+	window  time.Duration
+	measure []string
 }
 
 var settings = []setting{
-	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0},
-	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second},
-	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0},
-	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second},
+	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout", "memory"}},
+	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}},
+	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}},
+	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}},
+	{"many events at ingest", kube.Audit{}, time.Second, []string{"ingest"}},
+}
+
+// options are how much is measured.
+type options struct {
+	only    []string
+	edits   int
+	most    int
+	configs int
+	rate    int
+	time    time.Duration
 }
 
 func main() {
-	edits := flag.Int("edits", 100, "single edits for each latency figure")
-	most := flag.Int("dependents", 2000, "largest number of dependents of one config")
-	configs := flag.Int("configs", 3000, "ConfigMaps, and as many Secrets, for the memory figure")
+	var o options
+	names := "latency,fanout,memory,ingest"
+	flag.StringVar(&names, "only", names, "what to measure")
+	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
+	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
+	flag.IntVar(&o.configs, "configs", 3000, "ConfigMaps, and as many Secrets, for the memory figure")
+	flag.IntVar(&o.rate, "events", 4000, "events per second for the ingest figure")
+	flag.DurationVar(&o.time, "time", time.Minute, "how long to send them")
 	flag.Parse()
+	o.only = strings.Split(names, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	if err := run(ctx, *edits, *most, *configs); err != nil {
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, edits, most, configs int) error {
-	for i, s := range settings {
+func run(ctx context.Context, o options) error {
+	for _, name := range o.only {
+		if measurements[name] == nil {
+			return fmt.Errorf("nothing to measure is called %q", name)
+		}
+	}
+	for _, s := range settings {
+		s.measure = slices.DeleteFunc(slices.Clone(s.measure), func(name string) bool { return !slices.Contains(o.only, name) })
+		if len(s.measure) == 0 {
+			continue
+		}
 		heading(s.name)
-		err := onLine(ctx, s, func(b *bench) error {
-			if err := b.latency(ctx, edits); err != nil {
-				return fmt.Errorf("latency: %w", err)
-			}
-			if i > 0 {
-				return nil
-			}
-			for _, dependents := range []int{60, 500, 2000} {
-				if dependents > most {
-					continue
-				}
-				if err := b.fanOut(ctx, dependents); err != nil {
-					return fmt.Errorf("fan-out to %d: %w", dependents, err)
-				}
-			}
-			return b.memory(ctx, configs)
-		})
-		if err != nil {
+		if err := onLine(ctx, s, o); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	return nil
 }
 
-func onLine(ctx context.Context, s setting, measure func(*bench) error) error {
+func onLine(ctx context.Context, s setting, o options) error {
+	senders, err := newTokens()
+	if err != nil {
+		return err
+	}
+	defer senders.remove()
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &s.audit},
-		Flags: []string{"--coalesce-window", s.window.String(), "--log-level", "warn", "--flap-limit", "0"},
+		Flags: []string{"--coalesce-window", s.window.String(), "--flap-limit", "0", "--ingest-token-file", senders.file},
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Stop()
-	return measure(&bench{line: l, client: l.Kube.Client()})
-}
-
-func heading(text string) { fmt.Printf("\n== %s\n", text) }
-
-func row(what string, format string, arguments ...any) {
-	fmt.Printf("   %-44s %s\n", what, fmt.Sprintf(format, arguments...))
+	b := &bench{options: o, line: l, client: l.Kube.Client(), token: senders.token}
+	for _, name := range s.measure {
+		if err := measurements[name](b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -31,14 +32,18 @@ func shortRun(t *testing.T) options {
 	}
 	t.Logf("CHAOS_SEED=%d repeats every choice", seed)
 	return options{
-		Seed: seed, Time: 35 * time.Second, Updates: 10000, Rate: 15, Configs: 12, Workloads: 18,
-		Window: 100 * time.Millisecond, Sweep: 3 * time.Second, KillEvery: 1500 * time.Millisecond, APIServerEvery: 14 * time.Second,
+		Seed: seed, Time: 30 * time.Second, Updates: 10000, Rate: 15, Others: 2, Configs: 12, Workloads: 18,
+		KeepLogs: os.Getenv("CHAOS_KEEP") != "",
+		Window:   100 * time.Millisecond, Sweep: 3 * time.Second, KillEvery: 1500 * time.Millisecond, APIServerEvery: 14 * time.Second,
 	}
 }
 
 func torment(t *testing.T, o options) report {
 	t.Helper()
 	r, err := run(t.Context(), o)
+	if errors.Is(err, errNoMount) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +61,7 @@ func TestServe(t *testing.T) {
 // TestRoles torments each role and an external NATS.
 func TestRoles(t *testing.T) {
 	o := shortRun(t)
-	o.Roles = true
+	o.Roles, o.Cuts = true, []time.Duration{10 * time.Second}
 	if r := torment(t, o); len(r.faults) > 0 {
 		t.Errorf("%d faults", len(r.faults))
 	}

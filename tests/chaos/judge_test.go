@@ -87,6 +87,18 @@ func TestJudge(t *testing.T) {
 			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "x"}}, {Generation: 3, Marks: marks{a: "2"}}},
 			[]string{stale},
 		},
+		"somebody else": {
+			"what others do to the rest of the spec is no template change",
+			map[config][]string{a: {"0", "1"}},
+			[]sight{{Generation: 1}, {Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "1"}}, {Generation: 4, Others: 2, Marks: marks{a: "1"}}},
+			nil,
+		},
+		"doubled among others": {
+			"what others do does not hide a template change too many",
+			map[config][]string{a: {"0", "1", "2"}},
+			[]sight{{Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "2"}}, {Generation: 4, Others: 1, Marks: marks{a: "2"}}},
+			[]string{doubled},
+		},
 		"never seen": {
 			"a workload that nobody saw proves nothing",
 			map[config][]string{a: {"0"}},

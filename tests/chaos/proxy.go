@@ -39,8 +39,12 @@ type proxy struct {
 	mu      sync.Mutex
 	weather weather
 
-	batches, dropped, repeats, cuts, refused atomic.Int64
-	echoes                                   sync.WaitGroup
+	// acknowledged are the events about configs of which ingest has said that they are stored; nil if nobody wants to know.
+	acknowledged map[touch]struct{}
+
+	// unavailable are those of the refused batches that were answered with 503.
+	batches, dropped, repeats, cuts, refused, unavailable atomic.Int64
+	echoes                                                sync.WaitGroup
 }
 
 // maxBatch bounds what is read of one batch.
@@ -126,10 +130,27 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refused.Add(1)
 		panic(http.ErrAbortHandler)
 	}
+	p.note(code, body)
+	w.WriteHeader(code)
+}
+
+// note takes down what an answer says about a batch.
+func (p *proxy) note(code int, body []byte) {
 	if code >= http.StatusMultipleChoices {
 		p.refused.Add(1)
+		if code == http.StatusServiceUnavailable {
+			p.unavailable.Add(1)
+		}
+		return
 	}
-	w.WriteHeader(code)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.acknowledged == nil {
+		return
+	}
+	for _, t := range touches(body) {
+		p.acknowledged[t] = struct{}{}
+	}
 }
 
 // The manners of an unruly proxy.

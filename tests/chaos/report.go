@@ -37,9 +37,10 @@ func (c *course) report(tormented, caughtUp time.Duration, faults []fault) repor
 	add := func(name string, value int64) { r.rows = append(r.rows, row{name, value}) }
 	add("configs", int64(len(c.world.configs)))
 	add("workloads", int64(len(c.world.workloads)))
-	add("new contents written", int64(c.writer.updates))
+	add("new contents written", c.writer.updates.Load())
 	add("edits of a label alone", int64(c.writer.untouched))
 	add("deleted and created again as before", int64(c.writer.recreated))
+	add("specs of workloads written by somebody else", c.bystander.total())
 	for _, p := range c.rig.programs {
 		kills, ends := p.counts()
 		add("SIGKILLs of "+p.name, int64(kills))
@@ -47,6 +48,9 @@ func (c *course) report(tormented, caughtUp time.Duration, faults []fault) repor
 	}
 	add("SIGKILLs of kube-apiserver", int64(c.tormentor.crashes))
 	add("orderly restarts of kube-apiserver", int64(c.tormentor.restarts))
+	if c.rig.link != nil {
+		add("cuts between Reroll and NATS", c.rig.link.cuts)
+	}
 	p := c.rig.proxy
 	add("audit batches at the proxy", p.batches.Load())
 	add("batches thrown away", p.dropped.Load())
@@ -56,7 +60,7 @@ func (c *course) report(tormented, caughtUp time.Duration, faults []fault) repor
 	all, unseen := c.witness.rolls()
 	add("template changes", all)
 	add("of these counted, and not shown by a watch", unseen)
-	for _, kind := range []string{lost, doubled, stale} {
+	for _, kind := range []string{lost, doubled, stale, untrue} {
 		add(kind, count(faults, kind))
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,8 +27,13 @@ type rig struct {
 	kube     *kube.Cluster
 	proxy    *proxy
 	programs []*program
-	// ops are where those of Reroll say whether they are ready.
+	// data is where the embedded NATS has its files.
+	data disk
+	// link is what lies between Reroll and an external NATS; nil if there is none.
+	link *link
+	// ops are where those of Reroll say whether they are ready, and api is where one answers.
 	ops []string
+	api string
 
 	// keep leaves the files, logs among them, where they are.
 	keep bool
@@ -42,6 +48,7 @@ func newRig(ctx context.Context, o options) (r *rig, err error) {
 	if r.dir, err = os.MkdirTemp("", "reroll-chaos-"); err != nil {
 		return nil, err
 	}
+	r.data = disk{kind: o.Disk, folder: r.file("data"), image: r.file("disk.img")}
 	if err := r.start(ctx, o); err != nil {
 		r.stop()
 		return nil, err
@@ -50,7 +57,7 @@ func newRig(ctx context.Context, o options) (r *rig, err error) {
 }
 
 func (r *rig) start(ctx context.Context, o options) error {
-	addresses, err := freeAddresses(8)
+	addresses, err := freeAddresses(9)
 	if err != nil {
 		return err
 	}
@@ -67,7 +74,7 @@ func (r *rig) start(ctx context.Context, o options) error {
 	}
 	r.kube, err = kube.Start(ctx, kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{
 		URL: "https://" + addresses[0] + "/v1/audit/" + clusterName, CAPEM: ca.CertPEM(), Client: apiServer,
-		InitialBackoff: 300 * time.Millisecond,
+		InitialBackoff: o.Patience,
 	}})
 	if err != nil {
 		return err
@@ -102,22 +109,16 @@ func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []st
 		"--kubeconfig", r.kube.Kubeconfig(), "--namespace", "default", "--cluster-name", clusterName,
 		"--coalesce-window", o.Window.String(), "--sweep-interval", o.Sweep.String(), "--flap-limit", "0",
 	}, o.Flags...)
+	r.api = "http://" + addresses[5]
 	if !o.Roles {
-		r.add("serve", binary, addresses[1], join([]string{"serve", "--data-dir", r.file("data"), "--api-address", addresses[2]}, ingest, dispatch))
-		return nil
+		r.api = "http://" + addresses[2]
+		r.add("serve", binary, addresses[1], join([]string{"serve", "--data-dir", r.data.store(), "--api-address", addresses[2]}, ingest, dispatch))
+		return r.data.mount(ctx)
 	}
-	_, port, err := net.SplitHostPort(addresses[6])
-	if err != nil {
+	if err := r.addNATS(addresses[6], addresses[7]); err != nil {
 		return err
 	}
-	nats := []string{"--nats-url", "nats://" + addresses[6]}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	r.programs = append(r.programs, &program{
-		name: "nats", binary: self, env: []string{natsPort + "=" + port, natsStore + "=" + r.file("nats")}, logFile: r.file("nats.log"),
-	})
+	nats := []string{"--nats-url", "nats://" + addresses[7]}
 	r.add("ingest", binary, addresses[1], join([]string{"ingest"}, nats, ingest))
 	if o.HA {
 		r.add("dispatch-1", binary, addresses[2], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
@@ -127,6 +128,17 @@ func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []st
 	}
 	r.add("api", binary, addresses[4], join([]string{"api", "--api-address", addresses[5]}, nats))
 	return nil
+}
+
+// addNATS adds a server at address, and a link to it.
+func (r *rig) addNATS(address, link string) error {
+	p, err := natsProgram(address, r.file("nats"), r.file("nats.log"))
+	if err != nil {
+		return err
+	}
+	r.programs = append(r.programs, p)
+	r.link, err = startLink(link, address)
+	return err
 }
 
 func join(lists ...[]string) []string {
@@ -162,6 +174,29 @@ func (r *rig) launch(ctx context.Context) error {
 	return r.waitReady(ctx)
 }
 
+// baselineTime bounds how long after the start all baselines may take to be on record. Who has none then is judged all the same.
+const baselineTime = 10 * time.Second
+
+// waitBaselines waits until it is on record to which content each of n workloads was brought.
+func (r *rig) waitBaselines(ctx context.Context, n int) {
+	ctx, cancel := context.WithTimeout(ctx, baselineTime)
+	defer cancel()
+	_ = line.Poll(ctx, func(ctx context.Context) error {
+		found := 0
+		for _, namespace := range namespaces {
+			names, _, err := (&line.Reroll{API: r.api}).Settled(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			found += len(names)
+		}
+		if found < n {
+			return fmt.Errorf("%d of %d workloads have their baselines", found, n)
+		}
+		return nil
+	})
+}
+
 // waitReady waits until all of Reroll is ready.
 func (r *rig) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
@@ -177,11 +212,17 @@ func (r *rig) waitReady(ctx context.Context) error {
 func (r *rig) stop() {
 	r.cancel()
 	r.running.Wait()
+	if r.link != nil {
+		r.link.stop()
+	}
 	if r.kube != nil {
 		r.kube.Stop()
 	}
 	if r.proxy != nil {
 		r.proxy.stop()
+	}
+	if err := r.data.unmount(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
 	}
 	if r.keep {
 		fmt.Fprintln(os.Stderr, "chaos: the logs are kept in", r.dir)
@@ -194,10 +235,21 @@ func (r *rig) stop() {
 func (r *rig) connect(w *world) error {
 	config := r.kube.RESTConfig()
 	config.QPS = -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return sameAuditID{next} })
 	var err error
 	w.client = r.kube.Client()
 	w.dynamic, err = dynamic.NewForConfig(config)
 	return err
+}
+
+// sameAuditID gives every request the same audit ID: clients choose it, so that it tells no two requests apart.
+type sameAuditID struct{ next http.RoundTripper }
+
+// RoundTrip sends a request.
+func (t sameAuditID) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Audit-ID", "always-the-same")
+	return t.next.RoundTrip(r)
 }
 
 // freeAddresses returns n loopback addresses that nobody listens on.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +20,10 @@ type options struct {
 	Time    time.Duration
 	Updates int
 	Rate    float64
+	// Least is what must have happened before the torment ends, which may take half of Time longer.
+	Least least
+	// Others is how many specs of workloads somebody else writes in a second.
+	Others float64
 	// Configs and Workloads are how many there are.
 	Configs, Workloads int
 	// Window and Sweep are the flags --coalesce-window and --sweep-interval; Flags are more of them.
@@ -27,12 +33,24 @@ type options struct {
 	Binary string
 	// KillEvery and APIServerEvery are the mean times between two kills of a program and two ends of the API server. 0: none.
 	KillEvery, APIServerEvery time.Duration
+	// Victims are the programs that are killed. None: all.
+	Victims []string
+	// Away is the longest absence of what was killed. 0: 5 s.
+	Away time.Duration
+	// Cuts are how long Reroll is cut off from NATS, one after the other, evenly spread over Time. There is a NATS only with Roles.
+	Cuts []time.Duration
+	// Patience is the API server's first wait before it repeats a refused audit batch. 0: 300 ms.
+	Patience time.Duration
 	// Weather is what the proxy does all the time. Nil: it changes.
 	Weather *weather
 	// QuietTime is how long Reroll may take to catch up, besides one sweep. 0: a minute, as is promised.
 	QuietTime time.Duration
 	// KeepLogs leaves the logs of a run with faults where they are, and says where.
 	KeepLogs bool
+	// Ordeal is done to Reroll instead of the torment, and says when the writer writes. Nil: the torment.
+	Ordeal func(context.Context, *course) error
+	// Disk is the kind of file system that the embedded NATS has for itself, tmpfs or ext4. Empty: none, its files lie among others.
+	Disk string
 	// Meddle is done once all is quiet. Nil: nothing.
 	Meddle func(context.Context, *world) error
 }
@@ -42,9 +60,25 @@ const (
 	promisedQuiet = time.Minute
 	// slack is what a run may need besides torment and quiet: starts, and the end of what has begun.
 	slack = 5 * time.Minute
+	// longestTorment is how many times as long as planned the torment may last, if not enough has happened.
+	longestTorment = 1.5
 	// calm is how long, after everything has come, one more sweep is watched for what it should not do.
 	calm = 3 * time.Second
 )
+
+// least is what a run must have seen at the least.
+type least struct {
+	// Kills are those of each program, and Restarts the ends of the API server.
+	Kills, Restarts, Updates int
+}
+
+// withDefaults returns o with its gaps filled.
+func (o options) withDefaults() options {
+	o.QuietTime = cmp.Or(o.QuietTime, promisedQuiet)
+	o.Away = cmp.Or(o.Away, longAbsence)
+	o.Patience = cmp.Or(o.Patience, 300*time.Millisecond)
+	return o
+}
 
 func (o options) shape() string {
 	switch {
@@ -58,10 +92,8 @@ func (o options) shape() string {
 
 // run torments Reroll and reports what the API server has seen. An error says that the rig failed, not Reroll.
 func run(ctx context.Context, o options) (report, error) {
-	if o.QuietTime == 0 {
-		o.QuietTime = promisedQuiet
-	}
-	ctx, cancel := context.WithTimeout(ctx, o.Time+o.Sweep+o.QuietTime+slack)
+	o = o.withDefaults()
+	ctx, cancel := context.WithTimeout(ctx, longest(o.Time)+o.Sweep+o.QuietTime+slack)
 	defer cancel()
 	r, err := newRig(ctx, o)
 	if err != nil {
@@ -72,6 +104,8 @@ func run(ctx context.Context, o options) (report, error) {
 	if err := r.connect(w); err != nil {
 		return report{}, err
 	}
+	// Nobody has heard of what is older than Reroll.
+	r.proxy.set(weather{Drop: 1})
 	if err := w.create(ctx, firstContent); err != nil {
 		return report{}, fmt.Errorf("create the world: %w", err)
 	}
@@ -82,14 +116,24 @@ func run(ctx context.Context, o options) (report, error) {
 	for _, kind := range kinds {
 		watchers.Go(func() { seen.watch(watching, kind) })
 	}
-	if o.Weather != nil {
-		r.proxy.set(*o.Weather)
-	}
 	if err := r.launch(ctx); err != nil {
 		return report{}, fmt.Errorf("start reroll: %w", err)
 	}
-	c := &course{options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)), tormentor: &tormentor{rig: r, options: o}}
+	r.waitBaselines(ctx, len(w.workloads))
+	r.proxy.set(weather{})
+	if o.Weather != nil {
+		r.proxy.set(*o.Weather)
+	}
+	c := &course{
+		options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)),
+		bystander: newBystander(w, newDice(o.Seed, 6)), tormentor: &tormentor{rig: r, options: o},
+	}
 	return c.through(ctx)
+}
+
+// longest returns how long a torment of a planned length may last.
+func longest(planned time.Duration) time.Duration {
+	return time.Duration(longestTorment * float64(planned))
 }
 
 // course is a run on a rig that is ready.
@@ -99,19 +143,20 @@ type course struct {
 	world     *world
 	witness   *witness
 	writer    *writer
+	bystander *bystander
 	tormentor *tormentor
+	// found are the faults that nobody can see at the API server.
+	found []fault
 }
 
 // through goes through torment, quiet and judgement.
 func (c *course) through(ctx context.Context) (report, error) {
 	begun := time.Now()
-	torment, stop := context.WithTimeout(ctx, c.options.Time)
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- c.tormentor.torment(torment, ctx) }()
-	c.writer.write(torment, ctx, c.options.Updates, c.options.Rate)
-	stop()
-	if err := <-done; err != nil {
+	torment := c.torment
+	if c.options.Ordeal != nil {
+		torment = func(ctx context.Context) error { return c.options.Ordeal(ctx, c) }
+	}
+	if err := torment(ctx); err != nil {
 		return report{}, err
 	}
 	if err := c.rig.waitReady(ctx); err != nil {
@@ -132,6 +177,52 @@ func (c *course) through(ctx context.Context) (report, error) {
 	return c.report(tormented, caughtUp, faults), ctx.Err()
 }
 
+// torment lets everybody do what they do until the time is over and enough has happened, or there are enough contents. It leaves
+// everything running, and nothing half done. ctx bounds all of it.
+func (c *course) torment(ctx context.Context) error {
+	torment, stop := context.WithCancel(ctx)
+	defer stop()
+	var all sync.WaitGroup
+	var failed error
+	all.Go(func() {
+		defer stop()
+		failed = c.tormentor.torment(torment, ctx)
+	})
+	all.Go(func() { c.bystander.edit(torment, ctx, c.options.Others) })
+	all.Go(func() {
+		defer stop()
+		c.writer.write(torment, ctx, c.options.Updates, c.options.Rate)
+	})
+	c.last(torment)
+	stop()
+	all.Wait()
+	return failed
+}
+
+// lookEvery is how often it is looked at whether enough has happened.
+const lookEvery = time.Second
+
+// last waits until the time is over and enough has happened, or ctx ends.
+func (c *course) last(ctx context.Context) {
+	whole, cancel := context.WithTimeout(ctx, longest(c.options.Time))
+	defer cancel()
+	pause(whole, c.options.Time)
+	for whole.Err() == nil && !c.enough() {
+		pause(whole, lookEvery)
+	}
+}
+
+// enough reports whether all has happened that must.
+func (c *course) enough() bool {
+	least := c.options.Least
+	for _, p := range c.rig.programs {
+		if kills, _ := p.counts(); kills < least.Kills {
+			return false
+		}
+	}
+	return int(c.tormentor.ends.Load()) >= least.Restarts && int(c.writer.updates.Load()) >= least.Updates
+}
+
 // judgeEvery is how often it is looked at whether everything has come.
 const judgeEvery = 100 * time.Millisecond
 
@@ -145,7 +236,7 @@ func (c *course) settle(ctx context.Context) {
 }
 
 func (c *course) judge() []fault {
-	var faults []fault
+	faults := slices.Clone(c.found)
 	for _, w := range c.world.workloads {
 		faults = append(faults, judge(w.String(), c.writer.hashes(w), c.witness.history(w))...)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/kube"
@@ -14,8 +16,9 @@ type tormentor struct {
 	rig     *rig
 	options options
 
-	// crashes and restarts are those of the API server.
+	// crashes and restarts are those of the API server, and ends both, which may be read meanwhile.
 	crashes, restarts int
+	ends              atomic.Int64
 	err               error
 }
 
@@ -27,6 +30,9 @@ func (t *tormentor) torment(ctx, whole context.Context) error {
 	}
 	if t.options.APIServerEvery > 0 {
 		all.Go(func() { t.restartAPIServer(ctx, whole) })
+	}
+	if t.rig.link != nil {
+		all.Go(func() { t.cutLink(ctx) })
 	}
 	all.Go(func() { t.changeWeather(ctx) })
 	all.Wait()
@@ -43,16 +49,46 @@ const (
 // kill ends one program after another, with a pause that varies around KillEvery.
 func (t *tormentor) kill(ctx context.Context) {
 	d := newDice(t.options.Seed, 2)
+	victims := t.victims()
 	for {
 		pause(ctx, d.upTo(2*t.options.KillEvery))
 		if ctx.Err() != nil {
 			return
 		}
 		away := d.upTo(shortAbsence)
-		if d.chance(0.2) {
-			away = d.between(shortAbsence, longAbsence)
+		if d.chance(0.2) && t.options.Away > shortAbsence {
+			away = d.between(shortAbsence, t.options.Away)
 		}
-		t.rig.programs[d.n(len(t.rig.programs))].kill(away)
+		victims[d.n(len(victims))].kill(away)
+	}
+}
+
+// victims are the programs that are killed.
+func (t *tormentor) victims() []*program {
+	var victims []*program
+	for _, p := range t.rig.programs {
+		if len(t.options.Victims) == 0 || slices.Contains(t.options.Victims, p.name) {
+			victims = append(victims, p)
+		}
+	}
+	return victims
+}
+
+// cutLink cuts Reroll off from NATS, once for each of Cuts, and leaves the link mended.
+func (t *tormentor) cutLink(ctx context.Context) {
+	var whole time.Duration
+	for _, cut := range t.options.Cuts {
+		whole += cut
+	}
+	rest := max(0, t.options.Time-whole) / time.Duration(len(t.options.Cuts)+1)
+	for _, cut := range t.options.Cuts {
+		pause(ctx, rest)
+		if ctx.Err() != nil {
+			return
+		}
+		t.rig.link.cut()
+		pause(ctx, cut)
+		t.rig.link.mend()
 	}
 }
 
@@ -75,6 +111,7 @@ func (t *tormentor) restartAPIServer(ctx, whole context.Context) {
 const orderlyTime = 15 * time.Second
 
 func (t *tormentor) restartOnce(ctx context.Context, orderly bool) error {
+	t.ends.Add(1)
 	if orderly {
 		t.restarts++
 		bounded, cancel := context.WithTimeout(ctx, orderlyTime)

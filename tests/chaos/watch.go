@@ -100,7 +100,7 @@ func (n *witness) note(o *unstructured.Unstructured) {
 	}
 	if g := o.GetGeneration(); g > last {
 		n.unseen += g - last - 1
-		n.seen[name] = append(n.seen[name], sight{g, owner.marks(o), lastReload(o)})
+		n.seen[name] = append(n.seen[name], sight{Generation: g, Others: edits(o), Marks: owner.marks(o), Reload: lastReload(o)})
 	}
 }
 
@@ -116,7 +116,7 @@ func (n *witness) rolls() (all, unseen int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, seen := range n.seen {
-		all += seen[len(seen)-1].Generation - 1
+		all += seen[len(seen)-1].rolls()
 	}
 	return all, n.unseen
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,8 +16,12 @@ type writer struct {
 	world *world
 	dice  *dice
 	// contents are those of each config, oldest first, no two neighbours alike.
-	contents                      map[config][]string
-	updates, untouched, recreated int
+	contents             map[config][]string
+	untouched, recreated int
+	// plain leaves out whatever changes no content.
+	plain bool
+	// updates may be read while the writer writes.
+	updates atomic.Int64
 }
 
 // firstContent is what every config holds at the start.
@@ -33,7 +38,7 @@ func newWriter(w *world, d *dice) *writer {
 // write edits at random, about rate times in a second, until most updates are done or ctx ends. whole bounds what it has begun by then.
 func (w *writer) write(ctx, whole context.Context, most int, rate float64) {
 	mean := time.Duration(float64(time.Second) / rate)
-	for w.updates < most && ctx.Err() == nil {
+	for int(w.updates.Load()) < most && ctx.Err() == nil {
 		pause(ctx, w.dice.upTo(2*mean))
 		c := w.world.configs[w.dice.n(len(w.world.configs))]
 		// An edit that has begun is brought to its end, since nobody else could tell whether it was stored.
@@ -46,6 +51,8 @@ func (w *writer) edit(ctx context.Context, c config) {
 	had := w.contents[c]
 	newest := had[len(had)-1]
 	switch roll := w.dice.n(100); {
+	case roll < 8 && w.plain:
+		return
 	case roll < 5:
 		w.relabel(ctx, c, newest)
 		w.untouched++
@@ -57,11 +64,11 @@ func (w *writer) edit(ctx context.Context, c config) {
 	case roll < 18 && len(had) > 1:
 		newest = had[len(had)-2]
 	default:
-		newest = fmt.Sprintf("version-%d", w.updates)
+		newest = fmt.Sprintf("version-%d", w.updates.Load())
 	}
 	w.store(ctx, c, newest, nil)
 	w.contents[c] = append(had, newest)
-	w.updates++
+	w.updates.Add(1)
 }
 
 // relabel writes a label, which is no content.

@@ -25,6 +25,8 @@ type Options struct {
 	Kube kube.Options
 	// Flags stand after the ones that Start itself gives to `reroll serve`, and win over them.
 	Flags []string
+	// RoleFlags stand after all others of a role that StartRoles gives a process of its own, by the name of the role.
+	RoleFlags map[string][]string
 	// Environment is added to that of reroll.
 	Environment []string
 	// Progress is told about long builds. Empty: standard error.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 )
 
 // StartRoles starts a line of which each role is a process of its own; they meet at an external NATS. It returns when all are
@@ -43,7 +44,7 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	role := func(name, metrics string, flags ...string) *Reroll {
 		return &Reroll{
 			dir: l.dir, binary: binary, Ops: "http://" + metrics,
-			arguments: append([]string{name, "--nats-url", natsURL, "--metrics-address", metrics}, flags...),
+			arguments: slices.Concat([]string{name, "--nats-url", natsURL, "--metrics-address", metrics}, flags, o.RoleFlags[name]),
 		}
 	}
 	// The first holds no Kubernetes credentials, and neither does the last.

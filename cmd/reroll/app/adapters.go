@@ -18,11 +18,13 @@ func follower(p *projection.Projection) queue.Followed {
 		Reload:       p.AddReload,
 		Workload:     p.PutWorkload,
 		WorkloadGone: p.DeleteWorkload,
+		Cluster:      p.PutCluster,
 		CaughtUp:     p.SetCaughtUp,
 
 		ChangesLost:   p.ForgetChanges,
 		ReloadsLost:   p.ForgetReloads,
 		WorkloadsLost: p.ForgetWorkloads,
+		ClustersLost:  p.ForgetClusters,
 	}
 }
 

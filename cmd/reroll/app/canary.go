@@ -69,6 +69,7 @@ func (p *program) runCanary(ctx context.Context, d *dispatcher.Dispatcher) {
 // handler returns what takes deliveries.
 func (p *program) handler(d *dispatcher.Dispatcher) func(queue.Delivery) {
 	return func(del queue.Delivery) {
+		p.status.heard(del.Hint())
 		if p.canary != nil {
 			p.canary.Heard(del.Hint())
 		}

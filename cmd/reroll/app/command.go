@@ -25,7 +25,7 @@ func Command(version string) *cobra.Command {
 	for _, role := range roles {
 		root.AddCommand(roleCommand(role, version))
 	}
-	root.AddCommand(freezeCommand(version), thawCommand(version))
+	root.AddCommand(freezeCommand(version), thawCommand(version), retryCommand(version), natsCommand(version))
 	root.AddCommand(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",

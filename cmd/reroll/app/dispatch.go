@@ -107,6 +107,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
 		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
 		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun, SweepInterval: s.SweepInterval, Brakes: s.Brakes,
+		RolloutDeadline: s.RolloutDeadline, HaltOnFailedRollouts: s.HaltOnFailedRollouts,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
 	if s.WebhookURL != "" {
@@ -142,7 +143,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
 	}
-	if err := cluster.WatchControl(ctx, func(data map[string]string) { d.SetControl(control.Parse(data)) }); err != nil && ctx.Err() == nil {
+	if err := cluster.WatchControl(ctx, func(data map[string]string) { d.SetControl(control.Parse(data)); p.status.hurry() }); err != nil && ctx.Err() == nil {
 		p.logger.Warn("nobody can freeze reloads", "error", err)
 	}
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
@@ -154,6 +155,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	var hints sync.WaitGroup
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
+	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}

@@ -39,6 +39,7 @@ type program struct {
 	watch *watch.Source
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *dispatcher.Canary
+	status *status
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -46,7 +47,7 @@ type program struct {
 func run(ctx context.Context, s Settings, r role, version string) (err error) {
 	logger := newLogger(os.Stderr, s)
 	slog.SetDefault(logger)
-	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry()}
+	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry(), status: newStatus()}
 	defer func() { err = errors.Join(err, p.close()) }()
 
 	s.logWarnings(logger)
@@ -96,9 +97,12 @@ func newRegistry() *prometheus.Registry {
 }
 
 func (p *program) openQueue(ctx context.Context) error {
-	q, err := queue.Open(ctx, queue.Options{
-		URL: p.settings.NATSURL, StoreDir: p.settings.DataDir, Name: "reroll-" + p.role.name, Logger: p.logger, Registerer: p.registry,
-	})
+	o, err := p.settings.NATS.options(p.settings.NATSURL)
+	if err != nil {
+		return err
+	}
+	o.StoreDir, o.Name, o.Role, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+p.role.name, queue.Role(p.role.name), p.logger, p.registry
+	q, err := queue.Open(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type Settings struct {
 	ClusterName string
 	DataDir     string
 	NATSURL     string
+	NATS        NATS
 
 	Kubeconfig, Context, Namespace string
 	KubeQPS                        float32
@@ -37,6 +38,7 @@ type Settings struct {
 	CanaryInterval                 time.Duration
 	FallbackWatch                  bool
 	Brakes                         dispatcher.Brakes
+	Rollouts
 	Stakater
 
 	IngestAddress      string
@@ -63,6 +65,7 @@ type Settings struct {
 func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.Config, "config", "", "YAML file with the names of these flags as keys; flags and environment win")
 	f.StringVar(&s.NATSURL, "nats-url", "", "addresses of an external NATS, separated by commas"+r.orEmbedded())
+	s.NATS.bind(f, r)
 	f.StringVar(&s.MetricsAddress, "metrics-address", ":9090", "address for /metrics, /livez, /readyz and /live")
 	f.StringVar(&s.LogFormat, "log-format", "text", "format of the log: text, which is also meant by an empty value, or json")
 	f.StringVar(&s.LogLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error; trace is taken for debug, fatal and panic for error")
@@ -101,6 +104,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
+	s.Rollouts.bind(f)
 	s.bindCanary(f)
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
@@ -162,7 +166,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.completeBrakes(f), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
@@ -175,6 +179,9 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	}
 	if s.NATSURL == "" && !r.embeds {
 		return fmt.Errorf("--nats-url is required for %s: the roles meet at an external NATS", r.name)
+	}
+	if err := s.NATS.check(s.NATSURL); err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"", "text", "json"}, s.LogFormat) {
 		return fmt.Errorf("--log-format: %q is not text or json", s.LogFormat)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -36,7 +37,7 @@ func (s *Settings) completeStakater(f *pflag.FlagSet, r role) error {
 		readSelector(&s.NamespaceSelector, f, namespaceSelectorFlag),
 		readSelector(&s.ResourceLabelSelector, f, resourceLabelSelectorFlag),
 		s.ignoreConfigs(list(f, resourcesToIgnoreFlag)),
-		checkURL("--webhook-url", s.WebhookURL, "http", "https"),
+		checkURL("--webhook-url", s.WebhookURL, notify.Schemes),
 		s.Alerts.check(),
 		s.checkHA(r),
 	)
@@ -177,7 +178,7 @@ func (s *Settings) ignoreWorkloads(words []string) {
 
 // checkURL reports a text that is neither empty nor a URL of one of the schemes. The error does not repeat it: a webhook's URL often
 // is its password.
-func checkURL(origin, text string, schemes ...string) error {
+func checkURL(origin, text string, schemes []string) error {
 	if text == "" {
 		return nil
 	}
@@ -198,8 +199,8 @@ func (a *Alerts) check() error {
 		return errors.New("ALERT_ON_RELOAD needs ALERT_WEBHOOK_URL: there is nobody to alert")
 	}
 	return errors.Join(
-		checkURL("ALERT_WEBHOOK_URL", a.URL, "http", "https"),
-		checkURL("ALERT_WEBHOOK_PROXY", a.Proxy, "http", "https", "socks5"),
+		checkURL("ALERT_WEBHOOK_URL", a.URL, notify.Schemes),
+		checkURL("ALERT_WEBHOOK_PROXY", a.Proxy, notify.ProxySchemes),
 	)
 }
 

@@ -3,10 +3,14 @@ package app
 import (
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/dispatcher/notify"
 )
 
 func TestStakaterSettingsAreRefused(t *testing.T) {
@@ -116,6 +120,17 @@ func TestAlerts(t *testing.T) {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSchemesAreThoseThatAreSpoken: what the settings let pass is what alerts can be sent through, and nothing else.
+func TestSchemesAreThoseThatAreSpoken(t *testing.T) {
+	for _, scheme := range append([]string{"socks4", "ftp", "unix"}, notify.ProxySchemes...) {
+		a := Alerts{On: true, URL: "https://hook/x", Proxy: scheme + "://proxy:1"}
+		spoken, err := notify.NewAlerts(notify.AlertOptions{URL: a.URL, Proxy: a.Proxy}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+		if (a.check() == nil) != slices.Contains(notify.ProxySchemes, scheme) || (spoken != nil) != (a.check() == nil) {
+			t.Errorf("a proxy of scheme %s: the settings say %v, and alerts %v", scheme, a.check(), err)
+		}
 	}
 }
 

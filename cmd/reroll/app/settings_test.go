@@ -138,7 +138,7 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
 		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars",
 		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
@@ -222,6 +222,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no NATS for dispatch":          {role: "dispatch", args: []string{"--cluster-name=c"}, want: "--nats-url is required for dispatch"},
 		"no NATS for ingest":            {role: "ingest", want: "--nats-url is required for ingest"},
 		"no NATS for api":               {role: "api", want: "--nats-url is required for api"},
+		"a login for no NATS":           {role: "serve", args: []string{"--nats-creds=c"}, want: "--nats-url is empty"},
+		"nobody else's streams":         {role: "serve", env: map[string]string{"REROLL_NATS_BIND_ONLY": "true"}, want: "--nats-url is empty"},
+		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
+		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
 		"a strategy that is not there":  {role: "serve", args: []string{"--reload-strategy=magic"}, want: "env-vars or annotations"},
 		"a negative window":             {role: "serve", args: []string{"--coalesce-window=-1s"}, want: "negative"},
 		"a negative wait":               {role: "serve", args: []string{"--coalesce-max-wait=-1s"}, want: "negative"},
@@ -231,6 +235,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a negative rate":               {role: "serve", args: []string{"--reloads-per-minute=-1"}, want: "must not be negative"},
 		"a sweep without end":           {role: "serve", args: []string{"--sweep-interval=1ms"}, want: "--sweep-interval: 1ms is neither 0 nor at least 1s"},
 		"canaries without end":          {role: "serve", args: []string{"--canary-interval=1ms"}, want: "--canary-interval: 1ms is neither 0 nor at least 1s"},
+		"a deadline of before":          {role: "serve", args: []string{"--rollout-deadline=-1s"}, want: "--rollout-deadline: -1s is negative"},
 		"canaries of before":            {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c", "--canary-interval=-1s"}, want: "--canary-interval"},
 		"a fallback from nothing":       {role: "serve", args: []string{"--fallback-watch", "--canary-interval=0"}, want: "--fallback-watch needs a canary"},
 		"a fallback from no audit":      {role: "serve", args: []string{"--fallback-watch", "--watch-configs", "--ingest-address="}, want: "--fallback-watch needs a canary"},
@@ -257,18 +262,21 @@ func TestSettingsAreRefused(t *testing.T) {
 
 // TestFlagsOfEachRole says which role has which flags: a role must not offer what it does not use.
 func TestFlagsOfEachRole(t *testing.T) {
-	common := []string{"config", "log-format", "log-level", "metrics-address", "nats-url"}
+	common := []string{
+		"config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
+		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
+	}
 	ingest := []string{
 		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
-		"kubeconfig", "namespace", "reload-strategy",
+		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	want := map[string][]string{
-		"serve":    append(append(append([]string{"api-address", "data-dir"}, common...), ingest...), dispatch...),
+		"serve":    append(append(append([]string{"api-address", "data-dir", "nats-store-size"}, common...), ingest...), dispatch...),
 		"ingest":   append(ingest, common...),
 		"dispatch": append(dispatch, common...),
 		"api":      append([]string{"api-address"}, common...),

@@ -17,6 +17,7 @@
 {{- else if not .Values.natsUrlSecretName }}
 - --nats-url={{ .Values.natsUrl }}
 {{- end }}
+{{- include "reroll.natsArgs" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --metrics-address=:{{ .Values.metrics.port }}
 - --coalesce-window={{ .Values.coalesce.window }}
@@ -30,6 +31,7 @@
 {{- with .Values.brakes.maintenanceWindows }}
 - {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
 {{- end }}
+- --rollout-deadline={{ .Values.rolloutDeadline }}
 - --reload-strategy={{ .Values.reloadStrategy }}
 {{- if not (kindIs "invalid" .Values.kube.qps) }}
 - --kube-qps={{ .Values.kube.qps }}
@@ -55,6 +57,30 @@
 {{- end }}
 {{- end -}}
 
+{{/* How to use NATS. The keys of the Secret are files in the pod. */}}
+{{- define "reroll.natsArgs" -}}
+{{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- with index $.Values.nats.keys $key }}
+- --nats-{{ $flag }}=/etc/reroll/nats/{{ . }}
+{{- end }}
+{{- end }}
+{{- with .Values.nats.user }}
+- {{ printf "--nats-user=%s" . | quote }}
+{{- end }}
+{{- with .Values.nats.inboxPrefix }}
+- {{ printf "--nats-inbox-prefix=%s" . | quote }}
+{{- end }}
+{{- if .Values.nats.bindOnly }}
+- --nats-bind-only
+{{- end }}
+{{- with int .Values.nats.replicas }}
+- --nats-replicas={{ . }}
+{{- end }}
+{{- with .Values.nats.storeSize }}
+- --nats-store-size={{ . }}
+{{- end }}
+{{- end -}}
+
 {{/* What is off unless it is asked for. Three of these flags are texts, which only the word true turns on. */}}
 {{- define "reroll.switches" -}}
 {{- if .Values.dryRun }}
@@ -62,6 +88,9 @@
 {{- end }}
 {{- if .Values.enableHA }}
 - --enable-ha
+{{- end }}
+{{- if .Values.haltOnFailedRollouts }}
+- --halt-on-failed-rollouts
 {{- end }}
 {{- if .Values.autoReloadAll }}
 - --auto-reload-all

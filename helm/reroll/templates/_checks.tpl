@@ -10,6 +10,13 @@
 {{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
 {{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}
 {{- end -}}
+{{- $keys := compact (values $v.nats.keys) -}}
+{{- if and (or $keys $v.nats.user $v.nats.inboxPrefix $v.nats.bindOnly $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
+{{- fail "nats: all but storeSize needs natsUrl or natsUrlSecretName: the embedded NATS asks for nothing" -}}
+{{- end -}}
+{{- if and $keys (not $v.nats.secretName) -}}
+{{- fail "nats.keys needs nats.secretName: keys of which Secret?" -}}
+{{- end -}}
 {{- if and $v.namespaces (or $v.namespacesToIgnore $v.namespaceSelector) -}}
 {{- fail "namespaces names those that count: namespacesToIgnore and namespaceSelector would have no effect beside it" -}}
 {{- end -}}

@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// goBackAnnotations is goBack with the other strategy, in all kinds that are marked in place.
+// goBackAnnotations is goBack with the other strategy.
 const goBackAnnotations = `
 reason: what Reroll has written is what Stakater Reloader would write
 given:
@@ -35,17 +35,14 @@ given:
 - kind: DaemonSet
   metadata: {name: web, annotations: {reloader.stakater.com/auto: "true"}}
   spec: {template: {spec: {initContainers: [{name: init, envFrom: [{configMapRef: {name: app.one}}]}], containers: [{name: first}, {name: second}]}}}
-- kind: DeploymentConfig
-  metadata: {name: web, annotations: {reloader.stakater.com/auto: "true"}}
-  spec: {template: {spec: {containers: [{name: first}, {name: second, envFrom: [{configMapRef: {name: app.one}}]}]}}}
-- kind: Rollout
-  metadata: {name: web, annotations: {reloader.stakater.com/auto: "true"}}
-  spec: {template: {spec: {containers: [{name: first}, {name: second, envFrom: [{configMapRef: {name: app.one}}]}]}}}
+` + goBackOthers + `
 steps:
 - do: [{patch: Secret/db-1, with: {data: {a: Mg==}}}]
   expect: {Deployment/web: 1}
 - do: [{patch: ConfigMap/app.one, with: {data: {a: "2"}}}]
-  expect: {Deployment/web: 1, StatefulSet/web: 1, DaemonSet/web: 1, DeploymentConfig/web: 1, Rollout/web: 1}
+  expect: {Deployment/web: 1, StatefulSet/web: 1, DaemonSet/web: 1, CronJob/web: 1, Job/web: 1, DeploymentConfig/web: 1, Rollout/web: 1}
+- do: [{patch: SecretProviderClassPodStatus/web-1, with: {status: {objects: [{id: a, version: "2"}]}}}]
+  expect: {Deployment/keys: 1, Job/keys: 1}
 `
 
 // theirAnnotation is the value of the annotation as Stakater Reloader writes it, with its fields in this order.
@@ -64,19 +61,22 @@ const theirAnnotationKey = "reloader.stakater.com/last-reloaded-from"
 // for the last change, to the byte but for the time, and nothing else that would be in its way.
 func TestGoBackAnnotations(t *testing.T) {
 	began := time.Now().Unix()
-	p := withFlags(t, nil, "--reload-strategy=annotations", "--is-Argo-Rollouts=true")
+	p := withFlags(t, nil, append([]string{"--reload-strategy=annotations"}, otherKinds...)...)
 	w := p.play(t, goBackAnnotations)
-	hash := theirHash([]string{"a=2", "b=x"})
+	want := theirAnnotation{Type: "CONFIGMAP", Name: "app.one", Namespace: w.Namespace("main"), Hash: theirHash([]string{"a=2", "b=x"})}
 	for ref, container := range map[scenario.Ref]string{
-		"Deployment/web": "second", "StatefulSet/web": "first", "DaemonSet/web": "first", "DeploymentConfig/web": "second", "Rollout/web": "second",
+		"Deployment/web": "second", "StatefulSet/web": "first", "DaemonSet/web": "first", "Job/web": "second", "DeploymentConfig/web": "second",
+		"Rollout/web": "second",
 	} {
-		template, err := w.Template(t.Context(), ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		expectAnnotation(t, ref, template, began, theirAnnotation{
-			Type: "CONFIGMAP", Name: "app.one", Namespace: w.Namespace("main"), Hash: hash, ContainerRefs: []string{container},
-		})
+		want.ContainerRefs = []string{container}
+		expectAnnotation(t, ref, templateOf(t, w, ref), began, want)
+	}
+	want.ContainerRefs = []string{"second"}
+	expectAnnotation(t, "CronJob/web", newestJob(t, w, "web"), began, want)
+	expectUnmarked(t, "CronJob/web", templateOf(t, w, "CronJob/web"))
+	want.Type, want.Name, want.Hash = "SECRETPROVIDERCLASS", "keys", theirHash([]string{"a=2", "SecretProviderClassName=keys"})
+	for _, ref := range []scenario.Ref{"Deployment/keys", "Job/keys"} {
+		expectAnnotation(t, ref, templateOf(t, w, ref), began, want)
 	}
 }
 

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// ConfigFilter is what a listing of configs can be narrowed to. An empty field does not narrow it.
+type ConfigFilter struct {
+	Cluster   string `query:"cluster" maxLength:"63" doc:"Only configs in this cluster."`
+	Namespace string `query:"namespace" maxLength:"63" doc:"Only configs in this namespace."`
+	Kind      string `query:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only configs of this kind."`
+	Name      string `query:"name" maxLength:"253" doc:"Only configs of this name."`
+}
+
+func (f *ConfigFilter) match(k projection.ConfigKey) bool {
+	return is(f.Cluster, k.Cluster) &&
+		is(f.Namespace, k.Config.Namespace) &&
+		is(f.Kind, k.Config.Kind) &&
+		is(f.Name, k.Config.Name)
+}
+
+type listConfigsInput struct {
+	Paging
+	ConfigFilter
+}
+
+func (a *server) listConfigs(_ context.Context, in *listConfigsInput) (*listed[view.ConfigState], error) {
+	b := bind("configs", in.ConfigFilter)
+	position, err := decodeCursor(in.Continue, b)
+	if err != nil {
+		return nil, cursorProblem(err)
+	}
+	after, err := decodeConfigKey(position)
+	if err != nil {
+		return nil, cursorProblem(err)
+	}
+	page := a.records.Configs(after, in.Limit, in.match)
+	next := ""
+	if page.Next != (projection.ConfigKey{}) {
+		next = encodeCursor(b, encodeConfigKey(page.Next))
+	}
+	return answer(a, page.Items, view.FromConfig, next), nil
+}
+
+// ConfigPath names one config.
+type ConfigPath struct {
+	Cluster   string `path:"cluster" maxLength:"63" doc:"The config's cluster."`
+	Namespace string `path:"namespace" maxLength:"63" doc:"The config's namespace."`
+	Kind      string `path:"kind" maxLength:"63" doc:"The config's kind." example:"ConfigMap"`
+	Name      string `path:"name" maxLength:"253" doc:"The config's name."`
+}
+
+func (p ConfigPath) key() projection.ConfigKey {
+	return projection.ConfigKey{
+		Cluster: p.Cluster,
+		Config:  reloader.Config{Kind: reloader.ConfigKind(p.Kind), Namespace: p.Namespace, Name: p.Name},
+	}
+}
+
+type getConfigInput struct{ ConfigPath }
+
+type configOutput struct {
+	Body view.ConfigState
+}
+
+func (a *server) getConfig(_ context.Context, in *getConfigInput) (*configOutput, error) {
+	c, ok := a.records.Config(in.key())
+	if !ok {
+		return nil, a.missing("config")
+	}
+	return &configOutput{Body: view.FromConfig(c)}, nil
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Limits of a question about impact.
+const (
+	maxImpactConfigs = 100
+	maxImpactBody    = 64 << 10
+)
+
+type getImpactInput struct {
+	ConfigPath
+	Keys []string `query:"keys" maxItems:"100" doc:"The keys that are supposed to change, separated by commas. Any if absent."`
+}
+
+type impactOutput struct {
+	Body view.Impact
+}
+
+// getImpact answers also for a config that nothing is on record about: nothing rolls then.
+func (a *server) getImpact(_ context.Context, in *getImpactInput) (*impactOutput, error) {
+	if !slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(in.Kind)) {
+		return nil, a.missing("kind of config")
+	}
+	return &impactOutput{Body: a.impact(in.key(), in.Keys)}, nil
+}
+
+// SupposedChange is one config that is supposed to change.
+type SupposedChange struct {
+	Cluster   string   `json:"cluster" minLength:"1" maxLength:"63" doc:"The config's cluster."`
+	Kind      string   `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The config's kind."`
+	Namespace string   `json:"namespace" minLength:"1" maxLength:"63" doc:"The config's namespace."`
+	Name      string   `json:"name" minLength:"1" maxLength:"253" doc:"The config's name."`
+	Keys      []string `json:"keys,omitempty" required:"false" maxItems:"100" doc:"The keys that are supposed to change. Any if absent."`
+}
+
+// ImpactQuestion is several configs that are supposed to change.
+type ImpactQuestion struct {
+	Configs []SupposedChange `json:"configs" nullable:"false" minItems:"1" maxItems:"100" doc:"The configs that are supposed to change."`
+}
+
+type listImpactInput struct {
+	Body ImpactQuestion
+}
+
+func (a *server) listImpact(_ context.Context, in *listImpactInput) (*listed[view.Impact], error) {
+	impacts := make([]*view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
+	for _, c := range in.Body.Configs {
+		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
+		impact := a.impact(projection.ConfigKey{Cluster: c.Cluster, Config: config}, c.Keys)
+		impacts = append(impacts, &impact)
+	}
+	return answer(a, impacts, func(i *view.Impact) view.Impact { return *i }, ""), nil
+}
+
+func (a *server) impact(key projection.ConfigKey, keys []string) view.Impact {
+	s := view.Supposed{Key: key, Keys: keys, Now: time.Now()}
+	s.Cluster, _ = a.records.Cluster(key.Cluster)
+	if state, ok := a.records.Config(key); ok {
+		for _, dependent := range state.Dependents {
+			if w, ok := a.records.Workload(dependent); ok {
+				s.Dependents = append(s.Dependents, w)
+			}
+		}
+	}
+	impact := view.FromSupposed(s)
+	impact.Warnings = append(impact.Warnings, a.warnings()...)
+	return impact
+}

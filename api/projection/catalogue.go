@@ -1,0 +1,187 @@
+package projection
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// ConfigKey names a config among those of all clusters.
+type ConfigKey struct {
+	Cluster string
+	Config  reloader.Config
+}
+
+// Compare orders keys by namespace, name, kind and cluster.
+func (k ConfigKey) Compare(other ConfigKey) int {
+	return cmp.Or(
+		cmp.Compare(k.Config.Namespace, other.Config.Namespace),
+		cmp.Compare(k.Config.Name, other.Config.Name),
+		cmp.Compare(k.Config.Kind, other.Config.Kind),
+		cmp.Compare(k.Cluster, other.Cluster),
+	)
+}
+
+// ConfigState is what is known of one config.
+type ConfigState struct {
+	Key ConfigKey
+	// Latest is its newest change or baseline on record, also if the listing of changes has dropped it; nil if there is none.
+	Latest *reloader.Change
+	// Dependents are the workloads that ask for it, in order.
+	Dependents []WorkloadKey
+}
+
+// ConfigPage is a part of the listing of configs.
+type ConfigPage struct {
+	Items []*ConfigState
+	// Next is the key to go on after. It is zero if no further config matches.
+	Next ConfigKey
+}
+
+// configEntry is the place of one config.
+type configEntry struct {
+	key        ConfigKey
+	latest     *reloader.Change
+	seq        uint64
+	dependents map[WorkloadKey]struct{}
+}
+
+// catalogue holds every config that some change or some workload has told of.
+type catalogue struct {
+	mu      sync.RWMutex
+	entries map[ConfigKey]*configEntry
+	// sorted has the entries in order, or is nil since a config came or went. A slice once put here is never written to.
+	sorted []*configEntry
+}
+
+func newCatalogue() *catalogue { return &catalogue{entries: map[ConfigKey]*configEntry{}} }
+
+// at returns the place of a config, and makes it if need be. The caller holds mu.
+func (c *catalogue) at(key ConfigKey) *configEntry {
+	e, ok := c.entries[key]
+	if !ok {
+		e = &configEntry{key: key, dependents: map[WorkloadKey]struct{}{}}
+		c.entries[key] = e
+		c.sorted = nil
+	}
+	return e
+}
+
+// prune forgets a config that nothing tells of any more. The caller holds mu.
+func (c *catalogue) prune(e *configEntry) {
+	if e.latest == nil && len(e.dependents) == 0 {
+		delete(c.entries, e.key)
+		c.sorted = nil
+	}
+}
+
+// latest returns the newest change of a config, if one is on record.
+func (c *catalogue) latest(key ConfigKey) (*reloader.Change, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e, ok := c.entries[key]
+	if !ok || e.latest == nil {
+		return nil, false
+	}
+	return e.latest, true
+}
+
+func (c *catalogue) changed(seq uint64, change *reloader.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.at(ConfigKey{Cluster: change.Cluster, Config: change.Config}); seq >= e.seq {
+		e.seq, e.latest = seq, change
+	}
+}
+
+// linked says that a workload has asked for what old says, and now asks for what next says. Each may be nil.
+func (c *catalogue) linked(key WorkloadKey, old, next *reloader.WorkloadRecord) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if next != nil {
+		for _, edge := range next.Edges {
+			c.at(ConfigKey{Cluster: key.Cluster, Config: edge.Config}).dependents[key] = struct{}{}
+		}
+	}
+	if old == nil {
+		return
+	}
+	for _, edge := range old.Edges {
+		if next != nil && slices.ContainsFunc(next.Edges, func(e reloader.Edge) bool { return e.Config == edge.Config }) {
+			continue
+		}
+		if e, ok := c.entries[ConfigKey{Cluster: key.Cluster, Config: edge.Config}]; ok {
+			delete(e.dependents, key)
+			c.prune(e)
+		}
+	}
+}
+
+func (c *catalogue) forgetChanges() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		e.latest, e.seq = nil, 0
+		c.prune(e)
+	}
+}
+
+func (c *catalogue) forgetWorkloads() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		clear(e.dependents)
+		c.prune(e)
+	}
+}
+
+func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e, ok := c.entries[key]
+	if !ok {
+		return nil, false
+	}
+	return e.state(), true
+}
+
+func (e *configEntry) state() *ConfigState {
+	dependents := slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)
+	return &ConfigState{Key: e.key, Latest: e.latest, Dependents: dependents}
+}
+
+func (c *catalogue) page(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {
+	entries := c.inOrder()
+	start, found := slices.BinarySearchFunc(entries, after, func(e *configEntry, key ConfigKey) int { return e.key.Compare(key) })
+	if found {
+		start++
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var page ConfigPage
+	for _, e := range entries[start:] {
+		if !match(e.key) || c.entries[e.key] != e { // it may have gone since
+			continue
+		}
+		if len(page.Items) == limit {
+			page.Next = page.Items[limit-1].Key
+			break
+		}
+		page.Items = append(page.Items, e.state())
+	}
+	return page
+}
+
+// inOrder returns the entries in order. Sorting waits for the first reader, so that filling the catalogue costs no sorting.
+func (c *catalogue) inOrder() []*configEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sorted == nil {
+		c.sorted = slices.AppendSeq(make([]*configEntry, 0, len(c.entries)), maps.Values(c.entries))
+		slices.SortFunc(c.sorted, func(a, b *configEntry) int { return a.key.Compare(b.key) })
+	}
+	return c.sorted
+}

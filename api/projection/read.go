@@ -1,0 +1,39 @@
+package projection
+
+import "github.com/reroll-dev/reroll/reloader"
+
+// ReloadsOf returns the reloads that the change of that ID caused, oldest first, among those that are kept.
+func (p *Projection) ReloadsOf(change string) []*reloader.Reload { return p.causes.of(change) }
+
+// EachWorkload calls visit for every workload in the order of WorkloadKey.Compare, from the one at key on, until it returns false. The
+// zero key is before all.
+func (p *Projection) EachWorkload(key WorkloadKey, visit func(*reloader.WorkloadRecord) bool) {
+	p.workloads.each(key, visit)
+}
+
+// Config returns what is known of one config.
+func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) { return p.configs.get(key) }
+
+// Configs returns up to limit configs whose keys match, in the order of ConfigKey.Compare, from after the given key; the zero key
+// starts at the first.
+func (p *Projection) Configs(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {
+	return p.configs.page(after, limit, match)
+}
+
+// Cluster returns what is known of the cluster of that name.
+func (p *Projection) Cluster(name string) (*ClusterState, bool) { return p.clusters.get(name) }
+
+// Clusters returns what is known of every cluster, by name.
+func (p *Projection) Clusters() []*ClusterState { return p.clusters.list() }
+
+// Incarnation names this projection among those of other processes: numbers of events mean nothing there.
+func (p *Projection) Incarnation() string { return p.feed.incarnation }
+
+// LastEvent returns the number of the newest event. Numbers are consecutive.
+func (p *Projection) LastEvent() uint64 { return p.feed.newest() }
+
+// EventsAfter returns up to most events that follow the one numbered n, oldest first, and what is closed when the next one comes. It
+// returns false if some of them are no longer kept, or n was never given out.
+func (p *Projection) EventsAfter(n uint64, most int) (events []*Event, news <-chan struct{}, ok bool) {
+	return p.feed.after(n, most)
+}

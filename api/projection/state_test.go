@@ -1,0 +1,278 @@
+package projection
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+var (
+	settings = reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}
+	password = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "password"}
+	cart     = WorkloadKey{Cluster: "blue", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}}
+)
+
+func dependent(key WorkloadKey, configs ...reloader.Config) reloader.WorkloadRecord {
+	r := reloader.WorkloadRecord{Cluster: key.Cluster, Workload: key.Workload}
+	for _, c := range configs {
+		r.Edges = append(r.Edges, reloader.Edge{Config: c, Why: reloader.ReasonAuto})
+	}
+	return r
+}
+
+func changeOf(c reloader.Config, id string, from, to string) reloader.Change {
+	return reloader.Change{
+		ID: id, Cluster: "blue", Config: c, Type: reloader.ChangeUpdated,
+		Old: reloader.Digest{KeyID: "k", Sum: from}, New: reloader.Digest{KeyID: "k", Sum: to}, VerifiedAt: time.Unix(1000, 0),
+	}
+}
+
+// configs lists name, newest change and number of dependents of every config.
+func configs(p *Projection) []string {
+	lines := []string{}
+	for _, c := range p.Configs(ConfigKey{}, 100, func(ConfigKey) bool { return true }).Items {
+		latest := "-"
+		if c.Latest != nil {
+			latest = c.Latest.ID
+		}
+		lines = append(lines, fmt.Sprint(c.Key.Config.Name, " ", latest, " ", len(c.Dependents)))
+	}
+	return lines
+}
+
+func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
+	p := New(Limits{Changes: 2})
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(append([]string{}, want...), configs(p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	p.PutWorkload(dependent(cart, settings, password))
+	expect("asked for", "password - 1", "settings - 1")
+	p.AddChange(2, changeOf(settings, "c-2", "a", "b"))
+	p.AddChange(1, changeOf(settings, "c-1", "0", "a"))
+	expect("an older change comes later", "password - 1", "settings c-2 1")
+	for seq := uint64(3); seq < 9; seq++ {
+		p.AddChange(seq, changeOf(password, fmt.Sprint("c-", seq), "a", "b"))
+	}
+	expect("the listing has dropped it, the state has not", "password c-8 1", "settings c-2 1")
+	p.PutWorkload(dependent(cart, settings))
+	expect("no longer asked for, but on record", "password c-8 0", "settings c-2 1")
+	p.ForgetChanges()
+	expect("changes are lost", "settings - 1")
+	p.DeleteWorkload("blue", cart.Workload)
+	expect("nobody asks", []string{}...)
+	p.PutWorkload(dependent(cart, settings))
+	p.ForgetWorkloads()
+	expect("workloads are lost", []string{}...)
+}
+
+func TestPagesOfConfigs(t *testing.T) {
+	p := New(Limits{})
+	for n := range 9 {
+		p.AddChange(uint64(n+1), changeOf(reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: fmt.Sprint("s-", n)}, fmt.Sprint("c-", n), "a", "b"))
+	}
+	var names []string
+	for after, more := (ConfigKey{}), true; more; more = after != (ConfigKey{}) {
+		page := p.Configs(after, 2, func(k ConfigKey) bool { return k.Config.Name != "s-4" })
+		for _, c := range page.Items {
+			names = append(names, c.Key.Config.Name)
+		}
+		after = page.Next
+	}
+	if diff := cmp.Diff([]string{"s-0", "s-1", "s-2", "s-3", "s-5", "s-6", "s-7", "s-8"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func caused(id string, at int64, changes ...string) reloader.Reload {
+	r := reloader.Reload{ID: id, Cluster: "blue", PatchedAt: time.Unix(at, 0)}
+	for _, c := range changes {
+		r.Causes = append(r.Causes, reloader.Cause{ChangeID: c})
+	}
+	return r
+}
+
+func TestReloadsOfAChange(t *testing.T) {
+	p := New(Limits{Reloads: 3})
+	of := func(change string) string {
+		var ids []string
+		for _, r := range p.ReloadsOf(change) {
+			ids = append(ids, r.ID)
+		}
+		return fmt.Sprint(ids)
+	}
+	p.AddReload(1, caused("r-1", 1, "c-1", "c-2"))
+	p.AddReload(2, caused("r-2", 2, "c-1"))
+	if a, b := of("c-1"), of("c-2"); a != "[r-1 r-2]" || b != "[r-1]" {
+		t.Errorf("c-1 %s, c-2 %s", a, b)
+	}
+	p.AddReload(3, caused("r-2", 2, "c-2")) // more is known: it was another change
+	if a, b := of("c-1"), of("c-2"); a != "[r-1]" || b != "[r-1 r-2]" {
+		t.Errorf("after more was told: c-1 %s, c-2 %s", a, b)
+	}
+	p.AddReload(4, caused("r-4", 4, "c-1"))
+	p.AddReload(5, caused("r-5", 5, "c-1"))
+	if a := of("c-1"); a != "[r-4 r-5]" {
+		t.Errorf("after the oldest was dropped: %s", a)
+	}
+	p.ForgetReloads()
+	if len(p.causes.byChange) != 0 {
+		t.Errorf("kept after all is lost: %v", p.causes.byChange)
+	}
+}
+
+func TestClusters(t *testing.T) {
+	p := New(Limits{})
+	baseline := changeOf(settings, "c-0", "", "a")
+	baseline.Type = reloader.ChangeBaseline
+	p.AddChange(1, baseline)
+	if got := p.Clusters(); len(got) != 0 {
+		t.Errorf("a baseline is no sign of life: %+v", got)
+	}
+	p.AddChange(3, changeOf(settings, "c-3", "b", "c"))
+	p.AddChange(2, changeOf(settings, "c-2", "a", "b"))
+	p.AddReload(1, caused("r-1", 1, "c-2"))
+	p.PutWorkload(dependent(cart, settings))
+	p.PutWorkload(dependent(cart, settings))
+	p.PutCluster(reloader.ClusterStatus{Cluster: "blue", Version: "v1"})
+	p.PutCluster(reloader.ClusterStatus{Cluster: "amber", Version: "v2"})
+	list := p.Clusters()
+	if len(list) != 2 || list[0].Name != "amber" || list[1].Status.Version != "v1" {
+		t.Fatalf("got %+v", list)
+	}
+	if blue, ok := p.Cluster("blue"); !ok || blue.LastChange.ID != "c-3" || blue.LastReload.ID != "r-1" || blue.Workloads != 1 {
+		t.Errorf("got %+v", blue)
+	}
+	p.ForgetClusters()
+	p.ForgetChanges()
+	p.ForgetReloads()
+	if _, ok := p.Cluster("amber"); ok || len(p.Clusters()) != 1 {
+		t.Errorf("a cluster of which nothing is known is still there: %+v", p.Clusters())
+	}
+	p.DeleteWorkload("blue", cart.Workload)
+	if len(p.Clusters()) != 0 {
+		t.Errorf("left: %+v", p.Clusters())
+	}
+}
+
+// events reads everything after n and says what it is.
+func events(t *testing.T, p *Projection, n uint64) (lines []string) {
+	t.Helper()
+	list, _, ok := p.EventsAfter(n, 100)
+	if !ok {
+		t.Fatalf("nothing after %d", n)
+	}
+	for _, e := range list {
+		switch {
+		case e.Change != nil:
+			lines = append(lines, e.Change.ID)
+		case e.Reload != nil:
+			lines = append(lines, e.Reload.ID)
+		case e.Workload != nil:
+			lines = append(lines, e.Workload.Workload.Name)
+		case e.Gone != nil:
+			lines = append(lines, "no "+e.Gone.Workload.Name)
+		default:
+			lines = append(lines, "cluster "+e.Cluster)
+		}
+	}
+	return lines
+}
+
+func TestEvents(t *testing.T) {
+	p := New(Limits{})
+	p.AddChange(1, changeOf(settings, "c-1", "a", "b"))
+	p.SetCaughtUp()
+	p.SetCaughtUp()
+	if diff := cmp.Diff([]string{"cluster "}, events(t, p, 0)); diff != "" {
+		t.Errorf("what was stored before is no event (-want +got):\n%s", diff)
+	}
+	_, news, _ := p.EventsAfter(p.LastEvent(), 100)
+	select {
+	case <-news:
+		t.Error("news before there are any")
+	default:
+	}
+	p.AddChange(1, changeOf(settings, "c-1", "a", "b")) // a replay
+	p.AddChange(2, changeOf(settings, "c-2", "b", "c"))
+	<-news
+	p.AddReload(1, caused("r-1", 1, "c-2"))
+	p.PutWorkload(dependent(cart, settings))
+	p.DeleteWorkload("blue", cart.Workload)
+	p.DeleteWorkload("blue", cart.Workload)
+	p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
+	p.ForgetReloads()
+	if diff := cmp.Diff([]string{"c-2", "r-1", "cart", "no cart", "cluster blue", "cluster "}, events(t, p, 1)); diff != "" {
+		t.Error(diff)
+	}
+	if list, _, _ := p.EventsAfter(1, 2); len(list) != 2 || list[1].Reload == nil {
+		t.Errorf("two of them: %+v", list)
+	}
+	if _, _, ok := p.EventsAfter(p.LastEvent()+1, 1); ok {
+		t.Error("a number that was never given out")
+	}
+	for seq := uint64(1); seq <= feedLength+1; seq++ {
+		p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
+	}
+	if _, _, ok := p.EventsAfter(p.LastEvent()-feedLength-1, 1); ok {
+		t.Error("an event that is no longer kept")
+	}
+	if list, _, ok := p.EventsAfter(p.LastEvent()-feedLength, 1); !ok || len(list) != 1 {
+		t.Error("the oldest event that is kept")
+	}
+	if other := New(Limits{}).Incarnation(); other == p.Incarnation() {
+		t.Errorf("two projections are both %s", other)
+	}
+}
+
+func TestEventIsRenderedOnce(t *testing.T) {
+	e, n := &Event{Cluster: "blue"}, 0
+	render := func(e *Event) []byte { n++; return []byte(e.Cluster) }
+	first, second := e.Body(render), e.Body(render)
+	if string(first) != "blue" || string(second) != "blue" || n != 1 {
+		t.Errorf("%s, %s, rendered %d times", first, second, n)
+	}
+}
+
+// A reload shares what it repeats with its change, whichever comes first, and says the same as before.
+func TestReloadsShareWithTheirChanges(t *testing.T) {
+	candidate := func(user string) []reloader.Candidate {
+		return []reloader.Candidate{{Actor: reloader.Actor{User: user}, AuditID: fmt.Sprint("a-", user)}}
+	}
+	for name, changeFirst := range map[string]bool{"change first": true, "reload first": false} {
+		t.Run(name, func(t *testing.T) {
+			p := New(Limits{})
+			c := changeOf(settings, "c-1", "a", "b")
+			c.Candidates = candidate("alice")
+			r := caused("r-1", 1, "c-1", "c-none")
+			r.Causes[0].Candidates, r.Causes[1].Candidates, r.Causes[0].NewSum = candidate("alice"), candidate("bob"), "b"
+			if changeFirst {
+				p.AddChange(1, c)
+			}
+			p.AddReload(1, r)
+			before, _ := p.Reload("r-1")
+			said := fmt.Sprintf("%+v", *before)
+			if !changeFirst {
+				p.AddChange(1, c)
+			}
+			p.SetCaughtUp()
+			change, _ := p.Change("c-1")
+			after, _ := p.Reload("r-1")
+			if &after.Causes[0].Candidates[0] != &change.Candidates[0] {
+				t.Error("the candidates are held twice")
+			}
+			if got := fmt.Sprintf("%+v", *after); got != said || fmt.Sprintf("%+v", *before) != said {
+				t.Errorf("says %s, said %s", got, said)
+			}
+			if got := p.ReloadsOf("c-1"); len(got) != 1 || got[0] != after {
+				t.Error("the reload is not found by its change any more")
+			}
+		})
+	}
+}

@@ -1,0 +1,268 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const (
+	cartPath     = "/api/v1/workloads/local/shop/Deployment/cart"
+	settingsPath = "/api/v1/configs/local/shop/ConfigMap/settings"
+	passwordPath = "/api/v1/configs/local/shop/Secret/password"
+)
+
+// get1 sends a GET that must succeed and returns the record.
+func get1[V any](t testing.TB, f *fixture, target string) V {
+	t.Helper()
+	w := f.get(t, target)
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
+	}
+	var v V
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestQuestionsKeepTheirContract(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	cases := map[string]struct {
+		target string
+		code   int
+	}{
+		"clusters":                       {"/api/v1/clusters", 200},
+		"clusters by health":             {"/api/v1/clusters?health=Healthy", 200},
+		"health not in the list":         {"/api/v1/clusters?health=Fine", 422},
+		"cluster":                        {"/api/v1/clusters/local", 200},
+		"cluster unknown":                {"/api/v1/clusters/east", 404},
+		"configs":                        {"/api/v1/configs", 200},
+		"configs by kind":                {"/api/v1/configs?kind=SecretProviderClass", 200},
+		"config":                         {settingsPath, 200},
+		"config unknown":                 {"/api/v1/configs/local/shop/ConfigMap/none", 404},
+		"dependencies":                   {"/api/v1/dependencies", 200},
+		"dependencies by key":            {"/api/v1/dependencies?key=level", 200},
+		"held":                           {"/api/v1/held", 200},
+		"held for a reason":              {"/api/v1/held?reason=Retrying", 200},
+		"held for no reason of the list": {"/api/v1/held?reason=Fine", 422},
+		"timeline":                       {"/api/v1/timeline", 200},
+		"explain all":                    {cartPath + "/explain", 200},
+		"explain one":                    {cartPath + "/explain?configKind=Secret&configName=password", 200},
+		"explain half a config":          {cartPath + "/explain?configKind=Secret", 422},
+		"explain a stranger":             {"/api/v1/workloads/local/shop/Deployment/none/explain?configKind=Secret&configName=password", 200},
+		"explain all of a stranger":      {"/api/v1/workloads/local/shop/Deployment/none/explain", 404},
+		"impact":                         {settingsPath + "/impact", 200},
+		"impact of keys":                 {settingsPath + "/impact?keys=level,other", 200},
+		"impact of a stranger":           {"/api/v1/configs/local/shop/ConfigMap/none/impact", 200},
+		"impact of no kind of config":    {"/api/v1/configs/local/shop/Pod/none/impact", 404},
+		"impact is a path of its own":    {"/api/v1/impact", 405},
+		"graph":                          {"/api/v1/graph", 200},
+		"graph in DOT":                   {"/api/v1/graph?format=dot", 200},
+		"graph in no language":           {"/api/v1/graph?format=png", 422},
+		"stats":                          {"/api/v1/stats", 200},
+		"stats of a span":                {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T13:00:00Z&buckets=4", 200},
+		"stats of a span that ends":      {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z", 422},
+		"stats of all time":              {"/api/v1/stats?since=0002-01-01T00:00:00Z&until=9999-12-31T23:59:59Z", 422},
+		"stats beyond the calendar":      {"/api/v1/stats?until=9999-12-31T23:59:59-23:59", 422},
+		"freezes":                        {"/api/v1/freezes", 200},
+		"pauses":                         {"/api/v1/pauses?namespace=bank", 200},
+		"windows":                        {"/api/v1/windows?cluster=local", 200},
+		"reasons":                        {"/api/v1/reasons", 200},
+		"self":                           {"/api/v1/self", 200},
+		"cursor of another listing":      {"/api/v1/pauses?continue=" + encodeCursor(bind("windows", WindowFilter{}), []byte("a")), 400},
+		"cursor that is no place":        {"/api/v1/dependencies?continue=" + encodeCursor(bind("dependencies", DependencyFilter{}), []byte("a")), 400},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if w := f.get(t, tc.target); w.Code != tc.code {
+				t.Errorf("GET %s: got %d, want %d: %s", tc.target, w.Code, tc.code, w.Body)
+			}
+		})
+	}
+}
+
+func TestTimelineRowSaysItAll(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	rows := list[view.TimelineRow](t, f, "/api/v1/timeline").Items
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want one for each change", len(rows))
+	}
+	waiting, done := rows[0], rows[1]
+	if len(waiting.Pending) != 1 || waiting.Pending[0].Workload.Name != "cart" || waiting.Pending[0].Hold.Reason != "Retrying" || len(waiting.Reloads) != 0 {
+		t.Errorf("the newest change does not say that cart waits for it: %+v", waiting)
+	}
+	if len(done.Pending) != 0 || len(done.Reloads) != 1 || done.Reloads[0].Outcome != "Reloaded" || done.Change.Candidates[0].User != "alice" {
+		t.Errorf("the change before does not say who, what, which and outcome: %+v", done)
+	}
+	for query, want := range map[string]int{
+		"workloadName=cart": 3, "workloadName=none": 0, "outcome=Reloaded": 3, "outcome=Refused": 0, "user=alice": 4, "user=bob": 0,
+		"name=password": 1, "workloadKind=Deployment&name=settings": 3, "limit=2": 2,
+	} {
+		if got := len(list[view.TimelineRow](t, f, "/api/v1/timeline?"+query).Items); got != want {
+			t.Errorf("?%s: %d rows, want %d", query, got, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	fresh := aWorkload("shop", "fresh")
+	fresh.Hold, fresh.Edges[0].Handled, fresh.Edges[0].Pending, fresh.Edges[0].Uses = nil, reloader.Handled{}, "", nil
+	waiting := aWorkload("shop", "waiting")
+	waiting.Hold, waiting.Problems = nil, []string{"bad pattern"}
+	f.records.PutWorkload(fresh)
+	f.records.PutWorkload(waiting)
+	cases := map[string]struct {
+		workload, config string
+		state            view.State
+		reason           view.Reason
+		steps            string
+	}{
+		"up to date":       {"cart", "configKind=ConfigMap&configName=settings", view.StateUpToDate, "Reloaded", "OptIn+ Rule+ Use+ Change+ Content! Outcome."},
+		"held":             {"cart", "configKind=Secret&configName=password", view.StateHeld, "Retrying", "OptIn+ Rule+ Use+ Change+ Content+ Brakes!"},
+		"quiet window":     {"waiting", "configKind=Secret&configName=password", view.StatePending, "", "OptIn+ Rule+ Use+ Change+ Content+ Brakes+"},
+		"no baseline":      {"fresh", "configKind=Secret&configName=password", view.StateNoBaseline, "", "OptIn+ Rule+ Use. Change+ Content!"},
+		"no dependency":    {"cart", "configKind=ConfigMap&configName=other", view.StateNotADependency, "", "OptIn+ Rule!"},
+		"unknown workload": {"none", "configKind=ConfigMap&configName=settings", view.StateNotOptedIn, "", "OptIn!"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := list[view.Explanation](t, f, "/api/v1/workloads/local/shop/Deployment/"+tc.workload+"/explain?"+tc.config).Items[0]
+			if x.State != tc.state || x.Reason != tc.reason {
+				t.Errorf("%s because of %q, want %s because of %q", x.State, x.Reason, tc.state, tc.reason)
+			}
+			marks := map[string]string{"Passed": "+", "Stopped": "!", "Noted": "."}
+			var steps []string
+			for _, s := range x.Steps {
+				steps = append(steps, s.Step+marks[s.Result])
+				if s.Message == "" {
+					t.Errorf("step %s says nothing", s.Step)
+				}
+			}
+			if diff := cmp.Diff(tc.steps, strings.Join(steps, " ")); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if all := list[view.Explanation](t, f, cartPath+"/explain").Items; len(all) != 2 {
+		t.Errorf("%d explanations, want one for each dependency", len(all))
+	}
+	away := aStatus()
+	away.At, away.DryRun = time.Now().Add(-time.Hour), true
+	f.records.PutCluster(away)
+	x := list[view.Explanation](t, f, cartPath+"/explain?configKind=Secret&configName=password")
+	if said := fmt.Sprint(x.Items[0].Steps); !strings.Contains(said, "no status for 1h") || !strings.Contains(said, "dry run") || len(x.Warnings) != 1 {
+		t.Errorf("an absent dispatcher is not told of: %s, warnings %q", said, x.Warnings)
+	}
+}
+
+func TestImpact(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	cases := map[string]struct {
+		reason string
+		edit   func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
+		want   view.Reason
+		warned int
+	}{
+		"rolls":   {"nothing holds it back", func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}, "Reloaded", 0},
+		"dry run": {"nothing is written", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, "DryRun", 0},
+		"frozen":  {"all are held back", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Freeze.Frozen = true }, "Frozen", 0},
+		"thawed since": {"a freeze ends by itself", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
+			s.Freeze = reloader.Freeze{Frozen: true, Until: start}
+		}, "Reloaded", 0},
+		"outside windows": {"none is open", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Windows[0].Open = false }, "OutsideWindow", 0},
+		"namespace paused": {"the pause selects all", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
+			s.Pauses = []reloader.Pause{{Namespace: "shop", Until: until}}
+		}, "PausedByOperator", 0},
+		"another paused": {"the pause is of another namespace", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
+			s.Pauses = []reloader.Pause{{Namespace: "bank", Until: until}}
+		}, "Reloaded", 0},
+		"some paused": {"labels are not on record", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
+			s.Pauses = []reloader.Pause{{Selector: "a=b", Until: until}}
+		}, "Reloaded", 1},
+		"dead":               {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
+		"dispatcher is away": {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.populate()
+			s, w := aStatus(), aWorkload("shop", "cart")
+			tc.edit(&s, &w)
+			f.records.PutCluster(s)
+			f.records.PutWorkload(w)
+			got := get1[view.Impact](t, f, passwordPath+"/impact")
+			if len(got.Workloads) != 1 || got.Workloads[0].Outcome != tc.want || len(got.Warnings) != tc.warned {
+				t.Fatalf("%s: got %+v", tc.reason, got)
+			}
+			if rolls := tc.want == "Reloaded"; (got.Rolls == 1) != rolls || (got.Waits == 1) == rolls {
+				t.Errorf("%s: %d roll, %d wait", tc.reason, got.Rolls, got.Waits)
+			}
+		})
+	}
+}
+
+func TestImpactOfKeys(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	for query, want := range map[string]bool{"": true, "?keys=level": true, "?keys=other": false, "?keys=other,level": true} {
+		if got := get1[view.Impact](t, f, settingsPath+"/impact"+query).Workloads; len(got) != 1 || got[0].UsesKeys != want {
+			t.Errorf("%s: got %+v, want usesKeys %t", query, got, want)
+		}
+	}
+}
+
+func TestBulkImpact(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	one := `{"cluster":"local","kind":"Secret","namespace":"shop","name":"password","keys":["a"]}`
+	w := f.post(t, "/api/v1/impact", `{"configs":[`+one+`,{"cluster":"east","kind":"ConfigMap","namespace":"a","name":"b"}]}`)
+	var got view.List[view.Impact]
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || len(got.Items) != 2 {
+		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
+	}
+	if got.Items[0].Rolls != 1 || got.Items[1].Rolls != 0 || len(got.Items[1].Warnings) != 1 {
+		t.Errorf("want one that rolls, and one of an unknown cluster: %+v", got.Items)
+	}
+	many := strings.Repeat(one+",", maxImpactConfigs)
+	cases := map[string]struct {
+		contentType, body string
+		code              int
+	}{
+		"as many as may be": {"application/json", `{"configs":[` + strings.TrimSuffix(many, ",") + `]}`, 200},
+		"one too many":      {"application/json", `{"configs":[` + many + one + `]}`, 422},
+		"none":              {"application/json", `{"configs":[]}`, 422},
+		"no list":           {"application/json", `{}`, 422},
+		"no body":           {"application/json", ``, 400},
+		"no JSON":           {"application/json", `{"configs":`, 400},
+		"no kind of config": {"application/json", strings.Replace(`{"configs":[`+one+`]}`, "Secret", "Pod", 1), 422},
+		"another language":  {"application/yaml", `configs: []`, 415},
+		"too large":         {"application/json", `{"configs":[` + one + `]` + strings.Repeat(" ", maxImpactBody) + `}`, 413},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest("POST", "/api/v1/impact", strings.NewReader(tc.body))
+			r.Header.Set("Content-Type", tc.contentType)
+			w := f.do(t, r)
+			if w.Code != tc.code {
+				t.Errorf("got %d, want %d: %.300s", w.Code, tc.code, w.Body)
+			}
+			if tc.code >= 400 {
+				checkProblem(t, w)
+			}
+		})
+	}
+}

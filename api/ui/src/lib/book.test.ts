@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Book } from './book';
+import type { Change, Reload, TimelineRow, Workload } from './types';
+
+const ref = (name: string) => ({ kind: 'Deployment', namespace: 'shop', name });
+const at = (n: number) => new Date(1_000_000_000_000 + n * 1000).toISOString();
+
+const change = (n: number): Change => ({
+  id: `c-${n}`, cluster: 'local', config: { kind: 'ConfigMap', namespace: 'shop', name: 'settings' }, type: 'Updated', keys: [], candidates: [],
+  source: 'audit', verifiedAt: at(n),
+});
+const row = (n: number): TimelineRow => ({ change: change(n), reloads: [], pending: [] });
+const reload = (id: string, n: number, outcome: string, name = 'cart'): Reload => ({
+  id, cluster: 'local', workload: ref(name), outcome, decidedAt: at(n),
+  causes: [{ changeID: `c-${n}`, config: change(n).config, why: 'Auto', keys: [], candidates: [], source: 'audit', verifiedAt: at(n) }],
+});
+const workload = (pending: string | undefined, reason?: string): Workload => ({
+  cluster: 'local', workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0),
+  dependencies: [{ config: change(0).config, why: 'Auto', uses: [], ...(pending && { pendingChange: pending }) }],
+  ...(reason && { hold: { reason, since: at(0) } }),
+});
+const ids = (book: Book) => book.rows.map((r) => r.change.id);
+
+test('rows are newest first, however they come', () => {
+  const book = new Book();
+  book.add([row(5), row(3)]);
+  book.add([row(9), row(1)]);
+  assert.equal(book.change(change(7)), true);
+  assert.deepEqual(ids(book), ['c-9', 'c-7', 'c-5', 'c-3', 'c-1']);
+});
+
+test('the same change again is no new row', () => {
+  const book = new Book();
+  book.add([row(1)]);
+  book.reload(reload('r', 1, 'Reloaded'));
+  assert.equal(book.change({ ...change(1), source: 'sweep' }), false);
+  assert.deepEqual(ids(book), ['c-1']);
+  assert.equal(book.get('c-1')?.reloads.length, 1);
+  assert.equal(book.get('c-1')?.change.source, 'sweep');
+});
+
+test('a reload ends the wait of its workload, and its rollout replaces it', () => {
+  const book = new Book();
+  book.add([row(1)]);
+  book.workload(workload('c-1', 'Frozen'));
+  assert.equal(book.get('c-1')?.pending[0]?.hold?.reason, 'Frozen');
+  book.reload(reload('r', 1, 'Reloaded'));
+  book.reload({ ...reload('r', 1, 'Reloaded'), rollout: { result: 'RolledOut', startedAt: at(1) } });
+  assert.deepEqual(book.get('c-1')?.pending, []);
+  assert.deepEqual(book.get('c-1')?.reloads.map((r) => r.rollout?.result), ['RolledOut']);
+});
+
+test('a reload that comes before its change is kept for it', () => {
+  const book = new Book();
+  book.reload(reload('r', 1, 'Reloaded'));
+  book.change(change(1));
+  assert.deepEqual(book.get('c-1')?.reloads.map((r) => r.id), ['r']);
+});
+
+test('a workload that waits for another change leaves the row of the one before', () => {
+  const book = new Book();
+  book.add([row(2), row(1)]);
+  book.workload(workload('c-1'));
+  book.workload(workload('c-2'));
+  assert.deepEqual(book.get('c-1')?.pending, []);
+  assert.equal(book.get('c-2')?.pending.length, 1);
+  book.workload(workload(undefined));
+  assert.deepEqual(book.get('c-2')?.pending, []);
+});
+
+test('a row is replaced, not altered', () => {
+  const book = new Book();
+  book.add([row(1)]);
+  const before = book.get('c-1');
+  book.reload(reload('r', 1, 'Reloaded'));
+  assert.notEqual(book.get('c-1'), before);
+  assert.equal(before?.reloads.length, 0);
+});
+
+test('what is forgotten can come again', () => {
+  const book = new Book();
+  book.add([row(3), row(2), row(1)]);
+  book.forgetBelow(1);
+  assert.deepEqual(ids(book), ['c-3']);
+  book.add([row(2)]);
+  assert.deepEqual(ids(book), ['c-3', 'c-2']);
+});

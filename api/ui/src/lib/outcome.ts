@@ -1,0 +1,76 @@
+import type { PendingReload, ReloadSummary, Rollout, TimelineRow, Workload } from './types';
+
+// Tone is what an outcome means to whoever looks: each has a colour and a shape of its own.
+export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'calm';
+
+const tones: Record<string, Tone> = {
+  Reloaded: 'good',
+  RolledOut: 'good',
+  Notified: 'good',
+  Rolling: 'busy',
+  Retrying: 'wait',
+  Refused: 'bad',
+  Invalid: 'bad',
+  Failing: 'bad',
+  Stalled: 'bad',
+  Halted: 'bad',
+  Flapping: 'bad',
+  Frozen: 'wait',
+  PausedByOperator: 'wait',
+  OutsideWindow: 'wait',
+  TooSoon: 'wait',
+  RateLimited: 'wait',
+  Paused: 'wait',
+  WaitingForStep: 'wait',
+  WaitingForOperator: 'wait',
+  Waiting: 'wait',
+  Held: 'wait',
+};
+
+// toneOf never fails: a reason that a newer server has added is told calmly.
+export function toneOf(reason: string): Tone {
+  return tones[reason] ?? 'calm';
+}
+
+// wordsOf turns the name of a reason into words: AlreadyCurrent → already current.
+export function wordsOf(reason: string): string {
+  const words = reason.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// stateOf says in one reason how far a reload is: what became of its rollout, once that is known.
+export function stateOf(reload: { outcome: string; rollout?: Rollout }): string {
+  return reload.outcome === 'Reloaded' && reload.rollout ? reload.rollout.result : reload.outcome;
+}
+
+export interface Part {
+  state: string;
+  count: number;
+}
+
+const rank: Tone[] = ['bad', 'wait', 'busy', 'good', 'calm'];
+
+// partsOf counts what became of a change, the worst first.
+export function partsOf(row: TimelineRow): Part[] {
+  const counts = new Map<string, number>();
+  const count = (state: string) => counts.set(state, (counts.get(state) ?? 0) + 1);
+  for (const reload of row.reloads) count(stateOf(reload));
+  for (const waiting of row.pending) count(waiting.hold?.reason ?? 'Waiting');
+  return [...counts]
+    .map(([state, n]) => ({ state, count: n }))
+    .sort((a, b) => rank.indexOf(toneOf(a.state)) - rank.indexOf(toneOf(b.state)) || b.count - a.count || a.state.localeCompare(b.state));
+}
+
+// workloadsOf names the workloads of a change, those that still wait first, each once.
+export function workloadsOf(row: { reloads: ReloadSummary[]; pending: PendingReload[] }): string[] {
+  const names = [...row.pending, ...row.reloads].map((one) => one.workload.name);
+  return [...new Set(names)];
+}
+
+// conditionOf says in one reason how a workload is.
+export function conditionOf(w: Workload): string {
+  if (w.hold) return w.hold.reason;
+  if (w.dependencies.some((d) => d.pendingChange)) return 'Waiting';
+  if (w.rollout && w.rollout.result !== 'RolledOut') return w.rollout.result;
+  return 'UpToDate';
+}

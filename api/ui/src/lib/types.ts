@@ -1,0 +1,259 @@
+// What the API answers, as far as the dashboard reads it. Fields may be added there; see /openapi.json.
+
+export type Reason = string;
+
+export interface Config {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+export interface WorkloadRef {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+export interface KeyChange {
+  key: string;
+  op: 'Added' | 'Changed' | 'Removed';
+}
+
+export interface Candidate {
+  user?: string;
+  authenticatedUser?: string;
+  userAgent?: string;
+  sourceIP?: string;
+  fieldManager?: string;
+  verb: string;
+  auditID?: string;
+  time: string;
+  basis: 'OnlyWriter' | 'FieldManager' | 'Ambiguous';
+}
+
+export interface Change {
+  id: string;
+  cluster: string;
+  config: Config;
+  type: 'Baseline' | 'Updated' | 'Created' | 'Deleted';
+  oldDigest?: string;
+  newDigest?: string;
+  keys: KeyChange[];
+  candidates: Candidate[];
+  source: string;
+  requestedAt?: string;
+  receivedAt?: string;
+  verifiedAt: string;
+  latencySeconds?: number;
+}
+
+export interface Rollout {
+  result: Reason;
+  message?: string;
+  startedAt: string;
+  endedAt?: string;
+}
+
+export interface Cause {
+  changeID: string;
+  config: Config;
+  why: Reason;
+  clause?: string;
+  keys: KeyChange[];
+  candidates: Candidate[];
+  source: string;
+  requestedAt?: string;
+  verifiedAt: string;
+}
+
+export interface ReloadSummary {
+  id: string;
+  workload: WorkloadRef;
+  outcome: Reason;
+  message?: string;
+  decidedAt: string;
+  patchedAt?: string;
+  rollout?: Rollout;
+  latencySeconds?: number;
+}
+
+export interface Reload extends ReloadSummary {
+  cluster: string;
+  dialect?: string;
+  strategy?: string;
+  causes: Cause[];
+  attempts?: number;
+}
+
+export interface Hold {
+  reason: Reason;
+  message?: string;
+  since: string;
+  due?: string;
+  attempts?: number;
+  deadLetter?: boolean;
+}
+
+export interface PendingReload {
+  workload: WorkloadRef;
+  hold?: Hold;
+}
+
+export interface TimelineRow {
+  change: Change;
+  reloads: ReloadSummary[];
+  pending: PendingReload[];
+}
+
+export interface Use {
+  how: string;
+  container?: string;
+  keys: string[];
+}
+
+export interface Dependency {
+  config: Config;
+  why: Reason;
+  clause?: string;
+  uses: Use[];
+  handled?: { digest?: string; how: Reason; at: string };
+  pendingChange?: string;
+}
+
+export interface Workload {
+  cluster: string;
+  workload: WorkloadRef;
+  uid: string;
+  dialect: string;
+  strategy: string;
+  dependencies: Dependency[];
+  problems: string[];
+  hold?: Hold;
+  lastReload?: string;
+  rollout?: Rollout;
+  updatedAt: string;
+}
+
+export interface HeldWorkload {
+  cluster: string;
+  workload: WorkloadRef;
+  hold: Hold;
+  dead: boolean;
+  pending: { config: Config; change: string }[];
+  lastReload?: string;
+}
+
+export interface Freeze {
+  frozen: boolean;
+  reason?: string;
+  until?: string;
+}
+
+export interface Pause {
+  namespace?: string;
+  selector: string;
+  until: string;
+  reason?: string;
+}
+
+export interface Window {
+  schedule: string;
+  open: boolean;
+  next?: string;
+}
+
+export interface Cluster {
+  name: string;
+  health: 'Healthy' | 'Degraded' | 'Away' | 'Unknown';
+  problems: string[];
+  uid?: string;
+  version?: string;
+  instance?: string;
+  startedAt?: string;
+  updatedAt?: string;
+  ready: boolean;
+  dryRun: boolean;
+  sources: { source: string; hints: number; lastAt: string }[];
+  feeds: { address: string; state: string; lastAt?: string }[];
+  lastChangeAt?: string;
+  lastReloadAt?: string;
+  sweptAt?: string;
+  drift: number;
+  workloads: number;
+  pending: number;
+  held: { reason: Reason; workloads: number }[];
+  freeze: Freeze;
+  pauses: Pause[];
+  windows: Window[];
+}
+
+export interface ReasonInfo {
+  reason: Reason;
+  meaning: string;
+  holds: boolean;
+  dead: boolean;
+}
+
+export interface List<T> {
+  items: T[];
+  metadata: { continue?: string };
+  warnings: string[];
+}
+
+export interface Explanation {
+  config: Config;
+  state: string;
+  reason?: Reason;
+  steps: { step: string; result: 'Passed' | 'Stopped' | 'Noted'; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
+}
+
+export interface Impact {
+  cluster: string;
+  config: Config;
+  rolls: number;
+  waits: number;
+  workloads: { workload: WorkloadRef; why: Reason; clause?: string; strategy: string; uses: Use[]; outcome: Reason }[];
+  warnings: string[];
+}
+
+export interface GraphNode {
+  id: string;
+  type: 'config' | 'workload';
+  cluster: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  hold?: Reason;
+}
+
+export interface Graph {
+  nodes: GraphNode[];
+  edges: { config: string; workload: string; why: Reason; keys: string[]; pending: boolean }[];
+  warnings: string[];
+}
+
+export interface Counts {
+  changes: number;
+  reloads: number;
+  outcomes: { outcome: Reason; count: number }[];
+  latency?: { count: number; p50: number; p95: number; p99: number };
+}
+
+export interface TopEntry {
+  cluster: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  count: number;
+}
+
+export interface Stats {
+  since: string;
+  until: string;
+  bucketSeconds: number;
+  total: Counts;
+  buckets: (Counts & { start: string })[];
+  workloads: TopEntry[];
+  configs: TopEntry[];
+  warnings: string[];
+}

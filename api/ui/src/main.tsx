@@ -1,0 +1,11 @@
+import { render } from 'preact';
+import { App } from './views/app';
+import * as live from './state/live';
+import * as reasons from './state/reasons';
+import * as timeline from './state/timeline';
+import './state/theme';
+
+live.start();
+reasons.start();
+timeline.start();
+render(<App />, document.getElementById('app')!);

@@ -1,0 +1,103 @@
+import type { ComponentChildren } from 'preact';
+import { clockTime, exact, keysText, relative, who as whoOf } from '../lib/format';
+import { toneOf, wordsOf } from '../lib/outcome';
+import type { Candidate, Config, KeyChange, Reason, WorkloadRef } from '../lib/types';
+import { now } from '../state/clock';
+import { impactHref, workloadHref } from '../state/router';
+import { meaningOf } from '../state/reasons';
+import { Glyph } from './glyph';
+
+// Badge is an outcome: shape, word and colour say the same.
+export function Badge({ reason, count, label }: { reason: Reason; count?: number; label?: string }) {
+  const tone = toneOf(reason);
+  return (
+    <span class={`badge ${tone}`} title={meaningOf(reason)}>
+      <Glyph tone={tone} />
+      {count !== undefined && count > 1 ? `${count} ` : ''}
+      {label ?? wordsOf(reason)}
+    </span>
+  );
+}
+
+// Time is a distance from now; the exact time shows on hover and on focus.
+export function Time({ at }: { at: string | undefined }) {
+  if (!at) return <span class="faint">never</span>;
+  return (
+    <time class="tip" dateTime={at} tabIndex={0} data-tip={exact(at)}>
+      {relative(at, now.value)}
+      <span class="hidden">, {exact(at)}</span>
+    </time>
+  );
+}
+
+// RowTime is a Time inside a row that is a link: it turns exact while the row is pointed at or focused.
+export function RowTime({ at }: { at: string }) {
+  return (
+    <time class="rowtime" dateTime={at} title={exact(at)}>
+      <span class="rel">{relative(at, now.value)}</span>
+      <span class="abs">{clockTime(at)}</span>
+    </time>
+  );
+}
+
+const marks: Record<string, string> = { ConfigMap: 'CM', Secret: 'SEC', SecretProviderClass: 'SPC' };
+
+// Kind is the short mark of a kind of config.
+export function Kind({ kind }: { kind: string }) {
+  return (
+    <abbr class="kind" title={kind}>
+      {marks[kind] ?? kind}
+    </abbr>
+  );
+}
+
+export function ConfigLink({ cluster, config }: { cluster: string; config: Config }) {
+  return (
+    <a class="ref" href={impactHref(cluster, config)}>
+      <Kind kind={config.kind} />
+      <span class="ns">{config.namespace}/</span>
+      {config.name}
+    </a>
+  );
+}
+
+export function WorkloadLink({ cluster, workload }: { cluster: string; workload: WorkloadRef }) {
+  return (
+    <a class="ref" href={workloadHref(cluster, workload)}>
+      <span class="ns">{workload.namespace}/</span>
+      {workload.name} <small>{workload.kind}</small>
+    </a>
+  );
+}
+
+export function Who({ change }: { change: { candidates: Candidate[]; source: string } }) {
+  const { name, note } = whoOf(change);
+  return (
+    <>
+      <b class={name ? '' : 'nobody'}>{name || 'Unknown'}</b>
+      <small>{note}</small>
+    </>
+  );
+}
+
+export function Keys({ keys }: { keys: KeyChange[] }) {
+  if (keys.length === 0) return <span class="faint">keys not known</span>;
+  return (
+    <span class="keys mono" title={keys.map((k) => `${k.key} ${k.op.toLowerCase()}`).join(', ')}>
+      {keysText(keys)}
+    </span>
+  );
+}
+
+export function Facts({ children }: { children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact';
+import type { Fault } from '../lib/fault';
+import { type Resource } from '../state/resource';
+
+// Blank is what stands where data would: what is the case, and what to do about it.
+export function Blank({ title, children, tone = 'calm' }: { title: string; children?: ComponentChildren; tone?: 'calm' | 'bad' }) {
+  return (
+    <div class={`blank ${tone}`}>
+      <svg viewBox="0 0 64 40" width="96" height="60" aria-hidden="true">
+        <path d="M6 10h30M6 20h44M6 30h22" />
+        {tone === 'bad' ? <path class="sign" d="M50 4l10 10M60 4L50 14" /> : <circle class="sign" cx="55" cy="10" r="4.5" />}
+      </svg>
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+    </div>
+  );
+}
+
+// Bones are shown while the first answer is on its way.
+export function Bones({ rows = 8 }: { rows?: number }) {
+  return (
+    <div class="bones" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} class={`bone w${i % 4}`} />
+      ))}
+    </div>
+  );
+}
+
+// FaultBlank tells why there is no answer.
+export function FaultBlank({ fault, what }: { fault: Fault; what: string }) {
+  switch (fault.kind) {
+    case 'unreachable':
+      return <Blank title="The server cannot be reached" tone="bad">This page asks again by itself, and shows {what} once it is back.</Blank>;
+    case 'unknown':
+      return <Blank title={`This server does not tell ${what}`}>It is of a version that has no answer to this, or there is no such thing on record.</Blank>;
+    case 'unauthenticated':
+      return <Blank title="Who is asking?">The server answers only those it knows. Give it a token below.</Blank>;
+    case 'forbidden':
+      return <Blank title={`You may not see ${what}`} tone="bad">Whoever looks after the cluster can grant it.</Blank>;
+    case 'expired':
+      return <Blank title="This page is out of date">Reload it.</Blank>;
+    case 'refused':
+      return <Blank title={`The server answered ${fault.status}`} tone="bad">{fault.detail}</Blank>;
+  }
+}
+
+// Answer shows what a resource has, or why it has nothing yet.
+export function Answer<T>({ of, what, children }: { of: Resource<T>; what: string; children: (data: T) => ComponentChildren }) {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.fault) return <FaultBlank fault={of.fault} what={what} />;
+  return <Bones />;
+}
+
+const most = 2;
+
+// Warnings say what may be missing from what is shown.
+export function Warnings({ list }: { list: string[] }) {
+  if (list.length === 0) return null;
+  return (
+    <div class="warnings" role="status">
+      {list.slice(0, most).map((w) => (
+        <p key={w}>{w}</p>
+      ))}
+      {list.length > most && <p>And {list.length - most} more like that.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { signal } from '@preact/signals';
+import type { Fault } from '../lib/fault';
+import type { List } from '../lib/types';
+
+export class AskError extends Error {
+  constructor(readonly fault: Fault, readonly retryAfter = 0) {
+    super(fault.kind);
+  }
+}
+
+// token is that of whoever looks, kept in memory alone: it is gone when the page is.
+export const token = signal('');
+// needsToken is set when the server has asked who this is.
+export const needsToken = signal(false);
+
+const base = new URL('api/v1/', new URL('.', document.baseURI)).href;
+
+// request asks the API and returns its answer, or throws an AskError.
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const used = token.value;
+  if (used) headers.set('Authorization', `Bearer ${used}`);
+  let answer: Response;
+  try {
+    answer = await fetch(base + path, { ...init, headers, cache: 'no-store', redirect: 'error' });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new AskError({ kind: 'unreachable' });
+  }
+  if (answer.ok) return answer;
+  // What was asked with an older token says nothing about this one.
+  if (answer.status === 401 && used === token.value) needsToken.value = true;
+  throw new AskError(await faultOf(answer), Number(answer.headers.get('Retry-After')) || 0);
+}
+
+async function faultOf(answer: Response): Promise<Fault> {
+  switch (answer.status) {
+    case 401:
+      return { kind: 'unauthenticated' };
+    case 403:
+      return { kind: 'forbidden' };
+    case 404:
+      return { kind: 'unknown' };
+    case 410:
+      return { kind: 'expired' };
+    case 502:
+    case 504:
+      return { kind: 'unreachable' };
+  }
+  const problem: { detail?: string } = await answer.json().catch(() => ({}));
+  return { kind: 'refused', status: answer.status, detail: problem.detail ?? answer.statusText };
+}
+
+const patience = 5;
+
+// ask reads one JSON answer. A server that is still reading, or has had too many questions, says when to ask again.
+export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const answer = await request(path, abort ? { signal: abort } : {});
+      return (await answer.json()) as T;
+    } catch (error) {
+      const again = error instanceof AskError && error.retryAfter > 0 && attempt < patience;
+      if (!again) throw error;
+      await pause(error.retryAfter * 1000, abort);
+    }
+  }
+}
+
+// pause waits, or throws when it is aborted.
+export function pause(ms: number, abort?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    abort?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(abort.reason);
+    });
+  });
+}
+
+export function query(parameters: Record<string, string | number | undefined>): string {
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== '') q.set(name, String(value));
+  }
+  return q.size === 0 ? '' : `?${q}`;
+}
+
+const pageSize = 500;
+
+// askAll reads a listing page by page, up to most items.
+export async function askAll<T>(path: string, parameters: Record<string, string | undefined>, most: number, abort?: AbortSignal): Promise<{ items: T[]; more: boolean; warnings: string[] }> {
+  const items: T[] = [];
+  let next: string | undefined;
+  let warnings: string[] = [];
+  do {
+    const page: List<T> = await ask<List<T>>(path + query({ ...parameters, limit: pageSize, continue: next }), abort);
+    items.push(...page.items);
+    warnings = page.warnings;
+    next = page.metadata.continue;
+  } while (next && items.length < most);
+  return { items, more: next !== undefined, warnings };
+}
+
+export const segments = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');

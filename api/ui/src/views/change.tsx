@@ -1,0 +1,149 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { duration, personName, refText, verbOf } from '../lib/format';
+import { stateOf } from '../lib/outcome';
+import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
+import { Badge, ConfigLink, Fact, Facts, Keys, Time, WorkloadLink } from '../parts/bits';
+import { Icon } from '../parts/glyph';
+import { Answer } from '../parts/states';
+import { ask, query, segments } from '../state/client';
+import { useResource } from '../state/resource';
+import { book, edition } from '../state/timeline';
+
+// ChangePanel tells all about one change beside the list; its address can be sent to others.
+export function ChangePanel({ id, close }: { id: string; close: () => void }) {
+  void edition.value;
+  const row = book.get(id);
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.focus({ preventScroll: true }), [id]);
+  return (
+    <aside class="panel" aria-label="Change" tabIndex={-1} ref={panel}>
+      <button class="plain close" aria-label="Close" onClick={close}>
+        <Icon name="close" />
+      </button>
+      {row ? <Detail row={row} /> : <Fetched id={id} />}
+    </aside>
+  );
+}
+
+// Fetched is a change that the list does not hold, because it is older.
+function Fetched({ id }: { id: string }) {
+  const found = useResource(`change ${id}`, async (abort): Promise<TimelineRow> => {
+    const [change, reloads] = await Promise.all([
+      ask<Change>(`changes/${segments(id)}`, abort),
+      ask<List<Reload>>(`reloads${query({ change: id, limit: 500 })}`, abort),
+    ]);
+    return { change, reloads: reloads.items, pending: [] };
+  });
+  return (
+    <Answer of={found} what="this change">
+      {(row) => <Detail row={row} />}
+    </Answer>
+  );
+}
+
+function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
+  return (
+    <>
+      <p class="over">
+        {change.config.kind} {verbOf(change)} <Time at={change.requestedAt ?? change.verifiedAt} />
+      </p>
+      <h2>
+        <ConfigLink cluster={change.cluster} config={change.config} />
+      </h2>
+      <Facts>
+        <Fact name="Keys">
+          <Keys keys={change.keys} />
+        </Fact>
+        <Fact name="Cluster">{change.cluster}</Fact>
+        <Fact name="Seen by">{change.source}</Fact>
+        {change.newDigest && (
+          <Fact name="Content">
+            <span class="mono">
+              {change.oldDigest?.slice(0, 8) ?? 'none'} → {change.newDigest.slice(0, 8)}
+            </span>
+          </Fact>
+        )}
+        <Fact name="ID">
+          <span class="mono">{change.id}</span>
+        </Fact>
+      </Facts>
+      <h3>Who</h3>
+      <Candidates list={change.candidates} source={change.source} />
+      <h3>What became of it</h3>
+      <Outcomes change={change} reloads={reloads} pending={pending} />
+      <h3>How long it took</h3>
+      <Stages change={change} reloads={reloads} />
+    </>
+  );
+}
+
+const bases = {
+  OnlyWriter: 'the only one who wrote it since it was last looked at',
+  FieldManager: 'of several writers the one whose field manager last wrote the data',
+  Ambiguous: 'one of several; nothing tells them apart',
+};
+
+function Candidates({ list, source }: { list: Candidate[]; source: string }) {
+  if (list.length === 0) return <p class="faint">Nobody is known: the change was found by {source}, which names nobody.</p>;
+  return (
+    <ul class="people">
+      {list.map((c) => (
+        <li key={c.auditID ?? c.time}>
+          <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis]}</span>
+          <small class="mono">
+            {[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `as ${c.authenticatedUser}`].filter(Boolean).join(' · ')}
+          </small>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Outcomes({ change, reloads, pending }: { change: Change; reloads: ReloadSummary[]; pending: PendingReload[] }) {
+  if (reloads.length + pending.length === 0) return <p class="faint">No workload has asked for what changed.</p>;
+  return (
+    <ul class="outcomes">
+      {pending.map((p) => (
+        <li key={refText(p.workload)}>
+          <WorkloadLink cluster={change.cluster} workload={p.workload} />
+          <Badge reason={p.hold?.reason ?? 'Waiting'} />
+          {p.hold?.message && <small>{p.hold.message}</small>}
+        </li>
+      ))}
+      {reloads.map((r) => (
+        <li key={r.id}>
+          <WorkloadLink cluster={change.cluster} workload={r.workload} />
+          <Badge reason={stateOf(r)} />
+          {(r.rollout?.message ?? r.message) && <small>{r.rollout?.message ?? r.message}</small>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Stages shows the way of a change on one line each, counted from the request.
+function Stages({ change, reloads }: { change: Change; reloads: ReloadSummary[] }) {
+  const start = Date.parse(change.requestedAt ?? change.verifiedAt);
+  const patched = reloads.map((r) => r.patchedAt).filter((at) => at !== undefined).sort();
+  const ended = reloads.map((r) => r.rollout?.endedAt).filter((at) => at !== undefined).sort();
+  const stages: [string, string | undefined][] = [
+    ['requested', change.requestedAt],
+    ['reported', change.receivedAt],
+    ['verified', change.verifiedAt],
+    ['first patched', patched[0]],
+    ['last patched', patched.length > 1 ? patched[patched.length - 1] : undefined],
+    ['last rolled out', ended[ended.length - 1]],
+  ];
+  return (
+    <ol class="stages">
+      {stages.map(([name, at]) =>
+        at ? (
+          <li key={name}>
+            <span>{name}</span>
+            <span class="mono">{Date.parse(at) === start ? <Time at={at} /> : `+${duration(Math.max(0, Date.parse(at) - start) / 1000)}`}</span>
+          </li>
+        ) : null,
+      )}
+    </ol>
+  );
+}

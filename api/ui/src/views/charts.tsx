@@ -1,0 +1,118 @@
+import { count, duration } from '../lib/format';
+import { toneOf, wordsOf } from '../lib/outcome';
+import type { Counts, Stats, TopEntry } from '../lib/types';
+import { Bars } from '../parts/bars';
+import { Fact, Facts } from '../parts/bits';
+import { Choice } from '../parts/filterbar';
+import { Lines } from '../parts/lines';
+import { Answer, Blank, Warnings } from '../parts/states';
+import { ask, query } from '../state/client';
+import { useResource } from '../state/resource';
+import { amend, impactHref, route, workloadHref } from '../state/router';
+
+const spans = [
+  ['15m', 'Last 15 minutes', 900],
+  ['1h', 'Last hour', 3600],
+  ['6h', 'Last 6 hours', 6 * 3600],
+  ['24h', 'Last 24 hours', 24 * 3600],
+  ['7d', 'Last 7 days', 7 * 24 * 3600],
+  ['30d', 'Last 30 days', 30 * 24 * 3600],
+] as const;
+
+const pieces = 48;
+
+// Charts shows how much happens, how quickly, and what fails.
+export function Charts() {
+  const q = route.value.query;
+  const span = spans.find(([id]) => id === q.get('span')) ?? spans[3];
+  const cluster = q.get('cluster') ?? '';
+  const found = useResource(
+    `stats ${span[0]} ${cluster}`,
+    (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster })}`, abort),
+    ['change', 'reload'],
+  );
+  return (
+    <article class="page wide" aria-labelledby="title">
+      <h1 id="title">Charts</h1>
+      <div class="filters">
+        <Choice always name="Span" value={span[0]} options={spans.map(([id, text]) => [id, text] as const)} set={(v) => amend({ span: v })} />
+      </div>
+      <Answer of={found} what="how much has happened">
+        {(s) => (
+          <>
+            <Warnings list={s.warnings} />
+            {s.total.changes + s.total.reloads === 0 ? <Blank title="Nothing happened in this time">A longer one may have more.</Blank> : <All s={s} />}
+          </>
+        )}
+      </Answer>
+    </article>
+  );
+}
+
+const failing = (c: Counts): number => c.outcomes.filter((o) => toneOf(o.outcome) === 'bad').reduce((sum, o) => sum + o.count, 0);
+const rolled = (c: Counts): number => c.outcomes.filter((o) => toneOf(o.outcome) === 'good').reduce((sum, o) => sum + o.count, 0);
+
+function All({ s }: { s: Stats }) {
+  const labels = s.buckets.map((b) => b.start);
+  const { total } = s;
+  return (
+    <>
+      <Facts>
+        <Fact name="Changes">{total.changes.toLocaleString('en')}</Fact>
+        <Fact name="Decisions">{total.reloads.toLocaleString('en')}</Fact>
+        <Fact name="Rolled">{rolled(total).toLocaleString('en')}</Fact>
+        <Fact name="Failed">{failing(total).toLocaleString('en')}</Fact>
+        <Fact name="Half were patched within">{total.latency ? duration(total.latency.p50) : '–'}</Fact>
+        <Fact name="99 in 100 within">{total.latency ? duration(total.latency.p99) : '–'}</Fact>
+      </Facts>
+      <div class="charts">
+        <Bars
+          title="Reloads"
+          at={labels}
+          series={[
+            { name: 'rolled', tone: 'good', values: s.buckets.map(rolled) },
+            { name: 'nothing to roll', tone: 'calm', values: s.buckets.map((b) => b.reloads - rolled(b) - failing(b)) },
+            { name: 'failed', tone: 'bad', values: s.buckets.map(failing) },
+          ]}
+        />
+        <Lines
+          title="From edit to patch"
+          at={labels}
+          series={[
+            { name: 'half within', values: s.buckets.map((b) => b.latency?.p50) },
+            { name: '95 in 100 within', values: s.buckets.map((b) => b.latency?.p95) },
+          ]}
+        />
+        <Bars title="Changes" at={labels} series={[{ name: 'changes', tone: 'busy', values: s.buckets.map((b) => b.changes) }]} />
+        <Bars title="Failures" at={labels} series={[{ name: 'failed', tone: 'bad', values: s.buckets.map(failing) }]} />
+      </div>
+      <div class="pair">
+        <Top title="Rolled most" list={s.workloads} link={(e) => workloadHref(e.cluster, e)} />
+        <Top title="Changed most" list={s.configs} link={(e) => impactHref(e.cluster, e)} />
+      </div>
+      <p class="faint">{total.outcomes.map((o) => `${wordsOf(o.outcome)} ${o.count}`).join(' · ')}</p>
+    </>
+  );
+}
+
+function Top({ title, list, link }: { title: string; list: TopEntry[]; link: (e: TopEntry) => string }) {
+  const most = Math.max(1, ...list.map((e) => e.count));
+  return (
+    <section>
+      <h2>{title}</h2>
+      {list.length === 0 && <p class="faint">Nothing yet.</p>}
+      <ol class="top">
+        {list.map((e) => (
+          <li key={link(e)}>
+            <a href={link(e)}>
+              <span class="ns">{e.namespace}/</span>
+              {e.name}
+            </a>
+            <meter min={0} max={most} value={e.count} aria-label={count(e.count, 'time')} />
+            <span class="num">{e.count}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,154 @@
+import { count } from '../lib/format';
+import { wordsOf } from '../lib/outcome';
+import type { Cluster } from '../lib/types';
+import { Badge, Fact, Facts, Time } from '../parts/bits';
+import { Glyph } from '../parts/glyph';
+import { Answer, Blank, Warnings } from '../parts/states';
+import { askAll } from '../state/client';
+import { useResource } from '../state/resource';
+import { href } from '../state/router';
+
+// Clusters shows for each cluster where its news come from, how far it is, and whether all is well.
+export function Clusters() {
+  const found = useResource('clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), ['cluster']);
+  return (
+    <article class="page" aria-labelledby="title">
+      <h1 id="title">Clusters</h1>
+      <Answer of={found} what="clusters">
+        {({ items, warnings }) => (
+          <>
+            <Warnings list={warnings} />
+            {items.length === 0 ? <Blank title="No cluster has told of itself yet">Its dispatcher does so within half a minute of its start.</Blank> : null}
+            <ul class="clusters">
+              {items.map((c) => (
+                <ClusterCard key={c.name} c={c} />
+              ))}
+            </ul>
+          </>
+        )}
+      </Answer>
+    </article>
+  );
+}
+
+const tones = { Healthy: 'good', Degraded: 'bad', Away: 'bad', Unknown: 'calm' } as const;
+
+function Health({ c }: { c: Cluster }) {
+  return (
+    <span class={`badge ${tones[c.health]}`}>
+      <Glyph tone={tones[c.health]} />
+      {c.health}
+    </span>
+  );
+}
+
+function ClusterCard({ c }: { c: Cluster }) {
+  return (
+    <li class="card">
+      <h2>
+        {c.name} <Health c={c} />
+        {c.dryRun && <Badge reason="DryRun" />}
+        {c.freeze.frozen && <Badge reason="Frozen" />}
+      </h2>
+      {c.problems.length > 0 && (
+        <ul class="problems">
+          {c.problems.map((p) => (
+            <li key={p}>{p}</li>
+          ))}
+        </ul>
+      )}
+      <Numbers c={c} />
+      <Sources c={c} />
+      <Facts>
+        <Fact name="Last change">
+          <Time at={c.lastChangeAt} />
+        </Fact>
+        <Fact name="Last reload">
+          <Time at={c.lastReloadAt} />
+        </Fact>
+        <Fact name="Last sweep">
+          <Time at={c.sweptAt} />
+        </Fact>
+        <Fact name="Dispatcher">
+          {c.version ?? '–'} {c.instance && <span class="faint">{c.instance}</span>}
+        </Fact>
+        <Fact name="Reported">
+          <Time at={c.updatedAt} />
+        </Fact>
+      </Facts>
+      {c.windows.length > 0 && (
+        <p class="faint">
+          Windows:{' '}
+          {c.windows.map((w) => (
+            <span key={w.schedule}>
+              <span class="mono">{w.schedule}</span> ({w.open ? 'open' : 'shut'}
+              {w.next && (
+                <>
+                  , next <Time at={w.next} />
+                </>
+              )}
+              ){' '}
+            </span>
+          ))}
+        </p>
+      )}
+    </li>
+  );
+}
+
+function Numbers({ c }: { c: Cluster }) {
+  return (
+    <div class="numbers">
+      <a href={href(['workloads'])}>
+        <b>{c.workloads.toLocaleString('en')}</b> opted in
+      </a>
+      <a href={href(['workloads'], { condition: 'attention' })}>
+        <b>{c.pending.toLocaleString('en')}</b> pending
+      </a>
+      <a href={href(['held'])}>
+        <b>{c.held.reduce((sum, h) => sum + h.workloads, 0).toLocaleString('en')}</b> held
+      </a>
+      <span class={c.drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
+        <b>{c.drift.toLocaleString('en')}</b> missed by sources
+      </span>
+    </div>
+  );
+}
+
+const feedTones = { heard: 'good', waiting: 'wait', silent: 'bad', refused: 'bad' } as const;
+
+function Sources({ c }: { c: Cluster }) {
+  return (
+    <div class="pair">
+      <div>
+        <h3>Where news come from</h3>
+        {c.sources.length === 0 && <p class="faint">No hint has come since the dispatcher started.</p>}
+        <ul class="plain">
+          {c.sources.map((s) => (
+            <li key={s.source}>
+              <b>{wordsOf(s.source)}</b> {count(s.hints, 'hint')}, last <Time at={s.lastAt} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div>
+        <h3>Canaries</h3>
+        {c.feeds.length === 0 && <p class="faint">None are sent.</p>}
+        <ul class="plain">
+          {c.feeds.map((f) => {
+            const tone = feedTones[f.state as keyof typeof feedTones] ?? 'calm';
+            return (
+              <li key={f.address}>
+                <span class={`badge ${tone}`}>
+                  <Glyph tone={tone} />
+                  {wordsOf(f.state)}
+                </span>{' '}
+                <span class="mono">{f.address}</span> <Time at={f.lastAt} />
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks';
+import { wordsOf } from '../lib/outcome';
+import type { Explanation, List } from '../lib/types';
+import { Kind, Time } from '../parts/bits';
+import { Glyph } from '../parts/glyph';
+import { Answer } from '../parts/states';
+import { ask } from '../state/client';
+import { useResource } from '../state/resource';
+import { changeHref } from '../state/router';
+import { workloadEvents } from './workloads';
+
+// Explain says for each config of a workload, step by step, why it rolls or does not.
+export function Explain({ path }: { path: string }) {
+  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), workloadEvents);
+  return (
+    <section>
+      <h2>Why, step by step</h2>
+      <Answer of={found} what="why">
+        {({ items }) => (items.length === 0 ? <p class="faint">It asks for no config.</p> : <Choose items={items} />)}
+      </Answer>
+    </section>
+  );
+}
+
+function Choose({ items }: { items: Explanation[] }) {
+  // What is not up to date is what somebody came for.
+  const urgent = items.findIndex((x) => x.state !== 'UpToDate');
+  const [chosen, choose] = useState(Math.max(0, urgent));
+  const x = items[Math.min(chosen, items.length - 1)]!;
+  return (
+    <div class="explain">
+      <div class="tabs" role="group" aria-label="Config to explain">
+        {items.map((item, i) => (
+          <button key={item.config.kind + item.config.name} aria-pressed={item === x} onClick={() => choose(i)}>
+            <Kind kind={item.config.kind} /> {item.config.name}
+          </button>
+        ))}
+      </div>
+      <p class="verdict">
+        <b>{wordsOf(x.state)}</b>
+        {x.reason && <span class="faint"> {wordsOf(x.reason)}</span>}
+      </p>
+      <ol class="steps">
+        {x.steps.map((s, i) => (
+          <li key={i} class={s.result.toLowerCase()}>
+            <Glyph tone={toneOfStep(s.result, x.state)} />
+            <div>
+              <b>{stepNames[s.step] ?? wordsOf(s.step)}</b> <span class="faint">{s.result.toLowerCase()}</span>
+              <p>{s.message}</p>
+              {s.clause && <p class="mono faint">{s.clause}</p>}
+              {(s.at || s.change) && (
+                <p class="faint">
+                  {s.at && <Time at={s.at} />} {s.change && <a href={changeHref(s.change)}>the change</a>}
+                </p>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+const stepNames: Record<string, string> = { OptIn: 'Is it opted in?', Rule: 'Does an annotation ask for the config?', Use: 'How is it used?', Change: 'Has it changed?', Content: 'Is the workload at the newest content?', Brakes: 'Does something hold it back?', Outcome: 'What became of it?' };
+
+// A stop is good news where it says that there is nothing left to do.
+function toneOfStep(result: string, state: string) {
+  if (result === 'Passed') return 'good' as const;
+  if (result === 'Noted') return 'calm' as const;
+  return state === 'UpToDate' ? ('good' as const) : ('wait' as const);
+}

@@ -1,0 +1,121 @@
+import { count } from '../lib/format';
+import { wordsOf } from '../lib/outcome';
+import type { Cluster, HeldWorkload } from '../lib/types';
+import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
+import { Choice } from '../parts/filterbar';
+import { Answer, Blank, Warnings } from '../parts/states';
+import { askAll } from '../state/client';
+import { useResource } from '../state/resource';
+import { amend, changeHref, route } from '../state/router';
+
+const most = 2_000;
+
+const isDead = (w: HeldWorkload): boolean => w.dead || w.hold.deadLetter === true;
+
+// Held lists what does not roll although it should: dead letters, which somebody has to look at, and what waits.
+export function Held() {
+  const found = useResource('held', (abort) => askAll<HeldWorkload>('held', {}, most, abort), ['workload', 'workloadGone']);
+  return (
+    <article class="page" aria-labelledby="title">
+      <h1 id="title">Held back</h1>
+      <Controls />
+      <Answer of={found} what="what is held back">
+        {({ items, warnings }) => (
+          <>
+            <Warnings list={warnings} />
+            <Lists all={items} />
+          </>
+        )}
+      </Answer>
+    </article>
+  );
+}
+
+function Lists({ all }: { all: HeldWorkload[] }) {
+  const reason = route.value.query.get('reason') ?? '';
+  if (all.length === 0) return <Blank title="Nothing is held back">Whatever has changed was rolled, or is about to be.</Blank>;
+  const reasons = [...new Set(all.map((w) => w.hold.reason))].sort().map((r) => [r, wordsOf(r)] as const);
+  const shown = all.filter((w) => !reason || w.hold.reason === reason);
+  const dead = shown.filter(isDead);
+  const waiting = shown.filter((w) => !isDead(w));
+  return (
+    <>
+      <div class="filters">
+        <Choice name="Reason" value={reason} options={reasons} set={(v) => amend({ reason: v })} />
+      </div>
+      <Cards title="Somebody has to look" list={dead} none="No dead letters." />
+      <Cards title="Waiting" list={waiting} none="Nothing waits." />
+    </>
+  );
+}
+
+function Cards({ title, list, none }: { title: string; list: HeldWorkload[]; none: string }) {
+  return (
+    <section>
+      <h2>
+        {title} <small>{list.length}</small>
+      </h2>
+      {list.length === 0 && <p class="faint">{none}</p>}
+      <ul class="cards">
+        {list.map((w) => (
+          <li key={[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/')} class={isDead(w) ? 'card bad' : 'card wait'}>
+            <div class="line">
+              <WorkloadLink cluster={w.cluster} workload={w.workload} />
+              <Badge reason={w.hold.reason} />
+            </div>
+            {w.hold.message && <p>{w.hold.message}</p>}
+            <p class="faint">
+              Since <Time at={w.hold.since} />
+              {w.hold.due && (
+                <>
+                  , tried again <Time at={w.hold.due} />
+                </>
+              )}
+              {w.hold.attempts ? `, ${count(w.hold.attempts, 'attempt')}` : ''}
+            </p>
+            {w.pending.map((p) => (
+              <p key={p.change}>
+                waits for <ConfigLink cluster={w.cluster} config={p.config} />, <a href={changeHref(p.change)}>this change</a>
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+// Controls are the brakes that somebody has put on: freezes, pauses, windows.
+function Controls() {
+  const found = useResource('held clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), ['cluster']);
+  const clusters = found.data?.items ?? [];
+  return (
+    <>
+      {clusters
+        .filter((c) => c.freeze.frozen)
+        .map((c) => (
+          <div class="box wait" role="note" key={c.name}>
+            <h2>
+              <Badge reason="Frozen" /> All reloads of {c.name} are frozen
+            </h2>
+            <p>
+              {c.freeze.reason} {c.freeze.until ? <>Until <Time at={c.freeze.until} />.</> : 'Until somebody thaws them.'}
+            </p>
+          </div>
+        ))}
+      {clusters.flatMap((c) =>
+        c.pauses.map((p) => (
+          <div class="box wait" role="note" key={c.name + p.namespace + p.selector}>
+            <h2>
+              <Badge reason="PausedByOperator" /> {p.namespace ? `Namespace ${p.namespace}` : 'Every namespace'} of {c.name}
+              {p.selector && <small class="mono"> {p.selector}</small>}
+            </h2>
+            <p>
+              {p.reason} Until <Time at={p.until} />.
+            </p>
+          </div>
+        )),
+      )}
+    </>
+  );
+}

@@ -1,0 +1,148 @@
+import { useMemo } from 'preact/hooks';
+import { count } from '../lib/format';
+import { isNarrowGraph, narrowGraph } from '../lib/graph';
+import type { Graph, Impact } from '../lib/types';
+import { Badge, ConfigLink, Fact, Facts, WorkloadLink } from '../parts/bits';
+import { Choice } from '../parts/filterbar';
+import { Diagram } from '../parts/diagram';
+import { Icon } from '../parts/glyph';
+import { Answer, Blank, Warnings } from '../parts/states';
+import { ask, query, segments } from '../state/client';
+import { useResource } from '../state/resource';
+import { amend, href, route } from '../state/router';
+import { GraphTable } from './graphtable';
+import type { Place } from './workload';
+import { workloadEvents } from './workloads';
+
+const most = 2_000;
+
+// ImpactPage draws which configs reach which workloads: of all, or of one config with what would roll if it changed.
+export function ImpactPage({ place }: { place: Place | undefined }) {
+  return place ? <One place={place} /> : <All />;
+}
+
+function All() {
+  const q = route.value.query;
+  const namespace = q.get('namespace') ?? '';
+  const text = q.get('q') ?? '';
+  const found = useResource('graph', (abort) => ask<Graph>(`graph${query({ limit: most })}`, abort), workloadEvents);
+  return (
+    <article class="page wide" aria-labelledby="title">
+      <h1 id="title">Impact</h1>
+      <p class="lead">Which workloads roll when a config changes. Choose a config to see what would become of each.</p>
+      <Answer of={found} what="which workload depends on which config">
+        {(graph) => (
+          <>
+            <Warnings list={graph.warnings} />
+            <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+              <label class="search">
+                <Icon name="search" />
+                <span class="hidden">Search configs and workloads</span>
+                <input id="search" type="search" placeholder="Search configs and workloads…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
+                <kbd aria-hidden="true">/</kbd>
+              </label>
+              <Choice name="Namespace" value={namespace} options={[...new Set(graph.nodes.map((n) => n.namespace))].sort()} set={(v) => amend({ namespace: v })} />
+            </form>
+            <Picture graph={graph} namespace={namespace} text={text} />
+          </>
+        )}
+      </Answer>
+    </article>
+  );
+}
+
+function Picture({ graph, namespace, text }: { graph: Graph; namespace: string; text: string }) {
+  const shown = useMemo(() => (isNarrowGraph(namespace, text) ? narrowGraph(graph, namespace, text) : graph), [graph, namespace, text]);
+  if (graph.edges.length === 0) return <Blank title="No workload depends on a config">Opt one in, and its configs appear here.</Blank>;
+  if (shown.edges.length === 0) return <Blank title="Nothing is like that" />;
+  return (
+    <>
+      <p class="sum">
+        {count(shown.edges.length, 'dependency', 'dependencies')} between {count(shown.nodes.filter((n) => n.type === 'config').length, 'config')} and{' '}
+        {count(shown.nodes.filter((n) => n.type === 'workload').length, 'workload')}
+      </p>
+      <Diagram graph={shown} />
+      <h2>The same as a table</h2>
+      <GraphTable graph={shown} />
+    </>
+  );
+}
+
+function One({ place }: { place: Place }) {
+  const { cluster, namespace, kind, name } = place;
+  const path = `configs/${segments(cluster, namespace, kind, name)}/impact`;
+  const found = useResource(path, (abort) => ask<Impact>(path, abort), [...workloadEvents, 'cluster']);
+  const graph = useResource(
+    `graph ${path}`,
+    (abort) => ask<Graph>(`graph${query({ cluster, namespace, configKind: kind, configName: name, limit: most })}`, abort),
+    workloadEvents,
+  );
+  return (
+    <article class="page wide" aria-labelledby="title">
+      <nav class="crumbs" aria-label="Path">
+        <a href={href(['impact'])}>Impact</a> <span aria-hidden="true">/</span> <a href={href(['impact'], { namespace })}>{namespace}</a>
+      </nav>
+      <h1 id="title">
+        {name} <small>{kind}</small>
+      </h1>
+      <Answer of={found} what="what would roll">
+        {(impact) => <Consequences impact={impact} graph={graph.data} />}
+      </Answer>
+    </article>
+  );
+}
+
+function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefined }) {
+  const { cluster, config } = impact;
+  return (
+    <>
+      <Warnings list={impact.warnings} />
+      <Facts>
+        <Fact name="If it changed now">
+          <b>{count(impact.rolls, 'workload')} would roll</b>
+          {impact.waits > 0 && `, ${impact.waits} would wait`}
+        </Fact>
+        <Fact name="Cluster">{cluster}</Fact>
+        <Fact name="History">
+          <a href={href([], { q: `${config.namespace}/${config.name}`, kind: config.kind })}>what it has caused</a>
+        </Fact>
+      </Facts>
+      {graph && graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
+      {impact.workloads.length === 0 ? (
+        <Blank title="Nothing would roll">No opted-in workload asks for this config.</Blank>
+      ) : (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Workloads that a change would reach">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Workload</th>
+                <th scope="col">What would become of it</th>
+                <th scope="col">Why</th>
+                <th scope="col">Keys</th>
+                <th scope="col">Marked by</th>
+              </tr>
+            </thead>
+            <tbody>
+              {impact.workloads.map((w) => (
+                <tr key={w.workload.kind + w.workload.namespace + w.workload.name}>
+                  <th scope="row">
+                    <WorkloadLink cluster={cluster} workload={w.workload} />
+                  </th>
+                  <td>{w.outcome === 'Reloaded' ? <Badge reason="Rolling" label="Would roll" /> : <Badge reason={w.outcome} />}</td>
+                  <td>
+                    {w.why} {w.clause && <small class="mono">{w.clause}</small>}
+                  </td>
+                  <td class="mono">{[...new Set(w.uses.flatMap((u) => (u.keys.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
+                  <td>{w.strategy}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="faint">
+        <ConfigLink cluster={cluster} config={config} />: brakes that count rolls, such as rates and intervals, are not foretold.
+      </p>
+    </>
+  );
+}

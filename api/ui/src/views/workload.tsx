@@ -1,0 +1,208 @@
+import { duration } from '../lib/format';
+import { conditionOf, stateOf } from '../lib/outcome';
+import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
+import { Badge, ConfigLink, Fact, Facts, Time, Who } from '../parts/bits';
+import { Answer } from '../parts/states';
+import { ask, query, segments } from '../state/client';
+import { useResource } from '../state/resource';
+import { changeHref, href, type placeOf } from '../state/router';
+import { Explain } from './explain';
+import { workloadEvents } from './workloads';
+
+export type Place = NonNullable<ReturnType<typeof placeOf>>;
+
+// WorkloadPage tells all about one workload: that it is opted in and how, what it depends on, what holds it, its history, and why.
+export function WorkloadPage({ place }: { place: Place }) {
+  const { cluster, namespace, kind, name } = place;
+  const path = `workloads/${segments(cluster, namespace, kind, name)}`;
+  const found = useResource(path, (abort) => ask<Workload>(path, abort), workloadEvents);
+  return (
+    <article class="page" aria-labelledby="title">
+      <nav class="crumbs" aria-label="Path">
+        <a href={href(['workloads'])}>Workloads</a> <span aria-hidden="true">/</span>{' '}
+        <a href={href(['workloads'], { namespace })}>{namespace}</a>
+      </nav>
+      <h1 id="title">
+        {name} <small>{kind}</small>
+      </h1>
+      <Answer of={found} what="this workload">
+        {(w) => (
+          <>
+            <Summary w={w} />
+            {w.hold && <HoldBox hold={w.hold} />}
+            <Dependencies w={w} />
+            <Explain path={path} />
+            <History place={place} />
+          </>
+        )}
+      </Answer>
+    </article>
+  );
+}
+
+function Summary({ w }: { w: Workload }) {
+  return (
+    <>
+      <Facts>
+        <Fact name="Condition">
+          <Badge reason={conditionOf(w)} />
+        </Fact>
+        <Fact name="Opted in by">annotations of {w.dialect}</Fact>
+        <Fact name="Marked by">{w.strategy}</Fact>
+        <Fact name="Cluster">{w.cluster}</Fact>
+        {w.rollout && (
+          <Fact name="Last rollout">
+            <Badge reason={w.rollout.result} /> <Time at={w.rollout.endedAt ?? w.rollout.startedAt} />
+          </Fact>
+        )}
+        <Fact name="Reported">
+          <Time at={w.updatedAt} />
+        </Fact>
+      </Facts>
+      {w.problems.length > 0 && (
+        <div class="box bad" role="note">
+          <h2>Its annotations have faults</h2>
+          <ul>
+            {w.problems.map((p) => (
+              <li key={p}>{p}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  );
+}
+
+function HoldBox({ hold }: { hold: Hold }) {
+  return (
+    <div class={hold.deadLetter ? 'box bad' : 'box wait'} role="note">
+      <h2>
+        <Badge reason={hold.reason} /> {hold.deadLetter ? 'Somebody has to look' : 'Held back'}
+      </h2>
+      {hold.message && <p>{hold.message}</p>}
+      <p class="faint">
+        Since <Time at={hold.since} />
+        {hold.due ? (
+          <>
+            , tried again <Time at={hold.due} />
+          </>
+        ) : (
+          ', without an end that is set'
+        )}
+        {hold.attempts ? `, after ${hold.attempts} attempts` : ''}.
+      </p>
+    </div>
+  );
+}
+
+function Dependencies({ w }: { w: Workload }) {
+  return (
+    <section>
+      <h2>Depends on</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Dependencies">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Config</th>
+              <th scope="col">Why</th>
+              <th scope="col">Used as</th>
+              <th scope="col">Keys</th>
+              <th scope="col">Brought to</th>
+            </tr>
+          </thead>
+          <tbody>
+            {w.dependencies.map((d) => (
+              <DependencyRow key={d.config.kind + d.config.name} cluster={w.cluster} d={d} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function DependencyRow({ cluster, d }: { cluster: string; d: Dependency }) {
+  return (
+    <tr>
+      <th scope="row">
+        <ConfigLink cluster={cluster} config={d.config} />
+      </th>
+      <td>
+        {d.why}
+        {d.clause && <small class="mono">{d.clause}</small>}
+      </td>
+      <td>{d.uses.length === 0 ? <span class="faint">named, not referenced</span> : [...new Set(d.uses.map(useText))].map((u) => <div key={u}>{u}</div>)}</td>
+      <td class="mono">{keysOf(d.uses)}</td>
+      <td>
+        {d.pendingChange ? (
+          <a href={changeHref(d.pendingChange)}>
+            <Badge reason="Waiting" />
+          </a>
+        ) : d.handled ? (
+          <>
+            <Badge reason={d.handled.how} /> <Time at={d.handled.at} />
+          </>
+        ) : (
+          <span class="faint">no baseline yet</span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const useText = (u: Use): string => (u.container ? `${u.how} in ${u.container}` : u.how);
+
+function keysOf(uses: Use[]): string {
+  if (uses.length === 0) return '–';
+  if (uses.some((u) => u.keys.length === 0)) return 'all';
+  return [...new Set(uses.flatMap((u) => u.keys))].sort().join(', ');
+}
+
+const shown = 50;
+
+function History({ place: { cluster, namespace, kind, name } }: { place: Place }) {
+  const path = `reloads${query({ cluster, namespace, kind, name, limit: shown })}`;
+  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), ['reload']);
+  return (
+    <section>
+      <h2>History</h2>
+      <Answer of={found} what="what became of this workload">
+        {({ items, metadata }) =>
+          items.length === 0 ? (
+            <p class="faint">It has not been rolled since its records begin.</p>
+          ) : (
+            <ol class="history">
+              {items.map((r) => (
+                <Entry key={r.id + r.decidedAt} r={r} />
+              ))}
+              {metadata.continue && <li class="faint">Older ones are in the API.</li>}
+            </ol>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+function Entry({ r }: { r: Reload }) {
+  return (
+    <li>
+      <div class="line">
+        <Badge reason={stateOf(r)} /> <Time at={r.decidedAt} />
+        {r.latencySeconds !== undefined && <span class="faint">after {duration(r.latencySeconds)}</span>}
+      </div>
+      {(r.rollout?.message ?? r.message) && <p>{r.rollout?.message ?? r.message}</p>}
+      {r.causes.map((c) => (
+        <p class="because" key={c.changeID}>
+          <span class="whoin">
+            <Who change={c} />
+          </span>
+          <a href={changeHref(c.changeID)}>
+            {c.config.kind} {c.config.name}
+          </a>{' '}
+          <span class="mono faint">{c.keys.map((k) => k.key).join(' ')}</span>
+        </p>
+      ))}
+    </li>
+  );
+}

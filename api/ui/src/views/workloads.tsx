@@ -1,0 +1,124 @@
+import { count } from '../lib/format';
+import { conditionOf, toneOf } from '../lib/outcome';
+import type { Workload } from '../lib/types';
+import { Badge, RowTime } from '../parts/bits';
+import { Choice } from '../parts/filterbar';
+import { Icon } from '../parts/glyph';
+import { Answer, Blank, Warnings } from '../parts/states';
+import { Virtual } from '../parts/virtual';
+import { useNarrow } from '../parts/measure';
+import { askAll } from '../state/client';
+import { useResource } from '../state/resource';
+import { amend, route, workloadHref } from '../state/router';
+
+const most = 10_000;
+export const workloadEvents = ['workload', 'workloadGone', 'reload'] as const;
+
+// Workloads lists all that are opted in: how each is, and what it depends on.
+export function Workloads() {
+  const found = useResource('workloads', (abort) => askAll<Workload>('workloads', {}, most, abort), workloadEvents);
+  return (
+    <section class="list" aria-labelledby="title">
+      <header class="head">
+        <h1 id="title">Workloads</h1>
+        {found.data && <p class="sum">{count(found.data.items.length, 'opted-in workload')}</p>}
+      </header>
+      <Answer of={found} what="workloads">
+        {({ items, warnings }) => (
+          <>
+            <Warnings list={warnings} />
+            <Listing all={items} />
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+const conditions = [
+  ['attention', 'Needs attention'],
+  ['current', 'Up to date'],
+] as const;
+
+function Listing({ all }: { all: Workload[] }) {
+  const q = route.value.query;
+  const text = q.get('q') ?? '';
+  const namespace = q.get('namespace') ?? '';
+  const condition = q.get('condition') ?? '';
+  const narrow = useNarrow();
+  if (all.length === 0) {
+    return <Blank title="No workload is opted in">Annotate a Deployment with reloader.stakater.com/auto: "true" and it appears here.</Blank>;
+  }
+  const shown = all.filter((w) => (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
+  return (
+    <>
+      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+        <label class="search">
+          <Icon name="search" />
+          <span class="hidden">Search workloads</span>
+          <input id="search" type="search" placeholder="Search workloads and their configs…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
+          <kbd aria-hidden="true">/</kbd>
+        </label>
+        <Choice name="Namespace" value={namespace} options={[...new Set(all.map((w) => w.workload.namespace))].sort()} set={(v) => amend({ namespace: v })} />
+        <Choice name="Condition" value={condition} options={conditions} set={(v) => amend({ condition: v })} />
+      </form>
+      {shown.length === 0 ? (
+        <Blank title="No workload is like that" />
+      ) : (
+        <div class="rows">
+          <Virtual label="Workloads" items={shown} keyOf={keyOf} height={narrow ? 78 : 54} complete head={columns} near={() => undefined} render={(w) => <Row w={w} />} />
+        </div>
+      )}
+    </>
+  );
+}
+
+const columns = (
+  <div class="row columns four" aria-hidden="true">
+    <span>Workload</span>
+    <span>Depends on</span>
+    <span>Condition</span>
+    <span>Reported</span>
+  </div>
+);
+
+const keyOf = (w: Workload): string => [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/');
+
+function fits(w: Workload, condition: string): boolean {
+  const calm = ['good', 'calm'].includes(toneOf(conditionOf(w))) && w.problems.length === 0;
+  return condition === 'current' ? calm : !calm;
+}
+
+function hasWords(w: Workload, text: string): boolean {
+  if (!text) return true;
+  const hay = [keyOf(w), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)].join('\n').toLowerCase();
+  return text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
+}
+
+function Row({ w }: { w: Workload }) {
+  return (
+    <a class="row four" href={workloadHref(w.cluster, w.workload)} data-row>
+      <span class="cell">
+        <b>
+          <span class="ns">{w.workload.namespace}/</span>
+          {w.workload.name}
+        </b>
+        <small>
+          {w.workload.kind}
+          {w.cluster !== 'local' && <span class="cluster">{w.cluster}</span>}
+        </small>
+      </span>
+      <span class="cell">
+        <b class="plain">{count(w.dependencies.length, 'config')}</b>
+        <small>{w.dependencies.map((d) => d.config.name).join(', ')}</small>
+      </span>
+      <span class="cell outcome">
+        <Badge reason={conditionOf(w)} />
+        {w.problems.length > 0 && <Badge reason="Invalid" label="Faults" />}
+      </span>
+      <span class="cell told">
+        <RowTime at={w.updatedAt} />
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,158 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// staleAfter is how old a status may be before its dispatcher is taken to be away: three that did not come.
+const staleAfter = 3 * reloader.ClusterStatusInterval
+
+// Health sums up a cluster in one word.
+type Health string
+
+// The words of Health.
+const (
+	Healthy  Health = "Healthy"
+	Degraded Health = "Degraded"
+	Away     Health = "Away"
+	Unknown  Health = "Unknown"
+)
+
+// Source is what came from one source of hints.
+type Source struct {
+	Source string    `json:"source" doc:"Where the hints came from: audit, auditlog, watch or sweep." example:"audit"`
+	Hints  int64     `json:"hints" doc:"How many came since the dispatcher started."`
+	LastAt time.Time `json:"lastAt" doc:"When the newest of them reached Reroll."`
+}
+
+// Feed is what canaries have told about the audit events of one API server.
+type Feed struct {
+	Address string    `json:"address" doc:"Where the API server is."`
+	State   string    `json:"state" doc:"What canaries have told: waiting, none has come back yet; heard, they come back; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
+	LastAt  time.Time `json:"lastAt,omitzero" doc:"When a canary last came back. Absent if none has."`
+}
+
+// Held is how many workloads wait for one reason.
+type Held struct {
+	Reason    Reason `json:"reason" doc:"Why they wait."`
+	Workloads int    `json:"workloads" doc:"How many do."`
+}
+
+// Fault is a part of the dispatcher's process that is not well.
+type Fault struct {
+	Part   string `json:"part" doc:"The part's name." example:"nats"`
+	Reason string `json:"reason" doc:"What is wrong with it, for people."`
+}
+
+// Cluster is one cluster: where its hints come from, how far it is, and what holds it back.
+type Cluster struct {
+	Name         string    `json:"name" doc:"The cluster's name."`
+	Health       Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
+	Problems     []string  `json:"problems" nullable:"false" doc:"What is wrong, for people."`
+	UID          string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
+	Version      string    `json:"version,omitempty" doc:"The version of its dispatcher."`
+	Instance     string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
+	StartedAt    time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
+	UpdatedAt    time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
+	Ready        bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
+	DryRun       bool      `json:"dryRun" doc:"Whether nothing is written to the cluster."`
+	Sources      []Source  `json:"sources" nullable:"false" doc:"Where hints came from since the dispatcher started."`
+	Feeds        []Feed    `json:"feeds" nullable:"false" doc:"What canaries have told about each API server. Empty if none are sent."`
+	Faults       []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
+	LastChangeAt time.Time `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
+	LastReloadAt time.Time `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
+	SweptAt      time.Time `json:"sweptAt,omitzero" doc:"When every config was last looked at. Absent if not since the dispatcher started."`
+	Drift        int64     `json:"drift" doc:"How many changes the sweep alone has found since the dispatcher started: what the sources missed."`
+	Workloads    int       `json:"workloads" doc:"How many workloads are opted in."`
+	Pending      int       `json:"pending" doc:"How many of them wait to be rolled."`
+	Held         []Held    `json:"held" nullable:"false" doc:"How many of those wait for which reason."`
+	Freeze       Freeze    `json:"freeze" doc:"Whether every reload is held back."`
+	Pauses       []Pause   `json:"pauses" nullable:"false" doc:"The pauses that have not ended."`
+	Windows      []Window  `json:"windows" nullable:"false" doc:"The maintenance windows. If there are any, reloads wait for one."`
+}
+
+// FromCluster returns the view of c at a time.
+func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
+	s := c.Status
+	if s == nil {
+		s = &reloader.ClusterStatus{}
+	}
+	v := Cluster{
+		Name: c.Name, Health: health(c, now), Problems: problems(c, now),
+		UID: s.UID, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
+		Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
+		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
+		Freeze: fromFreeze(c.Name, s.Freeze, now), Pauses: FromPauses(c, now), Windows: FromWindows(c),
+	}
+	if c.LastChange != nil {
+		v.LastChangeAt = c.LastChange.VerifiedAt
+	}
+	if c.LastReload != nil {
+		v.LastReloadAt = c.LastReload.DecidedAt
+	}
+	return v
+}
+
+func health(c *projection.ClusterState, now time.Time) Health {
+	switch {
+	case c.Status == nil:
+		return Unknown
+	case now.Sub(c.Status.At) > staleAfter:
+		return Away
+	case len(problems(c, now)) > 0:
+		return Degraded
+	}
+	return Healthy
+}
+
+// problems says what is wrong with a cluster, the worst first.
+func problems(c *projection.ClusterState, now time.Time) []string {
+	found := []string{}
+	s := c.Status
+	if s == nil {
+		return append(found, "No dispatcher of this cluster has published its status.")
+	}
+	if age := now.Sub(s.At); age > staleAfter {
+		found = append(found, fmt.Sprintf("The dispatcher has published no status for %s.", age.Round(time.Second)))
+	}
+	if !s.Ready {
+		found = append(found, "The dispatcher is still recording what workloads were brought to; edits are not handled yet.")
+	}
+	for _, f := range s.Feeds {
+		switch f.State {
+		case "silent":
+			found = append(found, fmt.Sprintf("No audit events come from the API server at %s.", f.Address))
+		case "refused":
+			found = append(found, fmt.Sprintf("The API server at %s refuses canaries.", f.Address))
+		}
+	}
+	for _, f := range s.Faults {
+		found = append(found, f.Part+": "+f.Reason)
+	}
+	return append(found, s.ControlProblems...)
+}
+
+func fromSource(s reloader.SourceStatus) Source {
+	return Source{Source: string(s.Source), Hints: s.Hints, LastAt: s.LastAt}
+}
+
+func fromFeed(f reloader.FeedStatus) Feed {
+	return Feed{Address: f.Address, State: f.State, LastAt: f.LastAt}
+}
+
+func fromFault(f reloader.Fault) Fault { return Fault{Part: f.Part, Reason: f.Reason} }
+
+func fromHeld(counts map[reloader.Reason]int) []Held {
+	held := []Held{}
+	for _, reason := range slices.SortedFunc(maps.Keys(counts), cmp.Compare) {
+		held = append(held, Held{Reason: Reason(reason), Workloads: counts[reason]})
+	}
+	return held
+}

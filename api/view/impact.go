@@ -1,0 +1,114 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Impact says what would roll if a config changed now.
+type Impact struct {
+	Cluster   string             `json:"cluster" doc:"The cluster that the config is in."`
+	Config    Config             `json:"config" doc:"The config."`
+	Keys      []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
+	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
+	Waits     int                `json:"waits" doc:"How many would roll later, or not at all: outcome says why."`
+	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config."`
+	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`
+}
+
+// ImpactedWorkload is a workload that a change would reach.
+type ImpactedWorkload struct {
+	Workload WorkloadRef `json:"workload" doc:"The workload."`
+	Why      Reason      `json:"why" doc:"Why it asks for the config."`
+	Clause   string      `json:"clause,omitempty" doc:"The annotation that says so."`
+	Strategy string      `json:"strategy" doc:"How it would be marked." example:"env-vars"`
+	Uses     []Use       `json:"uses" nullable:"false" doc:"Where the pod template refers to the config."`
+	UsesKeys bool        `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
+	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, or why it would wait."`
+}
+
+// Supposed is the change that an impact is asked for.
+type Supposed struct {
+	Key  projection.ConfigKey
+	Keys []string
+	// Dependents are the workloads on record that ask for the config, and Cluster is nil if nothing is on record.
+	Dependents []*reloader.WorkloadRecord
+	Cluster    *projection.ClusterState
+	Now        time.Time
+}
+
+// FromSupposed returns what would roll.
+func FromSupposed(s Supposed) Impact {
+	v := Impact{
+		Cluster: s.Key.Cluster, Config: fromConfig(s.Key.Config), Keys: append([]string{}, s.Keys...),
+		Workloads: []ImpactedWorkload{}, Warnings: s.warnings(),
+	}
+	for _, w := range s.Dependents {
+		i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == s.Key.Config })
+		if i < 0 {
+			continue // it has stopped asking in the meantime
+		}
+		outcome := s.outcome(w)
+		v.Workloads = append(v.Workloads, ImpactedWorkload{
+			Workload: fromWorkloadRef(w.Workload), Why: Reason(w.Edges[i].Why), Clause: w.Edges[i].Clause, Strategy: w.Strategy,
+			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys), Outcome: Reason(outcome),
+		})
+		if outcome == reloader.ReasonReloaded {
+			v.Rolls++
+		} else {
+			v.Waits++
+		}
+	}
+	return v
+}
+
+// outcome says what a change would do to w now, as far as the records tell. Brakes that count rolls are not foretold.
+func (s Supposed) outcome(w *reloader.WorkloadRecord) reloader.Reason {
+	if s.Cluster != nil && s.Cluster.Status != nil {
+		windows := s.Cluster.Status.Windows
+		switch {
+		case s.Cluster.Status.DryRun:
+			return reloader.ReasonDryRun
+		case FromFreeze(s.Cluster, s.Now).Frozen:
+			return reloader.ReasonFrozen
+		case slices.ContainsFunc(FromPauses(s.Cluster, s.Now), func(p Pause) bool { return p.Selector == "" && p.covers(w) }):
+			return reloader.ReasonPausedByOperator
+		case len(windows) > 0 && !slices.ContainsFunc(windows, func(o reloader.Window) bool { return o.Open }):
+			return reloader.ReasonOutsideWindow
+		}
+	}
+	if w.Hold != nil && Dead(w.Hold.Reason) {
+		return w.Hold.Reason
+	}
+	return reloader.ReasonReloaded
+}
+
+func (p Pause) covers(w *reloader.WorkloadRecord) bool {
+	return p.Namespace == "" || p.Namespace == w.Workload.Namespace
+}
+
+func (s Supposed) warnings() []string {
+	found := []string{}
+	if s.Cluster == nil {
+		return append(found, "Nothing is on record about this cluster.")
+	}
+	if h := health(s.Cluster, s.Now); h == Away || h == Unknown {
+		found = append(found, problems(s.Cluster, s.Now)[0]+" What is on record may be out of date.")
+	}
+	for _, p := range FromPauses(s.Cluster, s.Now) {
+		if p.Selector != "" && (p.Namespace == "" || p.Namespace == s.Key.Config.Namespace) {
+			found = append(found, "A pause may hold some of these back: it selects workloads by the labels "+p.Selector+".")
+		}
+	}
+	return found
+}
+
+// usesKeys reports whether one of the keys is in use. No keys stand for any.
+func usesKeys(uses []reloader.Use, keys []string) bool {
+	return slices.ContainsFunc(uses, func(u reloader.Use) bool {
+		return len(u.Keys) == 0 || len(keys) == 0 || slices.ContainsFunc(u.Keys, func(k string) bool { return slices.Contains(keys, k) })
+	})
+}

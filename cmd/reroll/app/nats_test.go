@@ -1,0 +1,103 @@
+package app
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+//go:generate go test . -run ^TestNATSDocuments$ -update
+
+// commandOutput runs the command line and returns what it prints.
+func commandOutput(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := Command("v1")
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// natsDocuments are the configurations in docs/nats, each with the arguments of the command that prints it.
+var natsDocuments = map[string]string{
+	"clusters.conf": "nats permissions --cluster=local,c2",
+	"hub.conf":      "nats permissions --role=hub --cluster=local,c2",
+}
+
+// TestNATSDocuments compares the configurations in the documentation with what the program prints.
+func TestNATSDocuments(t *testing.T) {
+	for name, command := range natsDocuments {
+		text, err := commandOutput(t, strings.Fields(command)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "# reroll " + command + "\n" + text
+		path := filepath.Join("../../../docs/nats", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(content)); diff != "" {
+			t.Errorf("%s is out of date; run go generate ./cmd/reroll/app (-code +document):\n%s", path, diff)
+		}
+	}
+}
+
+func TestNATSCommandsAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct{ command, want string }{
+		"no NATS":                    {"setup --cluster=c1", "--nats-url is required"},
+		"no cluster":                 {"setup --nats-url=nats://n", "--cluster is required"},
+		"a role that is none":        {"setup --nats-url=nats://n --role=x", `--role: "x"`},
+		"an output that is none":     {"setup --nats-url=nats://n --cluster=c1 -o xml", `--output: "xml"`},
+		"a hub with a cluster":       {"setup -o yaml --role=hub --cluster=c1", "a hub has none"},
+		"a cluster that is no label": {"setup -o yaml --cluster=A.B", "A.B"},
+		"a size that is none":        {"setup -o yaml --cluster=c1 --nats-store-size=x", "--nats-store-size"},
+		"two replicas":               {"setup --nats-url=nats://n --cluster=c1 --nats-replicas=2", "1, 3 or 5"},
+		"two logins":                 {"setup --nats-url=nats://n --cluster=c1 --nats-creds=x --nats-nkey=y", "only one of"},
+		"a file that is not there":   {"setup --nats-url=nats://n --cluster=c1 --nats-creds=nowhere.creds", "nowhere.creds"},
+		"nobody to permit":           {"permissions", "--cluster is required"},
+		"a user that is none":        {"permissions --cluster=c1 --role=x", "there are"},
+		"a user of no cluster":       {"permissions --cluster=A.B --role=api", "A.B"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := commandOutput(t, append([]string{"nats"}, strings.Fields(tc.command)...)...)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v does not say %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestSetupAsYAML shows that the definitions can be had without a NATS.
+func TestSetupAsYAML(t *testing.T) {
+	for command, want := range map[string]map[string]bool{
+		"nats setup -o yaml --cluster=c1,c2":                           {"name: HINTS": true, "durable_name: dispatch-c2": true, "num_replicas: 3": false},
+		"nats setup -o yaml --role=hub --nats-replicas=3":              {"name: HINTS": false, "name: CHANGES": true, "durable_name": false, "num_replicas: 3": true},
+		"nats setup -o yaml --cluster=c1 --nats-store-size=1000000000": {"max_bytes: 250000000": true},
+		"nats permissions --role=hub-api":                              {"user: \"hub-api\"": true, "reroll.change.>": true, "STREAM.CREATE": false},
+		"nats permissions --role=serve --cluster=c1":                   {"user: \"serve-c1\"": true, "reroll.hint.c1.>": true, "STREAM.CREATE": false},
+		"nats permissions --role=forward --cluster=c1 --cluster=c2":    {"user: \"forward-c1\"": true, "user: \"forward-c2\"": true, "CONSUMER.CREATE": false},
+		"nats permissions --role=ingest --cluster=c1":                  {"reroll.hint.c1.>": true, "reroll.change": false, "$REROLL_INGEST_C1_PASSWORD": true},
+	} {
+		text, err := commandOutput(t, strings.Fields(command)...)
+		if err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+		for part, wanted := range want {
+			if strings.Contains(text, part) != wanted {
+				t.Errorf("%s: %q is there: %t, in\n%s", command, part, !wanted, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package dispatcher
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// A process may end, or not hear an answer, between a patch and its record, and other tools and people write workloads, too. What a
+// workload runs with is therefore never taken from the record alone: this file reads what is written on the workload itself.
+
+// LastReloadAnnotation on a workload's metadata names the reload that last changed its template. A process that finds there the ID
+// of what it is about to do knows that it was done already.
+const LastReloadAnnotation = dialect.OwnPrefix + "last-reload"
+
+// BroughtAnnotation beside it says to which version of each config the template was brought, newest last. Content that comes back later
+// is another version, so that nothing that was brought back, as by a rollback, is taken for what is to be done now.
+const BroughtAnnotation = dialect.OwnPrefix + "brought"
+
+// evidence is what a workload says about one of its configs.
+type evidence struct {
+	// mark is the mark that the template carries for the config, if marked.
+	mark   string
+	marked bool
+	// brought is the version of the config that BroughtAnnotation tells; empty if it does not.
+	brought string
+	// others says that somebody marked the workload since the last reload that is on record: another tool, or a process that ended before
+	// it could record it. fresh says that this is proved by the time of the mark.
+	others, fresh bool
+	// markedAt is when the workload was marked, and written when it was written last, by the API server's clock; zero if it does not say.
+	markedAt, written time.Time
+}
+
+// evidence returns what w, a version of t's workload, says about c. The caller holds mu.
+func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Config) evidence {
+	target := d.strategyOf(w).Target(w)
+	e := evidence{brought: broughtVersion(target, c), markedAt: target.MarkedAt, written: target.Written}
+	e.mark, e.marked = d.carried(w, c)
+	e.others = d.othersMarked(t, w)
+	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "")
+	return e
+}
+
+// othersMarked reports whether w, a version of t's workload, was marked by somebody since the last reload that is on record. The caller
+// holds mu.
+func (d *Dispatcher) othersMarked(t *tracked, w *workload.Workload) bool {
+	last := d.reloadOn(w)
+	return last != "" && !slices.Contains(t.recent, last) || d.strategyOf(w).Target(w).MarkedAt.After(t.markedAt)
+}
+
+// contradicts reports whether somebody who did not record it brought the workload to other content than h says. hash is the mark of
+// the content that is live, and version that of its latest change.
+func (e evidence) contradicts(h reloader.Handled, hash, version string) bool {
+	if !e.others {
+		return false
+	}
+	return e.marked && e.mark != h.Mark && e.mark != hash || e.brought != "" && e.brought != h.Brought && e.brought != version
+}
+
+// proves reports whether the workload was brought to the latest change already, whose mark is mark.
+func (e evidence) proves(mark string, h reloader.Handled, f fact, latest reloader.Change) bool {
+	if e.brought == versionOf(latest) {
+		return true
+	}
+	return e.marked && e.mark == mark && h.Mark != mark && (e.fresh || e.others && e.since(f, latest))
+}
+
+// since reports whether the workload was marked no earlier than its config's content became what it is, so that its mark can have been made
+// of it. An older mark is equal by collision or was brought back by a rollback. Kubernetes tells both times by the second. If nobody says
+// when the workload was marked, its last write counts, and if nobody says when the content changed, any mark does: that it was written
+// again as it was, as after a deletion, is no change.
+func (e evidence) since(f fact, latest reloader.Change) bool {
+	if latest.Type != reloader.ChangeUpdated {
+		return true
+	}
+	content := contentTime(f, latest)
+	if e.markedAt.IsZero() {
+		return e.written.After(content)
+	}
+	return !e.markedAt.Before(content)
+}
+
+// contentTime returns when the content of f was there at the latest, by the second: the earliest of the times that are known. Each of them
+// may be too late, as the managed fields have one time for all that a manager wrote, be it a label, and many hints lead to one look.
+func contentTime(f fact, latest reloader.Change) time.Time {
+	content := f.DataWritten
+	for _, at := range []time.Time{latest.VerifiedAt, latest.RequestedAt} {
+		if at = at.Truncate(time.Second); !at.IsZero() && (content.IsZero() || at.Before(content)) {
+			content = at
+		}
+	}
+	return content
+}
+
+// carried returns the mark that w carries for c, and whether it carries one. What stands in the template of a CronJob is no mark: the
+// Jobs that are made of it carry theirs.
+func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config) (string, bool) {
+	if w.Roll() == workload.NewJob {
+		return "", false
+	}
+	return d.strategyOf(w).Current(w, c)
+}
+
+// reloadOn returns the reload that w says has rolled it last; empty if it does not say.
+func (d *Dispatcher) reloadOn(w *workload.Workload) string {
+	return d.strategyOf(w).Target(w).Annotations[LastReloadAnnotation]
+}
+
+// maxBrought bounds the configs that BroughtAnnotation tells of.
+const maxBrought = 64
+
+// broughtTo returns what BroughtAnnotation is to say about target after steps.
+func broughtTo(target *workload.Workload, steps []step) string {
+	entries := strings.FieldsFunc(target.Annotations[BroughtAnnotation], func(r rune) bool { return r == ',' })
+	for _, s := range steps {
+		key := configKey(s.config)
+		entries = slices.DeleteFunc(entries, func(e string) bool { return strings.HasPrefix(e, key) })
+		entries = append(entries, broughtEntry(s.latest))
+	}
+	return strings.Join(entries[max(0, len(entries)-maxBrought):], ",")
+}
+
+// broughtEntry is what BroughtAnnotation says about a workload that was brought to c.
+func broughtEntry(c reloader.Change) string { return configKey(c.Config) + versionOf(c) }
+
+// broughtVersion returns the version of c to which target says that it was brought; empty if it does not say.
+func broughtVersion(target *workload.Workload, c reloader.Config) string {
+	for entry := range strings.SplitSeq(target.Annotations[BroughtAnnotation], ",") {
+		if version, ok := strings.CutPrefix(entry, configKey(c)); ok {
+			return version
+		}
+	}
+	return ""
+}
+
+// versionOf identifies the content that c leaves and the write that left it. Unlike the ID of c it does not depend on what was there before,
+// which a process whose state was lost does not know.
+func versionOf(c reloader.Change) string {
+	return reloader.ReloadID(c.UID, c.ResourceVersion, []reloader.Cause{{Config: c.Config, NewSum: sumAfter(c)}})[2:]
+}
+
+// configKey begins the entry of a config.
+func configKey(c reloader.Config) string {
+	return reloader.ReloadID("", "", []reloader.Cause{{Config: c}})[2:10] + ":"
+}

@@ -1,0 +1,278 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// fleet is a number of Deployments that use one config, in a world where changes go out in steps.
+type fleet struct {
+	*world
+	n int
+	// said has the revision up to which the controller of each has spoken.
+	said map[scenario.Ref]int
+}
+
+func newFleet(w *world, n int) *fleet {
+	w.t.Helper()
+	w.configure = func(o *dispatcher.Options) { o.HaltOnFailedRollouts, o.RolloutDeadline = true, time.Hour }
+	w.give("app", "1")
+	f := &fleet{world: w, n: n, said: map[scenario.Ref]int{}}
+	for i := range n {
+		w.deploy(fmt.Sprintf("web-%02d", i), auto, "app")
+	}
+	for _, ref := range f.all() {
+		w.say(ref, 1, allNew)
+		f.said[ref] = 1
+	}
+	return f
+}
+
+func (f *fleet) all() []scenario.Ref {
+	var refs []scenario.Ref
+	for i := range f.n {
+		refs = append(refs, scenario.Ref(fmt.Sprintf("Deployment/web-%02d", i)))
+	}
+	return refs
+}
+
+// changed returns whose template has changed since its controller last spoke, and how many changes of templates there were in all.
+func (f *fleet) changed() (open []scenario.Ref, all int) {
+	f.t.Helper()
+	for _, ref := range f.all() {
+		g, err := f.Generation(f.t.Context(), ref)
+		f.must(err)
+		all += int(g) - 1
+		if int(g) > f.said[ref] {
+			open = append(open, ref)
+		}
+	}
+	return open, all
+}
+
+// reached fails the test unless n templates have changed in all, and returns those whose controller has not spoken yet.
+func (f *fleet) reached(n int) []scenario.Ref {
+	f.t.Helper()
+	open, all := f.changed()
+	if all != n {
+		f.t.Errorf("%d templates were changed, want %d", all, n)
+	}
+	return open
+}
+
+// answer has controllers say what they came to.
+func (f *fleet) answer(refs []scenario.Ref, status string) {
+	f.t.Helper()
+	for _, ref := range refs {
+		g, err := f.Generation(f.t.Context(), ref)
+		f.must(err)
+		f.said[ref] = int(g)
+		f.say(ref, int(g), status)
+	}
+}
+
+// holds counts the reasons for which workloads are held back, and returns one of the messages for a reason.
+func (f *fleet) holds(reason reloader.Reason) (n int, message string) {
+	for _, ref := range f.all() {
+		_, _, name, _ := ref.Split()
+		record, _ := f.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: scenario.DefaultNamespace, Name: name})
+		if record.Hold != nil && record.Hold.Reason == reason {
+			n, message = n+1, record.Hold.Message
+		}
+	}
+	return n, message
+}
+
+// inFleet runs a test on 30 Deployments of which none has begun, with one dispatcher.
+func inFleet(t *testing.T, test func(t *testing.T, f *fleet, p *process)) {
+	t.Helper()
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 30)
+		p := w.start()
+		w.pass(quiet)
+		test(t, f, p)
+	})
+}
+
+func TestStepsFollowRollouts(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.edit(alice, app, "2")
+		f.pass(10 * time.Minute)
+		first := f.reached(1)
+		if n, message := f.holds(reloader.ReasonWaitingForStep); n != 29 || message != "ConfigMap/main/app" {
+			t.Errorf("%d wait for their step, with the message %q", n, message)
+		}
+		f.answer(first, allNew)
+		second := f.reached(4)
+		f.answer(second[:2], allNew)
+		f.pass(10 * time.Minute)
+		f.reached(4)
+		f.answer(second[2:], allNew)
+		f.reached(30)
+		if n, _ := f.holds(reloader.ReasonWaitingForStep); n != 0 {
+			t.Errorf("%d still wait", n)
+		}
+	})
+}
+
+// TestStepsTakeWhatWaitsForDone: who waits for somebody holds up nobody.
+func TestStepsTakeWhatWaitsForDone(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		for _, ref := range f.all() {
+			f.spec(ref, `{"paused":true}`)
+		}
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		f.answer(f.reached(1), allOld)
+		f.answer(f.reached(4), allOld)
+		f.reached(30)
+	})
+}
+
+// TestHalt: one that stalls holds the rest, over time and restarts, until somebody asks for another try or the content changes again.
+func TestHalt(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		failed := f.reached(1)
+		f.answer(failed, gaveUp)
+		f.pass(24 * time.Hour)
+		f.reached(1)
+		n, message := f.holds(reloader.ReasonHalted)
+		if _, _, name, _ := failed[0].Split(); n != 29 || !strings.Contains(message, "ConfigMap/main/app: the rollout of Deployment/main/"+name+" has stalled") {
+			t.Errorf("%d are halted, with the message %q", n, message)
+		}
+		change, _ := f.store.changesOf(appConfig)
+		if short := change.Old.Short(); short == "" || !strings.Contains(message, short) {
+			t.Errorf("the message %q does not name the content before, %s", message, short)
+		}
+
+		f.stop()
+		p := f.start()
+		f.pass(time.Hour)
+		f.reached(1)
+
+		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.main.app": time.Now().UTC().Format(time.RFC3339)}))
+		f.pass(time.Second)
+		second := f.reached(2)
+		f.answer(second, allNew)
+		f.answer(f.reached(5), allNew)
+		f.reached(30)
+	})
+}
+
+func TestHaltEndsWithTheNextChange(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		f.answer(f.reached(1), gaveUp)
+		f.pass(time.Hour)
+		f.edit(bob, app, "3")
+		f.pass(time.Minute)
+		f.answer(f.reached(2), allNew)
+		if n, _ := f.holds(reloader.ReasonHalted); n != 0 {
+			t.Errorf("%d are halted by what is over", n)
+		}
+		open := f.reached(5)
+		f.answer(open, allNew)
+		f.pass(time.Minute)
+		if open, _ := f.changed(); len(open) < 25 {
+			t.Errorf("only %d are under way after two steps", len(open))
+		}
+	})
+}
+
+func TestHaltEndsWhenTheStalledRollsOut(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		failed := f.reached(1)
+		f.answer(failed, gaveUp)
+		f.pass(time.Hour)
+		f.answer(failed, allNew)
+		f.reached(4)
+	})
+}
+
+// TestStepsSurviveARestart: whoever comes after counts as before, also what it finds patched and not on record.
+func TestStepsSurviveARestart(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.store.lose(nil, errLost)
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		f.reached(1)
+		f.stop()
+		f.store.lose(nil, nil)
+		f.start()
+		f.pass(time.Hour / 2)
+		first := f.reached(1)
+		f.answer(first, allNew)
+		second := f.reached(4)
+		f.stop()
+		f.answer(second[:1], allNew)
+		f.start()
+		f.pass(time.Minute)
+		f.reached(4)
+		f.answer(second[1:], allNew)
+		f.pass(time.Minute)
+		f.reached(30)
+	})
+}
+
+// TestStepsPassOverTheRefused: a workload that cannot be patched keeps nobody waiting.
+func TestStepsPassOverTheRefused(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+		f.failing(func(verb, ref string) error {
+			if verb == "patch" && strings.HasSuffix(ref, "5") {
+				return apierrors.NewForbidden(deployments, ref, errLost)
+			}
+			return nil
+		})
+		f.edit(alice, app, "2")
+		f.pass(10 * time.Minute)
+		f.answer(f.reached(1), allNew)
+		f.pass(10 * time.Minute)
+		f.answer(f.reached(4), allNew)
+		f.pass(10 * time.Minute)
+		f.reached(27)
+	})
+}
+
+// TestRetryOfTheFuture: a time that has not come lets nobody go.
+func TestRetryOfTheFuture(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, p *process) {
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		f.answer(f.reached(1), gaveUp)
+		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.main.app": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}))
+		f.pass(10 * time.Minute)
+		f.reached(1)
+		f.pass(2 * time.Hour)
+		f.answer(f.reached(2), allNew)
+	})
+}
+
+// TestStepsAreOffByDefault: without the flag everybody goes at once.
+func TestStepsAreOffByDefault(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 5)
+		w.configure = nil
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if open := f.reached(5); !slices.Equal(open, f.all()) {
+			t.Errorf("under way: %v", open)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// TestPauseOfTheFutureEnds: a pause that says it began in years to come, by a wrong clock, lasts no longer than its period.
+func TestPauseOfTheFutureEnds(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"2099-01-01T00:00:00Z"}}}`)))
+		w.pass(30 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestPauseEndsOutOfScopeAtOnce: the namespace leaves scope before the watch has shown the pause.
+func TestPauseEndsOutOfScopeAtOnce(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", pausing, "app")
+		w.start()
+		w.pass(time.Second)
+		w.stall()
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.wantPaused(true, true)
+		w.running[0].Forget(webRef)
+		w.pass(30 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestPauseEndsThroughManyRestarts: several starts, each too short for anything, and every call fails in between.
+func TestPauseEndsThroughManyRestarts(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		for range 4 {
+			w.stop()
+			w.failing(func(verb, _ string) error {
+				if verb == "patch" {
+					return errLost
+				}
+				return nil
+			})
+			w.start()
+			w.pass(4 * time.Minute)
+		}
+		w.wantPaused(true, true)
+		w.failing(nil)
+		w.pass(2 * time.Minute)
+		w.wantPaused(false, false)
+		w.edit(alice, app, "3")
+		w.pass(time.Second)
+		w.wantPaused(true, true)
+		w.rolled(web, 2)
+		w.pass(11 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestAnswerOfAPauseLost: the mark and the pause were committed, and the answer lost; neither is written twice, and the pause ends.
+func TestAnswerOfAPauseLost(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		h := &halfDeaf{}
+		w.configure = h.hear
+		w.give("app", "1")
+		w.deploy("web", pausing, "app")
+		w.start()
+		w.pass(time.Second)
+		h.lost.Store(true)
+		w.edit(alice, app, "2")
+		w.pass(15 * time.Second)
+		h.lost.Store(false)
+		w.pass(11 * time.Minute)
+		w.wantPaused(false, false)
+		w.rolled(web, 1)
+	})
+}

@@ -1,0 +1,155 @@
+package dispatcher
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// rollout is what becomes of the last reload of a workload. Dispatcher.mu guards it.
+type rollout struct {
+	id string
+	// reload is what is on record; nil if another process recorded it.
+	reload *reloader.Reload
+	state  reloader.Rollout
+	// before is the revision that the workload had until the reload, and revision that of the reload's template; empty if not known.
+	before, revision string
+}
+
+// ended reports whether a workload with that rollout is done with its last reload: it has rolled out, or it is up to others whether it
+// does. Whoever is not followed has ended.
+func (r *rollout) ended() bool { return r == nil || !r.rolling() && !r.stalled() }
+
+func (r *rollout) rolling() bool { return r != nil && r.state.Result == reloader.ReasonRolling }
+func (r *rollout) stalled() bool { return r != nil && r.state.Result == reloader.ReasonStalled }
+
+// over reports whether nothing more can become of r.
+func (r *rollout) over() bool {
+	return r == nil || r.state.Result == reloader.ReasonRolledOut || r.state.Result == reloader.ReasonOvertaken
+}
+
+// judge says what the workload's progress means for r; Rolling if there is nothing to be said yet.
+func (r *rollout) judge(p workload.Progress) (result reloader.Reason, message string) {
+	fresh := p.Observed && p.Revision != "" && p.Revision != r.before
+	if fresh && r.revision == "" {
+		r.revision = p.Revision
+	}
+	switch {
+	case fresh && p.Revision != r.revision:
+		return reloader.ReasonOvertaken, "its template was changed again"
+	case p.Phase == workload.RolledOut && (fresh || r.before == "" || p.Revision == ""):
+		return reloader.ReasonRolledOut, ""
+	case p.Phase == workload.Stalled:
+		return reloader.ReasonStalled, p.Why
+	case p.Phase == workload.Waiting:
+		return reloader.ReasonWaitingForOperator, p.Why
+	}
+	return reloader.ReasonRolling, ""
+}
+
+// follow begins to follow what becomes of reload r of t, which had that revision before. The caller holds mu.
+func (d *Dispatcher) follow(t *tracked, before string, r reloader.Reload) {
+	if now := d.index.get(r.Workload); now != nil && now.w.UID == t.w.UID {
+		t = now // a workload that is made anew may have been seen before we are told so
+	}
+	d.overtake(t, "another reload followed")
+	if t.w.Progress.Phase == "" {
+		t.rollout = nil
+		return
+	}
+	t.rollout = &rollout{id: r.ID, before: before, state: reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: r.PatchedAt}}
+	if r.PatchedAt.IsZero() {
+		t.rollout.before, t.rollout.state.StartedAt = "", time.Now()
+	} else {
+		t.rollout.reload = &r
+	}
+	d.awaitRollout(t)
+	d.watchRollout(t)
+}
+
+// resumeRollout goes on following what an earlier process followed. The caller holds mu.
+func (d *Dispatcher) resumeRollout(t *tracked, r reloader.WorkloadRecord) {
+	if r.Rollout == nil {
+		return
+	}
+	t.rollout = &rollout{id: r.LastReload, state: *r.Rollout}
+	d.awaitRollout(t)
+}
+
+// awaitRollout has the deadline of t looked at when it is due. The caller holds mu.
+func (d *Dispatcher) awaitRollout(t *tracked) {
+	if t.rollout.rolling() && d.RolloutDeadline > 0 {
+		d.rolloutQ.AddAfter(t.w.Ref(), max(time.Millisecond, time.Until(t.rollout.state.StartedAt.Add(d.RolloutDeadline))))
+	}
+}
+
+// rolloutDue gives up a rollout whose deadline has passed, if nobody else gives it up.
+func (d *Dispatcher) rolloutDue(ref reloader.WorkloadRef) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.get(ref)
+	if t == nil || !t.rollout.rolling() {
+		return 0
+	}
+	if wait := time.Until(t.rollout.state.StartedAt.Add(d.RolloutDeadline)); wait > 0 {
+		return wait
+	}
+	if pause := d.Dialects.Pause(t.w); pause.Begun {
+		return max(0, time.Until(pause.Until)) + d.RolloutDeadline // its time begins when the pause ends
+	}
+	switch p := t.w.Progress; {
+	case !p.Observed:
+		d.decideRollout(t, reloader.ReasonStalled, fmt.Sprintf("its controller has not seen the template within %s", d.RolloutDeadline))
+	case !p.Timed:
+		d.decideRollout(t, reloader.ReasonStalled, fmt.Sprintf("it has not rolled out within %s", d.RolloutDeadline))
+	}
+	return 0
+}
+
+// watchRollout looks how far t is. What waits or has stalled may still roll out. The caller holds mu.
+func (d *Dispatcher) watchRollout(t *tracked) {
+	if t.rollout.over() {
+		return
+	}
+	result, message := t.rollout.judge(t.w.Progress)
+	switch {
+	case result == reloader.ReasonRolling, result == t.rollout.state.Result:
+	case t.rollout.stalled() && result != reloader.ReasonRolledOut:
+	case result == reloader.ReasonWaitingForOperator && d.Dialects.Pause(t.w).Begun: // we end that pause ourselves
+	default:
+		d.decideRollout(t, result, message)
+	}
+}
+
+// overtake ends a rollout that something else has taken the place of. The caller holds mu.
+func (d *Dispatcher) overtake(t *tracked, by string) {
+	if !t.rollout.over() && !t.rollout.stalled() {
+		d.decideRollout(t, reloader.ReasonOvertaken, by)
+	}
+}
+
+// decideRollout has it recorded what became of the rollout of t, and lets go who waits for that. The caller holds mu.
+func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message string) {
+	r, ref := t.rollout, t.w.Ref()
+	r.state.Result, r.state.Message, r.state.EndedAt = result, message, time.Now()
+	d.metrics.ended(r.state)
+	d.Logger.Info("rollout", "workload", ref.String(), "result", result, "id", r.id, "message", message)
+	if result == reloader.ReasonStalled {
+		d.Announcer.Complain(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
+			r.id, r.state.StartedAt.UTC().Format(time.RFC3339), message))
+	}
+	known := reloader.Reload{ID: r.id, Cluster: d.Cluster, Workload: ref}
+	if r.reload != nil {
+		known = *r.reload
+	}
+	state := r.state
+	known.Rollout = &state
+	d.finished[ref] = append(d.finished[ref], finished{t.w, known})
+	if r.over() {
+		r.reload = nil
+	}
+	d.settleQ.Add(ref)
+	d.nextStep(t)
+}

@@ -1,0 +1,87 @@
+package dispatcher
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// maxSelectorText bounds the selector of a pause as the status shows it.
+const maxSelectorText = 512
+
+// Status returns what the dispatcher knows of its cluster now. Who runs it adds the rest: version, faults, sources and feeds.
+func (d *Dispatcher) Status() reloader.ClusterStatus {
+	now := time.Now()
+	s := reloader.ClusterStatus{
+		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun,
+		Drift: int64(value(d.metrics.drift)), Windows: d.windows(now),
+	}
+	if swept := value(d.metrics.swept); swept > 0 {
+		s.SweptAt = time.UnixMilli(int64(swept * 1000)).UTC()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.Workloads, s.Pending = len(d.index.byRef), d.countPending()
+	for _, t := range d.index.byRef {
+		if t.hold != nil {
+			if s.Held == nil {
+				s.Held = map[reloader.Reason]int{}
+			}
+			s.Held[t.hold.Reason]++
+		}
+	}
+	if frozen, until := d.control.Freeze(now); frozen {
+		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until}
+	}
+	s.Pauses = d.pauses(now)
+	s.ControlProblems = slices.Clone(d.control.Problems)
+	return s
+}
+
+// pauses returns those that have not ended. The caller holds mu.
+func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
+	for _, p := range d.control.Pauses {
+		if !p.Until.After(now) {
+			continue
+		}
+		selector := p.Selector.String()
+		if len(selector) > maxSelectorText {
+			selector = selector[:maxSelectorText] + "…"
+		}
+		pauses = append(pauses, reloader.Pause{Namespace: p.Namespace, Selector: selector, Until: p.Until, Reason: p.Reason})
+	}
+	return pauses
+}
+
+func (d *Dispatcher) windows(now time.Time) (windows []reloader.Window) {
+	for _, w := range d.Brakes.Windows {
+		windows = append(windows, reloader.Window{Schedule: w.String(), Open: w.Open(now), Next: w.Next(now)})
+	}
+	return windows
+}
+
+// value returns what a metric without labels says.
+func value(m prometheus.Metric) float64 {
+	var out dto.Metric
+	if m.Write(&out) != nil {
+		return 0
+	}
+	return out.GetCounter().GetValue() + out.GetGauge().GetValue()
+}
+
+// Status returns what is known of the audit events of every API server, by address.
+func (c *Canary) Status() []reloader.FeedStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var feeds []reloader.FeedStatus
+	for _, address := range slices.Sorted(maps.Keys(c.feed.perches)) {
+		p := c.feed.perches[address]
+		feeds = append(feeds, reloader.FeedStatus{Address: address, State: string(p.state), LastAt: p.returned})
+	}
+	return feeds
+}

@@ -1,0 +1,85 @@
+package dispatcher_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+func TestStatusSaysWhatHoldsBack(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 6h")
+		w.must(err)
+		w.braked(dispatcher.Brakes{Windows: []control.Window{window}})
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze.Frozen || !s.At.Equal(time.Now()) {
+			t.Errorf("at rest: %+v", s)
+		}
+		until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
+		p.SetControl(control.Parse(map[string]string{
+			"freeze": "true", "freeze-reason": "incident 7", "freeze-until": until.Format(time.RFC3339),
+			"pauses": "[{namespace: shop, selector: 'app in (" + strings.Repeat("long,", 200) + "cart)', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
+				"{selector: 'a=b', until: '" + ended + "'}, {selector: '!!', until: '" + ended + "'}]",
+		}))
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		s := p.Status()
+		if diff := cmp.Diff(reloader.Freeze{Frozen: true, Reason: "incident 7", Until: until}, s.Freeze); diff != "" {
+			t.Errorf("freeze (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
+			t.Errorf("%d pending, held (-want +got):\n%s", s.Pending, diff)
+		}
+		if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) || len(s.Pauses[0].Selector) > 520 {
+			t.Errorf("want the pause that has not ended, its selector cut: %+v", s.Pauses)
+		}
+		if len(s.ControlProblems) != 1 {
+			t.Errorf("problems: %q", s.ControlProblems)
+		}
+		if len(s.Windows) != 1 || s.Windows[0].Open != window.Open(time.Now()) || !s.Windows[0].Next.Equal(window.Next(time.Now())) {
+			t.Errorf("windows: %+v", s.Windows)
+		}
+		p.SetControl(control.Control{})
+		if s := p.Status(); s.Freeze.Frozen || s.Pauses != nil {
+			t.Errorf("thawed: %+v", s)
+		}
+	})
+}
+
+func TestStatusTellsOfSweepsAndDrift(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.sweeping()
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		if s := p.Status(); !s.SweptAt.IsZero() || s.Drift != 0 {
+			t.Errorf("before the first sweep: %+v", s)
+		}
+		w.deaf()
+		w.edit(alice, app, "2")
+		w.pass(time.Hour)
+		if s := p.Status(); s.Drift != 1 || time.Since(s.SweptAt) > 11*time.Minute || s.SweptAt.After(time.Now()) {
+			t.Errorf("after an edit that the feed has missed: drift %d, swept at %s", s.Drift, s.SweptAt)
+		}
+	})
+}
+
+func TestStatusOfFeeds(t *testing.T) {
+	inCage(t, func(t *testing.T, c *cage) {
+		c.set(func() { c.mute["b"] = true })
+		c.pass(5 * time.Minute)
+		feeds := c.canary.Status()
+		if len(feeds) != 2 || feeds[0].State != "heard" || time.Since(feeds[0].LastAt) > time.Minute || feeds[1].State != "silent" {
+			t.Errorf("got %+v", feeds)
+		}
+	})
+}

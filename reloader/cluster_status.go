@@ -1,0 +1,93 @@
+package reloader
+
+import "time"
+
+// ClusterStatusInterval is how often a dispatcher publishes the status of its cluster. A status that is much older tells of a dispatcher
+// that is away.
+const ClusterStatusInterval = 30 * time.Second
+
+// ClusterStatus is what the dispatcher of a cluster says about itself, and about what holds back all reloads or many.
+type ClusterStatus struct {
+	Cluster string `json:"cluster"`
+	// UID is that of the namespace kube-system; empty if it may not be read.
+	UID string `json:"uid,omitempty"`
+	// Version is the dispatcher's, and Instance its name among the replicas.
+	Version   string    `json:"version"`
+	Instance  string    `json:"instance,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	// At is when all this was so, by the dispatcher's clock.
+	At time.Time `json:"at"`
+	// Ready says that every dependency has a baseline, so that no edit can be missed.
+	Ready bool `json:"ready"`
+	// DryRun says that nothing is written to the cluster.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Faults are the parts of the dispatcher's process that are not well.
+	Faults []Fault `json:"faults,omitempty"`
+	// Sources are those that hints came from since StartedAt.
+	Sources []SourceStatus `json:"sources,omitempty"`
+	// Feeds are the API servers whose audit events are watched over; empty if none are.
+	Feeds []FeedStatus `json:"feeds,omitempty"`
+	// SweptAt is when every config was last looked at; zero if not since StartedAt.
+	SweptAt time.Time `json:"sweptAt,omitzero"`
+	// Drift counts the changes that the sweep alone found since StartedAt: what the sources missed.
+	Drift int64 `json:"drift,omitempty"`
+	// Workloads are opted in, Pending of them wait to be rolled, and Held says how many of those wait for which reason.
+	Workloads int            `json:"workloads"`
+	Pending   int            `json:"pending,omitempty"`
+	Held      map[Reason]int `json:"held,omitempty"`
+
+	Freeze  Freeze   `json:"freeze,omitzero"`
+	Pauses  []Pause  `json:"pauses,omitempty"`
+	Windows []Window `json:"windows,omitempty"`
+	// ControlProblems are what could not be understood of the operators' word.
+	ControlProblems []string `json:"controlProblems,omitempty"`
+}
+
+// Fault is a part of a process that is not well, and why.
+type Fault struct {
+	Part   string `json:"part"`
+	Reason string `json:"reason"`
+}
+
+// SourceStatus is what came from one source of hints.
+type SourceStatus struct {
+	Source Source `json:"source"`
+	Hints  int64  `json:"hints"`
+	// LastAt is when the newest hint reached Reroll.
+	LastAt time.Time `json:"lastAt"`
+}
+
+// FeedStatus is what canaries have told about the audit events of one API server.
+type FeedStatus struct {
+	Address string `json:"address"`
+	// State is waiting, heard, silent or refused.
+	State string `json:"state"`
+	// LastAt is when a canary last came back; zero if none has.
+	LastAt time.Time `json:"lastAt,omitzero"`
+}
+
+// Freeze holds back every reload of a cluster.
+type Freeze struct {
+	Frozen bool   `json:"frozen"`
+	Reason string `json:"reason,omitempty"`
+	// Until is when it ends by itself; zero is never.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
+type Pause struct {
+	Namespace string `json:"namespace,omitempty"`
+	// Selector is a label selector; empty matches all.
+	Selector string    `json:"selector,omitempty"`
+	Until    time.Time `json:"until"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.
+type Window struct {
+	// Schedule is the window as its flag says it: five fields of cron, and a length.
+	Schedule string `json:"schedule"`
+	Open     bool   `json:"open"`
+	// Next is when it opens next; zero if never.
+	Next time.Time `json:"next,omitzero"`
+}

@@ -1,0 +1,43 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// The status of a cluster lies beside its UID, under a key of two tokens: no name of a cluster has a dot.
+const (
+	statusToken      = "status"
+	anyClusterStatus = clusterPrefix + ".*." + statusToken
+)
+
+// PutClusterStatus stores s in place of the cluster's last status.
+func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) error {
+	if err := reloader.ValidateCluster(s.Cluster); err != nil {
+		return fmt.Errorf("put cluster status: %w", err)
+	}
+	data, err := reloader.Encode(s)
+	if err != nil {
+		return fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
+	}
+	ctx, release := q.bounded(ctx, answerTime, clusterPrefix)
+	defer release()
+	subject := clusterPrefix + "." + escape(s.Cluster) + "." + statusToken
+	_, err = q.js.PublishMsg(ctx, newMessage(subject, "cluster-status", s.Cluster, s.At, data))
+	return wrap(explain(ctx, err), "put status of cluster %s", s.Cluster)
+}
+
+func (f *following) cluster(msg jetstream.Msg, _ uint64) error {
+	if msg.Headers().Get(headerOperation) != "" {
+		return nil // somebody deleted it by hand; the next one comes soon if its cluster is alive
+	}
+	s, err := reloader.Decode[reloader.ClusterStatus](msg.Data())
+	if err == nil {
+		f.to.Cluster(s)
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// secretFile writes a file, or overwrites it.
+func secretFile(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// newKey returns the seed and the public half of a new key.
+func newKey(t *testing.T, create func() (nkeys.KeyPair, error)) (key nkeys.KeyPair, seed, public string) {
+	t.Helper()
+	key, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, seedErr := key.Seed()
+	public, publicErr := key.PublicKey()
+	if err := errors.Join(seedErr, publicErr); err != nil {
+		t.Fatal(err)
+	}
+	return key, string(raw), public
+}
+
+// TestSecretsAreReadAgain changes a secret at the server and then in its file, while the queue is open.
+func TestSecretsAreReadAgain(t *testing.T) {
+	_, oldSeed, oldPublic := newKey(t, nkeys.CreateUser)
+	_, newSeed, newPublic := newKey(t, nkeys.CreateUser)
+	for name, tc := range map[string]struct {
+		login         func(file string) Login
+		before, after string
+		// accept makes a server accept the first or the second secret alone.
+		accept func(o *server.Options, after bool)
+	}{
+		"password": {
+			func(file string) Login { return Login{User: "reroll", PasswordFile: file} }, "one", "two",
+			func(o *server.Options, after bool) {
+				o.Username, o.Password = "reroll", map[bool]string{false: "one", true: "two"}[after]
+			},
+		},
+		"token": {
+			func(file string) Login { return Login{TokenFile: file} }, "one", "two",
+			func(o *server.Options, after bool) {
+				o.Authorization = map[bool]string{false: "one", true: "two"}[after]
+			},
+		},
+		"nkey": {
+			func(file string) Login { return Login{NkeyFile: file} }, oldSeed, newSeed,
+			func(o *server.Options, after bool) {
+				o.Nkeys = []*server.NkeyUser{{Nkey: map[bool]string{false: oldPublic, true: newPublic}[after]}}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, file := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+			secretFile(t, file, tc.before+"\n")
+			s := external(t, dir, -1, func(o *server.Options) { tc.accept(o, false) })
+			port := s.Addr().(*net.TCPAddr).Port
+			q := open(t, Options{URL: s.ClientURL(), Login: tc.login(file)})
+			ctx := testContext(t)
+			if err := q.Put(ctx, []reloader.Hint{hint("before")}); err != nil {
+				t.Fatal(err)
+			}
+			stopServer(s)
+			external(t, dir, port, func(o *server.Options) { tc.accept(o, true) })
+			secretFile(t, file, tc.after+"\n")
+			eventually(t, "logged in with the new secret", func() bool { return q.Put(ctx, []reloader.Hint{hint("after")}) == nil })
+		})
+	}
+}
+
+// TestCredentials logs in with a JWT, to a server that knows accounts by its operator.
+func TestCredentials(t *testing.T) {
+	operator, _, operatorKey := newKey(t, nkeys.CreateOperator)
+	_, _, accountKey := newKey(t, nkeys.CreateAccount)
+	signer, _, signerKey := newKey(t, nkeys.CreateAccount)
+	_, seed, userKey := newKey(t, nkeys.CreateUser)
+	account := jwt.NewAccountClaims(accountKey)
+	account.SigningKeys.Add(signerKey)
+	account.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: 1 << 30, MemoryStorage: 1 << 20, Streams: -1, Consumer: -1}
+	accountJWT, accountErr := account.Encode(operator)
+	user := jwt.NewUserClaims(userKey)
+	user.IssuerAccount = accountKey
+	userJWT, userErr := user.Encode(signer)
+	creds, credsErr := jwt.FormatUserConfig(userJWT, []byte(seed))
+	_, _, systemKey := newKey(t, nkeys.CreateAccount)
+	systemJWT, systemErr := jwt.NewAccountClaims(systemKey).Encode(operator)
+	resolver := &server.MemAccResolver{}
+	err := errors.Join(accountErr, userErr, credsErr, systemErr, resolver.Store(accountKey, accountJWT), resolver.Store(systemKey, systemJWT))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := external(t, t.TempDir(), -1, func(o *server.Options) {
+		o.TrustedKeys, o.AccountResolver, o.SystemAccount = []string{operatorKey}, resolver, systemKey
+	})
+	file := secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), string(creds))
+	q := open(t, Options{URL: s.ClientURL(), Login: Login{Credentials: file}})
+	if err := q.Put(testContext(t), hints(20)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTLS reaches a server that asks for a client certificate.
+func TestTLS(t *testing.T) {
+	ca, err := kube.NewCA("nats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverPair, serverErr := ca.Server("nats", "127.0.0.1")
+	clientPair, clientErr := ca.Client("reroll")
+	certificate, pairErr := tls.X509KeyPair(serverPair.CertPEM, serverPair.KeyPEM)
+	if err := errors.Join(serverErr, clientErr, pairErr); err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.CertPEM())
+	s := external(t, t.TempDir(), -1, func(o *server.Options) {
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, true, waitTime.Seconds()
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	})
+	dir := t.TempDir()
+	l := Login{
+		CAFile: secretFile(t, filepath.Join(dir, "ca.crt"), string(ca.CertPEM())), CertFile: secretFile(t, filepath.Join(dir, "tls.crt"), string(clientPair.CertPEM)),
+		KeyFile: secretFile(t, filepath.Join(dir, "tls.key"), string(clientPair.KeyPEM)),
+	}
+	q := open(t, Options{URL: s.ClientURL(), Login: l})
+	if err := q.Put(testContext(t), hints(1)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(testContext(t), Options{URL: s.ClientURL(), Login: Login{CAFile: l.CAFile}, Logger: quiet()}); err == nil {
+		t.Error("got in without a certificate")
+	}
+}
+
+// TestWrongLogin shows that each wrong file is named in one line, before anybody is asked.
+func TestWrongLogin(t *testing.T) {
+	dir := t.TempDir()
+	junk, empty := secretFile(t, filepath.Join(dir, "junk"), "geheim"), secretFile(t, filepath.Join(dir, "empty"), " \n")
+	missing := filepath.Join(dir, "missing")
+	for name, tc := range map[string]struct {
+		login Login
+		want  string
+	}{
+		"no credentials":             {Login{Credentials: missing}, "credentials file " + missing},
+		"credentials that are none":  {Login{Credentials: junk}, "credentials file " + junk},
+		"no nkey":                    {Login{NkeyFile: missing}, "nkey seed file " + missing},
+		"an nkey that is none":       {Login{NkeyFile: junk}, "nkey seed file " + junk},
+		"no password":                {Login{User: "u", PasswordFile: missing}, missing},
+		"an empty password":          {Login{User: "u", PasswordFile: empty}, "password file " + empty},
+		"no token":                   {Login{TokenFile: missing}, missing},
+		"an empty token":             {Login{TokenFile: empty}, "token file " + empty},
+		"no CA":                      {Login{CAFile: missing}, missing},
+		"a CA that is none":          {Login{CAFile: junk}, junk},
+		"no certificate":             {Login{CertFile: missing, KeyFile: missing}, missing},
+		"a certificate that is none": {Login{CertFile: junk, KeyFile: junk}, "certificate"},
+		"a user without a password":  {Login{User: "u"}, "needs a password file"},
+		"a password without a user":  {Login{PasswordFile: junk}, "needs a password file"},
+		"a key without certificate":  {Login{KeyFile: junk}, "needs its key"},
+		"two ways":                   {Login{Credentials: junk, TokenFile: junk}, "only one of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(testContext(t), Options{URL: "nats://127.0.0.1:1", Login: tc.login, Logger: quiet()})
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v; want one line with %q", err, tc.want)
+			}
+		})
+	}
+}

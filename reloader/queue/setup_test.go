@@ -1,0 +1,147 @@
+package queue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// setup runs Setup and returns what it did to each object that it did not leave alone.
+func setup(t *testing.T, o Options, l Layout, dryRun bool) (map[string]string, error) {
+	t.Helper()
+	o.Logger = quiet()
+	steps, err := Setup(testContext(t), o, l, dryRun)
+	done := map[string]string{}
+	for _, step := range steps {
+		if step.Action != actionNone {
+			done[step.Object] = step.Action
+		}
+	}
+	return done, err
+}
+
+func TestSetup(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	o, l := Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Clusters: []string{"blue"}}
+	all := map[string]string{
+		"stream HINTS": actionMade, "stream CHANGES": actionMade, "stream RELOADS": actionMade, "stream KV_reroll_workloads": actionMade,
+		"stream KV_reroll_clusters": actionMade, "stream SETASIDE": actionMade, "consumer dispatch-blue of stream HINTS": actionMade,
+	}
+	larger, smaller := o, o
+	larger.HintsMaxBytes, smaller.HintsMaxBytes = 128<<20, 1<<20
+	for _, step := range []struct {
+		name    string
+		options Options
+		layout  Layout
+		dryRun  bool
+		want    map[string]string
+		wrong   error
+	}{
+		{"a dry run of all", o, l, true, all, nil},
+		{"all", o, l, false, all, nil},
+		{"again", o, l, false, map[string]string{}, nil},
+		{"another cluster", o, Layout{Clusters: []string{"blue", "green"}}, false, map[string]string{"consumer dispatch-green of stream HINTS": actionMade}, nil},
+		{"a dry run of more room", larger, l, true, map[string]string{"stream HINTS": actionUpdated}, nil},
+		{"more room", larger, l, false, map[string]string{"stream HINTS": actionUpdated}, nil},
+		{"less room", smaller, l, false, map[string]string{"stream HINTS": actionRefused}, ErrShrink},
+		{"as it was before that", larger, l, false, map[string]string{}, nil},
+	} {
+		got, err := setup(t, step.options, step.layout, step.dryRun)
+		if diff := cmp.Diff(step.want, got); diff != "" || !errors.Is(err, step.wrong) {
+			t.Errorf("%s (-want +got): error %v\n%s", step.name, err, diff)
+		}
+	}
+	q := open(t, Options{URL: s.ClientURL(), HintsMaxBytes: 1 << 20})
+	if got := q.config(hintsStream).MaxBytes; got != 128<<20 {
+		t.Errorf("a start with other settings has changed the room for hints to %d", got)
+	}
+}
+
+func TestSetupOfAHubHasNoHints(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	got, err := setup(t, Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Hub: true}, false)
+	if err != nil || len(got) != 5 || got["stream HINTS"] != "" {
+		t.Errorf("made %v, error %v", got, err)
+	}
+	open(t, Options{URL: s.ClientURL(), Role: RoleHubAPI, BindOnly: true})
+}
+
+func TestBindOnlyMakesNothing(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	bound := Options{URL: s.ClientURL(), BindOnly: true, Logger: quiet(), MaxStore: testStore}
+	if _, err := Open(testContext(t), bound); !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "stream HINTS") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := setup(t, bound, Layout{}, false); err != nil {
+		t.Fatal(err)
+	}
+	q := open(t, bound)
+	err := q.ConsumeHints(testContext(t), "blue", func(Delivery) {})
+	if !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "--cluster=blue") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := q.js.Consumer(testContext(t), hintsStream, consumerName("blue")); !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		t.Errorf("a consumer was made, or %v", err)
+	}
+}
+
+func TestUnfitStreamsAreNamed(t *testing.T) {
+	want := wantedStreams(Options{HintsMaxBytes: 5}, unlimitedAPILevel)[0]
+	for name, tc := range map[string]struct {
+		change func(*jetstream.StreamConfig)
+		want   string
+	}{
+		"as wanted":           {func(*jetstream.StreamConfig) {}, ""},
+		"larger":              {func(s *jetstream.StreamConfig) { s.MaxBytes, s.MaxMsgsPerSubject, s.Replicas = 7, 99, 3 }, ""},
+		"more subjects":       {func(s *jetstream.StreamConfig) { s.Subjects = []string{"reroll.>"} }, ""},
+		"other subjects":      {func(s *jetstream.StreamConfig) { s.Subjects = []string{"reroll.hint.c1.>"} }, "does not take reroll.hint.>"},
+		"a work queue":        {func(s *jetstream.StreamConfig) { s.Retention = jetstream.WorkQueuePolicy }, "retention"},
+		"that drops the old":  {func(s *jetstream.StreamConfig) { s.Discard = jetstream.DiscardOld }, "discards"},
+		"in memory":           {func(s *jetstream.StreamConfig) { s.Storage = jetstream.MemoryStorage }, "storage"},
+		"without direct gets": {func(s *jetstream.StreamConfig) { s.AllowDirect = false }, "direct"},
+		"without purging":     {func(s *jetstream.StreamConfig) { s.DenyPurge = true }, "purged"},
+		"without answers":     {func(s *jetstream.StreamConfig) { s.NoAck = true }, "acknowledge"},
+		"not on disk":         {func(s *jetstream.StreamConfig) { s.PersistMode = jetstream.AsyncPersistMode }, "before it has stored"},
+		"sealed":              {func(s *jetstream.StreamConfig) { s.Sealed = true }, "sealed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := want
+			tc.change(&is)
+			err := unfit(is, want)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v; want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestShrinks(t *testing.T) {
+	is := jetstream.StreamConfig{MaxBytes: 100, MaxMsgsPerSubject: 16, MaxAge: 10, Replicas: 3}
+	for name, tc := range map[string]struct {
+		change func(*jetstream.StreamConfig)
+		want   int
+	}{
+		"the same": {func(*jetstream.StreamConfig) {}, 0},
+		"more of all": {func(s *jetstream.StreamConfig) {
+			s.MaxBytes, s.MaxMsgsPerSubject, s.MaxAge, s.Replicas = 200, 17, 11, 5
+		}, 0},
+		"no limits":          {func(s *jetstream.StreamConfig) { s.MaxBytes, s.MaxMsgsPerSubject, s.MaxAge = -1, -1, 0 }, 0},
+		"no word on servers": {func(s *jetstream.StreamConfig) { s.Replicas = 0 }, 0},
+		"less of all":        {func(s *jetstream.StreamConfig) { s.MaxBytes, s.MaxMsgsPerSubject, s.MaxAge, s.Replicas = 99, 1, 9, 1 }, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := is
+			tc.change(&want)
+			if got := shrinks(is, want); len(got) != tc.want {
+				t.Errorf("got %q; want %d limits", got, tc.want)
+			}
+		})
+	}
+	unlimited := jetstream.StreamConfig{MaxBytes: -1}
+	if got := shrinks(unlimited, jetstream.StreamConfig{MaxBytes: 5}); len(got) != 1 {
+		t.Errorf("a limit where there was none: %q", got)
+	}
+}

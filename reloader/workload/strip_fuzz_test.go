@@ -1,0 +1,63 @@
+package workload_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// FuzzStrip takes anything for an object of any kind. Stripping it ends without a panic, keeps no variable's value but hex, and takes a
+// mark for ours only if an entry of the managed fields names both its writer and its variable.
+func FuzzStrip(f *testing.F) {
+	const template = `"template":{"spec":{"containers":[{"name":"c","env":[{"name":"STAKATER_A_SECRET","value":"0a"},{"name":"STAKATER_B_SECRET","value":"hunter2"}]}]}}`
+	for _, seed := range []string{
+		`{"metadata":{"name":"a","managedFields":[{"manager":"Reloader","time":"2026-11-21T12:00:00Z","fieldsV1":{"f:spec":{"k:{\"name\":\"STAKATER_A_SECRET\"}":{}}}}]},"spec":{` + template + `}}`,
+		`{"metadata":{"name":"a","managedFields":[{"manager":"Reloader","time":null,"fieldsV1":"x"},null]},"spec":{` + template + `}}`,
+		`{"spec":{"jobTemplate":{"spec":{` + template + `}}}}`,
+		`{"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]},"template":{"metadata":{"annotations":{"a":""}},"spec":{"containers":[{}]}}}}`,
+		`{}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for kind, o := range map[*workload.Kind]metav1.Object{
+			&workload.Deployment: &appsv1.Deployment{}, &workload.StatefulSet: &appsv1.StatefulSet{}, &workload.DaemonSet: &appsv1.DaemonSet{},
+			&workload.CronJob: &batchv1.CronJob{}, &workload.Job: &batchv1.Job{},
+		} {
+			if json.Unmarshal(data, o) != nil {
+				continue
+			}
+			w, err := kind.Strip(o, keepAll)
+			if (w == nil) == (err == nil) {
+				t.Fatalf("%s: %v, %v", kind.Kind, w, err)
+			}
+			if err != nil {
+				continue
+			}
+			for _, c := range w.Template.Containers {
+				for _, m := range c.Marks {
+					if m.Value != workload.MarkValue(m.Value) {
+						t.Errorf("%s keeps the value %q", kind.Kind, m.Value)
+					}
+					if m.Ours && !slices.ContainsFunc(o.GetManagedFields(), namesMark(m.Name)) {
+						t.Errorf("%s takes %s for its own, and nobody says so", kind.Kind, m.Name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// namesMark tells of an entry whether its manager is the one that writes marks and its fields name a variable.
+func namesMark(variable string) func(metav1.ManagedFieldsEntry) bool {
+	return func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == workload.MarkManager && e.FieldsV1 != nil && strings.Contains(e.FieldsV1.GetRawString(), variable)
+	}
+}

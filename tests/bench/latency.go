@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// latency measures single edits: from the API server's answer to the writer until a watch shows the new template.
+func (b *bench) latency(ctx context.Context) error {
+	ns, err := b.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.create(ctx, ns, "app", 1, optedIn); err != nil {
+		return err
+	}
+	if err := b.waitTracked(ctx, ns, 1); err != nil {
+		return err
+	}
+	before, err := b.requests(ctx)
+	if err != nil {
+		return err
+	}
+	took, err := b.edit(ctx, ns)
+	if err != nil {
+		return err
+	}
+	row("change → new template", "%s", percentiles(took))
+	if err := b.costs(ctx, before, b.edits); err != nil {
+		return err
+	}
+	if err := b.batchDelay(ctx, ns); err != nil {
+		return err
+	}
+	return b.bareLatency(ctx)
+}
+
+func (b *bench) edit(ctx context.Context, ns string) ([]time.Duration, error) {
+	rolled, stop, err := b.rolls(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	var took []time.Duration
+	for i := range b.edits {
+		if err := b.setData(ctx, ns, "app", strconv.Itoa(i+1)); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if err := await(ctx, rolled, 1); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+		// Edits must not fall into step with the API server's batches.
+		pause := time.NewTimer(time.Duration(3+i*7%29) * time.Millisecond)
+		<-pause.C
+	}
+	return took, nil
+}
+
+// bareLatency measures the least that a watching tool could take: a watch event and a patch, with nothing between.
+func (b *bench) bareLatency(ctx context.Context) error {
+	ns, err := b.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.create(ctx, ns, "app", 1, nil); err != nil {
+		return err
+	}
+	w, err := b.client.CoreV1().ConfigMaps(ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=app"})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	go func() {
+		for event := range w.ResultChan() {
+			if event.Type == watch.Modified {
+				_ = b.barePatch(ctx, ns, "web-0", event.Object.(*corev1.ConfigMap).ResourceVersion) // a failure shows as a roll that never comes
+			}
+		}
+	}()
+	took, err := b.edit(ctx, ns)
+	if err != nil {
+		return err
+	}
+	row("  bare watch → patch loop", "%s", percentiles(took))
+	return nil
+}
+
+func (b *bench) barePatch(ctx context.Context, ns, name, mark string) error {
+	body := `{"spec":{"template":{"metadata":{"annotations":{"bare":"` + mark + `"}}}}}`
+	_, err := b.client.AppsV1().Deployments(ns).Patch(ctx, name, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{})
+	return err
+}
+
+// batchDelay prints how long the API server kept events before it sent them, by the reloads' own times.
+func (b *bench) batchDelay(ctx context.Context, ns string) error {
+	reloads, err := b.line.Reroll.Reloads(ctx, ns)
+	if err != nil {
+		return err
+	}
+	var waited, ours []time.Duration
+	for _, r := range reloads {
+		waited = append(waited, r.Causes[0].ReceivedAt.Sub(r.Causes[0].RequestedAt))
+		ours = append(ours, r.PatchedAt.Sub(r.Causes[0].ReceivedAt))
+	}
+	row("  of which in the API server's batch", "%s, mean %s", percentiles(waited), mean(waited))
+	row("  of which in Reroll (window included)", "%s", percentiles(ours))
+	return nil
+}

@@ -1,0 +1,60 @@
+package dashboard
+
+import "testing"
+
+func TestEverythingCanBeDoneFromTheKeyboard(t *testing.T) {
+	_, url := serveFleet(t, 60)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row]")
+	b.press(t, "j", "j", "k", "j")
+	b.wait(t, `li[aria-posinset="2"] a:focus`)
+	b.press(t, "Enter")
+	b.wait(t, ".panel .stages")
+	b.press(t, "Escape")
+	b.gone(t, ".panel")
+	b.press(t, "/", "a", "l", "i", "c", "e")
+	b.until(t, `location.hash.includes('q=alice') && [...document.querySelectorAll('a[data-row]')].every((r) => r.innerText.includes('alice'))`)
+	b.press(t, "Escape", "g", "c")
+	b.wait(t, ".card")
+	b.press(t, "?")
+	b.wait(t, "dialog[open] >> text=next row")
+	b.accessible(t, "keys")
+	b.shoot(t, "keys")
+	b.press(t, "Escape")
+	b.gone(t, "dialog")
+	for key, path := range map[string]string{"w": "#/workloads", "i": "#/impact", "h": "#/held", "s": "#/charts", "t": "#/"} {
+		b.press(t, "g", key)
+		b.until(t, "location.hash === '"+path+"'")
+	}
+	b.press(t, "/", "g", "c") // typed, not pressed
+	b.until(t, "location.hash.includes('q=gc')")
+	b.faultless(t)
+}
+
+func TestThemeIsKept(t *testing.T) {
+	_, url := serveFleet(t, 5)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row]")
+	const isDark = `getComputedStyle(document.body).backgroundColor === 'rgb(18, 20, 23)'`
+	b.until(t, "!("+isDark+")")
+	b.click(t, `button[title="Theme: system"]`)
+	b.click(t, `button[title="Theme: light"]`)
+	b.until(t, isDark)
+	b.do(t, "reload", nil)
+	b.wait(t, `button[title="Theme: dark"]`)
+	b.until(t, isDark)
+	b.faultless(t)
+}
+
+func TestExactTimesShowOnFocus(t *testing.T) {
+	_, url := serveFleet(t, 5)
+	b := startBrowser(t)
+	b.open(t, url+"#/clusters", "light", desk)
+	b.wait(t, "time.tip")
+	const shown = `getComputedStyle(document.querySelector('time.tip'), '::after').visibility === 'visible'`
+	b.until(t, "!("+shown+")")
+	b.do(t, "hover", params{"selector": "time.tip"})
+	b.until(t, shown)
+}

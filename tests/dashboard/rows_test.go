@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+const (
+	manyRows = 10_000
+	// mostDrawn bounds the rows in the page: those in sight of a window of 900 pixels, and some above and below.
+	mostDrawn = 50
+	// steps is how many frames are scrolled by stride pixels each, as a quick flick does, and frameTime is what each may take of the
+	// page's main thread, in seconds. A sixtieth is what there is; machines that test are slower and do other things too.
+	steps     = 120
+	stride    = 270
+	frameTime = 2.0 / 60
+)
+
+// scroll goes down step by step, one a frame, and returns the most rows that were in the page.
+const scroll = `new Promise((done) => {
+  const box = document.querySelector('[data-virtual]');
+  let most = 0, step = 0;
+  const frame = () => {
+    most = Math.max(most, document.querySelectorAll('[data-row]').length);
+    if (step++ === %d) return done(most);
+    box.scrollTop += %d;
+    requestAnimationFrame(frame);
+  };
+  box.scrollTop = 0;
+  requestAnimationFrame(frame);
+})`
+
+func TestTenThousandRowsAreScrolledWithFewInThePage(t *testing.T) {
+	_, url := serveFleet(t, manyRows)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row]")
+	// The end of the list asks for more until there is no more.
+	b.until(t, fmt.Sprintf(`(() => {
+	  const box = document.querySelector('[data-virtual]');
+	  box.scrollTop = box.scrollHeight;
+	  return document.querySelector('.sum').innerText === '%d,000 changes';
+	})()`, manyRows/1000))
+	before := read[float64](t, b, "cpu", nil)
+	drawn := read[int](t, b, "evaluate", params{"script": fmt.Sprintf(scroll, steps, stride)})
+	frame := (read[float64](t, b, "cpu", nil) - before) / steps
+	t.Logf("%.1f ms of the main thread for a frame, at most %d of %d rows in the page", frame*1000, drawn, manyRows)
+	if drawn > mostDrawn || drawn < 10 {
+		t.Errorf("%d rows in the page", drawn)
+	}
+	if frame > frameTime {
+		t.Errorf("a frame takes %.1f ms of the main thread", frame*1000)
+	}
+	b.do(t, "evaluate", params{"script": `document.querySelector('[data-virtual]').scrollTop = 1e9; 0`})
+	b.until(t, `document.querySelector('li:last-child[aria-posinset="10000"]') !== null`)
+	b.faultless(t)
+}
+
+// where is the first row in sight and the height at which it is.
+const where = `(() => {
+  const top = document.querySelector('[data-virtual]').getBoundingClientRect().top;
+  const row = [...document.querySelectorAll('[data-row]')].find((r) => r.getBoundingClientRect().top >= top + 30);
+  return [row.href, String(Math.round(row.getBoundingClientRect().top))];
+})()`
+
+func TestWhatComesInAboveDoesNotMoveWhatIsRead(t *testing.T) {
+	fleet, url := serveFleet(t, 150)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row]")
+	b.do(t, "evaluate", params{"script": `document.querySelector('[data-virtual]').scrollTop = 54 * 80; 0`})
+	b.wait(t, `li[aria-posinset="83"]`)
+	before := read[[]string](t, b, "evaluate", params{"script": where})
+	for range 3 {
+		fleet.Change(time.Now(), false)
+	}
+	b.wait(t, ".news >> text=3 new changes")
+	b.shoot(t, "news")
+	if after := read[[]string](t, b, "evaluate", params{"script": where}); after[0] != before[0] || after[1] != before[1] {
+		t.Errorf("the row in sight was %s, is %s", before, after)
+	}
+	b.click(t, ".news")
+	b.gone(t, ".news")
+	b.faultless(t)
+}

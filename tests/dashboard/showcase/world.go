@@ -1,0 +1,98 @@
+// Package showcase is a made-up fleet, large and varied enough to look at the dashboard with: every outcome, every hold, healthy and
+// unwell clusters, and as long a history as is wanted.
+//
+// The same numbers make the same fleet, so that pictures of it can be compared.
+package showcase
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Fleet fills a projection. Its times are counted back from Now. One goroutine at a time may use it.
+type Fleet struct {
+	Records *projection.Projection
+	Now     time.Time
+	rng     *rand.Rand
+	seq     uint64
+}
+
+// New returns an empty fleet.
+func New(now time.Time) *Fleet {
+	return &Fleet{Records: projection.New(projection.Limits{}), Now: now, rng: rand.New(rand.NewPCG(1, 2))}
+}
+
+// Fill writes a fleet with a history of that many changes, and says that all has been read.
+func (f *Fleet) Fill(changes int) {
+	at := f.Now.Add(-time.Duration(changes) * 4 * time.Minute)
+	for i := range changes {
+		f.Change(at.Add(time.Duration(i)*4*time.Minute+time.Duration(f.rng.IntN(150))*time.Second), i == changes-3)
+	}
+	for _, a := range apps {
+		f.Records.PutWorkload(f.workload(a))
+	}
+	f.Report(f.Now)
+	f.Records.SetCaughtUp()
+}
+
+// Report has every dispatcher publish the status of its cluster, as it does every half minute.
+func (f *Fleet) Report(now time.Time) {
+	f.Now = now
+	for _, c := range f.clusters() {
+		f.Records.PutCluster(c)
+	}
+}
+
+// app is one workload of the fleet and the configs that it depends on.
+type app struct {
+	cluster, namespace, kind, name string
+	configs                        []string
+	hold                           *reloader.Hold
+}
+
+// apps has the configs of each app as kind/name; "cm" and "secret" stand for their kinds.
+var apps = []app{
+	{"prod-eu", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings", "secret/payments-api"}, nil},
+	{"prod-eu", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api", "secret/checkout-db"}, nil},
+	{"prod-eu", "shop", "Deployment", "storefront", []string{"cm/feature-flags", "cm/storefront-theme"}, nil},
+	{"prod-eu", "shop", "StatefulSet", "search-index", []string{"cm/search-synonyms"}, &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Message: "the next window opens at 22:00 UTC"}},
+	{"prod-eu", "shop", "Deployment", "mailer", []string{"secret/smtp", "cm/mail-templates"}, &reloader.Hold{Reason: reloader.ReasonRefused, Attempts: 4, Message: "admission webhook \"policy.example.com\" denied the request: image must come from the internal registry"}},
+	{"prod-eu", "payments", "Deployment", "ledger", []string{"secret/ledger-db", "cm/ledger-settings", "secret/payments-api-signing-key-with-a-long-name"}, nil},
+	{"prod-eu", "payments", "DaemonSet", "card-proxy", []string{"secret/acquirer-certificates"}, &reloader.Hold{Reason: reloader.ReasonWaitingForStep, Message: "2 of 5 that go before it have rolled out"}},
+	{"prod-eu", "payments", "CronJob", "settlement", []string{"secret/ledger-db", "cm/settlement-calendar"}, nil},
+	{"prod-us", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings"}, nil},
+	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping, Message: "9 rolls in an hour"}},
+	{"prod-us", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls", "provider/edge-keys"}, nil},
+	{"staging", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls"}, &reloader.Hold{Reason: reloader.ReasonFrozen, Message: "load test until Friday"}},
+	{"staging", "data", "Rollout", "feature-store", []string{"cm/feature-store", "secret/warehouse"}, nil},
+}
+
+var people = []string{
+	"alice@example.com", "bob@example.com", "chidi@example.com", "dana@example.com",
+	"system:serviceaccount:flux-system:kustomize-controller", "system:serviceaccount:cert-manager:cert-manager",
+}
+
+var agents = map[string]string{
+	"system:serviceaccount:flux-system:kustomize-controller": "kustomize-controller/v1.7.0",
+	"system:serviceaccount:cert-manager:cert-manager":        "cert-manager-certificates-issuing/v1.19",
+}
+
+var keyNames = []string{"LOG_LEVEL", "checkout.v2", "password", "tls.crt", "tls.key", "timeout", "banner.html", "MAX_CONNECTIONS"}
+
+func config(namespace, name string) reloader.Config {
+	var kind, rest string
+	for i := range name {
+		if name[i] == '/' {
+			kind, rest = name[:i], name[i+1:]
+		}
+	}
+	kinds := map[string]reloader.ConfigKind{"cm": reloader.ConfigMap, "secret": reloader.Secret, "provider": reloader.SecretProviderClass}
+	return reloader.Config{Kind: kinds[kind], Namespace: namespace, Name: rest}
+}
+
+// sum is a made-up fingerprint.
+func sum(n uint64) string { return fmt.Sprintf("%016x%048x", n*0x9e3779b97f4a7c15, n) }

@@ -1,0 +1,110 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
+)
+
+// views are all views, each with what is on it once it has its data.
+var views = []struct{ name, path, has string }{
+	{"timeline", "#/", "[data-row] .badge"},
+	{"workloads", "#/workloads", "[data-row] .badge"},
+	{"workload", "#/workloads/prod-eu/shop/Deployment/mailer", ".steps li >> nth=3"},
+	{"impact", "#/impact", ".canvas path >> nth=10"},
+	{"config", "#/impact/prod-eu/shop/ConfigMap/feature-flags", ".canvas .node.focus"},
+	{"held", "#/held", ".card.bad"},
+	{"clusters", "#/clusters", ".card >> nth=2"},
+	{"charts", "#/charts", ".chart .fill.good"},
+}
+
+// serveFleet serves a fleet of which everything is known.
+func serveFleet(t *testing.T, changes int) (*showcase.Fleet, string) {
+	t.Helper()
+	fleet := showcase.New(time.Now())
+	fleet.Fill(changes)
+	return fleet, serve(t, fleet, nil)
+}
+
+// serve serves the API over a fleet, behind what stands before it.
+func serve(t *testing.T, fleet *showcase.Fleet, before func(http.Handler) http.Handler) string {
+	t.Helper()
+	handler, err := fleet.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before != nil {
+		handler = before(handler)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections) // streams of events would be waited for
+	return server.URL + "/"
+}
+
+func TestViewsAreAccessibleInLightAndDarkOnDesksAndPhones(t *testing.T) {
+	_, url := serveFleet(t, 400)
+	b := startBrowser(t)
+	for _, theme := range []string{"light", "dark"} {
+		for _, s := range []size{desk, phone} {
+			b.open(t, url, theme, s)
+			for _, view := range views {
+				b.do(t, "goto", params{"url": url + view.path})
+				b.wait(t, view.has)
+				name := view.name + "-" + theme + "-" + s.name
+				b.accessible(t, name)
+				b.shoot(t, name)
+			}
+			b.do(t, "goto", params{"url": url + "#/"})
+			b.click(t, "a[data-row]")
+			b.wait(t, ".panel .stages")
+			b.accessible(t, "panel-"+theme+"-"+s.name)
+			b.shoot(t, "panel-"+theme+"-"+s.name)
+			b.faultless(t)
+		}
+	}
+}
+
+// A view is fetched again when its address is opened afresh: addresses can be sent to others.
+func TestAddressesCanBeSentToOthers(t *testing.T) {
+	fleet, url := serveFleet(t, 400)
+	page, err := fleet.Records.Changes(0, 400, func(*reloader.Change) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest := page.Items[len(page.Items)-1]
+	b := startBrowser(t)
+	for _, view := range views {
+		b.open(t, url+view.path, "light", desk)
+		b.wait(t, view.has)
+	}
+	b.open(t, url+"#/?open="+oldest.ID, "light", desk)
+	b.wait(t, ".panel >> text="+oldest.ID)
+	b.open(t, url+"#/?tone=bad&namespace=shop", "light", desk)
+	b.wait(t, "[data-row] .badge.bad")
+	if rows, bad := b.count(t, "a[data-row]"), b.count(t, "a[data-row]:has(.badge.bad)"); rows != bad {
+		t.Errorf("%d of %d rows failed although only those are asked for", bad, rows)
+	}
+	if other := b.count(t, `a[data-row] .what .ns:not(:text-is("shop/"))`); other != 0 {
+		t.Errorf("%d rows of another namespace", other)
+	}
+	b.faultless(t)
+}
+
+func TestPageKeepsToItsPolicy(t *testing.T) {
+	_, url := serveFleet(t, 1)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row]")
+	b.faultless(t)
+	// The watch over violations must be able to see one.
+	b.do(t, "evaluate", params{"script": `{const s = document.createElement('style'); s.textContent = 'b{}'; document.head.append(s);} 0`})
+	b.until(t, "violations.length > 0")
+	if faults := read[[]string](t, b, "faults", nil); len(faults) == 0 {
+		t.Error("an inline style was no fault")
+	}
+}

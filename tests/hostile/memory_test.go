@@ -1,0 +1,180 @@
+package hostile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/ingest/webhook"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// posters is how many senders there are at a time: more than are let in.
+const posters = 200
+
+const (
+	// connections is what that many connections may cost: buffers, TLS, and the goroutines that serve them.
+	connections = posters * 256 << 10
+	// bodies is what may be spent on the bodies that are let in. Whatever they hold, reading takes at most twice their length, and the
+	// garbage collector lets the memory that is in use double.
+	bodies = 2 * 2 * webhook.DefaultBytesAtOnce
+	// passedOver is the same for bodies of which nothing long has to be held.
+	passedOver = webhook.DefaultConcurrent << 20
+)
+
+const (
+	auditPath   = "/v1/audit/prod"
+	shippedPath = "/v1/shipped/prod"
+)
+
+// event is one that matters.
+const event = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","auditID":"a-1","requestURI":"/","verb":"update",` +
+	`"user":{"username":"ana"},"objectRef":{"resource":"secrets","namespace":"shop","name":"db","apiVersion":"v1"},` +
+	`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T12:00:00.000000Z"}`
+
+func list(items string) string {
+	return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + items + "]}\n"
+}
+
+// longText is an event with the longest text that is read.
+func longText() string {
+	return `{"requestObject":"` + strings.Repeat("x", audit.DefaultMaxEventBytes-100) + `"}`
+}
+
+// wrapped puts an event into a line of a log shipper, as the text that it is there.
+func wrapped(event string) string {
+	text, _ := json.Marshal(event[:len(event)-200] + `"}`) // text always can be encoded
+	return `{"log":` + string(text) + "}\n"
+}
+
+func manyWithBodies() string {
+	big := strings.TrimSuffix(event, "}") + `,"requestObject":{"data":"` + strings.Repeat("x", 100<<10) + `"}}`
+	return list(big + strings.Repeat(","+big, 470))
+}
+
+// TestFlood has all posters post at once. Who is too many is told to come again, or is cut off while it still sends.
+func TestFlood(t *testing.T) {
+	cases := map[string]struct {
+		path, body string
+		code       int
+		bound      int64
+		reason     string
+	}{
+		"empty events": {auditPath, list("{}" + strings.Repeat(",{}", 1<<20-1)), 413, passedOver, "3 MB would be 1 GB as values"},
+		"48 MB":        {auditPath, manyWithBodies(), 204, passedOver, "what was written is passed over"},
+		"long text":    {auditPath, list(event + "," + longText()), 204, bodies, "one text is held as a whole"},
+		"text in text": {shippedPath, wrapped(longText()), 204, 2 * bodies, "a shipper's line is held, and the event in it"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := startIngest(t)
+			before, _ := x.memory()
+			began := time.Now()
+			codes := x.flood(c.path, c.body)
+			_, most := x.memory()
+			t.Logf("%d posters of %s in %s: answers %v; resident %s before, at most %s", posters, mb(int64(len(c.body))),
+				time.Since(began).Round(time.Millisecond), codes, mb(before), mb(most))
+			if codes[c.code] == 0 || codes[c.code]+codes[http.StatusServiceUnavailable]+codes[0] != posters {
+				t.Errorf("answers %v, want some %d", codes, c.code)
+			}
+			x.checkMemory(before, c.bound, c.reason)
+			x.alive()
+		})
+	}
+}
+
+// TestSlowSenders has all posters begin and none end.
+func TestSlowSenders(t *testing.T) {
+	long := list(event + "," + longText())
+	short := list(event)
+	cases := map[string]struct {
+		begin func(conn net.Conn) error
+		held  int
+		bound int64
+	}{
+		"heads": {func(conn net.Conn) error {
+			_, err := io.WriteString(conn, "POST "+auditPath+" HTTP/1.1\r\nHost: x\r\n")
+			return err
+		}, 0, 0},
+		"bodies":      {func(conn net.Conn) error { return begin(conn, auditPath, short, 100) }, webhook.DefaultConcurrent, passedOver},
+		"long bodies": {func(conn net.Conn) error { return begin(conn, auditPath, long, len(long)-10) }, int(webhook.DefaultBytesAtOnce) / len(long), bodies},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := startIngest(t)
+			before, _ := x.memory()
+			conns := x.connect(c.begin)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			x.must(line.Poll(ctx, func(ctx context.Context) error {
+				n, err := x.metric(ctx, "reroll_ingest_requests_in_flight")
+				if err == nil && int(n) != c.held {
+					err = fmt.Errorf("%v bodies are read, want %d", n, c.held)
+				}
+				return err
+			}))
+			_, most := x.memory()
+			t.Logf("%d bodies held: resident %s before, at most %s", c.held, mb(before), mb(most))
+			x.checkMemory(before, c.bound, "who is slow costs no more than who is fast")
+			for _, conn := range conns {
+				_ = conn.Close() // the other side may have closed it
+			}
+			x.alive()
+		})
+	}
+}
+
+// checkMemory asserts that the process never held more than it did before, and bound and the connections besides.
+func (x *target) checkMemory(before, bound int64, reason string) {
+	x.t.Helper()
+	if _, most := x.memory(); most > before+bound+connections {
+		x.t.Errorf("resident %s before and %s at most, want at most %s: %s", mb(before), mb(most), mb(before+bound+connections), reason)
+	}
+}
+
+// connect has all posters begin.
+func (x *target) connect(begin func(net.Conn) error) []net.Conn {
+	var mu sync.Mutex
+	var conns []net.Conn
+	var all sync.WaitGroup
+	for range posters {
+		all.Go(func() {
+			conn, err := x.dial()
+			if err != nil {
+				return
+			}
+			_ = begin(conn) // who is too many is cut off
+			mu.Lock()
+			defer mu.Unlock()
+			conns = append(conns, conn)
+		})
+	}
+	all.Wait()
+	return conns
+}
+
+// patience bounds the wait for a process that is busy.
+const patience = 40 * time.Second
+
+// alive posts a body that must be taken once the flood is over.
+func (x *target) alive() {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(x.t.Context(), patience)
+	defer cancel()
+	x.must(line.Poll(ctx, func(context.Context) error {
+		if code := x.post(auditPath, list(event)); code != http.StatusNoContent {
+			return fmt.Errorf("after the flood: answered with %d", code)
+		}
+		return nil
+	}))
+}
+
+func mb(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/(1<<20)) }

@@ -1,0 +1,120 @@
+package migrate_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestGuide follows the guide to its end with both strategies: no pod is replaced for the move in, the way back and the next move in,
+// and what changes on the way is rolled once.
+func TestGuide(t *testing.T) {
+	for _, strategy := range []string{"env-vars", "annotations"} {
+		t.Run(strategy, func(t *testing.T) {
+			s := newShop(t, strategy)
+			r := newReader(t, "reloadStrategy: "+strategy+"\n")
+			r.installTheirs(t, strategy)
+			if flags := r.follow(t, before, nil); !strings.Contains(flags, "--reload-strategy="+strategy) {
+				t.Errorf("what is set is told as %s", flags)
+			}
+			s.observe(t, r)
+			s.moveIn(t, r)
+			s.goBack(t, r)
+			s.stay(t, r)
+		})
+	}
+}
+
+// installTheirs installs what stands for Stakater Reloader.
+func (r *reader) installTheirs(t *testing.T, strategy string) {
+	t.Helper()
+	chart, err := filepath.Abs("testdata/reloader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
+	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
+}
+
+// observe follows the guide while Stakater Reloader rolls, and Reroll says that it would.
+func (s shop) observe(t *testing.T, r *reader) {
+	t.Helper()
+	was := s.look(t)
+	r.follow(t, observe, map[string]func(){"outcome=DryRun": func() {
+		s.edit(t, "seen", "2")
+		s.awaitReload(t, "seen", "DryRun", 1)
+		s.roll(t, "seen", "2")
+	}})
+	if log := shared.Reroll.Log(); !strings.Contains(log, "reloader/reloader-reloader") {
+		t.Error("reroll does not warn of the other reloader")
+	}
+	s.expectKept(t, was, "seen")
+}
+
+// moveIn swaps the two. What changes while neither of them works is rolled once, what Stakater Reloader has rolled is not rolled again,
+// and the next edit is.
+func (s shop) moveIn(t *testing.T, r *reader) {
+	t.Helper()
+	was, seen, missed := s.look(t), s.generation(t, "seen"), s.generation(t, "missed")
+	r.follow(t, swap, map[string]func(){"dryRun=false": func() { s.edit(t, "missed", "2") }})
+	s.awaitReload(t, "missed", "Reloaded", 1)
+	s.awaitPods(t, "missed")
+	s.expectKept(t, was, "missed")
+	s.edit(t, "seen", "3")
+	s.awaitReload(t, "seen", "Reloaded", 1)
+	s.awaitPods(t, "seen")
+	s.expectKept(t, was, "missed", "seen")
+	if s.generation(t, "seen") <= seen || s.generation(t, "missed") <= missed {
+		t.Error("what was recorded as reloaded was not")
+	}
+}
+
+// goBack follows the guide back. Stakater Reloader finds its own marks, and goes on.
+func (s shop) goBack(t *testing.T, r *reader) {
+	t.Helper()
+	was := s.look(t)
+	if paused := r.follow(t, goBack, nil); strings.Contains(paused, s.namespace) {
+		t.Errorf("Deployments are paused: %s", paused)
+	}
+	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
+	s.expectKept(t, was)
+	for name, value := range map[string]string{"seen": "3", "missed": "2"} {
+		before := s.generation(t, name)
+		if s.roll(t, name, value); s.strategy == "env-vars" && s.generation(t, name) != before {
+			t.Errorf("what it writes into %s for the present content is not there already", name)
+		}
+	}
+	s.edit(t, "seen", "4")
+	s.awaitReload(t, "seen", "DryRun", 2)
+	s.roll(t, "seen", "4")
+	s.expectKept(t, was, "seen", s.rolledAnew("missed"))
+}
+
+// rolledAnew is the app that was rolled for a content that it had, which the strategy annotations does: its mark has a time.
+func (s shop) rolledAnew(app string) string {
+	if s.strategy == "annotations" {
+		return app
+	}
+	return ""
+}
+
+// stay moves in for good.
+func (s shop) stay(t *testing.T, r *reader) {
+	t.Helper()
+	was := s.look(t)
+	r.follow(t, swap, nil)
+	s.edit(t, "seen", "5")
+	s.awaitReload(t, "seen", "Reloaded", 2)
+	s.awaitPods(t, "seen")
+	s.expectKept(t, was, "seen")
+	r.follow(t, cleanUp, nil)
+	_, err := shared.Kube.Client().AppsV1().Deployments("reloader").Get(t.Context(), "reloader-reloader", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the other one is still there: %v", err)
+	}
+	s.expectKept(t, was, "seen")
+	r.run(t, "helm uninstall reroll --namespace reroll")
+}

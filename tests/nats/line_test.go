@@ -1,0 +1,166 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+const lineTime = 3 * time.Minute
+
+// reroll runs the binary to its end.
+func reroll(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	binary, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
+	return string(out), err
+}
+
+// setUp runs reroll nats setup as the administrator of a cluster and returns what it prints.
+func setUp(t *testing.T, url, cluster string, args ...string) string {
+	t.Helper()
+	args = append([]string{"nats", "setup", "--nats-url", url, "--cluster", cluster}, args...)
+	out, err := reroll(t, append(args, loginFlags(t, queue.RoleAdmin, cluster)...)...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return out
+}
+
+// TestLineWithLeastPermissions runs every role as a process of its own, each with no more than docs/nats/clusters.conf permits it.
+func TestLineWithLeastPermissions(t *testing.T) {
+	s := documented(t, "server.conf")
+	ctx, cancel := context.WithTimeout(t.Context(), lineTime)
+	defer cancel()
+
+	t.Log("the administrator makes all there is, once")
+	if out := setUp(t, s.ClientURL(), line.ClusterName, "--dry-run"); strings.Count(out, ": would be made\n") != 7 {
+		t.Errorf("a dry run would do\n%s", out)
+	}
+	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": made\n") != 7 {
+		t.Errorf("the first run did\n%s", out)
+	}
+	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": left as it is\n") != 7 {
+		t.Errorf("the second run did\n%s", out)
+	}
+
+	flags := map[string][]string{}
+	for _, role := range []queue.Role{queue.RoleIngest, queue.RoleDispatch, queue.RoleAPI} {
+		flags[string(role)] = append(loginFlags(t, role, line.ClusterName), "--nats-bind-only")
+	}
+	l, err := line.StartRoles(ctx, line.Options{
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{"--coalesce-window", "200ms"}, RoleFlags: flags,
+	}, s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+
+	ns := l.Kube.Namespace(t)
+	createApp(ctx, t, l, ns)
+	for n := 1; n <= 3; n++ {
+		edit(ctx, t, l, ns, n)
+		waitReloads(ctx, t, l, ns, n)
+		if n == 1 {
+			t.Log("state is read again by a process that starts anew")
+			if err := l.Dispatch.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Dispatch.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Dispatch.WaitReady(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, role := range map[string]*line.Reroll{"ingest": l.Ingest, "dispatch": l.Dispatch, "api": l.Reroll} {
+		if log := role.Log(); strings.Contains(log, "denied") || strings.Contains(log, "level=ERROR") {
+			t.Errorf("%s was denied something:\n%s", name, log)
+		}
+	}
+}
+
+// createApp creates a Deployment that uses a ConfigMap, and waits until Reroll knows both.
+func createApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
+	t.Helper()
+	labels := map[string]string{"app": "web"}
+	_, err := l.Kube.Client().CoreV1().ConfigMaps(ns).Create(ctx, configMap("0"), metav1.CreateOptions{})
+	if err == nil {
+		_, err = l.Kube.Client().AppsV1().Deployments(ns).Create(ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"reloader.stakater.com/auto": "true"}},
+			Spec: appsv1.DeploymentSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{
+						Name: "main", Image: "registry.k8s.io/pause:3.10",
+						EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}}},
+					}}},
+				},
+			},
+		}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(ctx, t, l, func(ctx context.Context) error {
+		n, err := l.Reroll.Baselines(ctx, ns, "web")
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d baselines", n)
+		}
+		return err
+	})
+}
+
+func configMap(value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"k": value}}
+}
+
+func edit(ctx context.Context, t *testing.T, l *line.Line, ns string, n int) {
+	t.Helper()
+	if _, err := l.Kube.Client().CoreV1().ConfigMaps(ns).Update(ctx, configMap(fmt.Sprint(n)), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitReloads waits until the Deployment has rolled n times and the API knows of as many reloads.
+func waitReloads(ctx context.Context, t *testing.T, l *line.Line, ns string, n int) {
+	t.Helper()
+	wait(ctx, t, l, func(ctx context.Context) error {
+		d, err := l.Kube.Client().AppsV1().Deployments(ns).Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		reloads, err := l.Reroll.Reloads(ctx, ns)
+		if err != nil {
+			return err
+		}
+		if d.Generation != int64(n+1) || len(reloads) != n {
+			return fmt.Errorf("generation %d and %d reloads, not %d edits", d.Generation, len(reloads), n)
+		}
+		return nil
+	})
+}
+
+func wait(ctx context.Context, t *testing.T, l *line.Line, check func(context.Context) error) {
+	t.Helper()
+	if err := line.Poll(ctx, check); err != nil {
+		t.Fatalf("%v\ningest:\n%s\ndispatch:\n%s\napi:\n%s", err, l.Ingest.Log(), l.Dispatch.Log(), l.Reroll.Log())
+	}
+}

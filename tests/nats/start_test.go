@@ -1,0 +1,46 @@
+package nats
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+// TestWrongStart runs the program with what cannot work with an external NATS: it ends, and its last line says why and how to go on.
+func TestWrongStart(t *testing.T) {
+	s := documented(t, "server.conf")
+	missing := filepath.Join(t.TempDir(), "missing")
+	api := func(flags ...string) []string {
+		return append([]string{"api", "--api-address=127.0.0.1:0", "--metrics-address=127.0.0.1:0", "--nats-url=" + s.ClientURL()}, flags...)
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"no password":           {api("--nats-user=u", "--nats-password-file="+missing), []string{missing}},
+		"no credentials":        {api("--nats-creds=" + missing), []string{"credentials file", missing}},
+		"no CA":                 {api("--nats-tls-ca=" + missing), []string{missing}},
+		"nobody":                {api(), []string{"Authorization Violation", s.Addr().String()}},
+		"an inbox of others":    {api(loginFlags(t, queue.RoleAPI, "local")[:4]...), []string{"Subscription", "--nats-inbox-prefix"}},
+		"not set up":            {api(append(loginFlags(t, queue.RoleAPI, "local"), "--nats-bind-only")...), []string{"no stream CHANGES", "reroll nats setup"}},
+		"streams of its own":    {api(loginFlags(t, queue.RoleAPI, "local")...), []string{"$JS.API.STREAM.INFO.HINTS", "ingest, dispatch"}},
+		"another cluster's":     {api(append(loginFlags(t, queue.RoleAPI, "local"), "--nats-user=api-c2")...), []string{"Authorization Violation"}},
+		"set up without rights": {append([]string{"nats", "setup", "--cluster=local", "--nats-url=" + s.ClientURL()}, loginFlags(t, queue.RoleIngest, "local")...), []string{"STREAM.CREATE.HINTS", "the role admin needs that"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := reroll(t, tc.args...)
+			if err == nil {
+				t.Fatal("it ended as if all were well")
+			}
+			lines := strings.Split(strings.TrimSpace(out), "\n")
+			last := lines[len(lines)-1]
+			for _, want := range tc.want {
+				if !strings.HasPrefix(last, "reroll: ") || !strings.Contains(last, want) {
+					t.Errorf("the last line does not say %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// build creates a workload of each sort, with a ConfigMap of the same name, and returns how many pods they have in all.
+func (s *site) build() (workloads, pods int) {
+	s.t.Helper()
+	for _, name := range []string{"fine", "stuck", "overtaken", "paused", "daemons", "partitioned"} {
+		s.config(name)
+	}
+	s.deploy("fine", "fine", false, 600)
+	s.deploy("stuck", "stuck", true, 2)
+	s.deploy("overtaken", "overtaken", true, 600)
+	s.deploy("paused", "paused", false, 600)
+
+	daemons := &appsv1.DaemonSet{ObjectMeta: s.meta("daemons")}
+	daemons.Spec.Selector, daemons.Spec.Template = s.template("daemons", "daemons")
+	daemons.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+	_, err := s.client.AppsV1().DaemonSets(s.ns).Create(s.ctx, daemons, metav1.CreateOptions{})
+	s.must(err)
+
+	two, one := int32(2), int32(1)
+	set := &appsv1.StatefulSet{ObjectMeta: s.meta("partitioned")}
+	set.Spec.Selector, set.Spec.Template = s.template("partitioned", "partitioned")
+	set.Spec.Replicas, set.Spec.ServiceName = &two, "partitioned"
+	set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{
+		Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &one},
+	}
+	_, err = s.client.AppsV1().StatefulSets(s.ns).Create(s.ctx, set, metav1.CreateOptions{})
+	s.must(err)
+	return 6, 7
+}
+
+// TestEveryEnd: what the controllers of Kubernetes make of a reload is what Reroll says of it.
+func TestEveryEnd(t *testing.T) {
+	s := newSite(t)
+	workloads, pods := s.build()
+	s.settled(workloads)
+	s.running(pods)
+	s.patch("deployments", "paused", `{"spec":{"paused":true}}`)
+	s.open(false)
+	for _, name := range []string{"fine", "stuck", "overtaken", "paused", "daemons", "partitioned"} {
+		s.edit(name, "after")
+	}
+
+	t.Log("each comes to its own end")
+	fine := s.result("Deployment", "fine", "RolledOut")
+	if took := fine.Rollout.EndedAt.Sub(fine.Rollout.StartedAt); took <= 0 || took > time.Minute {
+		t.Errorf("it took %s to roll out", took)
+	}
+	stuck := s.result("Deployment", "stuck", "Stalled")
+	if took := stuck.Rollout.EndedAt.Sub(stuck.Rollout.StartedAt); took < 2*time.Second {
+		t.Errorf("stalled after %s, before its deadline", took)
+	}
+	for kind, c := range map[string]struct{ name, why string }{
+		"Deployment":  {"paused", "spec.paused"},
+		"DaemonSet":   {"daemons", "OnDelete"},
+		"StatefulSet": {"partitioned", "partition"},
+	} {
+		if r := s.result(kind, c.name, "WaitingForOperator"); !strings.Contains(r.Rollout.Message, c.why) {
+			t.Errorf("%s waits because %q, which does not say %s", c.name, r.Rollout.Message, c.why)
+		}
+	}
+
+	t.Log("somebody goes on with what waits, mends what has stalled, and deploys in the middle of another")
+	s.patch("deployments", "paused", `{"spec":{"paused":false}}`)
+	s.must(s.client.CoreV1().Pods(s.ns).DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=daemons"}))
+	s.patch("statefulsets", "partitioned", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
+	s.patch("deployments", "overtaken", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"example.com/next"}]}}}}`)
+	s.result("Deployment", "overtaken", "Overtaken")
+	s.open(true)
+	s.result("Deployment", "paused", "RolledOut")
+	s.result("DaemonSet", "daemons", "RolledOut")
+	s.result("StatefulSet", "partitioned", "RolledOut")
+	s.result("Deployment", "stuck", "RolledOut")
+
+	events, err := s.client.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=stuck,reason=ReloadFail"})
+	s.must(err)
+	if len(events.Items) != 1 || events.Items[0].Type != "Warning" || !strings.Contains(events.Items[0].Message, "has stalled: its progress deadline is exceeded") {
+		t.Errorf("events about the stalled Deployment: %+v", events.Items)
+	}
+}
+
+// TestHalt: a change whose first rollout stalls reaches nobody else, also after a restart, until somebody tries again; then everybody,
+// each once.
+func TestHalt(t *testing.T) {
+	const workloads = 30
+	s := newSite(t)
+	s.config("app")
+	for i := range workloads {
+		s.deploy(fmt.Sprintf("web-%02d", i), "app", true, 3)
+	}
+	s.settled(workloads)
+	s.running(workloads)
+	s.open(false)
+
+	s.edit("app", "broken")
+	message := s.held("Halted", workloads-1)
+	if !strings.HasPrefix(message, "ConfigMap/"+s.ns+"/app: the rollout of Deployment/"+s.ns+"/web-") || !strings.Contains(message, "the content before was ") {
+		t.Errorf("held back with the message %q", message)
+	}
+	if all, _ := s.templates(); all != 1 {
+		t.Errorf("%d templates were changed although the first rollout stalled, want 1", all)
+	}
+
+	t.Log("who comes after holds it, too")
+	s.must(shared.Reroll.Terminate(s.ctx))
+	s.must(shared.Reroll.Start())
+	s.must(shared.Reroll.WaitReady(s.ctx))
+	s.held("Halted", workloads-1)
+	if all, _ := s.templates(); all != 1 {
+		t.Errorf("%d templates were changed after the restart, want 1", all)
+	}
+
+	t.Log("another try begins with one")
+	if out := s.operate("retry", s.ns+"/ConfigMap/app"); !strings.HasPrefix(out, "trying "+s.ns+"/ConfigMap/app again (ConfigMap ") {
+		t.Errorf("retry says %q", out)
+	}
+	s.await(func() error {
+		if all, _ := s.templates(); all != 2 {
+			return fmt.Errorf("%d templates were changed, not 2", all)
+		}
+		return nil
+	})
+	s.held("Halted", workloads-2)
+
+	t.Log("what has stalled rolls out, and the rest follows")
+	s.open(true)
+	s.await(func() error {
+		all, twice := s.templates()
+		if all != workloads || twice > 0 {
+			return fmt.Errorf("%d templates were changed, %d of them more than once", all, twice)
+		}
+		return nil
+	})
+	for i := range workloads {
+		s.result("Deployment", fmt.Sprintf("web-%02d", i), "RolledOut")
+	}
+}
