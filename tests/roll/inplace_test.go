@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -54,6 +55,22 @@ func apply(t *testing.T, client dynamic.ResourceInterface, text string) {
 	}
 }
 
+// rollNewest reads the workload web and rolls it, again while its controller writes to it in between, and returns what it
+// read and what it wrote.
+func rollNewest(t *testing.T, c *kube.Cluster, kind, namespace string) (before, after *workload.Workload) {
+	t.Helper()
+	eventually(t, "Roll of what was just read", func() bool {
+		before = read(t, c, kind, namespace, "web")
+		rolled, err := c.Roll(t.Context(), before, rollOf(t, before))
+		if err != nil && !apierrors.IsInvalid(err) {
+			t.Fatal(err)
+		}
+		after = rolled
+		return err == nil
+	})
+	return before, after
+}
+
 // TestInPlace rolls a kind that every cluster has, and one of a group that the program has no types of.
 func TestInPlace(t *testing.T) {
 	client, err := dynamic.NewForConfig(cluster.RESTConfig())
@@ -72,11 +89,7 @@ func TestInPlace(t *testing.T) {
 			objects := client.Resource(kind.Resource).Namespace(namespace)
 			apply(t, objects, "apiVersion: "+kind.Resource.GroupVersion().String()+"\nkind: "+kind.Kind+podTemplate)
 			c := connect(t, cluster.Kubeconfig())
-			w := read(t, c, kind.Kind, namespace, "web")
-			rolled, err := c.Roll(t.Context(), w, rollOf(t, w))
-			if err != nil {
-				t.Fatal(err)
-			}
+			w, rolled := rollNewest(t, c, kind.Kind, namespace)
 			obj, err := objects.Get(t.Context(), "web", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
