@@ -155,7 +155,7 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// Ready returns nil once every edge has a baseline, so that no later edit can be missed.
+// Ready returns nil once every edge has a baseline on record, so that no later edit can be missed, by whoever is there to see it.
 func (d *Dispatcher) Ready() error {
 	if !d.ready.Load() {
 		return errors.New("baselines are not complete")

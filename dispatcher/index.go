@@ -32,7 +32,9 @@ type tracked struct {
 	// rollout is what becomes of the last reload; nil if nobody follows it.
 	rollout *rollout
 	// unsettled says that some edge has no baseline yet.
-	unsettled  bool
+	unsettled bool
+	// recorded says that the baselines of all edges are on record, so that they outlive the process.
+	recorded   bool
 	lastReload string
 	// recent are the newest reloads on record, and markedAt is when the last one marked the workload, by the API server's clock.
 	recent   []string
@@ -173,16 +175,16 @@ func (x *index) refs(mu *sync.Mutex) []reloader.WorkloadRef {
 	return found
 }
 
-func (x *index) unsettled(mu *sync.Mutex) int {
+// settled reports whether every workload has its baselines, on record.
+func (x *index) settled(mu *sync.Mutex) bool {
 	mu.Lock()
 	defer mu.Unlock()
-	n := 0
 	for _, t := range x.byRef {
-		if t.unsettled {
-			n++
+		if t.unsettled || !t.recorded {
+			return false
 		}
 	}
-	return n
+	return true
 }
 
 func (t *tracked) lacksBaseline() bool {

@@ -38,10 +38,12 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 		waiting[i].reload.Causes = d.attributed(waiting[i].reload.Causes)
 	}
 	var record *reloader.WorkloadRecord
-	if t := d.index.get(ref); t != nil {
+	t := d.index.get(ref)
+	if t != nil {
 		r := d.record(t)
 		record = &r
 	}
+	whole := t != nil && !t.unsettled
 	d.mu.Unlock()
 
 	stored, err := d.store(ctx, waiting)
@@ -61,6 +63,11 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	if err != nil {
 		d.Logger.Warn("record of a workload is not stored yet", "workload", ref.String(), "error", err)
 		return again
+	}
+	if whole {
+		d.mu.Lock()
+		t.recorded = true
+		d.mu.Unlock()
 	}
 	return 0
 }

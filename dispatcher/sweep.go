@@ -40,11 +40,11 @@ func (d *Dispatcher) sweep(ctx context.Context) error {
 	return d.waitSettled(ctx)
 }
 
-// waitSettled waits until no tracked workload lacks a baseline.
+// waitSettled waits until no tracked workload lacks a baseline, and each is on record: who dies after that can miss no edit.
 func (d *Dispatcher) waitSettled(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for d.index.unsettled(&d.mu) > 0 {
+	for !d.index.settled(&d.mu) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

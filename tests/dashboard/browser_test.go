@@ -200,11 +200,6 @@ func (b *browser) press(t *testing.T, keys ...string) {
 	}
 }
 
-func (b *browser) count(t *testing.T, selector string) int {
-	t.Helper()
-	return read[int](t, b, "count", params{"selector": selector})
-}
-
 // until waits for a script to be true.
 func (b *browser) until(t *testing.T, script string) {
 	t.Helper()

@@ -23,10 +23,13 @@ func TestEverythingCanBeDoneFromTheKeyboard(t *testing.T) {
 	b.shoot(t, "keys")
 	b.press(t, "Escape")
 	b.gone(t, "dialog")
-	for key, path := range map[string]string{"w": "#/workloads", "i": "#/impact", "h": "#/held", "s": "#/charts", "t": "#/"} {
-		b.press(t, "g", key)
-		b.until(t, "location.hash === '"+path+"'")
+	for _, view := range []struct{ key, path string }{
+		{"w", "#/workloads"}, {"i", "#/impact"}, {"h", "#/held"}, {"s", "#/charts"}, {"t", "#/"},
+	} {
+		b.press(t, "g", view.key)
+		b.until(t, "location.hash === '"+view.path+"'")
 	}
+	b.wait(t, "[data-row]") // the timeline can be searched once it is there
 	b.press(t, "/", "g", "c") // typed, not pressed
 	b.until(t, "location.hash.includes('q=gc')")
 	b.faultless(t)

@@ -59,11 +59,11 @@ func TestEditsAppearLiveOnARealCluster(t *testing.T) {
 	}
 	t.Cleanup(l.Stop)
 	s := scene{l, startBrowser(t)}
-	s.prepare(t, ctx)
 	s.b.open(t, l.Reroll.API+"/", "light", desk)
 	s.b.wait(t, "[data-link=live]")
 	s.b.wait(t, `.blank >> text="Nothing has changed yet"`)
 
+	s.prepare(t, ctx)
 	s.edit(t, ctx, "alice@example.com", `{"data":{"GREETING":"good morning"}}`)
 	s.b.wait(t, `[data-row]:has-text("alice@example.com"):has-text("settings"):has-text("~GREETING"):has-text("cart") .badge.good`)
 	s.b.shoot(t, "live")

@@ -43,11 +43,18 @@ func (r *reader) installTheirs(t *testing.T, strategy string) {
 func (s shop) observe(t *testing.T, r *reader) {
 	t.Helper()
 	was := s.look(t)
-	r.follow(t, observe, map[string]func(){"outcome=DryRun": func() {
-		s.edit(t, "seen", "2")
-		s.awaitReload(t, "seen", "DryRun", 1)
-		s.roll(t, "seen", "2")
-	}})
+	r.follow(t, observe, map[string]func(){
+		"outcome=AlreadyCurrent": func() {
+			s.edit(t, "seen", "2")
+			s.roll(t, "seen", "2")
+			s.awaitReload(t, "seen", "AlreadyCurrent", 1)
+		},
+		"outcome=DryRun": func() {
+			s.edit(t, "seen", "3")
+			s.awaitReload(t, "seen", "DryRun", 1)
+			s.roll(t, "seen", "3")
+		},
+	})
 	if log := shared.Reroll.Log(); !strings.Contains(log, "reloader/reloader-reloader") {
 		t.Error("reroll does not warn of the other reloader")
 	}
@@ -63,7 +70,7 @@ func (s shop) moveIn(t *testing.T, r *reader) {
 	s.awaitReload(t, "missed", "Reloaded", 1)
 	s.awaitPods(t, "missed")
 	s.expectKept(t, was, "missed")
-	s.edit(t, "seen", "3")
+	s.edit(t, "seen", "4")
 	s.awaitReload(t, "seen", "Reloaded", 1)
 	s.awaitPods(t, "seen")
 	s.expectKept(t, was, "missed", "seen")
@@ -81,15 +88,15 @@ func (s shop) goBack(t *testing.T, r *reader) {
 	}
 	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
 	s.expectKept(t, was)
-	for name, value := range map[string]string{"seen": "3", "missed": "2"} {
+	for name, value := range map[string]string{"seen": "4", "missed": "2"} {
 		before := s.generation(t, name)
 		if s.roll(t, name, value); s.strategy == "env-vars" && s.generation(t, name) != before {
 			t.Errorf("what it writes into %s for the present content is not there already", name)
 		}
 	}
-	s.edit(t, "seen", "4")
+	s.edit(t, "seen", "5")
 	s.awaitReload(t, "seen", "DryRun", 2)
-	s.roll(t, "seen", "4")
+	s.roll(t, "seen", "5")
 	s.expectKept(t, was, "seen", s.rolledAnew("missed"))
 }
 
@@ -106,7 +113,7 @@ func (s shop) stay(t *testing.T, r *reader) {
 	t.Helper()
 	was := s.look(t)
 	r.follow(t, swap, nil)
-	s.edit(t, "seen", "5")
+	s.edit(t, "seen", "6")
 	s.awaitReload(t, "seen", "Reloaded", 2)
 	s.awaitPods(t, "seen")
 	s.expectKept(t, was, "seen")

@@ -43,7 +43,6 @@ const commands = {
   reload: () => page.reload(),
   wait: ({ selector, state, seconds }) => page.locator(selector).first().waitFor({ state: state || 'visible', timeout: seconds ? seconds * 1000 : timeout }),
   text: ({ selector }) => page.locator(selector).first().innerText(),
-  count: ({ selector }) => page.locator(selector).count(),
   click: ({ selector }) => page.locator(selector).first().click(),
   hover: ({ selector }) => page.locator(selector).first().hover(),
   fill: ({ selector, text }) => page.locator(selector).first().fill(text),
