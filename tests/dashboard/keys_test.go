@@ -29,7 +29,7 @@ func TestEverythingCanBeDoneFromTheKeyboard(t *testing.T) {
 		b.press(t, "g", view.key)
 		b.until(t, "location.hash === '"+view.path+"'")
 	}
-	b.wait(t, "[data-row]") // the timeline can be searched once it is there
+	b.wait(t, "[data-row]")   // the timeline can be searched once it is there
 	b.press(t, "/", "g", "c") // typed, not pressed
 	b.until(t, "location.hash.includes('q=gc')")
 	b.faultless(t)
