@@ -74,16 +74,15 @@ func TestFreezeEndsByItself(t *testing.T) {
 
 func TestFreezeOutlivesARestart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		frozen := control.Parse(map[string]string{"freeze": "true"})
+		w.control = control.Parse(map[string]string{"freeze": "true"})
 		w.usual()
-		w.start().SetControl(frozen)
+		w.start()
 		w.pass(quiet)
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		w.stop()
 		w.pass(quiet)
 		p := w.launch()
-		p.SetControl(frozen)
 		w.pass(quiet)
 		w.rolled(web, 0)
 		w.held(reloader.ReasonFrozen)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -41,6 +42,8 @@ type world struct {
 	informer bool
 	// configure changes the options of dispatchers that are started.
 	configure func(*dispatcher.Options)
+	// control is what dispatchers that are started find.
+	control control.Control
 }
 
 // process is one dispatcher that runs.
@@ -153,6 +156,7 @@ func (w *world) launch() *process {
 		w.configure(&options)
 	}
 	p.Dispatcher = dispatcher.New(options)
+	p.SetControl(w.control)
 	if err := p.Load(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -114,15 +114,15 @@ func TestOneAnswerThatAKindIsGoneIsNotBelieved(t *testing.T) {
 
 func TestAbsenceIsNoNoise(t *testing.T) {
 	var log bytes.Buffer
-	klog.SetSlogLogger(slog.New(slog.NewTextHandler(&log, nil)))
-	t.Cleanup(klog.ClearLogger)
+	// Not the logger of the whole process, which watches of other tests may still write to.
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{}, nil, nil, cache.ReflectorOptions{Name: "rollouts"})
 	absent := apierrors.NewNotFound(workload.Rollout.Resource.GroupResource(), "")
-	quietlyAbsent(t.Context(), reflector, fmt.Errorf("list: %w", absent))
+	quietlyAbsent(ctx, reflector, fmt.Errorf("list: %w", absent))
 	if log.Len() > 0 {
 		t.Errorf("a resource that is not served is logged: %s", log.String())
 	}
-	quietlyAbsent(t.Context(), reflector, errors.New("no permission"))
+	quietlyAbsent(ctx, reflector, errors.New("no permission"))
 	if !strings.Contains(log.String(), "no permission") {
 		t.Errorf("another error is not logged: %q", log.String())
 	}

@@ -22,6 +22,7 @@ const maxMemory = 64 << 20
 type embedded struct {
 	server *server.Server
 	lock   *os.File
+	dir    string
 }
 
 // startEmbedded takes the store folder and starts a server on it.
@@ -47,7 +48,7 @@ func startEmbedded(o Options) (*embedded, error) {
 	}
 	s.SetLoggerV2(serverLog{o.Logger.With("part", "nats")}, false, false, false)
 	s.Start()
-	e := &embedded{server: s, lock: lock}
+	e := &embedded{server: s, lock: lock, dir: o.StoreDir}
 	if err := e.ready(o.StoreDir); err != nil {
 		return nil, errors.Join(err, e.stop(context.Background()))
 	}

@@ -40,7 +40,7 @@ func (c *course) whileWriting(ctx context.Context, do func(context.Context) erro
 }
 
 // fullDisk fills the disk while the writer writes, and makes room again. As long as it is full, ingest has to refuse with 503, and the
-// process must not say that it is ready. Once there is room, it is started again.
+// process must not say that it is ready. Once there is room, it ends by itself, and is started again.
 func fullDisk(ctx context.Context, c *course) error {
 	return c.whileWriting(ctx, c.fillDisk)
 }
@@ -66,7 +66,6 @@ func (c *course) fillDisk(ctx context.Context) error {
 	if err := os.Remove(filled); err != nil {
 		return err
 	}
-	c.serve().kill(0) // the runbook says so: the embedded server does not try again by itself
 	if err := c.rig.waitReady(ctx); err != nil {
 		return fmt.Errorf("the disk has room again: %w", err)
 	}
@@ -94,10 +93,8 @@ func (c *course) within(ctx context.Context, limit time.Duration, so func() bool
 }
 
 // oldCopy puts a copy of the store in its place that is older than what was rolled since, while nobody edits anything: nothing may
-// roll. Then the writer writes again. It writes contents alone: of a config whose labels were edited after the roll, nobody can tell
-// from the cluster that its content is older.
+// roll. Then the writer writes again.
 func oldCopy(ctx context.Context, c *course) error {
-	c.writer.plain = true
 	c.writeFor(ctx, c.options.Time/3)
 	old := c.rig.file("old")
 	if err := c.swap(func(store string) error { return os.CopyFS(old, os.DirFS(store)) }); err != nil {

@@ -174,29 +174,6 @@ func (r *rig) launch(ctx context.Context) error {
 	return r.waitReady(ctx)
 }
 
-// baselineTime bounds how long after the start all baselines may take to be on record. Who has none then is judged all the same.
-const baselineTime = 10 * time.Second
-
-// waitBaselines waits until it is on record to which content each of n workloads was brought.
-func (r *rig) waitBaselines(ctx context.Context, n int) {
-	ctx, cancel := context.WithTimeout(ctx, baselineTime)
-	defer cancel()
-	_ = line.Poll(ctx, func(ctx context.Context) error {
-		found := 0
-		for _, namespace := range namespaces {
-			names, _, err := (&line.Reroll{API: r.api}).Settled(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			found += len(names)
-		}
-		if found < n {
-			return fmt.Errorf("%d of %d workloads have their baselines", found, n)
-		}
-		return nil
-	})
-}
-
 // waitReady waits until all of Reroll is ready.
 func (r *rig) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)

@@ -119,7 +119,6 @@ func run(ctx context.Context, o options) (report, error) {
 	if err := r.launch(ctx); err != nil {
 		return report{}, fmt.Errorf("start reroll: %w", err)
 	}
-	r.waitBaselines(ctx, len(w.workloads))
 	r.proxy.set(weather{})
 	if o.Weather != nil {
 		r.proxy.set(*o.Weather)

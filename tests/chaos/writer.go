@@ -18,8 +18,6 @@ type writer struct {
 	// contents are those of each config, oldest first, no two neighbours alike.
 	contents             map[config][]string
 	untouched, recreated int
-	// plain leaves out whatever changes no content.
-	plain bool
 	// updates may be read while the writer writes.
 	updates atomic.Int64
 }
@@ -51,8 +49,6 @@ func (w *writer) edit(ctx context.Context, c config) {
 	had := w.contents[c]
 	newest := had[len(had)-1]
 	switch roll := w.dice.n(100); {
-	case roll < 8 && w.plain:
-		return
 	case roll < 5:
 		w.relabel(ctx, c, newest)
 		w.untouched++

@@ -109,6 +109,7 @@ func (p *program) openQueue(ctx context.Context) error {
 	p.queue = q
 	p.onEnd("queue", q.Close)
 	p.health.add("nats", q.Healthy)
+	p.start("store", q.AwaitStuck)
 	return nil
 }
 
