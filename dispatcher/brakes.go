@@ -82,7 +82,11 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if opening := control.Opening(d.Brakes.Windows, now); !opening.Equal(now) {
 		return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
 	}
-	if due := t.pace.At.Add(d.Brakes.MinInterval); due.After(now) {
+	interval := d.Brakes.MinInterval
+	if own, ok := d.Dialects.MinInterval(t.w); ok {
+		interval = max(own, interval)
+	}
+	if due := t.pace.At.Add(interval); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonTooSoon, Due: due}
 	}
 	if due := t.pace.At.Add(flapPause(t.pace, d.Brakes.FlapLimit)); due.After(now) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -110,19 +111,19 @@ func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
 
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
-	_, marked := d.carried(w, c)
-	f, stored, err := d.seen(ctx, c, marked)
+	f, stored, values, err := d.seenMarked(ctx, t, w, c)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	was := t.handled[c]
-	e := d.evidence(t, w, c)
-	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e)
+	e := d.voiced(d.evidence(t, w, c), w, c, f)
+	proven := e.marked && slices.Contains(values, e.mark)
+	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven)
 	d.mu.Unlock()
 	var settle reloader.Handled
 	if doubtful {
-		if settle, err = d.judge(ctx, t, w, c, f, e, was.How != ""); err != nil {
+		if settle, err = d.judge(ctx, t, w, c, f, e, proven, was.How != ""); err != nil {
 			return err
 		}
 		if settle.How == reloader.ReasonBaseline && outdated(was, f) {
@@ -149,6 +150,23 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	return nil
 }
 
+// seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.
+func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) (fact, reloader.StoredChange, []string, error) {
+	before, _, _ := d.recall(c)
+	marked := d.voiced(evidence{}, w, c, before).marked
+	f, stored, err := d.seen(ctx, c, marked)
+	e := d.voiced(evidence{}, w, c, f)
+	if err == nil && e.marked && !marked {
+		f, stored, err = d.seen(ctx, c, true) // what the config says about itself lets another dialect speak
+		e = d.voiced(e, w, c, f)
+	}
+	if err != nil || !e.marked {
+		return f, stored, nil, err
+	}
+	values, err := d.values(ctx, t, w, c, f, e.speaker)
+	return f, stored, values, err
+}
+
 // seen returns what is known about c by a look of this process. Until the first sweep is over, one look serves all dependents: no
 // hint is taken before that, so that any later change still has its hint to come.
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
@@ -168,20 +186,20 @@ func outdated(h reloader.Handled, f fact) bool {
 // unrecorded reports whether somebody rolled w and ended before recording it, or brought an older template back, so that what is recorded
 // as handled is not what w runs with. The content may be the recorded one. Where we do not write, others do all the time. The caller
 // holds mu.
-func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, f fact, latest reloader.Change, e evidence) bool {
+func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Config, f fact, latest reloader.Change, e evidence, proven bool) bool {
 	if f.absent || f.Unproven || d.instead() != reloader.ReasonReloaded || w.Roll() == workload.NewJob {
 		return false
 	}
 	was := t.handled[c]
 	if e.marked {
-		return e.mark != d.hash(w, c, f) && e.mark != was.Mark && d.reloadOn(w) != t.lastReload
+		return !proven && e.mark != was.Mark && d.reloadOn(w) != t.lastReload
 	}
 	return e.contradicts(was, "", versionOf(latest))
 }
 
-// judge says to which content an edge that is new to us was brought, by whom ever; known says that it is not new, but what is on record of
-// it is in doubt. The zero Handled means that w missed a change.
-func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, e evidence, known bool) (reloader.Handled, error) {
+// judge says to which content an edge that is new to us was brought, by whom ever; proven says that it carries the mark of f, and known
+// that it is not new, but what is on record of it is in doubt. The zero Handled means that w missed a change.
+func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, e evidence, proven, known bool) (reloader.Handled, error) {
 	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: e.mark, Brought: e.brought}
 	if f.absent {
 		h.KeyID, h.Sum = "", ""
@@ -190,7 +208,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if f.Unproven {
 		return h, nil // neither a mark nor a hint can be held against it
 	}
-	if e.marked && e.mark == d.hash(w, c, f) {
+	if proven {
 		h.How = reloader.ReasonAlreadyCurrent
 		return h, nil
 	}
@@ -236,14 +254,12 @@ func (d *Dispatcher) judgeMark(ctx context.Context, t *tracked, w *workload.Work
 
 // marksAnother reports whether mark is that of another config of t whose mark has the same place as that of c.
 func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, mark string) (bool, error) {
-	shares := d.strategyOf(w).Shares
-	if shares == nil {
-		return false, nil
-	}
 	d.mu.Lock()
+	speaker := d.speaker(w, c, d.facts[c])
+	shares := d.strategyBy(w, speaker).Shares
 	var others []reloader.Config
 	for o := range t.edges {
-		if o != c && shares(w, c, o) {
+		if shares != nil && o != c && shares(w, c, o) {
 			others = append(others, o)
 		}
 	}
@@ -253,7 +269,7 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 		if err != nil {
 			return false, err
 		}
-		if !f.absent && d.hash(w, o, f) == mark {
+		if !f.absent && f.hashes[speaker.Name] == mark {
 			return true, nil
 		}
 	}
@@ -285,9 +301,4 @@ func (d *Dispatcher) strategyOf(w *workload.Workload) strategy.Strategy {
 	}
 	s, _ := strategy.Named(name)
 	return s
-}
-
-// hash returns the mark value of f for the dialect that w speaks about c.
-func (d *Dispatcher) hash(w *workload.Workload, c reloader.Config, f fact) string {
-	return f.hashes[d.decide(w, c, f).Dialect]
 }

@@ -23,9 +23,10 @@ const BroughtAnnotation = dialect.OwnPrefix + "brought"
 
 // evidence is what a workload says about one of its configs.
 type evidence struct {
-	// mark is the mark that the template carries for the config, if marked.
-	mark   string
-	marked bool
+	// mark is the mark of the dialect speaker that the template carries for the config, if marked.
+	mark    string
+	marked  bool
+	speaker *dialect.Dialect
 	// brought is the version of the config that BroughtAnnotation tells; empty if it does not.
 	brought string
 	// others says that somebody marked the workload since the last reload that is on record: another tool, or a process that ended before
@@ -39,7 +40,7 @@ type evidence struct {
 func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Config) evidence {
 	target := d.strategyOf(w).Target(w)
 	e := evidence{brought: broughtVersion(target, c), markedAt: target.MarkedAt, written: target.Written}
-	e.mark, e.marked = d.carried(w, c)
+	e = d.voiced(e, w, c, d.facts[c])
 	e.others = d.othersMarked(t, w)
 	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "")
 	return e
@@ -96,13 +97,15 @@ func contentTime(f fact, latest reloader.Change) time.Time {
 	return content
 }
 
-// carried returns the mark that w carries for c, and whether it carries one. What stands in the template of a CronJob is no mark: the
-// Jobs that are made of it carry theirs.
-func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config) (string, bool) {
-	if w.Roll() == workload.NewJob {
-		return "", false
+// voiced returns e with the mark that w carries for c, of which f is known. What stands in the template of a CronJob is no mark: the Jobs
+// that are made of it carry theirs.
+func (d *Dispatcher) voiced(e evidence, w *workload.Workload, c reloader.Config, f fact) evidence {
+	e.speaker = d.speaker(w, c, f)
+	e.mark, e.marked = "", false
+	if w.Roll() != workload.NewJob {
+		e.mark, e.marked = d.strategyBy(w, e.speaker).Current(w, c)
 	}
-	return d.strategyOf(w).Current(w, c)
+	return e
 }
 
 // reloadOn returns the reload that w says has rolled it last; empty if it does not say.

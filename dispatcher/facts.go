@@ -101,7 +101,9 @@ func (d *Dispatcher) readContent(ctx context.Context, c reloader.Config, at time
 		f.older, _ = d.Ring.DigestUnder(last, obj.Content)
 	}
 	for _, dl := range d.Dialects {
-		f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
+		if dl.Joint == nil {
+			f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
+		}
 	}
 	return f, nil
 }

@@ -76,8 +76,9 @@ func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 	if d.inSteps() && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
-	left := t.first.Add(d.MaxWait).Sub(now)
-	if d.Window == 0 || left <= 0 || len(d.parked)+len(d.verifying) == 0 {
+	window, maxWait := d.waits(t)
+	left := t.first.Add(maxWait).Sub(now)
+	if window == 0 || left <= 0 || len(d.parked)+len(d.verifying) == 0 {
 		return 0
 	}
 	for c := range t.edges {

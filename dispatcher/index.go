@@ -44,6 +44,8 @@ type tracked struct {
 	// pace is how often the workload was rolled lately, and slot when the rate limits let it go; zero if it does not wait for them.
 	pace reloader.Pace
 	slot time.Time
+	// joint has the joint marks that were made last, by dialect.
+	joint map[string]jointMark
 	// refused says which config the API server will not show.
 	refused string
 }
@@ -62,6 +64,7 @@ func newTracked(w *workload.Workload) *tracked {
 		handled: map[reloader.Config]reloader.Handled{},
 		pending: map[reloader.Config]*cause{},
 		dried:   map[reloader.Config]string{},
+		joint:   map[string]jointMark{},
 	}
 }
 

@@ -26,11 +26,20 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 	if t.first.IsZero() || change.VerifiedAt.Before(t.first) {
 		t.first = change.VerifiedAt
 	}
-	t.due = earlier(change.VerifiedAt.Add(d.Window), t.first.Add(d.MaxWait))
+	window, maxWait := d.waits(t)
+	t.due = earlier(change.VerifiedAt.Add(window), t.first.Add(maxWait))
 	d.flushQ.AddAfter(t.w.Ref(), max(0, time.Until(t.due)))
-	if d.Window > 0 {
+	if window > 0 {
 		d.settleQ.Add(t.w.Ref())
 	}
+}
+
+// waits returns the quiet window of t and its maximum wait, which is no shorter.
+func (d *Dispatcher) waits(t *tracked) (window, maxWait time.Duration) {
+	if own, ok := d.Dialects.Window(t.w); ok {
+		return own, max(own, d.MaxWait)
+	}
+	return d.Window, d.MaxWait
 }
 
 func (p *cause) add(change reloader.Change) {

@@ -21,8 +21,10 @@ type step struct {
 	latest  reloader.Change
 	outcome reloader.Reason
 	why     dialect.Decision
-	// mark is the value that the workload is to carry; it stays as it is if collides.
+	// mark is the value by which the workload is known to carry the content; it stays as it is if collides. places are the marks of all
+	// dialects that ask, mark among them.
 	mark     string
+	places   []placed
 	collides bool
 	// markedSince says that the workload was marked by somebody since the content was written.
 	markedSince bool
@@ -65,11 +67,10 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 			s.changes = append(s.changes, stored.Change)
 		}
 		if f.absent {
-			s, err = d.stepGone(ctx, w, s, f, handled[c])
+			s, err = d.stepGone(ctx, t, w, s, f, handled[c])
 			s.collides = s.outcome == reloader.ReasonReloaded && shared[c]
 		} else {
-			s = d.step(w, s, f, handled[c], p.force, says[c])
-			s, err = d.satisfied(ctx, w, s)
+			s, err = d.stepLive(ctx, t, w, s, f, handled[c], p.force, says[c])
 		}
 		if err != nil {
 			return w, steps, err
@@ -81,10 +82,10 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 }
 
 // stepGone decides about a config that is not there: it ends what waited for its content, unless its deletion is to roll w, too.
-func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step, f fact, handled reloader.Handled) (step, error) {
+func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workload, s step, f fact, handled reloader.Handled) (step, error) {
 	s.why = d.decide(w, s.config, f)
 	s.outcome = reloader.ReasonReverted // absence is no change; if it comes back it is compared again
-	if !d.ReloadOnDelete || !comesAndGoes(s.config) || s.latest.Type != reloader.ChangeDeleted || handled.Sum == "" {
+	if !d.onDelete(w, s.config, f) || s.latest.Type != reloader.ChangeDeleted || handled.Sum == "" {
 		return s, nil
 	}
 	ending, err := d.Configs.Terminating(ctx, s.config.Namespace)
@@ -92,7 +93,8 @@ func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step,
 		return s, fmt.Errorf("read namespace %s: %w", s.config.Namespace, err)
 	}
 	s.deleted = true
-	carried, found := d.carried(w, s.config)
+	e := d.voiced(evidence{}, w, s.config, f)
+	by := d.strategyBy(w, e.speaker)
 	switch {
 	case ending:
 		s.outcome = reloader.ReasonNamespaceEnds
@@ -100,23 +102,84 @@ func (d *Dispatcher) stepGone(ctx context.Context, w *workload.Workload, s step,
 		s.outcome = s.why.Why
 	case w.Dormant != "":
 		s.outcome = w.Dormant
-	case d.strategyOf(w).Tidy != nil && !found:
+	case by.Tidy != nil && !e.marked:
 		s.outcome = reloader.ReasonUnmarked
-	case carried == strategy.DeletedValue:
+	case e.mark == strategy.DeletedValue:
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, strategy.DeletedValue
 	default:
 		s.outcome = reloader.ReasonReloaded
-		if d.strategyOf(w).Tidy == nil {
-			s.mark = strategy.DeletedValue
-		}
+		s.mark, s.places, err = d.marksGone(ctx, t, w, s.config, f)
 	}
-	return s, nil
+	return s, err
 }
 
-// step decides about one config: an outcome that ends it, or ReasonReloaded, which is still to be done.
-func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force bool, e evidence) step {
+// marksGone returns the mark that the speaker has for the absence of c, and those of all dialects. A strategy that tidies up takes its
+// mark away instead.
+func (d *Dispatcher) marksGone(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact) (string, []placed, error) {
+	var mark string
+	var places []placed
+	speaker := d.speaker(w, c, f)
+	for _, dl := range d.asking(w, c, f) {
+		by, value := d.strategyBy(w, dl), strategy.DeletedValue
+		if dl.Joint != nil {
+			values, err := d.joint(ctx, t, w, dl)
+			if err != nil {
+				return "", nil, err
+			}
+			value = values[0]
+		}
+		if by.Tidy != nil || by.Taken != nil && by.Taken(w, c) {
+			continue
+		}
+		places = append(places, placed{by, value})
+		if dl == speaker {
+			mark = value
+		}
+	}
+	return mark, places, nil
+}
+
+// stepLive decides about one config that is there.
+func (d *Dispatcher) stepLive(ctx context.Context, t *tracked, w *workload.Workload, s step, f fact, handled reloader.Handled, force bool, e evidence) (step, error) {
+	e = d.voiced(e, w, s.config, f)
+	values, err := d.values(ctx, t, w, s.config, f, e.speaker)
+	if err != nil {
+		return s, err
+	}
+	s = d.step(w, s, f, handled, force, e, values)
+	if s.outcome != reloader.ReasonReloaded {
+		return s, nil
+	}
+	if s.places, err = d.places(ctx, t, w, s.config, f); err != nil {
+		return s, err
+	}
+	if s, err = d.neverSeen(ctx, w, s, f, handled, force); err != nil {
+		return s, err
+	}
+	return d.satisfied(ctx, w, s, e)
+}
+
+// neverSeen finds that nobody has to be rolled for the creation of a config that only a dialect counts as a change: nothing of w has
+// started without it.
+func (d *Dispatcher) neverSeen(ctx context.Context, w *workload.Workload, s step, f fact, handled reloader.Handled, force bool) (step, error) {
+	if force || handled.Sum != "" || d.ReloadOnCreate {
+		return s, nil
+	}
+	older, err := d.Workloads.StartedBy(ctx, w, contentTime(f, s.latest))
+	if err == nil && !older {
+		s.outcome, s.mark, s.collides = reloader.ReasonPodsNewer, "", false
+	}
+	return s, err
+}
+
+// step decides about one config: an outcome that ends it, or ReasonReloaded, which is still to be done. values are the marks of what is
+// live.
+func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader.Handled, force bool, e evidence, values []string) step {
 	s.why = d.decide(w, s.config, f)
-	mark := f.hashes[s.why.Dialect]
+	mark := ""
+	if len(values) > 0 {
+		mark = values[0]
+	}
 	same := handled.Sum == f.digest.Sum && handled.KeyID == f.digest.KeyID
 	switch {
 	case !force && same && !e.contradicts(handled, mark, versionOf(s.latest)):
@@ -128,13 +191,18 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	case w.Dormant != "":
 		s.outcome = w.Dormant
 		return s
+	case !force && d.unused(w, s, f, handled):
+		s.outcome, s.mark = reloader.ReasonKeysUnused, e.mark
+		return s
 	}
 	s.mark, s.markedSince = mark, e.since(f, s.latest)
-	chosen := d.strategyOf(w)
+	chosen := d.strategyBy(w, e.speaker)
 	switch {
+	case e.marked && mark != e.mark && slices.Contains(values, e.mark):
+		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark // made of versions, of which none comes twice
 	case e.proves(mark, handled, f, s.latest):
 		s.outcome = reloader.ReasonAlreadyCurrent
-	case e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
+	case mark == "", e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:
 		s.outcome = reloader.ReasonReloaded
@@ -144,7 +212,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 
 // satisfied finds that w need not be rolled for a change that was on record before this process began: each container that runs has
 // started after it. Whoever saw to that, be it another reloader before us, did what the step is for.
-func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step) (step, error) {
+func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, e evidence) (step, error) {
 	if s.outcome != reloader.ReasonReloaded || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
 		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) {
 		return s, nil
@@ -152,7 +220,7 @@ func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step
 	newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt)
 	if err == nil && newer {
 		s.outcome, s.collides = reloader.ReasonPodsNewer, false
-		s.mark, _ = d.carried(w, s.config)
+		s.mark = e.mark
 	}
 	return s, err
 }
@@ -168,9 +236,9 @@ func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time
 
 // sharedPlaces returns the configs of t whose mark has the place of another's. The caller holds mu.
 func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
-	shares := d.strategyOf(t.w).Shares
 	found := map[reloader.Config]bool{}
 	for c := range t.pending {
+		shares := d.strategyBy(t.w, d.speaker(t.w, c, d.facts[c])).Shares
 		for o := range t.edges {
 			found[c] = found[c] || shares != nil && o != c && shares(t.w, c, o)
 		}
@@ -179,7 +247,7 @@ func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {
-	return d.Dialects.Decide(w, dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Unselected: f.Unselected})
+	return d.Dialects.Decide(w, metaOf(c, f))
 }
 
 func withOutcome(steps []step, outcome reloader.Reason) []step {

@@ -92,38 +92,63 @@ func (d *Dispatcher) wanted(t *tracked) []reloader.Config {
 // patch returns the operations on target that bring w to the steps' content, if target is still as it was read.
 func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id string, wanted []reloader.Config) ([]strategy.Op, error) {
 	ops := strategy.Precondition(target)
-	var marks []strategy.Mark
 	var collided []string
 	var gone []reloader.Config
 	for _, s := range rolling {
 		if s.deleted {
 			gone = append(gone, s.config)
 		}
-		switch {
-		case s.collides:
+		if s.collides {
 			// The change's ID makes the value another one when the same content comes back.
 			collided = append(collided, s.latest.New.Short()+"/"+s.latest.ID)
-		case s.mark != "":
-			marks = append(marks, strategy.Mark{Config: s.config, Value: s.mark, At: s.latest.VerifiedAt})
 		}
 	}
-	chosen := d.strategyOf(w)
-	if len(marks) > 0 {
-		written, err := chosen.Patch(w, marks)
-		if err != nil {
-			return nil, unmarkable{fmt.Errorf("mark %s: %w", w.Ref(), err)}
-		}
-		ops = append(ops, written...)
+	written, err := writeMarks(w, rolling)
+	if err != nil {
+		return nil, unmarkable{fmt.Errorf("mark %s: %w", w.Ref(), err)}
 	}
-	if len(collided) > 0 && len(marks) == 0 {
+	ops = append(ops, written...)
+	if len(collided) > 0 && len(written) == 0 {
 		ops = append(ops, strategy.ConfigDigest(w, strings.Join(collided, ","))...)
 	}
-	if chosen.Tidy != nil {
+	if chosen := d.strategyOf(w); chosen.Tidy != nil && d.marksGenerally(w, rolling) {
 		wanted = slices.DeleteFunc(wanted, func(c reloader.Config) bool { return slices.Contains(gone, c) })
 		ops = append(ops, chosen.Tidy(w, wanted, gone)...)
 	}
 	ops = append(ops, d.pauseOps(target)...)
 	return append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...), nil
+}
+
+// writeMarks returns the operations of every strategy that has marks to write.
+func writeMarks(w *workload.Workload, rolling []step) ([]strategy.Op, error) {
+	var strategies []strategy.Strategy
+	marks := map[string][]strategy.Mark{}
+	for _, s := range rolling {
+		for _, p := range s.places {
+			name := p.strategy.Name
+			if marks[name] == nil {
+				strategies = append(strategies, p.strategy)
+			}
+			marks[name] = append(marks[name], strategy.Mark{Config: s.config, Value: p.value, At: s.latest.VerifiedAt})
+		}
+	}
+	var groups [][]strategy.Op
+	for _, s := range strategies {
+		written, err := s.Patch(w, marks[s.Name])
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, written)
+	}
+	return strategy.Merge(groups...), nil
+}
+
+// marksGenerally reports whether some dialect that asks for what is rolled has no marks of its own tool.
+func (d *Dispatcher) marksGenerally(w *workload.Workload, rolling []step) bool {
+	return slices.ContainsFunc(rolling, func(s step) bool {
+		dl, known := d.Dialects.Named(s.why.Dialect)
+		return !known || d.strategyBy(w, dl).Name == d.strategyOf(w).Name
+	})
 }
 
 func (d *Dispatcher) fieldManager(name string) string {

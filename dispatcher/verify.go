@@ -176,11 +176,11 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
 		d.unsettle(t, c)
-	case change.Type == reloader.ChangeDeleted && d.ReloadOnDelete && comesAndGoes(c) && handled.Sum != "":
+	case change.Type == reloader.ChangeDeleted && handled.Sum != "" && d.onDelete(t.w, c, d.facts[c]):
 		d.addPending(t, change, false)
 	case change.Type == reloader.ChangeDeleted || change.New.IsZero():
 		// Absence is no change unless somebody asked for it.
-	case handled.Sum == "" && d.ReloadOnCreate && comesAndGoes(c):
+	case handled.Sum == "" && d.onCreate(t.w, c):
 		d.addPending(t, change, false)
 	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != "" && handled.Mark != strategy.DeletedValue):
 		// The config was absent when the workload was first seen, and may have been more than created since.

@@ -22,9 +22,13 @@ const (
 	ReasonExcluded       Reason = "Excluded"
 	ReasonConfigUnmarked Reason = "ConfigUnmarked"
 	ReasonNotReferenced  Reason = "NotReferenced"
+	// ReasonNotShared is that of a config of another namespace.
+	ReasonNotShared Reason = "NotShared"
 	// ReasonWorkloadIgnored and ReasonConfigUnselected switch one side off altogether.
 	ReasonWorkloadIgnored  Reason = "WorkloadIgnored"
 	ReasonConfigUnselected Reason = "ConfigUnselected"
+	// ReasonKeysUnused is that of a change of keys that do not matter to the workload.
+	ReasonKeysUnused Reason = "KeysUnused"
 	// What became of a reload.
 	ReasonReloaded       Reason = "Reloaded"
 	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
@@ -77,6 +81,8 @@ var Reasons = map[Reason]string{
 	ReasonExcluded:         "excludes the config",
 	ReasonConfigUnmarked:   "searches among its references, and the config does not carry the match annotation",
 	ReasonNotReferenced:    "asks for referenced configs, and does not reference this one",
+	ReasonNotShared:        "names a config of another namespace, whose owner does not share it",
+	ReasonKeysUnused:       "asks for this config, and only keys have changed that do not matter to it",
 	ReasonReloaded:         "was given a new mark, so that it rolls",
 	ReasonAlreadyCurrent:   "already carried the mark of this content",
 	ReasonPodsNewer:        "has only pods that started after the change",

@@ -2,6 +2,9 @@ package dialect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -15,6 +18,9 @@ type Choices struct {
 	// PausePeriod is the annotation of Deployments that says how long the rollout is held back after a mark, as a Go duration, and
 	// PausedAt the one that is written meanwhile, with the time at which it began.
 	PausePeriod, PausedAt string
+	// Window is the annotation with the quiet window of the workload, and MinInterval the one with the shortest time between two of its
+	// rolls, both as Go durations.
+	Window, MinInterval string
 }
 
 // StrategyChoice is an annotation that chooses a strategy.
@@ -22,6 +28,8 @@ type StrategyChoice struct {
 	Key string
 	// Names has the name of the strategy for each value. A value that is not there chooses the installation's default.
 	Names map[string]string
+	// Strict says that another value is a fault.
+	Strict bool
 }
 
 func (c Choices) keeps(key string) bool {
@@ -33,7 +41,7 @@ func (c Choices) keeps(key string) bool {
 			return true
 		}
 	}
-	return key == c.PausePeriod || key == c.PausedAt
+	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval}, key)
 }
 
 // Strategy returns the name of the strategy that w chooses; empty means the installation's default.
@@ -41,6 +49,9 @@ func (d *Dialect) Strategy(w *workload.Workload) string {
 	choice := d.Choices.Strategy[w.Kind]
 	return choice.Names[w.Annotations[choice.Key]]
 }
+
+// maxWindow bounds a workload's own quiet window.
+const maxWindow = 24 * time.Hour
 
 // maxPausePeriod bounds a pause. A longer one is taken for a mistake: the workload would seem never to roll.
 const maxPausePeriod = 7 * 24 * time.Hour
@@ -76,6 +87,11 @@ func (d *Dialect) Pause(w *workload.Workload) Pause {
 
 // pausePeriod parses a period; none is zero.
 func pausePeriod(value string) (time.Duration, error) {
+	return duration(value, maxPausePeriod)
+}
+
+// duration parses a duration of at most longest; none is zero.
+func duration(value string, longest time.Duration) (time.Duration, error) {
 	if value == "" {
 		return 0, nil
 	}
@@ -83,8 +99,8 @@ func pausePeriod(value string) (time.Duration, error) {
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%.40q is no duration, such as 5m", value)
-	case period < 0 || period > maxPausePeriod:
-		return 0, fmt.Errorf("%.40q is not between 0 and %s", value, maxPausePeriod)
+	case period < 0 || period > longest:
+		return 0, fmt.Errorf("%.40q is not between 0 and %s", value, longest)
 	}
 	return period, nil
 }
@@ -94,6 +110,19 @@ func (c Choices) problems(w *workload.Workload) []string {
 	var found []string
 	if _, err := pausePeriod(w.Annotations[c.PausePeriod]); c.PausePeriod != "" && err != nil {
 		found = append(found, c.PausePeriod+": "+err.Error()+"; the rollout is not held back")
+	}
+	for _, d := range []struct {
+		key     string
+		longest time.Duration
+	}{{c.Window, maxWindow}, {c.MinInterval, maxPausePeriod}} {
+		if _, err := duration(w.Annotations[d.key], d.longest); d.key != "" && err != nil {
+			found = append(found, d.key+": "+err.Error()+"; the installation's holds")
+		}
+	}
+	choice := c.Strategy[w.Kind]
+	if value, said := w.Annotations[choice.Key]; said && choice.Strict && choice.Names[value] == "" {
+		names := strings.Join(slices.Sorted(maps.Keys(choice.Names)), ", ")
+		found = append(found, fmt.Sprintf("%s: %.40q is not one of %s; the installation's strategy holds", choice.Key, value, names))
 	}
 	for kind, choice := range c.Strategy {
 		if _, said := w.Annotations[choice.Key]; said && c.Strategy[w.Kind].Key != choice.Key {

@@ -1,23 +1,29 @@
 package dialect
 
 import (
+	"slices"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
-// gives the reason. A config of another namespace never reloads w.
+// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may.
 func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
-	if c.Config.Namespace != w.Namespace {
+	if !d.speaks(w) {
 		return answer
 	}
-	if c.Unselected {
+	foreign := c.Config.Namespace != w.Namespace
+	if c.Unselected && !foreign {
 		answer.Why = reloader.ReasonConfigUnselected
 		return answer
 	}
 	s := d.scope(w, c.Config.Kind)
 	for _, clause := range s.clauses {
+		if foreign && !slices.Contains(acrossNamespaces, clause.Meaning) {
+			continue
+		}
 		why := meanings[clause.Meaning].decide(s, clause, c)
 		if why == "" {
 			continue

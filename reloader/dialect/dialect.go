@@ -22,10 +22,28 @@ type Dialect struct {
 	Clauses []Clause
 	// Sees reports whether the tool takes a reference of that shape for one.
 	Sees func(r *workload.Reference) bool
-	// MarkValue returns the value of the tool's mark for a content.
+	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil if Joint is not.
 	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
-	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates.
+	// Joint makes one mark of all configs together; nil if each config has its own.
+	Joint *Joint
+	// Marks is the name of the strategy by which the tool marks workloads; empty means the one that the workload or the installation
+	// chooses.
+	Marks string
+	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates; one that ends in * stands for all
+	// that start so.
 	Writes []string
+	// Kinds are the kinds of workload that the tool looks after; nil means all.
+	Kinds []string
+	// Asked reports whether a workload has anything to do with the tool; nil if the clauses say all about that.
+	Asked func(w *workload.Workload) bool
+	// Counts reports whether a key of a config that w asks for is one whose change matters to w; nil if all are.
+	Counts func(w *workload.Workload, c reloader.Config, key string) bool
+	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
+	OnCreate, OnDelete bool
+	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
+	Faults func(w *workload.Workload) []string
+	// Overrules says that what this dialect forbids, no other can ask for, and that a key which it does not count, no other does.
+	Overrules bool
 	// Choices are what the tool's annotations choose on the workload alone, beside which configs reload it.
 	Choices Choices
 }
@@ -84,14 +102,27 @@ type Decision struct {
 	Clause string
 }
 
-// Hash returns the value of the tool's own mark for content c. It is no digest: it may be equal for different contents.
+// Hash returns the value of the tool's own mark for content c; empty if there is none. It is no digest: it may be equal for different
+// contents.
 func (d *Dialect) Hash(c digest.Content, kind reloader.ConfigKind) string {
+	if d.MarkValue == nil {
+		return ""
+	}
 	return d.MarkValue(c, kind)
+}
+
+// speaks reports whether w can have anything to do with the dialect.
+func (d *Dialect) speaks(w *workload.Workload) bool {
+	return (d.Kinds == nil || slices.Contains(d.Kinds, w.Kind)) && (d.Asked == nil || d.Asked(w))
 }
 
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
 func (d *Dialect) KeepsAnnotation(key string) bool {
-	if strings.HasPrefix(key, OwnPrefix) || slices.Contains(d.Writes, key) {
+	written := slices.ContainsFunc(d.Writes, func(w string) bool {
+		prefix, all := strings.CutSuffix(w, "*")
+		return all && strings.HasPrefix(key, prefix) || w == key
+	})
+	if written || strings.HasPrefix(key, OwnPrefix) {
 		return true
 	}
 	return d.Choices.keeps(key) ||

@@ -12,7 +12,7 @@ import (
 type Interest struct {
 	// Dialect is the name of the dialect whose annotations say so.
 	Dialect string
-	// Namespace is the workload's: all configs are in it.
+	// Namespace is the workload's: all configs that a pattern matches are in it.
 	Namespace string
 	// Exact are the configs that are known by name, sorted; they need not exist.
 	Exact []reloader.Config
@@ -36,10 +36,7 @@ func (p Pattern) String() string { return p.item.text }
 
 // Wants reports whether a change of c could make the workload reload.
 func (i Interest) Wants(c reloader.Config) bool {
-	if c.Namespace != i.Namespace {
-		return false
-	}
-	return slices.Contains(i.Exact, c) || slices.ContainsFunc(i.Patterns, func(p Pattern) bool {
+	return slices.Contains(i.Exact, c) || c.Namespace == i.Namespace && slices.ContainsFunc(i.Patterns, func(p Pattern) bool {
 		return p.Kind == c.Kind && p.Match(c.Name)
 	})
 }
@@ -47,11 +44,14 @@ func (i Interest) Wants(c reloader.Config) bool {
 // Interest says which configs could make w reload, and whether w is opted in at all: whether any clause asks for something, or is
 // too faulty to tell. Configs that w excludes by name are left out.
 func (d *Dialect) Interest(w *workload.Workload) (Interest, bool) {
+	if !d.speaks(w) {
+		return Interest{}, false
+	}
 	p := planner{interest: Interest{Dialect: d.Name, Namespace: w.Namespace}}
 	for _, kind := range reloader.ConfigKinds {
 		s := d.scope(w, kind)
 		for _, c := range s.clauses {
-			if c.Meaning == IgnoreWorkload && slices.Contains(s.values(c), exactlyTrue) {
+			if s.ignoresWorkload(c) {
 				return Interest{}, false
 			}
 			if plan := meanings[c.Meaning].plan; plan != nil {
@@ -60,7 +60,22 @@ func (d *Dialect) Interest(w *workload.Workload) (Interest, bool) {
 		}
 	}
 	p.interest.Problems = append(p.interest.Problems, d.Choices.problems(w)...)
+	if d.Faults != nil {
+		p.interest.Problems = append(p.interest.Problems, d.Faults(w)...)
+	}
 	return p.finish(), p.optedIn
+}
+
+// silences reports whether w carries an annotation by which the dialect ignores it.
+func (d *Dialect) silences(w *workload.Workload) bool {
+	return slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
+		s := d.scope(w, kind)
+		return slices.ContainsFunc(s.clauses, s.ignoresWorkload)
+	})
+}
+
+func (s scope) ignoresWorkload(c Clause) bool {
+	return c.Meaning == IgnoreWorkload && slices.Contains(s.values(c), exactlyTrue)
 }
 
 // planner gathers an Interest.
@@ -94,7 +109,8 @@ func (p *planner) references(s scope) {
 }
 
 func (p *planner) exact(s scope, c reloader.Config) {
-	excluded := s.any(Exclude, func(e Clause) bool { return s.excludes(e, c.Name) })
+	excluded := s.any(Exclude, func(e Clause) bool { return s.excludes(e, c.Name) }) ||
+		s.any(ExcludeGlobs, func(e Clause) bool { return s.excludesGlob(e, c) })
 	if !excluded && c.Validate() == nil {
 		p.interest.Exact = append(p.interest.Exact, c)
 	}

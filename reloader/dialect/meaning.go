@@ -29,6 +29,15 @@ const (
 	Auto Meaning = "auto"
 	// TypedAuto is Auto for one kind of config.
 	TypedAuto Meaning = "typed auto"
+	// AutoIfTrue, exactly "true", and AutoIfEnabled, exactly "enabled": referenced configs reload the workload.
+	AutoIfTrue    Meaning = "auto if true"
+	AutoIfEnabled Meaning = "auto if enabled"
+	// Listed lists names, separated by commas, perhaps with a namespace before a slash; those configs reload the workload, referenced or not.
+	Listed Meaning = "listed"
+	// Globs is Listed with * for any characters and ? for one.
+	Globs Meaning = "globs"
+	// ExcludeGlobs is Exclude with * for any characters and ? for one.
+	ExcludeGlobs Meaning = "exclude globs"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
 	AutoUnlessSaid Meaning = "auto unless said otherwise"
 )
@@ -52,6 +61,11 @@ var meanings = map[Meaning]behaviour{
 	Match:          {decide: decideNothing},
 	Auto:           {decide: decideAuto(reloader.ReasonAuto), plan: planAuto},
 	TypedAuto:      {decide: decideAuto(reloader.ReasonTypedAuto), plan: planAuto},
+	AutoIfTrue:     {decide: decideAutoIf("true"), plan: planAutoIf("true")},
+	AutoIfEnabled:  {decide: decideAutoIf("enabled"), plan: planAutoIf("enabled")},
+	Listed:         {decide: decideListed(parseNames), plan: planListed(parseNames)},
+	Globs:          {decide: decideListed(parseGlobs), plan: planListed(parseGlobs)},
+	ExcludeGlobs:   {decide: decideExcludeGlobs, plan: planExcludeGlobs},
 	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},
 }
 
@@ -65,7 +79,7 @@ func decideIgnore(_ scope, c Clause, config ConfigMeta) reloader.Reason {
 }
 
 func decideIgnoreWorkload(s scope, c Clause, _ ConfigMeta) reloader.Reason {
-	if slices.Contains(s.values(c), exactlyTrue) {
+	if s.ignoresWorkload(c) {
 		return reloader.ReasonWorkloadIgnored
 	}
 	return ""

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -14,10 +15,16 @@ type Set []*Dialect
 // Interest joins the interests of all dialects that w is opted in to, and reports whether there is any. Its Dialect is the first.
 func (s Set) Interest(w *workload.Workload) (Interest, bool) {
 	var all Interest
+	var faults []string
 	found := false
 	for _, d := range s {
 		i, ok := d.Interest(w)
 		switch {
+		case d.Overrules && d.silences(w):
+			return Interest{}, false
+		case !ok && d.Overrules:
+			faults = append(faults, i.Problems...) // what it chooses holds for the others
+			continue
 		case !ok:
 			continue
 		case !found:
@@ -28,22 +35,65 @@ func (s Set) Interest(w *workload.Workload) (Interest, bool) {
 		all.Patterns = append(all.Patterns, i.Patterns...)
 		all.Problems = append(all.Problems, i.Problems...)
 	}
+	all.Problems = append(all.Problems, faults...)
 	return all, found
 }
 
-// Decide returns the first decision to reload. If there is none, it returns the first that knows more than that w is not opted in.
+// Decide returns the first decision to reload, unless a dialect that overrules the others forbids it. If there is none, it returns the
+// first that knows more than that w is not opted in.
 func (s Set) Decide(w *workload.Workload, c ConfigMeta) Decision {
+	asking, answer := s.decide(w, c)
+	if len(asking) > 0 {
+		return asking[0].decision
+	}
+	return answer
+}
+
+// asking is a dialect that demands a reload.
+type asking struct {
+	dialect  *Dialect
+	decision Decision
+}
+
+// decide returns every demand to reload, and the answer if there is none.
+func (s Set) decide(w *workload.Workload, c ConfigMeta) ([]asking, Decision) {
+	var demands []asking
 	answer := Decision{Why: reloader.ReasonNotOptedIn}
 	for _, d := range s {
 		here := d.Decide(w, c)
-		if here.Reload {
-			return here
+		switch {
+		case here.Reload:
+			demands = append(demands, asking{d, here})
+		case d.Overrules && forbids(here.Why):
+			return nil, here
 		}
 		if answer.Why == reloader.ReasonNotOptedIn && here.Why != reloader.ReasonNotOptedIn || answer.Dialect == "" {
 			answer = here
 		}
 	}
-	return answer
+	return demands, answer
+}
+
+// Asking returns the dialects that demand a reload of w for a change of c, the first of those that write the same mark.
+func (s Set) Asking(w *workload.Workload, c ConfigMeta) []*Dialect {
+	demands, _ := s.decide(w, c)
+	var found []*Dialect
+	for _, a := range demands {
+		if !slices.ContainsFunc(found, func(d *Dialect) bool { return d.Marks == a.dialect.Marks }) {
+			found = append(found, a.dialect)
+		}
+	}
+	return found
+}
+
+// Counts reports whether the change of a key of c matters to w, which asks for c.
+func (s Set) Counts(w *workload.Workload, c ConfigMeta, key string) bool {
+	counts := func(d *Dialect) bool { return d.Counts == nil || d.Counts(w, c.Config, key) }
+	if slices.ContainsFunc(s, func(d *Dialect) bool { return d.Overrules && !counts(d) }) {
+		return false
+	}
+	demands, _ := s.decide(w, c)
+	return slices.ContainsFunc(demands, func(a asking) bool { return counts(a.dialect) })
 }
 
 // Pause returns the pause that was begun or, if there is none, the first that w asks for.
@@ -59,6 +109,27 @@ func (s Set) Pause(w *workload.Workload) Pause {
 		}
 	}
 	return asked
+}
+
+// Window returns the quiet window that w asks for; false means that it leaves that to the installation.
+func (s Set) Window(w *workload.Workload) (time.Duration, bool) {
+	return s.chosen(w, maxWindow, func(c Choices) string { return c.Window })
+}
+
+// MinInterval returns the shortest time between two rolls of w that it asks for; false means that it leaves that to the installation.
+func (s Set) MinInterval(w *workload.Workload) (time.Duration, bool) {
+	return s.chosen(w, maxPausePeriod, func(c Choices) string { return c.MinInterval })
+}
+
+// chosen returns the first duration that w chooses.
+func (s Set) chosen(w *workload.Workload, longest time.Duration, key func(Choices) string) (time.Duration, bool) {
+	for _, d := range s {
+		value, said := w.Annotations[key(d.Choices)]
+		if period, err := duration(value, longest); said && value != "" && err == nil {
+			return period, true
+		}
+	}
+	return 0, false
 }
 
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.

@@ -15,10 +15,15 @@ var EnvVars = Strategy{Name: "env-vars", Current: currentEnvVar, Patch: patchEnv
 // EnvName returns the name of the variable that stands for c. Every run of characters other than letters and digits becomes one
 // underscore, except that it is dropped at the start.
 func EnvName(c reloader.Config) string {
+	return workload.MarkPrefix + envWord(c.Name, true) + "_" + strings.ToUpper(string(c.Kind))
+}
+
+// envWord returns a name as part of a variable's: in upper case, with one underscore for every run of characters other than letters and
+// digits; trimmed drops it at the start.
+func envWord(name string, trimmed bool) string {
 	var b strings.Builder
-	b.WriteString(workload.MarkPrefix)
-	gap := true
-	for _, ch := range []byte(strings.ToUpper(c.Name)) {
+	gap := trimmed
+	for _, ch := range []byte(strings.ToUpper(name)) {
 		valid := ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 		switch {
 		case valid:
@@ -28,7 +33,7 @@ func EnvName(c reloader.Config) string {
 		}
 		gap = !valid
 	}
-	return b.String() + "_" + strings.ToUpper(string(c.Kind))
+	return b.String()
 }
 
 // envVar is an environment variable as the patch writes it.
@@ -77,32 +82,15 @@ func markNamed(c workload.Container, name string) (workload.EnvMark, bool) {
 
 // patchEnvVars replaces the variables that are there, in place, and adds the others at the end, the newest first.
 func patchEnvVars(w *workload.Workload, marks []Mark) ([]Op, error) {
-	written := map[place]bool{}
-	grown := map[int]bool{}
-	var ops []Op
+	writer := newEnvWriter(w)
 	for _, m := range newestFirst(marks) {
 		i, err := carrier(w, m.Config)
 		if err != nil {
 			return nil, err
 		}
-		v := envVar{Name: EnvName(m.Config), Value: m.Value}
-		c := w.Template.Containers[i]
-		old, found := markNamed(c, v.Name)
-		if found && old.Value == m.Value || written[place{i, v.Name}] {
-			continue
-		}
-		written[place{i, v.Name}] = true
-		switch {
-		case found:
-			ops = append(ops, Op{Op: "replace", Path: envPath(w, i, strconv.Itoa(old.Index)), Value: v})
-		case c.EnvCount == 0 && !grown[i]:
-			ops = append(ops, Op{Op: "add", Path: envPath(w, i), Value: []envVar{v}})
-			grown[i] = true
-		default:
-			ops = append(ops, Op{Op: "add", Path: envPath(w, i, "-"), Value: v})
-		}
+		writer.set(i, envVar{Name: EnvName(m.Config), Value: m.Value})
 	}
-	return ops, nil
+	return writer.ops, nil
 }
 
 func envPath(w *workload.Workload, container int, rest ...string) string {

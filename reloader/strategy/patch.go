@@ -3,6 +3,7 @@ package strategy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -59,6 +60,24 @@ func Marshal(groups ...[]Op) ([]byte, error) {
 		return nil, fmt.Errorf("encode JSON patch: %w", err)
 	}
 	return data, nil
+}
+
+// Merge returns the operations of several strategies on one workload in a row. Each of them takes a container without variables for one:
+// all but the first that adds some must not replace what that has added.
+func Merge(groups ...[]Op) []Op {
+	var all []Op
+	grown := map[string]bool{}
+	for _, op := range slices.Concat(groups...) {
+		if list, ok := op.Value.([]envVar); ok {
+			if grown[op.Path] {
+				op.Path, op.Value = op.Path+"/-", list[0]
+			} else {
+				grown[op.Path] = true
+			}
+		}
+		all = append(all, op)
+	}
+	return all
 }
 
 // Pointer returns the JSON pointer (RFC 6901) of the place that tokens lead to.

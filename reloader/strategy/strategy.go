@@ -65,9 +65,12 @@ var All = []Strategy{EnvVars, Annotations}
 // special are the strategies of single kinds, which a workload asks for itself.
 var special = []Strategy{Restart}
 
-// Named returns the strategy of that name, also if it is one of a single kind.
+// others are the strategies of other tools, which their dialects ask for.
+var others = []Strategy{SAP, Wave, Collaborne, Fabric8, Trigger, Xing}
+
+// Named returns the strategy of that name, also if it is one of a single kind or of another tool.
 func Named(name string) (Strategy, bool) {
-	for _, s := range slices.Concat(All, special) {
+	for _, s := range slices.Concat(All, special, others) {
 		if s.Name == name {
 			return s, true
 		}

@@ -49,7 +49,7 @@ const hashLength = 40
 
 // isMark reports whether m is a mark: it was written by who writes marks, is named after a kind of config, and has a hash as its value.
 func isMark(m workload.EnvMark) bool {
-	return m.Ours && len(m.Value) == hashLength && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
+	return m.Ours && strings.HasPrefix(m.Name, workload.MarkPrefix) && len(m.Value) == hashLength && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
 		return strings.HasSuffix(m.Name, "_"+strings.ToUpper(string(kind)))
 	})
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -104,13 +105,34 @@ func containers(specs []corev1.Container, fields []metav1.ManagedFieldsEntry) []
 	for _, s := range specs {
 		c := Container{Name: s.Name, EnvCount: len(s.Env)}
 		for i, e := range s.Env {
-			if strings.HasPrefix(e.Name, MarkPrefix) {
-				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: MarkValue(e.Value), Ours: writtenAsMark(fields, e.Name)})
+			if named := envMarkPrefix(e.Name); named != "" {
+				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: envMarkValue(named, e.Value), Ours: writtenAsMark(fields, e.Name)})
 			}
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// envMarkPrefix returns with which of the prefixes of marks a variable's name starts; empty if with none.
+func envMarkPrefix(name string) string {
+	for _, prefix := range []string{MarkPrefix, CollabornePrefix, Fabric8Prefix} {
+		if strings.HasPrefix(name, prefix) {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// fabric8Hash is a SHA-256 in the alphabet of base64 for URLs.
+var fabric8Hash = regexp.MustCompile(`^[A-Za-z0-9_-]{43}=$`)
+
+// envMarkValue returns what MarkValue does of a variable whose name starts with prefix, but in the writing of the tool.
+func envMarkValue(prefix, v string) string {
+	if prefix == Fabric8Prefix && fabric8Hash.MatchString(v) {
+		return v
+	}
+	return MarkValue(v)
 }
 
 // writtenAsMark reports whether the managed fields say that the variable of that name was written by somebody who writes marks.

@@ -116,12 +116,13 @@ type Container struct {
 	Marks []EnvMark
 }
 
-// EnvMark is an environment variable whose name starts with MarkPrefix.
+// EnvMark is an environment variable whose name starts as those of marks do.
 type EnvMark struct {
 	// Index is its place in the container's env.
 	Index int
 	Name  string
-	// Value is empty unless it is lower-case hex: anything else is no mark value, and may be somebody's content.
+	// Value is empty unless it is a hash, as lower-case hex or in the writing of fabric8: anything else is no mark value, and may be
+	// somebody's content.
 	Value string
 	// Ours reports whether MarkManager has written the variable, as far as the managed fields say.
 	Ours bool
@@ -130,5 +131,10 @@ type EnvMark struct {
 // MarkManager is the field manager under which marks are written, by Stakater Reloader and by us.
 const MarkManager = "Reloader"
 
-// MarkPrefix starts the name of every environment variable that is written as a mark.
-const MarkPrefix = "STAKATER_"
+// MarkPrefix starts the name of every environment variable that is written as a mark by Stakater Reloader, CollabornePrefix that of
+// kubernetes-reloader, and Fabric8Prefix that of configmapcontroller.
+const (
+	MarkPrefix       = "STAKATER_"
+	CollabornePrefix = "_RELOADER_"
+	Fabric8Prefix    = "FABRIC8_"
+)

@@ -1,0 +1,184 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Several dialects may ask for one config of one workload. There is one decision and one patch, which writes the marks of all of them; what
+// is on the workload is judged by the mark of one, its speaker.
+
+// placed is a mark value and the strategy that writes it.
+type placed struct {
+	strategy strategy.Strategy
+	value    string
+}
+
+// strategyBy returns the strategy by which a dialect marks w; nil stands for one that leaves it to the installation.
+func (d *Dispatcher) strategyBy(w *workload.Workload, dl *dialect.Dialect) strategy.Strategy {
+	general := d.strategyOf(w)
+	if dl == nil || dl.Marks == "" || general.Own {
+		return general
+	}
+	s, _ := strategy.Named(dl.Marks)
+	return s
+}
+
+// speaker returns the dialect by whose mark w is judged about c: the first that asks and has marked w, or else the first that asks, or
+// the one that says why none does; nil if nobody knows anything.
+func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *dialect.Dialect {
+	asking := d.asking(w, c, f)
+	for _, dl := range asking {
+		if _, marked := d.strategyBy(w, dl).Current(w, c); marked {
+			return dl
+		}
+	}
+	if len(asking) > 0 {
+		return asking[0]
+	}
+	dl, _ := d.Dialects.Named(d.decide(w, c, f).Dialect)
+	return dl
+}
+
+func (d *Dispatcher) asking(w *workload.Workload, c reloader.Config, f fact) []*dialect.Dialect {
+	return d.Dialects.Asking(w, metaOf(c, f))
+}
+
+// onCreate reports whether the creation of c is a change for w, and onDelete whether its deletion is. The caller holds mu.
+func (d *Dispatcher) onCreate(w *workload.Workload, c reloader.Config) bool {
+	return comesAndGoes(c) && (d.ReloadOnCreate || slices.ContainsFunc(d.asking(w, c, d.facts[c]), func(dl *dialect.Dialect) bool { return dl.OnCreate }))
+}
+
+func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) bool {
+	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool { return dl.OnDelete }))
+}
+
+// values returns the mark that a dialect has for w and the content of c, and then those that prove as well that w was brought to it. It
+// returns none if the dialect has no mark for it.
+func (d *Dispatcher) values(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, dl *dialect.Dialect) ([]string, error) {
+	switch {
+	case dl == nil:
+		return nil, nil
+	case dl.Joint != nil:
+		return d.joint(ctx, t, w, dl)
+	case f.hashes[dl.Name] == "":
+		return nil, nil
+	}
+	return []string{f.hashes[dl.Name]}, nil
+}
+
+// places returns the marks that every dialect which asks w for c has for its content, which are none where somebody's own stands.
+func (d *Dispatcher) places(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact) ([]placed, error) {
+	var found []placed
+	for _, dl := range d.asking(w, c, f) {
+		s := d.strategyBy(w, dl)
+		if s.Taken != nil && s.Taken(w, c) {
+			continue
+		}
+		values, err := d.values(ctx, t, w, c, f, dl)
+		if err != nil {
+			return nil, err
+		}
+		if len(values) > 0 && !slices.ContainsFunc(found, func(p placed) bool { return p.strategy.Name == s.Name }) {
+			found = append(found, placed{s, values[0]})
+		}
+	}
+	return found, nil
+}
+
+// jointMark remembers what a joint mark was made of, because it costs reads.
+type jointMark struct {
+	basis  string
+	values []string
+}
+
+// joint returns the values of a joint mark of w for what is live.
+func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload, dl *dialect.Dialect) ([]string, error) {
+	interest, _ := dl.Interest(w)
+	parts := make(map[reloader.Config]dialect.Part, len(interest.Exact))
+	basis := []string{string(w.UID), w.ResourceVersion}
+	for _, c := range interest.Exact {
+		f, err := d.part(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if !f.absent {
+			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum}
+		}
+		basis = append(basis, c.String(), parts[c].UID, parts[c].ResourceVersion, parts[c].Sum)
+	}
+	now := strings.Join(basis, "\n")
+	d.mu.Lock()
+	known := t.joint[dl.Name]
+	d.mu.Unlock()
+	if known.basis == now {
+		return known.values, nil
+	}
+	if dl.Joint.Reads {
+		if err := d.readParts(ctx, parts); err != nil {
+			return nil, err
+		}
+	}
+	values := dl.Joint.Values(w, parts)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.joint[dl.Name] = jointMark{now, values}
+	return values, nil
+}
+
+// part returns what is known about one of the configs of a joint mark, as new as a roll needs it.
+func (d *Dispatcher) part(ctx context.Context, c reloader.Config) (fact, error) {
+	if !d.ready.Load() {
+		f, _, err := d.seen(ctx, c, false)
+		return f, err
+	}
+	f, _, err := d.current(ctx, c, true)
+	return f, err
+}
+
+// readParts reads the contents of parts. If one has changed meanwhile, that is made known, and whoever asked has to ask again.
+func (d *Dispatcher) readParts(ctx context.Context, parts map[reloader.Config]dialect.Part) error {
+	for c, p := range parts {
+		obj, err := d.Configs.Get(ctx, c)
+		d.metrics.reads.WithLabelValues("content").Inc()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", c, err)
+		}
+		if now := d.Ring.Digest(obj.Content); now.Sum != p.Sum {
+			_, _, err := d.look(ctx, c, nil, true)
+			return cmp.Or(err, fmt.Errorf("read %s: its content has just changed", c))
+		}
+		p.Content = obj.Content
+		parts[c] = p
+	}
+	return nil
+}
+
+// unused reports whether only keys have changed, since the content that w was brought to, that do not matter to it.
+func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reloader.Handled) bool {
+	from := handled.Sum
+	for _, change := range s.changes {
+		if from == "" || change.Type != reloader.ChangeUpdated || change.Old.Sum != from || len(change.Keys) == 0 {
+			return false
+		}
+		for _, k := range change.Keys {
+			if d.Dialects.Counts(w, metaOf(s.config, f), k.Key) {
+				return false
+			}
+		}
+		from = change.New.Sum
+	}
+	return from == f.digest.Sum
+}
+
+func metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
+	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Unselected: f.Unselected}
+}

@@ -1,0 +1,30 @@
+package dialect
+
+import (
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Joint makes one mark of all configs that a dialect is interested in.
+type Joint struct {
+	// Reads says that the mark is made of contents: without, a Part has none.
+	Reads bool
+	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts.
+	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
+}
+
+// Part is a config as far as a joint mark is concerned. The zero Part stands for one that is absent.
+type Part struct {
+	UID, ResourceVersion string
+	// Sum is the digest of the content.
+	Sum string
+	// Content is what the config holds; it must not be kept.
+	Content digest.Content
+}
+
+// tools are the kinds of workload that all tools but Stakater Reloader and Reroll itself look after at most.
+var tools = []string{workload.Deployment.Kind, workload.StatefulSet.Kind, workload.DaemonSet.Kind, workload.DeploymentConfig.Kind}
+
+// plainConfigs are the kinds of config that these tools know.
+var plainConfigs = []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}

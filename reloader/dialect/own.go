@@ -1,0 +1,145 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// The annotations of Reroll itself, but for those that it writes.
+const (
+	ownAuto        = OwnPrefix + "auto"
+	ownConfigMaps  = OwnPrefix + "configmaps"
+	ownSecrets     = OwnPrefix + "secrets"
+	ownExclude     = OwnPrefix + "exclude"
+	ownIgnore      = OwnPrefix + "ignore"
+	ownKeys        = OwnPrefix + "keys"
+	ownStrategy    = OwnPrefix + "strategy"
+	ownWindow      = OwnPrefix + "window"
+	ownMinInterval = OwnPrefix + "min-interval"
+)
+
+// ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
+var ownKeysOnWorkloads = []string{
+	ownAuto, ownConfigMaps, ownSecrets, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval,
+	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey,
+}
+
+// Own returns the dialect of Reroll itself. What it forbids, and the keys that it leaves out, hold for all others as well, and so do its
+// choices. Its marks are those of Stakater Reloader.
+func Own() *Dialect {
+	return &Dialect{
+		Name:         "reroll",
+		FieldManager: workload.MarkManager,
+		Clauses: []Clause{
+			{ownIgnore, OnConfig, nil, Ignore},
+			{ownIgnore, OnWorkload, nil, IgnoreWorkload},
+			{ownExclude, OnWorkload, nil, ExcludeGlobs},
+			{ownConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Globs},
+			{ownSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Globs},
+			{ownAuto, OnWorkload, nil, Auto},
+		},
+		Sees:      stakaterSees,
+		MarkValue: stakaterHash,
+		Overrules: true,
+		Counts:    ownCounts,
+		Faults:    ownFaults,
+		Choices:   Choices{Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval},
+	}
+}
+
+// ownStrategies lets every kind of workload choose among all strategies that work for it.
+func ownStrategies() map[string]StrategyChoice {
+	choices := map[string]StrategyChoice{}
+	for _, kind := range workload.Kinds {
+		names := map[string]string{}
+		for _, s := range strategy.All {
+			names[s.Name] = s.Name
+		}
+		if kind.Kind == workload.Rollout.Kind {
+			names[strategy.Restart.Name] = strategy.Restart.Name
+		}
+		choices[kind.Kind] = StrategyChoice{Key: ownStrategy, Names: names, Strict: true}
+	}
+	return choices
+}
+
+// ownFaults returns what is wrong with the annotations that no clause and no choice is about.
+func ownFaults(w *workload.Workload) []string {
+	var found []string
+	for _, key := range slices.Sorted(maps.Keys(w.Annotations)) {
+		if strings.HasPrefix(key, OwnPrefix) && !slices.Contains(ownKeysOnWorkloads, key) {
+			found = append(found, fmt.Sprintf("%.80s: there is no such annotation of workloads", key))
+		}
+	}
+	if _, err := parseKeys(w.Annotations[ownKeys]); err != nil {
+		found = append(found, ownKeys+": "+err.Error()+"; every key counts")
+	}
+	return found
+}
+
+// keyFilter chooses keys of configs.
+type keyFilter struct {
+	used             bool
+	include, exclude []*regexp.Regexp
+}
+
+// usedKeys is the word for the keys that the pod template uses.
+const usedKeys = "used"
+
+// parseKeys reads a list: the word used, globs, and globs of keys that do not count, with ! before them.
+func parseKeys(list string) (keyFilter, error) {
+	var f keyFilter
+	if len(list) > maxListBytes {
+		return keyFilter{}, fmt.Errorf("the list has %d bytes, more than %d", len(list), maxListBytes)
+	}
+	count := 0
+	for text := range strings.SplitSeq(list, ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		if text == usedKeys {
+			f.used = true
+			continue
+		}
+		if count++; count > maxItems {
+			return keyFilter{}, fmt.Errorf("the list has more than %d items", maxItems)
+		}
+		text, not := strings.CutPrefix(text, "!")
+		glob, err := compileGlob(text)
+		switch {
+		case err != nil:
+			return keyFilter{}, fmt.Errorf("item %.80q: %w", text, err)
+		case not:
+			f.exclude = append(f.exclude, glob)
+		default:
+			f.include = append(f.include, glob)
+		}
+	}
+	return f, nil
+}
+
+func (f keyFilter) counts(key string) bool {
+	matches := func(globs []*regexp.Regexp) bool {
+		return slices.ContainsFunc(globs, func(g *regexp.Regexp) bool { return g.MatchString(key) })
+	}
+	return (f.include == nil || matches(f.include)) && !matches(f.exclude)
+}
+
+// ownCounts reports whether a key matters to w. A list that cannot be read leaves out nothing: a reload too many is better than one too
+// few.
+func ownCounts(w *workload.Workload, c reloader.Config, key string) bool {
+	list := w.Annotations[ownKeys]
+	if list == "" {
+		return true
+	}
+	filter, err := parseKeys(list)
+	return err != nil || filter.counts(key) && (!filter.used || usesKey(w, c, key))
+}

@@ -1,0 +1,128 @@
+package dialect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// The annotations of Wave.
+const (
+	waveAuto       = "wave.pusher.com/update-on-config-change"
+	waveConfigMaps = "wave.pusher.com/extra-configmaps"
+	waveSecrets    = "wave.pusher.com/extra-secrets"
+)
+
+// Wave returns the dialect of Wave. Other than the tool, it sees what init containers and pull secrets refer to, and a config of another
+// namespace must be shared by its owner.
+func Wave() *Dialect {
+	return &Dialect{
+		Name:         "wave",
+		FieldManager: workload.MarkManager,
+		Clauses: []Clause{
+			{waveConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
+			{waveSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{waveAuto, OnWorkload, plainConfigs, AutoIfTrue},
+		},
+		Sees:     func(*workload.Reference) bool { return true },
+		Joint:    &Joint{Reads: true, Values: waveValues},
+		Marks:    strategy.Wave.Name,
+		Writes:   []string{strategy.WaveHashKey},
+		Kinds:    tools,
+		Asked:    func(w *workload.Workload) bool { return w.Annotations[waveAuto] == exactlyTrue },
+		Counts:   waveCounts,
+		OnCreate: true,
+	}
+}
+
+// waveNeeds is what Wave hashes of one config: some keys, all keys, or nothing.
+type waveNeeds struct {
+	keys []string
+	all  bool
+}
+
+// waveCovers returns what Wave hashes of c: all of it if w names it, mounts it or takes its environment from it, and single keys of
+// variables and projected volumes. Init containers and pull secrets are not looked at.
+func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
+	needs := waveNeeds{all: waveNames(w, c)}
+	r := w.Template.References[c]
+	if r == nil {
+		return needs
+	}
+	for _, u := range r.Uses {
+		switch u.How {
+		case workload.UseVolume:
+			needs.all = true
+		case workload.UseEnv, workload.UseEnvFrom:
+			if !regular(w, u.Container) {
+				continue
+			}
+		case workload.UseProjectedVolume:
+		default:
+			continue
+		}
+		needs.all = needs.all || len(u.Keys) == 0
+		needs.keys = append(needs.keys, u.Keys...)
+	}
+	return needs
+}
+
+// waveNames reports whether w names c beside what it refers to.
+func waveNames(w *workload.Workload, c reloader.Config) bool {
+	key := waveConfigMaps
+	if c.Kind == reloader.Secret {
+		key = waveSecrets
+	}
+	names, _ := parseNames(w.Annotations[key], c.Kind, w.Namespace)
+	return slices.ContainsFunc(names, func(n name) bool { return n.match(c) })
+}
+
+func regular(w *workload.Workload, container string) bool {
+	return slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == container })
+}
+
+// waveCounts reports whether a key is among those that w uses, in whatever place.
+func waveCounts(w *workload.Workload, c reloader.Config, key string) bool {
+	needs := waveCovers(w, c)
+	return needs.all || slices.Contains(needs.keys, key) || usesKey(w, c, key, workload.UseVolume, workload.UseProjectedVolume)
+}
+
+// waveValues returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same
+// name in different namespaces are one, and those that are absent are left out.
+func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
+	type object map[string][]byte
+	sum := struct {
+		ConfigMaps map[string]object `json:"configMaps"`
+		Secrets    map[string]object `json:"secrets"`
+	}{map[string]object{}, map[string]object{}}
+	for c, part := range parts {
+		needs := waveCovers(w, c)
+		if part.Content.IsZero() || !needs.all && len(needs.keys) == 0 {
+			continue
+		}
+		of := sum.ConfigMaps
+		if c.Kind == reloader.Secret {
+			of = sum.Secrets
+		}
+		if of[c.Name] == nil {
+			of[c.Name] = object{}
+		}
+		part.Content.Each(func(_ digest.Section, key string, value []byte) {
+			if needs.all || slices.Contains(needs.keys, key) {
+				of[c.Name][key] = value
+			}
+		})
+	}
+	text, err := json.Marshal(sum)
+	if err != nil {
+		return nil
+	}
+	hash := sha256.Sum256(text)
+	return []string{hex.EncodeToString(hash[:])}
+}
