@@ -144,7 +144,7 @@ func (w *world) launch() *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})}
+	dialects := dialect.All(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})
 	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,

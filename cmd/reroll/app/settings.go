@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
@@ -32,12 +33,14 @@ type Settings struct {
 	CoalesceWindow                 time.Duration
 	CoalesceMaxWait                time.Duration
 	ReloadStrategy                 string
-	DryRun                         bool
-	SweepInterval                  time.Duration
-	WatchConfigs                   bool
-	CanaryInterval                 time.Duration
-	FallbackWatch                  bool
-	Brakes                         dispatcher.Brakes
+	// Dialects are the names of the tools whose annotations are read.
+	Dialects       []string
+	DryRun         bool
+	SweepInterval  time.Duration
+	WatchConfigs   bool
+	CanaryInterval time.Duration
+	FallbackWatch  bool
+	Brakes         dispatcher.Brakes
 	Rollouts
 	Stakater
 
@@ -97,6 +100,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.CoalesceWindow, "coalesce-window", time.Second, "how long a workload must see no further change before it rolls; 0 is at once")
 	f.DurationVar(&s.CoalesceMaxWait, "coalesce-max-wait", defaultMaxWait, "how long a workload waits at most for a quiet window; at its default, at least as long as the window")
 	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
+	f.StringSliceVar(&s.Dialects, dialectsFlag, dialectNames(), "whose annotations are read")
 	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
 	f.IntVar(&s.Brakes.PerMinute, "reloads-per-minute", 0, "how many workloads roll in a minute at most, a tenth of them at once; 0 is any number")
 	f.IntVar(&s.Brakes.NamespacePerMinute, "namespace-reloads-per-minute", 0, "the same for each namespace")
@@ -192,6 +196,11 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	return nil
 }
 
+const dialectsFlag = "dialects"
+
+// dialectNames are the names of all dialects.
+func dialectNames() []string { return dialect.All(dialect.StakaterOptions{}).Names() }
+
 const maintenanceWindowsFlag = "maintenance-windows"
 
 // completeBrakes reads the flags that need more than reading, and checks all.
@@ -225,6 +234,9 @@ func (s *Settings) checkDispatch() error {
 	}
 	if !slices.ContainsFunc(strategy.All, func(one strategy.Strategy) bool { return one.Name == s.ReloadStrategy }) {
 		return fmt.Errorf("--reload-strategy: %q is not %s", s.ReloadStrategy, strategyNames())
+	}
+	if _, err := dialect.All(dialect.StakaterOptions{}).Choose(s.Dialects); err != nil {
+		return fmt.Errorf("--%s: %w", dialectsFlag, err)
 	}
 	if s.SweepInterval < 0 || s.SweepInterval > 0 && s.SweepInterval < minSweepInterval {
 		return fmt.Errorf("--sweep-interval: %s is neither 0 nor at least %s", s.SweepInterval, minSweepInterval)

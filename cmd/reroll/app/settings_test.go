@@ -139,7 +139,7 @@ reload-on-create: "true"
 	}
 	want := Settings{
 		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
-		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars",
+		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", Dialects: dialectNames(),
 		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
 	want.Namespaces, want.NamespacesToIgnore, want.ReloadOnCreate = []string{"shop", "12"}, nil, true
@@ -227,6 +227,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
 		"a strategy that is not there":  {role: "serve", args: []string{"--reload-strategy=magic"}, want: "env-vars or annotations"},
+		"a tool that is not known":      {role: "serve", args: []string{"--dialects=stakater,keel"}, want: `--dialects: "keel" is not one of reroll, stakater`},
+		"no tool at all":                {role: "serve", args: []string{"--dialects="}, want: "--dialects"},
 		"a negative window":             {role: "serve", args: []string{"--coalesce-window=-1s"}, want: "negative"},
 		"a negative wait":               {role: "serve", args: []string{"--coalesce-max-wait=-1s"}, want: "negative"},
 		"a wait below the window":       {role: "serve", args: []string{"--coalesce-window=2s", "--coalesce-max-wait=1s"}, want: "--coalesce-max-wait (1s) is shorter than --coalesce-window (2s)"},
@@ -270,7 +272,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	dispatch := []string{
-		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
+		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
 	}

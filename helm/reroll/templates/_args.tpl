@@ -33,6 +33,9 @@
 {{- end }}
 - --rollout-deadline={{ .Values.rolloutDeadline }}
 - --reload-strategy={{ .Values.reloadStrategy }}
+{{- with .Values.dialects }}
+- --dialects={{ join "," . }}
+{{- end }}
 {{- if not (kindIs "invalid" .Values.kube.qps) }}
 - --kube-qps={{ .Values.kube.qps }}
 {{- end }}
