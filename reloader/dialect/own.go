@@ -75,7 +75,7 @@ func ownFaults(w *workload.Workload) []string {
 	var found []string
 	for _, key := range slices.Sorted(maps.Keys(w.Annotations)) {
 		if strings.HasPrefix(key, OwnPrefix) && !slices.Contains(ownKeysOnWorkloads, key) {
-			found = append(found, fmt.Sprintf("%.80s: there is no such annotation of workloads", key))
+			found = append(found, fmt.Sprintf("%.80q: there is no such annotation of workloads", key))
 		}
 	}
 	if _, err := parseKeys(w.Annotations[ownKeys]); err != nil {

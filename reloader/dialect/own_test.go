@@ -1,0 +1,155 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// TestOwnProblems says what people are told of their annotations.
+func TestOwnProblems(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations annotations
+		want        []string
+	}{
+		"all in order": {annotations{
+			"reroll.dev/configmaps": "a, b-*, other/c", "reroll.dev/keys": "used, *.yaml, !debug*", "reroll.dev/window": "30s",
+			"reroll.dev/min-interval": "10m", "reroll.dev/strategy": "annotations", "reroll.dev/last-reload": "r-1", "reroll.dev/brought": "x",
+		}, nil},
+		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads`}},
+		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto: "maybe" is no boolean`}},
+		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
+		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is no duration, such as 5m; the installation's holds`}},
+		"too long":                {annotations{"reroll.dev/min-interval": "999h"}, []string{`reroll.dev/min-interval: "999h" is not between 0 and 168h0m0s; the installation's holds`}},
+		"no glob": {annotations{"reroll.dev/exclude": "[a-z]*"}, []string{
+			`reroll.dev/exclude: item "[a-z]*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,
+		}},
+		"no key": {annotations{"reroll.dev/keys": "a b"}, []string{
+			`reroll.dev/keys: item "a b": invalid name: a glob has letters, digits, -, _, ., * and ? only; every key counts`,
+		}},
+		"a namespace with a glob": {annotations{"reroll.dev/secrets": "other/*"}, []string{
+			`reroll.dev/secrets: item "other/*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.annotations[auto] = "true" // another dialect has it opted in: what Reroll's own annotations choose holds there, too
+			got, ok := dialect.All(dialect.StakaterOptions{}).Interest(app(c.annotations, nil))
+			if diff := cmp.Diff(c.want, got.Problems, cmpopts.EquateEmpty()); !ok || diff != "" {
+				t.Errorf("opted in %v (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+func TestOwnKeys(t *testing.T) {
+	uses := []reloader.Use{{How: workload.UseEnv, Container: "main", Keys: []string{"a", "b.yaml"}}}
+	for list, want := range map[string]string{
+		"":                "a b.yaml c debug.yaml",
+		"used":            "a b.yaml",
+		"*.yaml":          "b.yaml debug.yaml",
+		"*.yaml, !debug*": "b.yaml",
+		"!?":              "b.yaml debug.yaml",
+		"used,!a":         "b.yaml",
+		"a,c,used":        "a",
+		"(":               "a b.yaml c debug.yaml",
+	} {
+		w := app(annotations{"reroll.dev/keys": list, auto: "true"}, nil)
+		w.Template.References[cm("c")].Uses = uses
+		var got []string
+		for _, key := range []string{"a", "b.yaml", "c", "debug.yaml"} {
+			if dialect.All(dialect.StakaterOptions{}).Counts(w, dialect.ConfigMeta{Config: cm("c")}, key) {
+				got = append(got, key)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q count, want %q", list, got, want)
+		}
+	}
+}
+
+func TestOtherNamespaces(t *testing.T) {
+	theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "c"}
+	for name, c := range map[string]struct {
+		list, share string
+		want        reloader.Reason
+	}{
+		"shared with us":         {"other/c", "x, ns", reloader.ReasonNamed},
+		"shared with all":        {"other/c", "*", reloader.ReasonNamed},
+		"shared with another":    {"other/c", "nsx", reloader.ReasonNotShared},
+		"not shared":             {"other/c", "", reloader.ReasonNotShared},
+		"named without its name": {"c", "*", reloader.ReasonNotOptedIn},
+		"by a glob":              {"*", "*", reloader.ReasonNotOptedIn},
+	} {
+		set := dialect.All(dialect.StakaterOptions{})
+		w := app(annotations{"reroll.dev/configmaps": c.list, auto: "true"}, nil)
+		got := set.Decide(w, dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": c.share}})
+		if got.Why != c.want {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+		if interest, _ := set.Interest(w); interest.Wants(theirs) != (c.list == "other/c") {
+			t.Errorf("%s: the interest is %+v", name, interest)
+		}
+	}
+}
+
+func TestOwnChoices(t *testing.T) {
+	set := dialect.All(dialect.StakaterOptions{})
+	w := app(annotations{"reroll.dev/window": "0s", "reroll.dev/min-interval": "1h"}, nil)
+	if got, ok := set.Window(w); !ok || got != 0 {
+		t.Errorf("window %s, %v", got, ok)
+	}
+	if got, ok := set.MinInterval(w); !ok || got != time.Hour {
+		t.Errorf("interval %s, %v", got, ok)
+	}
+	faulty := app(annotations{"reroll.dev/window": "-1s", "reroll.dev/min-interval": ""}, nil)
+	if _, ok := set.Window(faulty); ok {
+		t.Error("a negative window is taken")
+	}
+	if _, ok := set.MinInterval(faulty); ok {
+		t.Error("an empty interval is taken")
+	}
+	rollout := app(annotations{"reroll.dev/strategy": "restart"}, nil)
+	rollout.Kind = workload.Rollout.Kind
+	if got := dialect.Own().Strategy(rollout); got != "restart" {
+		t.Errorf("a Rollout chooses %q", got)
+	}
+}
+
+// FuzzDialects checks that whatever annotations say, no dialect panics or asks for what its interest does not name.
+func FuzzDialects(f *testing.F) {
+	f.Add("reroll.dev/configmaps", "a*,other/b", "reroll.dev/keys", "used,!x*", "ab", "x1")
+	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
+	f.Add("wave.pusher.com/update-on-config-change", "true", "wave.pusher.com/extra-configmaps", "x/y,c", "c", "k")
+	f.Add("com.xing.deployment-restart", "enabled", "reroll.dev/exclude", "*c", "c", "k")
+	set := dialect.All(dialect.StakaterOptions{})
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
+		config := cm(name)
+		if name == "" || config.Validate() != nil {
+			t.Skip("no config has such a name")
+		}
+		w := app(annotations{k1: v1, k2: v2}, nil)
+		interest, optedIn := set.Interest(w)
+		c := dialect.ConfigMeta{Config: config, Annotations: annotations{k1: v1}}
+		if set.Decide(w, c).Reload && (!optedIn || !interest.Wants(config)) {
+			t.Errorf("%+v, but the interest is %+v", set.Decide(w, c), interest)
+		}
+		set.Counts(w, c, key)
+		for _, d := range set {
+			if d.Joint != nil {
+				d.Joint.Values(w, map[reloader.Config]dialect.Part{config: {Content: configMap(map[string]string{key: v1})}})
+			}
+		}
+		for _, p := range interest.Problems {
+			if len(p) > 2000+len(k1)+len(k2) || strings.Contains(p, "\n") {
+				t.Errorf("problem %q", p)
+			}
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package dialect_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func configMap(data map[string]string) digest.Content {
+	o := &corev1.ConfigMap{Data: data}
+	o.Namespace, o.Name = "ns", "cm"
+	return digest.OfConfigMap(o)
+}
+
+func secret(data map[string]string) digest.Content {
+	o := &corev1.Secret{Data: map[string][]byte{}}
+	o.Namespace, o.Name = "ns", "s"
+	for k, v := range data {
+		o.Data[k] = []byte(v)
+	}
+	return digest.OfSecret(o)
+}
+
+// TestHashesOfTools has what each tool was computed to write for the same content.
+func TestHashesOfTools(t *testing.T) {
+	ab := map[string]string{"a": "1", "b": "2"}
+	binary := digest.OfConfigMap(&corev1.ConfigMap{Data: ab, BinaryData: map[string][]byte{"c": {1}}})
+	for name, c := range map[string]struct {
+		reason  string
+		dialect *dialect.Dialect
+		content digest.Content
+		want    string
+	}{
+		"collaborne":         {"a=1b=2", dialect.Collaborne(), configMap(ab), "10cf73d13b980e22c78ecdc13f556962f871d697"},
+		"collaborne secret":  {"in base64", dialect.Collaborne(), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
+		"collaborne binary":  {"left out", dialect.Collaborne(), binary, "10cf73d13b980e22c78ecdc13f556962f871d697"},
+		"collaborne numbers": {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
+		"fabric8":            {"a=1;b=2", dialect.Fabric8(), configMap(ab), "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
+		"fabric8 binary":     {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
+		"trigger":            {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
+		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
+		"xing":               {"8 bytes of the JSON", dialect.Xing(), configMap(ab), "21f76dfbfe6dfe21"},
+		"sap":                {"has no mark of one config", dialect.SAP(), configMap(ab), ""},
+	} {
+		if got := c.dialect.Hash(c.content, c.content.Config().Kind); got != c.want {
+			t.Errorf("%s: hash %q, want %q: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+func TestSAPHash(t *testing.T) {
+	const own = "224d73307e8ac808e6ccaa76fb917ef2d32602575c9d7b5bfa07df9ebe881f7c"
+	part := dialect.Part{UID: "1111-uid", ResourceVersion: "42", Sum: "abc"}
+	values := func(list string, p dialect.Part) []string {
+		w := app(annotations{"pod-reloader.cs.sap.com/configmaps": list}, nil)
+		return dialect.SAP().Joint.Values(w, map[reloader.Config]dialect.Part{cm("cm"): p})
+	}
+	got := values("cm", part)
+	if got[1] != own || got[2] != own {
+		t.Errorf("the mark of versions is %s and %s, want %s", got[1], got[2], own)
+	}
+	spaced := values(" cm", part)
+	if spaced[0] != got[0] || spaced[1] != own || spaced[2] == own {
+		t.Errorf("a space makes %v of %v: it counts in what the tool hashed alone", spaced, got)
+	}
+	part.ResourceVersion = "43"
+	if again := values("cm", part); again[0] != got[0] || again[1] == got[1] {
+		t.Errorf("another version with the same content makes %v of %v", again, got)
+	}
+	part.Sum = "abd"
+	if again := values("cm", part); again[0] == got[0] {
+		t.Error("other content has the same mark")
+	}
+	if gone := values("cm", dialect.Part{}); gone[0] == got[0] || gone[0] != gone[1] {
+		t.Errorf("absence makes %v of %v", gone, got)
+	}
+	if none := values("", part); none[1] != "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" {
+		t.Errorf("an empty list has %s", none[1])
+	}
+}
+
+// waved is a workload that uses ConfigMap cm by key, and Secret s in an init container alone.
+func waved(extra string, uses ...reloader.Use) *workload.Workload {
+	w := app(annotations{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-configmaps": extra}, nil)
+	w.Template.Containers = []workload.Container{{Name: "main"}}
+	w.Template.References = map[reloader.Config]*workload.Reference{
+		cm("cm"): {Uses: uses}, sec("s"): {Uses: []reloader.Use{{How: workload.UseEnv, Container: "init", Keys: []string{"a"}}}},
+	}
+	return w
+}
+
+func TestWaveHash(t *testing.T) {
+	env := func(container string, keys ...string) reloader.Use {
+		return reloader.Use{How: workload.UseEnv, Container: container, Keys: keys}
+	}
+	const (
+		whole = "b8ec6ae431c4666f7c14262382289398c4cbf719961a54033d5b6496d51022fd"
+		// onlyA is of {"configMaps":{"cm":{"a":"MQ=="}},"secrets":{}}, and none of the same with nothing in it.
+		onlyA = "fc1a5d8ec550a52fbd02a4bb260f94396f662bee21787fb516531c0046a9fdee"
+		none  = "100444e91862dd77d7ebe29f050c1e9a7f357c771e1a7b7650aae27e6a3a031d"
+	)
+	parts := map[reloader.Config]dialect.Part{cm("cm"): {Content: configMap(map[string]string{"a": "1", "b": "2"})}, sec("s"): {Content: secret(map[string]string{"a": "1"})}}
+	for name, c := range map[string]struct {
+		reason string
+		w      *workload.Workload
+		want   string
+	}{
+		"mounted":         {"items of a plain volume do not count", waved("", reloader.Use{How: workload.UseVolume, Container: "main", Keys: []string{"a"}}), whole},
+		"named":           {"all of it, with spaces around the name", waved(" cm "), whole},
+		"environment":     {"all of it", waved("", reloader.Use{How: workload.UseEnvFrom, Container: "main"}), whole},
+		"two variables":   {"is all that there is", waved("", env("main", "a", "b")), whole},
+		"one variable":    {"one key", waved("", env("main", "a")), onlyA},
+		"projected":       {"its items", waved("", reloader.Use{How: workload.UseProjectedVolume, Keys: []string{"a"}}), onlyA},
+		"init containers": {"are not looked at", waved("", env("init", "a")), none},
+	} {
+		if got := dialect.Wave().Joint.Values(c.w, parts); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: %v, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+func TestWaveCountsKeysInUse(t *testing.T) {
+	d := dialect.Wave()
+	w := waved("", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}})
+	for key, want := range map[string]bool{"a": true, "b": false} {
+		if got := d.Counts(w, cm("cm"), key); got != want {
+			t.Errorf("key %s of a variable counts: %v", key, got)
+		}
+	}
+	if !d.Counts(w, sec("s"), "a") || d.Counts(w, sec("s"), "b") {
+		t.Error("the key that an init container uses counts, and no other of that Secret")
+	}
+}
+
+// TestListsOfTools: every tool's lists are trimmed, and what no config can be called is a problem of that item alone.
+func TestListsOfTools(t *testing.T) {
+	for key, d := range map[string]*dialect.Dialect{
+		"pod-reloader.cs.sap.com/configmaps": dialect.SAP(), "reloader.k8s.collaborne.com/configmap": dialect.Collaborne(),
+		"configmap.fabric8.io/update-on-change": dialect.Fabric8(), "trigger.k8s.io/triggering-configMaps": dialect.Trigger(),
+		"reroll.dev/configmaps": dialect.Own(),
+	} {
+		w := app(annotations{key: " a , Not Valid, b.c"}, nil)
+		got, ok := d.Interest(w)
+		if diff := cmp.Diff([]reloader.Config{cm("a"), cm("b.c")}, got.Exact); !ok || diff != "" || len(got.Problems) != 1 {
+			t.Errorf("%s: %v, problems %q (-want +got):\n%s", d.Name, ok, got.Problems, diff)
+		}
+		if decision := d.Decide(w, dialect.ConfigMeta{Config: cm("bxc")}); decision.Reload {
+			t.Errorf("%s: a dot in a name stands for itself, but %+v", d.Name, decision)
+		}
+		w.Kind = workload.CronJob.Kind
+		if _, ok := d.Interest(w); ok != (d.Name == "reroll") {
+			t.Errorf("%s: a CronJob is looked after: %v", d.Name, ok)
+		}
+		if !d.KeepsAnnotation(key) {
+			t.Errorf("%s: %s is stripped", d.Name, key)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := dialect.All(dialect.StakaterOptions{})
+	got, err := all.Choose([]string{"wave", "stakater", "wave"})
+	if diff := cmp.Diff([]string{"stakater", "wave"}, got.Names()); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	for _, names := range [][]string{nil, {"stakater", "keel"}, {""}} {
+		if _, err := all.Choose(names); err == nil {
+			t.Errorf("%q is accepted", names)
+		}
+	}
+}
+
+// TestAsking: of those that ask, one for each way of marking writes.
+func TestAsking(t *testing.T) {
+	set := dialect.All(dialect.StakaterOptions{})
+	w := app(annotations{auto: "true", "reroll.dev/auto": "true", "pod-reloader.cs.sap.com/configmaps": "c", "trigger.k8s.io/triggering-secrets": "s"}, nil)
+	names := func(c dialect.ConfigMeta) []string { return dialect.Set(set.Asking(w, c)).Names() }
+	if got := names(dialect.ConfigMeta{Config: cm("c")}); !slices.Equal(got, []string{"reroll", "sap"}) {
+		t.Errorf("%v ask; Stakater's mark is Reroll's own", got)
+	}
+	ignored := dialect.ConfigMeta{Config: cm("c"), Annotations: annotations{"reroll.dev/ignore": "true"}}
+	if got := names(ignored); len(got) > 0 {
+		t.Errorf("%v ask for a config that is ignored", got)
+	}
+	if got := set.Decide(w, ignored); got.Why != reloader.ReasonConfigIgnored || got.Dialect != "reroll" {
+		t.Errorf("%+v", got)
+	}
+}
