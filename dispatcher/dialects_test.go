@@ -1,0 +1,240 @@
+package dispatcher_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const (
+	sapLists  = `pod-reloader.cs.sap.com/configmaps: app`
+	waveLists = `wave.pusher.com/update-on-config-change: "true"`
+)
+
+// marked creates a Deployment with annotations whose template carries one more.
+func (w *world) marked(annotations, key, value string) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {%s}}
+spec: {template: {metadata: {annotations: {%s: %s}}, spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, annotations, key, value))))
+}
+
+// sapMark is what pod-reloader writes for the ConfigMap app as it is now.
+func (w *world) sapMark() string {
+	obj, _ := w.read(app)
+	line := fmt.Sprintf("configmap/%s/app/%s.%s\n", scenario.DefaultNamespace, obj.GetUID(), obj.GetResourceVersion())
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(line)))
+}
+
+// waveMark is what Wave writes for a ConfigMap app whose key a has that value.
+func waveMark(value string) string {
+	text := fmt.Sprintf(`{"configMaps":{"app":{"a":%q}},"secrets":{}}`, base64.StdEncoding.EncodeToString([]byte(value)))
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+}
+
+func (w *world) templateAnnotation(key string) string {
+	w.t.Helper()
+	template, err := w.Template(w.t.Context(), web)
+	w.must(err)
+	return template.Annotations[key]
+}
+
+// forget loses all that dispatchers have recorded.
+func (w *world) forget() {
+	w.stop()
+	w.store = newStore()
+}
+
+func TestAdoptionFromSAP(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		was := w.templateAnnotation(strategy.SAPHashKey)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		now := w.templateAnnotation(strategy.SAPHashKey)
+		if now == was || now == w.sapMark() {
+			t.Errorf("the mark is %s: it is to be of content after the first roll", now)
+		}
+		w.forget()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+func TestAdoptionFindsWhatSAPHasMissed(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.pass(time.Minute)
+		w.edit(alice, app, "2")
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestAdoptionOfVersionsThatOnlyWereRelabelled: the version is another one, and the data is older than the pods.
+func TestAdoptionOfVersionsThatOnlyWereRelabelled(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.pass(time.Minute)
+		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.pass(time.Minute)
+		w.must(w.patch(bob, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+	})
+}
+
+func TestAdoptionFromWave(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark string
+		want int64
+	}{"of what is there": {waveMark("1"), 0}, "of what was there": {waveMark("0"), 1}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.marked(waveLists, strategy.WaveHashKey, c.mark)
+				w.pass(time.Minute)
+				w.give("app", "1")
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, c.want)
+				w.forget()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, c.want)
+				if got := w.templateAnnotation(strategy.WaveHashKey); got != waveMark("1") {
+					t.Errorf("the mark is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestJointMarkIsOfOneMoment: a config that changes while the mark is made is not marked as what it was.
+func TestJointMarkIsOfOneMoment(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", waveLists, "app")
+		w.start()
+		w.pass(quiet)
+		edits := 0
+		w.failing(func(verb, _ string) error {
+			if edits++; verb == "get" && edits < 12 {
+				w.must(w.patch(alice, app, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":"x%d"}}`, edits)))
+			}
+			return nil
+		})
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.failing(nil)
+		w.pass(quiet)
+		obj, _ := w.read(app)
+		value := obj.(*corev1.ConfigMap).Data["a"]
+		if !strings.HasPrefix(value, "x") {
+			t.Fatal("nobody edited in between")
+		}
+		if got := w.templateAnnotation(strategy.WaveHashKey); got != waveMark(value) {
+			t.Errorf("the mark is %s, not that of %q", got, value)
+		}
+	})
+}
+
+// TestCreationThatADialectCounts: who started without the config is rolled when it appears, and who waits for it is not.
+func TestCreationThatADialectCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		podStart time.Duration
+		want     int64
+	}{"pods run without it": {0, 1}, "pods wait for it": {time.Hour, 0}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = c.podStart
+				w.deploy("web", sapLists, "other")
+				w.start()
+				w.pass(quiet)
+				w.give("app", "1")
+				w.pass(quiet)
+				w.rolled(web, c.want)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.rolled(web, c.want+1)
+			})
+		})
+	}
+}
+
+func TestUnusedKeysAreOnRecord(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", auto+`, reroll.dev/keys: "b*"`, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		if got := w.outcomes(webRef); got[reloader.ReasonKeysUnused] != 1 {
+			t.Errorf("outcomes %v", got)
+		}
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+	})
+}
+
+func TestWorkloadsOwnTimes(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = func(o *dispatcher.Options) { o.MaxWait = 10 * time.Second }
+		w.give("app", "1")
+		w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(29 * time.Second)
+		w.rolled(web, 0)
+		w.pass(2 * time.Second)
+		w.rolled(web, 1)
+		w.edit(alice, app, "3")
+		w.pass(9 * time.Minute)
+		w.rolled(web, 1)
+		w.pass(2 * time.Minute)
+		w.rolled(web, 2)
+	})
+}
+
+// TestOtherNamespacesConfig: a config of another namespace rolls a workload that names it if its owner says so.
+func TestOtherNamespacesConfig(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		for name, share := range map[string]string{"shared": "main", "kept": "another"} {
+			w.must(w.create(alice, object(t, fmt.Sprintf(
+				`{kind: ConfigMap, metadata: {name: %s, namespace: theirs, annotations: {reroll.dev/share-with: %s}}, data: {a: "1"}}`, name, share))))
+		}
+		w.deploy("web", `reroll.dev/configmaps: "theirs/shared, theirs/kept"`, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/theirs/kept", "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, "ConfigMap/theirs/shared", "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
