@@ -198,7 +198,7 @@ func byOutcome(steps []step) [][]step {
 func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, id string, decidedAt time.Time) reloader.Reload {
 	r := reloader.Reload{
 		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect,
-		Strategy: d.strategyOf(w).Name, Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
+		Strategy: d.strategyName(t), Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
 	}
 	if r.Outcome != reloader.ReasonReloaded {
 		r.ID, r.Message = d.reloadID(w, steps)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]

@@ -32,6 +32,12 @@ func (d *Dispatcher) strategyBy(w *workload.Workload, dl *dialect.Dialect) strat
 	return s
 }
 
+// strategyName returns by which strategy t is marked for its first dialect.
+func (d *Dispatcher) strategyName(t *tracked) string {
+	dl, _ := d.Dialects.Named(t.interest.Dialect)
+	return d.strategyBy(t.w, dl).Name
+}
+
 // speaker returns the dialect by whose mark w is judged about c: the first that asks and has marked w, or else the first that asks, or
 // the one that says why none does; nil if nobody knows anything.
 func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *dialect.Dialect {

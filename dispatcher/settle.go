@@ -130,7 +130,7 @@ func (d *Dispatcher) storeRollout(ctx context.Context, r reloader.Reload) error 
 func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
-		Strategy: d.strategyOf(t.w).Name, Problems: slices.Clone(t.interest.Problems),
+		Strategy: d.strategyName(t), Problems: slices.Clone(t.interest.Problems),
 		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, UpdatedAt: time.Now(),
 	}
 	if t.refused != "" {
