@@ -150,23 +150,6 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	return nil
 }
 
-// seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.
-func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) (fact, reloader.StoredChange, []string, error) {
-	before, _, _ := d.recall(c)
-	marked := d.voiced(evidence{}, w, c, before).marked
-	f, stored, err := d.seen(ctx, c, marked)
-	e := d.voiced(evidence{}, w, c, f)
-	if err == nil && e.marked && !marked {
-		f, stored, err = d.seen(ctx, c, true) // what the config says about itself lets another dialect speak
-		e = d.voiced(e, w, c, f)
-	}
-	if err != nil || !e.marked {
-		return f, stored, nil, err
-	}
-	values, err := d.values(ctx, t, w, c, f, e.speaker)
-	return f, stored, values, err
-}
-
 // seen returns what is known about c by a look of this process. Until the first sweep is over, one look serves all dependents: no
 // hint is taken before that, so that any later change still has its hint to come.
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {

@@ -67,6 +67,23 @@ func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) b
 	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool { return dl.OnDelete }))
 }
 
+// seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.
+func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) (fact, reloader.StoredChange, []string, error) {
+	before, _, _ := d.recall(c)
+	marked := d.voiced(evidence{}, w, c, before).marked
+	f, stored, err := d.seen(ctx, c, marked)
+	e := d.voiced(evidence{}, w, c, f)
+	if err == nil && e.marked && !marked {
+		f, stored, err = d.seen(ctx, c, true) // what the config says about itself lets another dialect speak
+		e = d.voiced(e, w, c, f)
+	}
+	if err != nil || !e.marked {
+		return f, stored, nil, err
+	}
+	values, err := d.values(ctx, t, w, c, f, e.speaker)
+	return f, stored, values, err
+}
+
 // values returns the mark that a dialect has for w and the content of c, and then those that prove as well that w was brought to it. It
 // returns none if the dialect has no mark for it.
 func (d *Dispatcher) values(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, dl *dialect.Dialect) ([]string, error) {

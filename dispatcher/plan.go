@@ -123,7 +123,7 @@ func (d *Dispatcher) marksGone(ctx context.Context, t *tracked, w *workload.Work
 		by, value := d.strategyBy(w, dl), strategy.DeletedValue
 		if dl.Joint != nil {
 			values, err := d.joint(ctx, t, w, dl)
-			if err != nil {
+			if err != nil || len(values) == 0 {
 				return "", nil, err
 			}
 			value = values[0]

@@ -111,9 +111,15 @@ func (d *Dialect) Hash(c digest.Content, kind reloader.ConfigKind) string {
 	return d.MarkValue(c, kind)
 }
 
-// speaks reports whether w can have anything to do with the dialect.
+// speaks reports whether w can have anything to do with the dialect. Most workloads have nothing to do with most dialects.
 func (d *Dialect) speaks(w *workload.Workload) bool {
-	return (d.Kinds == nil || slices.Contains(d.Kinds, w.Kind)) && (d.Asked == nil || d.Asked(w))
+	if d.Kinds != nil && !slices.Contains(d.Kinds, w.Kind) {
+		return false
+	}
+	addressed := slices.ContainsFunc(d.Clauses, func(c Clause) bool {
+		return c.Where != OnWorkload || w.Annotations[c.Key] != ""
+	})
+	return addressed && (d.Asked == nil || d.Asked(w))
 }
 
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
