@@ -238,3 +238,23 @@ func TestOtherNamespacesConfig(t *testing.T) {
 		w.rolled(web, 1)
 	})
 }
+
+// TestDeletionThatOneOfTwoDialectsCounts: the one that says nothing about it, and has not marked the workload, is no hindrance.
+func TestDeletionThatOneOfTwoDialectsCounts(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", auto+", "+sapLists, "app")
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		if w.templateAnnotation(strategy.SAPHashKey) == "" {
+			t.Error("the workload is not marked")
+		}
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}

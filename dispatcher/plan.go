@@ -93,8 +93,11 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 		return s, fmt.Errorf("read namespace %s: %w", s.config.Namespace, err)
 	}
 	s.deleted = true
+	mark, places, err := d.marksGone(ctx, t, w, s.config, f)
+	if err != nil {
+		return s, err
+	}
 	e := d.voiced(evidence{}, w, s.config, f)
-	by := d.strategyBy(w, e.speaker)
 	switch {
 	case ending:
 		s.outcome = reloader.ReasonNamespaceEnds
@@ -102,15 +105,14 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 		s.outcome = s.why.Why
 	case w.Dormant != "":
 		s.outcome = w.Dormant
-	case by.Tidy != nil && !e.marked:
+	case len(places) == 0 && !e.marked && d.strategyBy(w, e.speaker).Tidy != nil:
 		s.outcome = reloader.ReasonUnmarked
 	case e.mark == strategy.DeletedValue:
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, strategy.DeletedValue
 	default:
-		s.outcome = reloader.ReasonReloaded
-		s.mark, s.places, err = d.marksGone(ctx, t, w, s.config, f)
+		s.outcome, s.mark, s.places = reloader.ReasonReloaded, mark, places
 	}
-	return s, err
+	return s, nil
 }
 
 // marksGone returns the mark that the speaker has for the absence of c, and those of all dialects. A strategy that tidies up takes its
