@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/app"
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 )
 
 // version is set by the linker.
@@ -18,9 +19,15 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := app.Command(version).ExecuteContext(ctx); err != nil {
+	root := app.Command(version)
+	cli.Adapt(root, os.Args[0], os.Args[1:])
+	err := root.ExecuteContext(ctx)
+	code, tell := cli.ExitCode(err)
+	if tell {
 		// Whoever reads it may read by lines.
 		fmt.Fprintln(os.Stderr, "reroll:", strings.Join(strings.Fields(err.Error()), " "))
-		os.Exit(1)
+	}
+	if code != cli.ExitDone {
+		os.Exit(code)
 	}
 }
