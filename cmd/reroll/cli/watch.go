@@ -39,7 +39,7 @@ func watchCommand(version string) *cobra.Command {
 		Short: "Show what happens as it happens: changes, reloads, and how workloads and clusters are",
 		Long: "Show what happens as it happens, a line for each event, until it is interrupted. If the server goes away it is asked again until it is back,\n" +
 			"and what happened meanwhile is shown; if the server does not know that any more, a warning says so. -o json prints one object for each\n" +
-			"event: its id, its type as event, and as data what the listings have.",
+			"event: its id, its type as event, and as data what the listings have. As soon as nothing can be missed any more, standard error says watching.",
 		Example: "  reroll watch -n shop\n  reroll watch --types change,reload -o json | jq -r .data.id\n  reroll watch --types reload -n shop --count 1 --for 5m",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return q.run(cmd) },
@@ -155,8 +155,9 @@ func (w *watcher) take(e event) error {
 		w.last = e.id
 	}
 	switch e.name {
-	case "hello":
-		return nil
+	case "hello": // what happens from here on is in the stream
+		_, err := fmt.Fprintln(w.cmd.ErrOrStderr(), "watching", w.base.Redacted())
+		return err
 	case "resync":
 		w.warn([]string{"events are missing here: " + e.data})
 		return nil
