@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/app"
@@ -24,8 +23,7 @@ func main() {
 	err := root.ExecuteContext(ctx)
 	code, tell := cli.ExitCode(err)
 	if tell {
-		// Whoever reads it may read by lines.
-		fmt.Fprintln(os.Stderr, "reroll:", strings.Join(strings.Fields(err.Error()), " "))
+		fmt.Fprintln(os.Stderr, "reroll:", cli.Say(err))
 	}
 	if code != cli.ExitDone {
 		os.Exit(code)

@@ -76,11 +76,11 @@ func (d *desk) plugin() {
 func (d *desk) doctor() {
 	d.t.Helper()
 	d.waitFor("come in: a canary came back", "doctor")
-	said := d.reroll(0, "doctor", "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default")
+	said := d.reroll(0, "doctor", "--server", d.line.Reroll.API, "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default")
 	if !strings.Contains(said, "✓ rights: all that the chart grants are granted") {
 		d.t.Errorf("of one who may do everything it says:\n%s", said)
 	}
-	said = d.reroll(1, "doctor", "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default", "--as", "system:serviceaccount:default:nobody")
+	said = d.reroll(1, "doctor", "--server", d.line.Reroll.API, "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default", "--as", "system:serviceaccount:default:nobody")
 	for _, text := range []string{"✗ rights: secrets: may not get", `{apiGroups: ["apps"], resources: [deployments], verbs: [get, list, watch, patch]}`} {
 		if !strings.Contains(said, text) {
 			d.t.Errorf("of one who may do nothing it does not say %q:\n%s", text, said)

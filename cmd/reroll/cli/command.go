@@ -35,7 +35,13 @@ type question struct {
 	version string
 }
 
+// bind declares the flags, and has whatever the command opens closed at its end.
 func (q *question) bind(cmd *cobra.Command, formats ...string) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer q.close()
+		return run(cmd, args)
+	}
 	q.target.bind(cmd)
 	if formats != nil {
 		q.output.bind(cmd, formats...)
@@ -55,7 +61,7 @@ func (q *question) open(cmd *cobra.Command) (*session, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	c, err := q.client(q.version)
+	c, err := q.client(cmd.Context(), q.version)
 	if err != nil {
 		return nil, err
 	}

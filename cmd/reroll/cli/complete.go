@@ -27,12 +27,13 @@ type finder func(s *session, q url.Values) ([]string, error)
 // complete completes by what the server knows. A server that does not answer in time completes nothing.
 func (q *question) complete(find finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		c, err := q.client(q.version)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		c, err := q.client(ctx, q.version)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-		defer cancel()
+		defer q.close()
 		names, err := find(&session{Context: ctx, client: c, cmd: cmd}, scopeOf(cmd))
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,8 +1,8 @@
 // Package cli is the commands that ask and tell: what is so, what happened, why, and what would be if.
 //
-//	command ─▶ target (which server, as whom) ─▶ client (REST, pages, problems) ─▶ answer ─▶ output (table, wide, json, yaml, name, jsonpath)
-//	   │                                                                            ▲
-//	   └─ scope, refs (cluster, namespace, KIND/NAME) ──────────────────────────────┘
+//	command ─▶ target (which server, by which way, as whom) ─▶ client (REST, pages, problems) ─▶ answer ─▶ output (table, wide, json, yaml, name, jsonpath)
+//	   │                                                                                          ▲
+//	   └─ scope, refs (cluster, namespace, KIND/NAME) ────────────────────────────────────────────┘
 //
 // It promises:
 //   - Standard output has the answer and nothing else; warnings, progress and errors go to standard error.

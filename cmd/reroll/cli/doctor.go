@@ -11,12 +11,11 @@ import (
 // doctorFlags say what is examined besides the API.
 type doctorFlags struct {
 	question
-	kubeconfig, context, own, as string
-	natsURL                      string
-	policy, auditKubeconfig      string
-	cluster                      string
-	certificates, namespaces     []string
-	connect                      bool
+	as, natsURL              string
+	policy, auditKubeconfig  string
+	cluster                  string
+	certificates, namespaces []string
+	connect                  bool
 }
 
 // doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
@@ -36,9 +35,6 @@ func doctorCommand(version string) *cobra.Command {
 	}
 	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
 	f := cmd.Flags()
-	f.StringVar(&q.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster whose rights are examined; in a cluster, that cluster is the default")
-	f.StringVar(&q.context, "context", "", "context of the kubeconfig")
-	f.StringVar(&q.own, "reroll-namespace", "reroll", "Reroll's own namespace")
 	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")
 	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
 	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
@@ -51,12 +47,16 @@ func doctorCommand(version string) *cobra.Command {
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command) error {
+	var found findings
 	s, err := f.open(cmd)
-	if err != nil {
+	if code, _ := ExitCode(err); code == ExitUsage {
 		return err
 	}
+	if err != nil { // which is a finding, and no reason to find out nothing else
+		found.add("API", unclear, err.Error(), "name an address with --server")
+		s = &session{Context: cmd.Context(), cmd: cmd, now: time.Now()}
+	}
 	p := newProgress(cmd.ErrOrStderr())
-	var found findings
 	for _, examination := range []struct {
 		name string
 		run  func(*session) findings

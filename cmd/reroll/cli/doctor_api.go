@@ -12,6 +12,9 @@ import (
 
 // examineAPI asks what dispatchers say of themselves and their clusters.
 func (f *doctorFlags) examineAPI(s *session) (found findings) {
+	if s.client == nil {
+		return nil
+	}
 	var v view.Version
 	if _, err := s.read(s, "/api/v1/version", nil, &v); err != nil {
 		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" port-forward reroll-0 8080, or name another address with --server")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -53,6 +54,12 @@ func ExitCode(err error) (code int, tell bool) {
 		return c.code, c != errAnswer
 	}
 	return ExitFailed, true
+}
+
+// Say returns err in one line that a terminal can be given.
+func Say(err error) string {
+	// Whoever reads it may read by lines, and parts of it may be the words of others.
+	return printable(strings.Join(strings.Fields(err.Error()), " "))
 }
 
 // judged gives errors of a command whose answer may be no the code that tells them from that answer.

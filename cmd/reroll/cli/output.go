@@ -82,6 +82,9 @@ func braced(template string) string {
 // print writes an answer.
 func (o *output) print(w io.Writer, a answer) error {
 	name, template, _ := strings.Cut(o.format, "=")
+	if isTerminal(w) && slices.Contains([]string{formatJSON, formatYAML, formatPath}, name) {
+		w = calm{w}
+	}
 	switch name {
 	case formatJSON:
 		return printJSON(w, a.body)
@@ -146,4 +149,19 @@ func isTerminal(w any) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
+}
+
+// calm keeps from a terminal what it would obey, in formats that are not this program's own.
+type calm struct{ io.Writer }
+
+// Write writes what is printable, line by line.
+func (c calm) Write(p []byte) (int, error) {
+	lines := strings.Split(string(p), "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	if _, err := io.WriteString(c.Writer, strings.Join(lines, "\n")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,18 @@ func TestColoursAreForTerminals(t *testing.T) {
 	l.field("Due", "now")
 	if want := "\x1b[32mname\ufffd[31m\x1b[0m\n\x1b[2mDue:         \x1b[0mnow\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+// TestCalm: lines stay, and what moves a terminal goes.
+func TestCalm(t *testing.T) {
+	var b strings.Builder
+	n, err := calm{&b}.Write([]byte("a\x1b[31m\n\u009bb\n"))
+	if want := "a\ufffd[31m\n\ufffdb\n"; b.String() != want || n != 11 || err != nil {
+		t.Errorf("%q %d %v, want %q", b.String(), n, err, want)
+	}
+	if got := Say(errors.New("no\n way\x1b")); got != "no way\ufffd" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -26,7 +27,8 @@ const defaultServer = "http://127.0.0.1:8080"
 type target struct {
 	server, tokenFile, ca string
 	timeout               time.Duration
-	serverGiven           func() bool
+	forwarding
+	serverGiven func() bool
 }
 
 func (t *target) bind(cmd *cobra.Command) {
@@ -35,14 +37,29 @@ func (t *target) bind(cmd *cobra.Command) {
 	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
 	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by; those of the system if empty")
 	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "how long one request may take")
+	t.forwarding.bind(cmd)
 	t.serverGiven = func() bool { return f.Changed("server") }
 }
 
+// address returns the server's address: the flags win over the environment, and a cluster that is named is gone through.
+func (t *target) address(ctx context.Context) (string, error) {
+	fromEnvironment := os.Getenv(serverVariable)
+	switch {
+	case t.serverGiven():
+		return t.server, nil
+	case t.wanted():
+		return t.forward(ctx)
+	case fromEnvironment != "":
+		return fromEnvironment, nil
+	}
+	return t.server, nil
+}
+
 // client returns what asks the server.
-func (t *target) client(version string) (*client, error) {
-	address := t.server
-	if fromEnvironment := os.Getenv(serverVariable); fromEnvironment != "" && !t.serverGiven() {
-		address = fromEnvironment
+func (t *target) client(ctx context.Context, version string) (*client, error) {
+	address, err := t.address(ctx)
+	if err != nil {
+		return nil, err
 	}
 	base, err := parseServer(address)
 	if err != nil {

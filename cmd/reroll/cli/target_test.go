@@ -22,7 +22,7 @@ func clientOfFlags(t *testing.T, args ...string) (*client, error) {
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return to.client("v1.2.3")
+	return to.client(t.Context(), "v1.2.3")
 }
 
 func TestServer(t *testing.T) {

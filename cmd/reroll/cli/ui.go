@@ -17,7 +17,8 @@ func uiCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ui",
 		Short:   "Print the address of the dashboard, and open it in a browser if asked to",
-		Example: "  kubectl --namespace reroll port-forward reroll-0 8080 &\n  reroll ui --open",
+		Long:    "Print the address of the dashboard, and open it in a browser if asked to. Through a cluster, it forwards until it is interrupted.",
+		Example: "  reroll ui --open\n  reroll ui --context east",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := q.open(cmd)
@@ -29,12 +30,17 @@ func uiCommand(version string) *cobra.Command {
 				return err
 			}
 			address := s.base.String() + "/"
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), address); err != nil || !open {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), address); err != nil {
 				return err
 			}
-			name, args := browser(runtime.GOOS, address)
-			if err := exec.CommandContext(s, name, args...).Run(); err != nil {
-				return fmt.Errorf("open a browser with %s: %w", name, err)
+			if open {
+				name, args := browser(runtime.GOOS, address)
+				if err := exec.CommandContext(s, name, args...).Run(); err != nil {
+					return fmt.Errorf("open a browser with %s: %w", name, err)
+				}
+			}
+			if q.end != nil {
+				<-s.Done() // the address is good for as long as it is forwarded
 			}
 			return nil
 		},
