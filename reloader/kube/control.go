@@ -52,6 +52,16 @@ func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]str
 // SetControl changes keys of the ConfigMap control.ConfigMap and keeps all others, making it if there is none. An empty value removes
 // its key.
 func (c *Cluster) SetControl(ctx context.Context, change map[string]string) error {
+	return c.ChangeControl(ctx, func(data map[string]string) error {
+		maps.Copy(data, change)
+		maps.DeleteFunc(data, func(_, value string) bool { return value == "" })
+		return nil
+	})
+}
+
+// ChangeControl has change change the data of the ConfigMap control.ConfigMap, making it if there is none. change is called again if
+// somebody else wrote it meanwhile; its error is returned, and nothing is written then.
+func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string]string) error) error {
 	client := c.client.CoreV1().ConfigMaps(c.Namespace)
 	err := retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
 		stored, err := client.Get(ctx, control.ConfigMap, metav1.GetOptions{})
@@ -65,8 +75,9 @@ func (c *Cluster) SetControl(ctx context.Context, change map[string]string) erro
 		if stored.Data == nil {
 			stored.Data = map[string]string{}
 		}
-		maps.Copy(stored.Data, change)
-		maps.DeleteFunc(stored.Data, func(_, value string) bool { return value == "" })
+		if err := change(stored.Data); err != nil {
+			return err
+		}
 		if missing {
 			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: "reroll"})
 			return err
