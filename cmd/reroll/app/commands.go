@@ -33,6 +33,10 @@ func (p *program) carryOut(ctx context.Context, cluster *kube.Cluster, d *dispat
 		return d.Reload(ctx, c)
 	}
 	answer := reloader.CommandAnswer{ID: c.ID, Cluster: c.Cluster, Result: reloader.CommandDone}
+	if p.settings.DryRun {
+		answer.Result, answer.Message = reloader.CommandRefused, "this is a dry run: nothing is written, and so nothing is held back or let go"
+		return answer
+	}
 	err := cluster.ChangeControl(ctx, func(data map[string]string) error { return control.Apply(data, c, time.Now()) })
 	switch {
 	case err == nil:
