@@ -14,6 +14,7 @@ const maxRereads = 5
 
 // flush rolls a workload whose window has closed, or records why it does not roll.
 func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	d.serveRequests(ctx, ref)
 	t, wait := d.due(ref)
 	if t == nil {
 		return wait

@@ -46,6 +46,8 @@ type tracked struct {
 	slot time.Time
 	// refused says which config the API server will not show.
 	refused string
+	// requests are the commands to roll w whose turn has not come.
+	requests []*request
 }
 
 // cause collects the changes of one config since the workload was last brought to it, oldest first.

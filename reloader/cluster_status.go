@@ -72,6 +72,8 @@ type Freeze struct {
 	Reason string `json:"reason,omitempty"`
 	// Until is when it ends by itself; zero is never.
 	Until time.Time `json:"until,omitzero"`
+	// By is who froze it; empty if that is not known.
+	By string `json:"by,omitempty"`
 }
 
 // Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
@@ -81,6 +83,8 @@ type Pause struct {
 	Selector string    `json:"selector,omitempty"`
 	Until    time.Time `json:"until"`
 	Reason   string    `json:"reason,omitempty"`
+	// By is who paused them; empty if that is not known.
+	By string `json:"by,omitempty"`
 }
 
 // Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.

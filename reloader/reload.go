@@ -16,6 +16,8 @@ const (
 	ReasonAuto      Reason = "Auto"
 	ReasonTypedAuto Reason = "TypedAuto"
 	ReasonSearch    Reason = "Search"
+	// ReasonRequested: no change asks for the reload, but somebody does.
+	ReasonRequested Reason = "Requested"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -72,6 +74,7 @@ var Reasons = map[Reason]string{
 	ReasonAuto:             "asks for every config it references",
 	ReasonTypedAuto:        "asks for every referenced config of this kind",
 	ReasonSearch:           "searches among its references, and the config carries the match annotation",
+	ReasonRequested:        "was to be rolled at once because somebody asked for it",
 	ReasonNotOptedIn:       "carries no annotation that asks for this config",
 	ReasonConfigIgnored:    "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:         "excludes the config",
@@ -164,6 +167,8 @@ type Reload struct {
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
 	Rollout *Rollout `json:"rollout,omitempty"`
+	// Request is who asked for it, if it was not a change; then there are no Causes.
+	Request *Request `json:"request,omitempty"`
 }
 
 // Rollout is what became of a workload after it was given a new template.

@@ -25,6 +25,8 @@ const (
 	// ReasonKey says why, and UntilKey until when at most, in RFC 3339.
 	ReasonKey = "freeze-reason"
 	UntilKey  = "freeze-until"
+	// ByKey says who froze it, if that is known.
+	ByKey = "freeze-by"
 	// PausesKey is a YAML list of pauses of some workloads.
 	PausesKey = "pauses"
 )
@@ -42,7 +44,9 @@ type Control struct {
 	Frozen bool
 	Reason string
 	// Until is when the freeze ends by itself; zero is never.
-	Until  time.Time
+	Until time.Time
+	// By is who froze it; empty if that is not known.
+	By     string
 	Pauses []Pause
 	// Retries say when another try was asked for, by Kind/namespace/name of workloads and configs.
 	Retries map[string]time.Time
@@ -56,6 +60,8 @@ type Pause struct {
 	Selector  labels.Selector
 	Until     time.Time
 	Reason    string
+	// By is who paused them; empty if that is not known.
+	By string
 }
 
 // pauseText is a pause as the ConfigMap has it.
@@ -64,11 +70,12 @@ type pauseText struct {
 	Selector  string `json:"selector,omitempty"`
 	Until     string `json:"until"`
 	Reason    string `json:"reason,omitempty"`
+	By        string `json:"by,omitempty"`
 }
 
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Control {
-	c := Control{Reason: cut(data[ReasonKey])}
+	c := Control{Reason: cut(data[ReasonKey]), By: cut(data[ByKey])}
 	if value := data[FreezeKey]; value != "" {
 		frozen, err := strconv.ParseBool(value)
 		c.Frozen = frozen || err != nil
@@ -109,7 +116,7 @@ func (c *Control) parsePauses(text string) {
 			c.problem("%s[%d]: until %.40q is no time, such as 2026-01-31T18:00:00Z; nothing is paused by it", PausesKey, i, p.Until)
 			continue
 		}
-		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason)})
+		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason), By: cut(p.By)})
 	}
 }
 

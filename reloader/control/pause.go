@@ -19,7 +19,7 @@ var errPauses = errors.New("the list " + PausesKey + " cannot be read; mend it b
 // AddPause returns the list of pauses in text, a value of PausesKey, with p in it: in place of one of the same namespace and selector,
 // and without those that have ended. It fails if p would not be understood, or the list is not.
 func AddPause(text string, p Pause, now time.Time) (string, error) {
-	added := pauseText{Namespace: p.Namespace, Selector: p.Selector.String(), Until: p.Until.UTC().Format(time.RFC3339), Reason: cut(p.Reason)}
+	added := pauseText{Namespace: p.Namespace, Selector: p.Selector.String(), Until: p.Until.UTC().Format(time.RFC3339), Reason: cut(p.Reason), By: cut(p.By)}
 	if p.Namespace != "" {
 		if err := (reloader.Config{Kind: reloader.ConfigMap, Namespace: p.Namespace, Name: "any"}).Validate(); err != nil {
 			return "", err

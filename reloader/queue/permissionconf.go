@@ -145,7 +145,11 @@ func UserConfig(role Role, cluster string) (string, error) {
 	for _, one := range p.Publish {
 		fmt.Fprintf(&b, "      %-*s # %s\n", width+2, fmt.Sprintf("%q", one.Subject), one.Reason)
 	}
-	fmt.Fprintf(&b, "    ] }\n    subscribe: { allow: [%q] }\n  }\n}\n", p.InboxPrefix+".>")
+	subscribe := make([]string, len(p.Subscribe))
+	for i, one := range p.Subscribe {
+		subscribe[i] = one.Subject
+	}
+	fmt.Fprintf(&b, "    ] }\n    subscribe: { allow: [%s] }\n  }\n}\n", quoted(subscribe))
 	return b.String(), nil
 }
 

@@ -51,11 +51,21 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + workloadsStream + "." + workloadPrefix + "." + clusterToken + ".>", "read the record of a workload", forwards},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken, "read the UID of the cluster", recorders},
 	},
+	[]permissionRow{
+		{commandPrefix + "." + clusterToken + ".>", "give commands to the dispatcher", []Role{RoleAPI}},
+		{RoleAPI.InboxPrefix(clusterToken) + ".>", "answer commands", dispatches},
+		{RoleServe.InboxPrefix(clusterToken) + ".>", "answer commands of processes that do it all", dispatches},
+	},
 	readerRows(changesStream, "changes", changePrefix+"."+clusterToken+".>", changePrefix+".>", readers),
 	readerRows(reloadsStream, "reloads", "", reloadPrefix+".>", answerers),
 	readerRows(workloadsStream, "the records of workloads", workloadPrefix+"."+clusterToken+".>", workloadPrefix+".>", readers),
 	readerRows(clustersStream, "the statuses of clusters", "", anyClusterStatus, answerers),
 )
+
+// subscriptionTable is every subject that a role subscribes to besides its own inbox.
+var subscriptionTable = []permissionRow{
+	{commandPrefix + "." + clusterToken + ".>", "be given commands", dispatches},
+}
 
 // setupRows are the rights to make a stream and to bring it up to date.
 func setupRows(stream string, roles []Role) []permissionRow {

@@ -156,6 +156,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
+	hints.Go(func() { p.serveCommands(ctx, cluster, d) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}
@@ -186,7 +187,7 @@ func (p *program) startWatch() {
 	if !p.settings.WatchConfigs {
 		return
 	}
-	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.queue, Logger: p.logger, Registerer: p.registry})
+	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.sink(), Logger: p.logger, Registerer: p.registry})
 	p.start("watch", p.watch.Run)
 	p.health.add("watch", func(context.Context) error {
 		if !p.watching.Load() && !p.settings.EnableHA {

@@ -51,6 +51,7 @@ type Settings struct {
 	AuditLogPath, AuditLogState, AuditLogCluster string
 
 	APIAddress     string
+	Auth           Auth
 	MetricsAddress string
 	LogFormat      string
 	LogLevel       string
@@ -72,6 +73,11 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	if r.embeds {
 		f.StringVar(&s.DataDir, "data-dir", "reroll-data", "directory of the embedded NATS")
 	}
+	f.BoolVar(&s.Auth.RedactActors, "redact-actors", false, "keep the names and addresses of users out of all that is stored from now on; they are personal data")
+	if r.dispatch || r.answer {
+		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
+		f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
+	}
 	if r.dispatch {
 		s.bindDispatch(f, r)
 	}
@@ -81,6 +87,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	}
 	if r.answer {
 		f.StringVar(&s.APIAddress, "api-address", "127.0.0.1:8080", "address of the REST API")
+		s.Auth.bind(f)
 	}
 }
 
@@ -89,8 +96,6 @@ const defaultMaxWait = 10 * time.Second
 
 func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.ClusterName, "cluster-name", r.clusterName, "name of the cluster, a DNS label")
-	f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
-	f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&s.Namespace, "namespace", "", "Reroll's own namespace, which holds the Secret reroll-digest-key; default: that of the pod or context")
 	f.Float32Var(&s.KubeQPS, "kube-qps", 500, "requests per second to the API server")
 	f.IntVar(&s.KubeBurst, "kube-burst", 1000, "requests to the API server in one burst")
@@ -173,6 +178,14 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	}
 	if err := s.completeAuditLog(); err != nil {
 		return err
+	}
+	if r.answer {
+		if err := s.Auth.check(s.APIAddress); err != nil {
+			return err
+		}
+		if warning := s.Auth.warning(s.APIAddress); warning != "" {
+			s.Warnings = append(s.Warnings, warning)
+		}
 	}
 	if r.ingest && s.IngestAddress == "" && !s.WatchConfigs && s.AuditLogPath == "" {
 		return errors.New("--ingest-address is empty: nothing would tell of changes; give an address, --audit-log-path, or --watch-configs where there is one")

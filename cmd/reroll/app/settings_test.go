@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,11 +264,15 @@ func TestSettingsAreRefused(t *testing.T) {
 // TestFlagsOfEachRole says which role has which flags: a role must not offer what it does not use.
 func TestFlagsOfEachRole(t *testing.T) {
 	common := []string{
-		"config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
+		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
 		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
 	}
 	ingest := []string{
 		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
+	}
+	answer := []string{
+		"api-address", "api-tls-cert", "api-tls-key", "auth", "auth-audiences", "auth-client-ca", "auth-request-header-allowed-names",
+		"auth-request-header-client-ca", "kubeconfig", "context",
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
@@ -276,10 +281,10 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	want := map[string][]string{
-		"serve":    append(append(append([]string{"api-address", "data-dir", "nats-store-size"}, common...), ingest...), dispatch...),
+		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer),
 		"ingest":   append(ingest, common...),
 		"dispatch": append(dispatch, common...),
-		"api":      append([]string{"api-address"}, common...),
+		"api":      slices.Concat(answer, common),
 	}
 	for _, r := range roles {
 		got := map[string]bool{}

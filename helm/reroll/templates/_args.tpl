@@ -19,6 +19,10 @@
 {{- end }}
 {{- include "reroll.natsArgs" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
+- --auth={{ include "reroll.apiAuth" . }}
+{{- with .Values.api.audiences }}
+- {{ printf "--auth-audiences=%s" (join "," .) | quote }}
+{{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
@@ -55,6 +59,11 @@
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* How clients of the API say who they are. */}}
+{{- define "reroll.apiAuth" -}}
+{{- .Values.api.auth | default (ternary "token" "none" .Values.api.expose) }}
 {{- end -}}
 
 {{/* How to use NATS. The keys of the Secret are files in the pod. */}}
@@ -115,6 +124,9 @@
 {{- end }}
 {{- if .Values.fallbackWatch }}
 - --fallback-watch
+{{- end }}
+{{- if .Values.redactActors }}
+- --redact-actors
 {{- end }}
 {{- if .Values.webhook.legacyBody }}
 - --webhook-legacy-body

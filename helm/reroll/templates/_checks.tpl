@@ -7,6 +7,12 @@
 {{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
 {{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}
 {{- end -}}
+{{- if and $v.api.expose (eq $v.api.auth "none") -}}
+{{- fail "api.auth: none is for the pod's loopback; with api.expose it is token, or anonymous if everybody who reaches the API may read everything" -}}
+{{- end -}}
+{{- if and $v.api.audiences (ne (include "reroll.apiAuth" .) "token") -}}
+{{- fail "api.audiences has no effect without api.auth token" -}}
+{{- end -}}
 {{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
 {{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}
 {{- end -}}
