@@ -50,9 +50,10 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + reloadsStream + "." + reloadPrefix + "." + clusterToken + ".>", "read the newest reload of a workload", recorders},
 		{"$JS.API.DIRECT.GET." + workloadsStream + "." + workloadPrefix + "." + clusterToken + ".>", "read the record of a workload", forwards},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken, "read the UID of the cluster", recorders},
+		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken + "." + statusToken, "read how far the records of the cluster are", forwards},
 	},
 	readerRows(changesStream, "changes", changePrefix+"."+clusterToken+".>", changePrefix+".>", readers),
-	readerRows(reloadsStream, "reloads", "", reloadPrefix+".>", answerers),
+	readerRows(reloadsStream, "reloads", reloadPrefix+"."+clusterToken+".>", reloadPrefix+".>", readers),
 	readerRows(workloadsStream, "the records of workloads", workloadPrefix+"."+clusterToken+".>", workloadPrefix+".>", readers),
 	readerRows(clustersStream, "the statuses of clusters", "", anyClusterStatus, answerers),
 )

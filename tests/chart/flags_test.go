@@ -52,6 +52,7 @@ var notOffered = map[string]string{
 	"audit-log-state":      "it goes with audit-log-path",
 	"audit-log-cluster":    "it goes with audit-log-path",
 	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
+	"hub-token-file":       "a user or an nkey tells who it is, and a token only that it may",
 	"kubeconfig":           "the pod uses the cluster that it runs in",
 }
 

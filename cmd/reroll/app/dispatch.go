@@ -46,6 +46,9 @@ func (p *program) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.forwarder, err = p.newForwarder(cluster); err != nil {
+		return err
+	}
 	p.startWatch()
 	p.startCanary(cluster, d)
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
@@ -161,6 +164,9 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	}
 	if p.canary != nil {
 		hints.Go(func() { p.runCanary(ctx, d) })
+	}
+	if p.forwarder != nil {
+		hints.Go(func() { p.forward(ctx) })
 	}
 	return d.Run(ctx)
 }
