@@ -16,6 +16,8 @@ const (
 	ReasonAuto      Reason = "Auto"
 	ReasonTypedAuto Reason = "TypedAuto"
 	ReasonSearch    Reason = "Search"
+	// ReasonFollowed: the config is one of another cluster.
+	ReasonFollowed Reason = "Followed"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -72,6 +74,7 @@ var Reasons = map[Reason]string{
 	ReasonAuto:             "asks for every config it references",
 	ReasonTypedAuto:        "asks for every referenced config of this kind",
 	ReasonSearch:           "searches among its references, and the config carries the match annotation",
+	ReasonFollowed:         "follows the config of another cluster",
 	ReasonNotOptedIn:       "carries no annotation that asks for this config",
 	ReasonConfigIgnored:    "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:         "excludes the config",

@@ -49,6 +49,10 @@ type Forwarder struct {
 	// state is what the hub has, or is about to get.
 	state reloader.Forwarding
 	news  chan struct{}
+	// copies are the newest for each place at the hub, unsent those that it may not have, and copyNews says that there are some.
+	copies   map[string]reloader.Copy
+	unsent   map[string]struct{}
+	copyNews chan struct{}
 	// away says that it was logged that the hub is away. Run alone uses it.
 	away bool
 }
@@ -72,7 +76,10 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Forwarder{ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1)}
+	f := &Forwarder{
+		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1),
+		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1),
+	}
 	f.streams = []*forwardStream{
 		{f: f, kind: reloader.ChangeRecords, name: changesStream, prefix: changePrefix, countsHoles: true},
 		{f: f, kind: reloader.ReloadRecords, name: reloadsStream, prefix: reloadPrefix, countsHoles: true},
@@ -99,8 +106,9 @@ func (f *Forwarder) hurry() {
 // refusedWait is when a hub that knows another cluster under our name is asked again.
 const refusedWait = 30 * time.Second
 
-// Run brings records until ctx ends. Whatever is wrong with the hub is logged and tried again.
-func (f *Forwarder) Run(ctx context.Context) error {
+// Run brings records until ctx ends, and serves those who follow configs across clusters. Whatever is wrong with the hub is logged and
+// tried again.
+func (f *Forwarder) Run(ctx context.Context, to Following) error {
 	defer f.metrics.unregister(f.Registerer)
 	ctx, leave, err := f.q.enter(ctx)
 	if err != nil {
@@ -110,7 +118,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 	wait := firstWait
 	for {
 		began := time.Now()
-		err := f.attach(ctx)
+		err := f.attach(ctx, to)
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
@@ -138,7 +146,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 const longestForwardWait = 2 * time.Second
 
 // attach reaches the hub, and works there until ctx ends; a connection that gets lost comes back by itself.
-func (f *Forwarder) attach(ctx context.Context) error {
+func (f *Forwarder) attach(ctx context.Context, to Following) error {
 	q, err := Open(ctx, f.Hub)
 	if err != nil {
 		return err
@@ -157,6 +165,10 @@ func (f *Forwarder) attach(ctx context.Context) error {
 		all.Go(func() error { return s.run(ctx, h) })
 	}
 	all.Go(func() error { return f.report(ctx, h) })
+	if to.Followed != nil {
+		all.Go(func() error { return f.apart(ctx, func() error { return f.send(ctx, h) }) })
+		all.Go(func() error { return f.apart(ctx, func() error { return f.follow(ctx, h, to) }) })
+	}
 	f.hurry()
 	return all.Wait()
 }

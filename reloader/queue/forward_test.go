@@ -59,12 +59,14 @@ func (l *text) String() string {
 	return l.b.String()
 }
 
+func loggerTo(log *text) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
+
 // forwarding runs a forwarder of cluster blue until the returned function is called.
 func forwarding(t *testing.T, q *Queue, hub, uid string, log *text) (stop func()) {
 	t.Helper()
 	logger := quiet()
 	if log != nil {
-		logger = slog.New(slog.NewTextHandler(log, nil))
+		logger = loggerTo(log)
 	}
 	f, err := q.NewForwarder(ForwardOptions{Hub: Options{URL: hub}, Cluster: "blue", UID: uid, Logger: logger})
 	if err != nil {
@@ -72,7 +74,7 @@ func forwarding(t *testing.T, q *Queue, hub, uid string, log *text) (stop func()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
+	go func() { done <- f.Run(ctx, Following{}) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {

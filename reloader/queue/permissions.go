@@ -36,6 +36,11 @@ func PermissionsOf(role Role, cluster string) (Permissions, error) {
 		}
 	}
 	p.Subscribe = []Permission{{p.InboxPrefix + ".>", "answers"}}
+	for _, row := range heardRows {
+		if row.isFor(role) {
+			p.Subscribe = append(p.Subscribe, Permission{strings.ReplaceAll(row.subject, clusterToken, escape(cluster)), row.reason})
+		}
+	}
 	return p, nil
 }
 

@@ -27,7 +27,7 @@ func TestForwardWithItsPermissionsAlone(t *testing.T) {
 	}
 	run, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- f.Run(run) }()
+	go func() { done <- f.Run(run, queue.Following{}) }()
 	defer func() {
 		stop()
 		<-done

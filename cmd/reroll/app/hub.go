@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
@@ -25,8 +26,9 @@ func (p *program) newForwarder(cluster *kube.Cluster) (*queue.Forwarder, error) 
 }
 
 // forward brings records to the hub until ctx ends.
-func (p *program) forward(ctx context.Context) {
-	if err := p.forwarder.Run(ctx); err != nil && ctx.Err() == nil {
+func (p *program) forward(ctx context.Context, d *dispatcher.Dispatcher) {
+	to := queue.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted}
+	if err := p.forwarder.Run(ctx, to); err != nil && ctx.Err() == nil {
 		p.fail(err)
 	}
 }
