@@ -37,7 +37,7 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
 		case fateDone, fateGone:
 		case fateNever:
-			refused = err
+			refused = errors.Join(refused, err)
 		default:
 			failed = err
 		}
@@ -60,6 +60,9 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	if refused == nil {
 		t.refused = ""
 		return 0
+	}
+	if t.refused != refused.Error() && errors.As(refused, &abroad{}) {
+		d.Announcer.Complain(t.w, refused.Error())
 	}
 	t.refused = refused.Error()
 	d.Logger.Warn("a config cannot be read", "workload", ref.String(), "error", refused)

@@ -97,9 +97,9 @@ func contentTime(f fact, latest reloader.Change) time.Time {
 }
 
 // carried returns the mark that w carries for c, and whether it carries one. What stands in the template of a CronJob is no mark: the
-// Jobs that are made of it carry theirs.
+// Jobs that are made of it carry theirs. For configs of other clusters there are no marks.
 func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config) (string, bool) {
-	if w.Roll() == workload.NewJob {
+	if w.Roll() == workload.NewJob || c.Cluster != "" {
 		return "", false
 	}
 	return d.strategyOf(w).Current(w, c)

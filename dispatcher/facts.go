@@ -181,6 +181,9 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 // lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
 // reasons to look, which say who may have made the change. The caller holds the flight lock of c.
 func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+	if c.Cluster != "" {
+		return d.lookAbroad(c)
+	}
 	look := d.stakater.look(hints)
 	defer look.end()
 	f, err := d.read(ctx, c, hashed, d.written(c, hints))
@@ -280,7 +283,7 @@ func (d *Dispatcher) append(ctx context.Context, change reloader.Change, last re
 func (d *Dispatcher) remember(c reloader.Config, f fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.index.byConfig[c]) > 0 {
+	if d.needed(c) {
 		d.facts[c] = f
 	}
 }
@@ -310,12 +313,12 @@ func (d *Dispatcher) trim() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.latest {
-		if len(d.index.byConfig[c]) == 0 {
+		if !d.needed(c) {
 			delete(d.latest, c)
 		}
 	}
 	for c := range d.facts {
-		if len(d.index.byConfig[c]) == 0 {
+		if !d.needed(c) {
 			delete(d.facts, c)
 		}
 	}

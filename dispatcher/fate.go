@@ -15,7 +15,7 @@ const (
 	fateGone
 	// fateStale: what was read is outdated; read again and decide again.
 	fateStale
-	// fateNever: the API server refuses, and will until somebody changes something.
+	// fateNever: the API server, or the cluster that owns a config, refuses, and will until somebody changes something.
 	fateNever
 	// fateAgain: anything else may pass.
 	fateAgain
@@ -33,6 +33,8 @@ func fateOf(err error) fate {
 			return fateNever
 		}
 		return fateAgain
+	case errors.As(err, &abroad{}):
+		return fateNever
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):
 		return fateGone
 	case apierrors.IsConflict(err), apierrors.IsInvalid(err):

@@ -155,11 +155,11 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 	return found
 }
 
-// known returns the configs of a kind and namespace that have dependents.
+// known returns the configs of a kind and namespace of this cluster that have dependents.
 func (x *index) known(kind reloader.ConfigKind, namespace string) []reloader.Config {
 	var found []reloader.Config
 	for c := range x.byConfig {
-		if c.Kind == kind && c.Namespace == namespace {
+		if c.Kind == kind && c.Namespace == namespace && c.Cluster == "" {
 			found = append(found, c)
 		}
 	}
@@ -203,6 +203,9 @@ func interestedIn(i dialect.Interest, c reloader.Config) bool {
 }
 
 func matchesPattern(i dialect.Interest, c reloader.Config) bool {
+	if c.Cluster != "" {
+		return false // patterns are about the workload's own cluster
+	}
 	for _, p := range i.Patterns {
 		if p.Kind == c.Kind && p.Match(c.Name) {
 			return true

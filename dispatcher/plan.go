@@ -134,6 +134,9 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	switch {
 	case e.proves(mark, handled, f, s.latest):
 		s.outcome = reloader.ReasonAlreadyCurrent
+	case s.config.Cluster != "":
+		// No tool marks workloads for configs of other clusters.
+		s.outcome, s.collides = reloader.ReasonReloaded, true
 	case e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:

@@ -123,7 +123,7 @@ func (d *Dispatcher) scopes() []scope {
 	seen := map[scope]bool{}
 	var found []scope
 	for c := range d.index.byConfig {
-		if s := (scope{c.Kind, c.Namespace}); !seen[s] {
+		if s := (scope{c.Kind, c.Namespace}); !seen[s] && c.Cluster == "" {
 			seen[s] = true
 			found = append(found, s)
 		}

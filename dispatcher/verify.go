@@ -39,11 +39,14 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.verifying[c] = struct{}{}
 	targets := []reloader.Config{c}
 	if c.Name == "" {
-		targets = d.index.known(c.Kind, c.Namespace)
-	} else if dependents := d.index.dependents(c); len(dependents) == 0 {
+		targets = append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
+	} else if dependents := d.index.dependents(c); !d.needed(c) {
 		targets = nil
 	} else {
 		d.settleNew(c, dependents)
+	}
+	for _, target := range targets {
+		d.tellFollowers(target) // who may follow may have changed, and not the content
 	}
 	d.mu.Unlock()
 
@@ -153,6 +156,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 func (d *Dispatcher) spread(s reloader.StoredChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.tellFollowers(s.Change.Config)
 	for _, t := range d.index.dependents(s.Change.Config) {
 		d.confront(t, s.Change)
 	}

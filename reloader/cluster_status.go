@@ -41,6 +41,8 @@ type ClusterStatus struct {
 	Windows []Window `json:"windows,omitempty"`
 	// ControlProblems are what could not be understood of the operators' word.
 	ControlProblems []string `json:"controlProblems,omitempty"`
+	// Forward is how far the cluster's records have come to the hub that has this status; nil if it is the cluster's own NATS.
+	Forward *Forwarding `json:"forward,omitempty"`
 }
 
 // Fault is a part of a process that is not well, and why.

@@ -18,6 +18,8 @@ const (
 	ReasonSearch    Reason = "Search"
 	// ReasonRequested: no change asks for the reload, but somebody does.
 	ReasonRequested Reason = "Requested"
+	// ReasonFollowed: the config is one of another cluster.
+	ReasonFollowed Reason = "Followed"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -75,6 +77,7 @@ var Reasons = map[Reason]string{
 	ReasonTypedAuto:        "asks for every referenced config of this kind",
 	ReasonSearch:           "searches among its references, and the config carries the match annotation",
 	ReasonRequested:        "was to be rolled at once because somebody asked for it",
+	ReasonFollowed:         "follows the config of another cluster",
 	ReasonNotOptedIn:       "carries no annotation that asks for this config",
 	ReasonConfigIgnored:    "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:         "excludes the config",

@@ -6,10 +6,11 @@ import (
 )
 
 // Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
-// gives the reason. A config of another namespace never reloads w.
+// gives the reason. A config of another namespace never reloads w, and one of another cluster only if w follows it.
 func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
-	if c.Config.Namespace != w.Namespace {
+	foreign := c.Config.Cluster != ""
+	if c.Config.Namespace != w.Namespace && !foreign {
 		return answer
 	}
 	if c.Unselected {
@@ -18,6 +19,9 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	}
 	s := d.scope(w, c.Config.Kind)
 	for _, clause := range s.clauses {
+		if (clause.Meaning == Follow) != foreign {
+			continue
+		}
 		why := meanings[clause.Meaning].decide(s, clause, c)
 		if why == "" {
 			continue
@@ -36,7 +40,7 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 // asks reports whether a clause that gives this reason demands a reload.
 func asks(why reloader.Reason) bool {
 	switch why {
-	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch:
+	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed:
 		return true
 	}
 	return false

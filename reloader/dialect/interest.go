@@ -12,7 +12,7 @@ import (
 type Interest struct {
 	// Dialect is the name of the dialect whose annotations say so.
 	Dialect string
-	// Namespace is the workload's: all configs are in it.
+	// Namespace is the workload's: all configs are in it, but for those of other clusters.
 	Namespace string
 	// Exact are the configs that are known by name, sorted; they need not exist.
 	Exact []reloader.Config
@@ -36,6 +36,9 @@ func (p Pattern) String() string { return p.item.text }
 
 // Wants reports whether a change of c could make the workload reload.
 func (i Interest) Wants(c reloader.Config) bool {
+	if c.Cluster != "" {
+		return slices.Contains(i.Exact, c)
+	}
 	if c.Namespace != i.Namespace {
 		return false
 	}

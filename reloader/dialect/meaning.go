@@ -29,6 +29,8 @@ const (
 	Auto Meaning = "auto"
 	// TypedAuto is Auto for one kind of config.
 	TypedAuto Meaning = "typed auto"
+	// Follow lists configs of other clusters, separated by commas, that reload the workload. It is about no others.
+	Follow Meaning = "follow"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
 	AutoUnlessSaid Meaning = "auto unless said otherwise"
 )
@@ -53,6 +55,7 @@ var meanings = map[Meaning]behaviour{
 	Auto:           {decide: decideAuto(reloader.ReasonAuto), plan: planAuto},
 	TypedAuto:      {decide: decideAuto(reloader.ReasonTypedAuto), plan: planAuto},
 	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},
+	Follow:         {decide: decideFollow, plan: planFollow},
 }
 
 func decideNothing(scope, Clause, ConfigMeta) reloader.Reason { return "" }

@@ -59,7 +59,8 @@ var notOffered = map[string]string{
 	"auth-request-header-client-ca":     "certificates of proxies need api-tls-cert",
 	"auth-request-header-allowed-names": "it goes with auth-request-header-client-ca",
 
-	"kubeconfig": "the pod uses the cluster that it runs in",
+	"kubeconfig":     "the pod uses the cluster that it runs in",
+	"hub-token-file": "a user or an nkey tells who it is, and a token only that it may",
 }
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.

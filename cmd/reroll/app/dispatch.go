@@ -21,7 +21,7 @@ import (
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects := dialect.Set{dialect.Stakater(s.stakaterDialect())}
+	dialects := dialect.Set{dialect.Stakater(s.stakaterDialect()), dialect.Reroll()}
 	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
 		return err
 	}
@@ -41,6 +41,9 @@ func (p *program) dispatch(ctx context.Context) error {
 		if err := cluster.WriteMetaInfo(ctx, p.metaInfo()); err != nil {
 			p.logger.Warn("who reloads here could not be noted", "error", err)
 		}
+	}
+	if p.forwarder, err = p.newForwarder(cluster); err != nil {
+		return err
 	}
 	d, err := p.newDispatcher(cluster, ring, dialects)
 	if err != nil {
@@ -110,6 +113,9 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		RolloutDeadline: s.RolloutDeadline, HaltOnFailedRollouts: s.HaltOnFailedRollouts,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
+	if p.forwarder != nil {
+		o.Copies = p.forwarder
+	}
 	if s.WebhookURL != "" {
 		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})
 		if err != nil {
@@ -162,6 +168,9 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	}
 	if p.canary != nil {
 		hints.Go(func() { p.runCanary(ctx, d) })
+	}
+	if p.forwarder != nil {
+		hints.Go(func() { p.forward(ctx, d) })
 	}
 	return d.Run(ctx)
 }

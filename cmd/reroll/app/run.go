@@ -36,6 +36,8 @@ type program struct {
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *dispatcher.Canary
 	status *status
+	// forwarder brings records to a hub; nil if there is none.
+	forwarder *queue.Forwarder
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as

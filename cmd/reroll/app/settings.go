@@ -25,6 +25,7 @@ type Settings struct {
 	DataDir     string
 	NATSURL     string
 	NATS        NATS
+	Hub         Hub
 
 	Kubeconfig, Context, Namespace string
 	KubeQPS                        float32
@@ -111,6 +112,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
+	s.Hub.bind(f)
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
 }
@@ -171,7 +173,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)

@@ -224,6 +224,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no NATS for ingest":            {role: "ingest", want: "--nats-url is required for ingest"},
 		"no NATS for api":               {role: "api", want: "--nats-url is required for api"},
 		"a login for no NATS":           {role: "serve", args: []string{"--nats-creds=c"}, want: "--nats-url is empty"},
+		"a login for no hub":            {role: "serve", args: []string{"--hub-creds=c"}, want: "--hub-url is empty"},
+		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-nkey=n"}, want: "only one of"},
 		"nobody else's streams":         {role: "serve", env: map[string]string{"REROLL_NATS_BIND_ONLY": "true"}, want: "--nats-url is empty"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
@@ -278,6 +280,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
+		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	want := map[string][]string{

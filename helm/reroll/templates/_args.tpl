@@ -18,6 +18,7 @@
 - --nats-url={{ .Values.natsUrl }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
+{{- include "reroll.hubArgs" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --auth={{ include "reroll.apiAuth" . }}
 {{- with .Values.api.audiences }}
@@ -87,6 +88,24 @@
 {{- end }}
 {{- with .Values.nats.storeSize }}
 - --nats-store-size={{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where records are forwarded. The keys of the Secret are files in the pod. */}}
+{{- define "reroll.hubArgs" -}}
+{{- with .Values.hub.url }}
+- --hub-url={{ . }}
+{{- end }}
+{{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- with index $.Values.hub.keys $key }}
+- --hub-{{ $flag }}=/etc/reroll/hub/{{ . }}
+{{- end }}
+{{- end }}
+{{- with .Values.hub.user }}
+- {{ printf "--hub-user=%s" . | quote }}
+{{- end }}
+{{- with .Values.hub.inboxPrefix }}
+- {{ printf "--hub-inbox-prefix=%s" . | quote }}
 {{- end }}
 {{- end -}}
 

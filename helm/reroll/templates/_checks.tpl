@@ -23,6 +23,13 @@
 {{- if and $keys (not $v.nats.secretName) -}}
 {{- fail "nats.keys needs nats.secretName: keys of which Secret?" -}}
 {{- end -}}
+{{- $hubKeys := compact (values $v.hub.keys) -}}
+{{- if and (or $hubKeys $v.hub.user $v.hub.inboxPrefix $v.hub.secretName) (not $v.hub.url) -}}
+{{- fail "hub needs hub.url: where is it?" -}}
+{{- end -}}
+{{- if and $hubKeys (not $v.hub.secretName) -}}
+{{- fail "hub.keys needs hub.secretName: keys of which Secret?" -}}
+{{- end -}}
 {{- if and $v.namespaces (or $v.namespacesToIgnore $v.namespaceSelector) -}}
 {{- fail "namespaces names those that count: namespacesToIgnore and namespaceSelector would have no effect beside it" -}}
 {{- end -}}

@@ -1,0 +1,73 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func following(list string) *workload.Workload {
+	w := &workload.Workload{Kind: "Deployment"}
+	w.Namespace, w.Name = "shop", "web"
+	w.Annotations = map[string]string{FollowKey: list}
+	return w
+}
+
+func TestFollowIsReadItemByItem(t *testing.T) {
+	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shared", Name: "flags.v2"}
+	token := reloader.Config{Cluster: "c2", Kind: reloader.Secret, Namespace: "shop", Name: "token"}
+	tests := map[string]struct {
+		list     string
+		want     []reloader.Config
+		problems int
+		optedIn  bool
+	}{
+		"nothing":           {"", nil, 0, false},
+		"two":               {"c1/shared/configmap/flags.v2, c2/shop/Secret/token,", []reloader.Config{flags, token}, 0, true},
+		"a faulty one":      {"c1/shared/configmap/flags.v2,c2/shop/token", []reloader.Config{flags}, 1, true},
+		"a kind of no file": {"c1/shared/secretproviderclass/x", nil, 1, true},
+		"no cluster":        {"/shared/configmap/flags", nil, 1, true},
+		"no name of DNS":    {"C1/shared/configmap/flags", nil, 1, true},
+		"everything":        {"c1/shared/configmap/", nil, 1, true},
+		"too many":          {strings.Repeat("c1/shared/configmap/flags.v2,", maxFollowed+2), []reloader.Config{flags}, 1, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, optedIn := Reroll().Interest(following(tc.list))
+			if diff := cmp.Diff(tc.want, got.Exact); diff != "" || len(got.Problems) != tc.problems || optedIn != tc.optedIn {
+				t.Errorf("%s problems %q, opted in %t", diff, got.Problems, optedIn)
+			}
+		})
+	}
+}
+
+func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
+	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
+	own := flags
+	own.Cluster = ""
+	all := Set{Stakater(StakaterOptions{}), Reroll()}
+	named := following("")
+	named.Annotations = map[string]string{"configmap.reloader.stakater.com/reload": "flags"}
+	if got := all.Decide(named, ConfigMeta{Config: flags}); got.Reload {
+		t.Errorf("a name in a list of another tool follows: %+v", got)
+	}
+	follower := following("c1/shop/configmap/flags")
+	if got := all.Decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
+		t.Errorf("who follows decides %+v", got)
+	}
+	if got := all.Decide(follower, ConfigMeta{Config: own}); got.Reload {
+		t.Errorf("one's own config of that name is followed: %+v", got)
+	}
+}
+
+func TestMayFollow(t *testing.T) {
+	for list, want := range map[string]bool{"": false, "c2": true, " c1 , c2": true, "*": true, "c22": false, "c1": false} {
+		if got := MayFollow(map[string]string{FollowersKey: list}, "c2"); got != want {
+			t.Errorf("%q: %t", list, got)
+		}
+	}
+}
