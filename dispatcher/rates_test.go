@@ -40,12 +40,12 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		windows []control.Window
-		// before passes until the change, on a clock that begins at midnight.
-		before time.Duration
-		freeze bool
+		// before passes until the change, on a clock that begins at midnight, and closed while nothing may roll.
+		before, closed time.Duration
+		freeze         bool
 	}{
-		"a freeze": {nil, quiet, true},
-		"a window": {[]control.Window{window}, 2*time.Hour - time.Minute, false},
+		"a freeze": {nil, quiet, time.Hour, true},
+		"a window": {[]control.Window{window}, 2*time.Hour - time.Minute, 23 * time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -58,13 +58,12 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 				if c.freeze {
 					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
 				}
-				w.pass(time.Hour)
-				held := count()
-				if held > 70 {
-					t.Fatalf("%d rolls although they are held back", held)
+				w.pass(c.closed)
+				if n := count(); n > 70 {
+					t.Fatalf("%d rolls although they are held back", n)
 				}
 				p.SetControl(control.Control{})
-				for range 23 * 60 {
+				for range 10 {
 					before := count()
 					w.pass(time.Minute)
 					if n := count() - before; n > 67 {
