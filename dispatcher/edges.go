@@ -14,11 +14,7 @@ import (
 // edges settles every edge of a workload: it finds what its patterns match, sees that each config has a latest change, and gives
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	if err := d.expand(ctx, ref); err != nil {
-		d.stakater.failed(err)
-		d.Logger.Warn("configs could not be listed", "workload", ref.String(), "error", err)
-		return again
-	}
+	failed := d.expand(ctx, ref)
 	d.mu.Lock()
 	t := d.index.get(ref)
 	if t == nil {
@@ -32,7 +28,7 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 	}
 	d.mu.Unlock()
 
-	var refused, failed error
+	var refused error
 	for _, c := range open {
 		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
 		case fateDone, fateGone:
@@ -45,10 +41,13 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 	return d.edgesSettled(ref, t, refused, failed)
 }
 
-// edgesSettled decides when the edges of t are looked at again. A config that the API server will not show must not keep the
+// edgesSettled decides when the edges of t are looked at again. A config that the API server will not or cannot show must not keep the
 // whole program from being ready, so it is tried again later.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
 	d.stakater.failed(errors.Join(refused, failed))
+	if failed != nil && d.isBroken(t, failed) {
+		refused, failed = failed, nil
+	}
 	if failed != nil {
 		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
 		return again
@@ -58,7 +57,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	t.unsettled = refused == nil && t.lacksBaseline()
 	d.settleQ.Add(ref)
 	if refused == nil {
-		t.refused = ""
+		t.refused, t.broken = "", 0
 		return 0
 	}
 	if t.refused != refused.Error() && errors.As(refused, &abroad{}) {

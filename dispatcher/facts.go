@@ -217,6 +217,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	}
 	d.remember(c, f)
 	d.spread(stored)
+	d.suspectDrift(change, f)
 	return f, stored, nil
 }
 

@@ -102,7 +102,7 @@ func (d *Dispatcher) relax(t *tracked) {
 
 // letOff has t wait for nothing.
 func (t *tracked) letOff() {
-	t.hold, t.was, t.attempts, t.first, t.slot, t.going = nil, nil, 0, time.Time{}, time.Time{}, false
+	t.hold, t.was, t.attempts, t.first, t.slot, t.going = nil, nil, 0, time.Time{}, slot{}, false
 }
 
 func (d *Dispatcher) tracks(t *tracked) bool {

@@ -41,11 +41,12 @@ type tracked struct {
 	markedAt time.Time
 	// dried has, in a dry run, the content for which it is on record that t would have been rolled.
 	dried map[reloader.Config]string
-	// pace is how often the workload was rolled lately, and slot when the rate limits let it go; zero if it does not wait for them.
+	// pace is how often the workload was rolled lately, and slot when the rate limits let it go.
 	pace reloader.Pace
-	slot time.Time
-	// refused says which config the API server will not show.
+	slot slot
+	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
 	refused string
+	broken  int
 	// requests are the commands to roll w whose turn has not come.
 	requests []*request
 }

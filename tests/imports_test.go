@@ -92,6 +92,16 @@ func TestImportsPointInwards(t *testing.T) {
 	}
 }
 
+// TestTimeZonesAreInTheBinary: the image is made from scratch, and maintenance windows name time zones.
+func TestTimeZonesAreInTheBinary(t *testing.T) {
+	for _, p := range list(t) {
+		if under(inside(p.ImportPath), "reloader/control") && slices.Contains(p.Imports, "time/tzdata") {
+			return
+		}
+	}
+	t.Error("reloader/control, which reads maintenance windows, does not bring time/tzdata")
+}
+
 // TestRulesCatch gives the rules made-up packages: each forbidden import is named, each allowed one passes.
 func TestRulesCatch(t *testing.T) {
 	cases := map[string]struct {

@@ -7,6 +7,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,7 @@ const (
 const (
 	maxPauses = 256
 	maxText   = 256
-	// MaxPause is the longest that a pause may last from now: a pause that nobody remembers is an outage of its own.
+	// MaxPause is the longest that a pause may last after it was written: a pause that nobody remembers is an outage of its own.
 	MaxPause = 30 * 24 * time.Hour
 )
 
@@ -134,15 +135,23 @@ func (c Control) Freeze(now time.Time) (frozen bool, until time.Time) {
 	return true, c.Until
 }
 
-// Paused returns the pause of a workload that lasts longest, if there is one at that time. A pause further ahead than MaxPause ends there.
+// Bounded returns c, whose pauses end MaxPause after the ConfigMap was last written at the latest.
+func (c Control) Bounded(written time.Time) Control {
+	c.Pauses = slices.Clone(c.Pauses)
+	for i, p := range c.Pauses {
+		if latest := written.Add(MaxPause); p.Until.After(latest) {
+			c.Pauses[i].Until = latest
+		}
+	}
+	return c
+}
+
+// Paused returns the pause of a workload that lasts longest, if there is one at that time.
 func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
 	var found Pause
 	for _, p := range c.Pauses {
 		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.Selector.Matches(labels.Set(o.GetLabels())) {
 			continue
-		}
-		if latest := now.Add(MaxPause); p.Until.After(latest) {
-			p.Until = latest
 		}
 		if p.Until.After(now) && p.Until.After(found.Until) {
 			found = p

@@ -125,7 +125,7 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if err := c.Watch(ctx, func(*workload.Workload) {}, func(reloader.WorkloadRef) {}); err != nil {
 		t.Error(err)
 	}
-	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
+	if err := c.WatchControl(ctx, func(map[string]string, time.Time) {}); err != nil {
 		t.Error(err)
 	}
 	u.touchCanary(t, c)

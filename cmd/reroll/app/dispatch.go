@@ -149,7 +149,11 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
 	}
-	if err := cluster.WatchControl(ctx, func(data map[string]string) { d.SetControl(control.Parse(data)); p.status.hurry() }); err != nil && ctx.Err() == nil {
+	set := func(data map[string]string, written time.Time) {
+		d.SetControl(control.Parse(data).Bounded(written))
+		p.status.hurry()
+	}
+	if err := cluster.WatchControl(ctx, set); err != nil && ctx.Err() == nil {
 		p.logger.Warn("nobody can freeze reloads", "error", err)
 	}
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
