@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -70,6 +71,28 @@ func TestCreationRollsNothingByDefault(t *testing.T) {
 		w.give("app", "1")
 		w.pass(quiet)
 		w.rolled(web, 0)
+	})
+}
+
+// TestCreationByApplyRollsNothingByDefault: an apply makes what is not there, and the API server calls that a patch.
+func TestCreationByApplyRollsNothingByDefault(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		put := w.cluster.audit
+		w.cluster.audit = func(h reloader.Hint) {
+			if h.Verb == reloader.VerbCreate {
+				h.Verb, h.Code = reloader.VerbPatch, http.StatusCreated
+			}
+			put(h)
+		}
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.give("app", "1")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
 	})
 }
 

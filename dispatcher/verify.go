@@ -122,7 +122,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	case f.absent:
 		change.Type, change.New = reloader.ChangeDeleted, old.New
 		change.UID, change.ResourceVersion = old.UID, old.ResourceVersion
-	case !known && len(hints) > 0 && newestHint(hints).Verb == reloader.VerbCreate:
+	case !known && len(hints) > 0 && newestHint(hints).Creates():
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0 && !f.DataWritten.Before(newestHint(hints).Time.Truncate(time.Second)):
 		// Nobody knows the old content, but somebody wrote data when the hint says so.
