@@ -114,7 +114,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	}
 	change := reloader.Change{
 		Cluster: d.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
-		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.at,
+		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.seen,
 	}
 	switch {
 	case f.absent && (!known || old.Type == reloader.ChangeDeleted):
