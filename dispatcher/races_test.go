@@ -285,6 +285,7 @@ func TestWindowWaitsForHints(t *testing.T) {
 				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
 				w.start()
 				w.pass(quiet)
+				w.starting(time.Minute)
 				w.edit(alice, "ConfigMap/other", "2")
 				w.edit(alice, app, "2")
 				w.pass(time.Minute)
