@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,10 +41,8 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	targets := []reloader.Config{c}
 	if c.Name == "" {
 		targets = d.index.known(c.Kind, c.Namespace)
-	} else if dependents := d.index.dependents(c); len(dependents) == 0 {
+	} else if len(d.index.dependents(c)) == 0 {
 		targets = nil
-	} else {
-		d.settleNew(c, dependents)
 	}
 	d.mu.Unlock()
 
@@ -58,17 +57,22 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	}
 	d.mu.Lock()
 	delete(d.verifying, c)
+	err := errors.Join(errs...)
+	if err == nil {
+		d.settleNew(c)
+	}
 	d.mu.Unlock()
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		d.giveBack(c, deliveries, err)
 		return 0
 	}
 	return d.acknowledge(deliveries, len(targets) > 0)
 }
 
-// settleNew gives a baseline to the edges that a hint has just brought. The caller holds mu.
-func (d *Dispatcher) settleNew(c reloader.Config, dependents []*tracked) {
-	for _, t := range dependents {
+// settleNew gives a baseline to the edges that a hint has just brought. It comes after the look, which knows more by the hint. The caller
+// holds mu.
+func (d *Dispatcher) settleNew(c reloader.Config) {
+	for _, t := range d.index.byConfig[c] {
 		if t.handled[c].How == "" && t.pending[c] == nil {
 			d.edgesQ.Add(t.w.Ref())
 		}
@@ -174,6 +178,9 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.addPending(t, change, true)
 	case follows(handled, change):
 		d.addPending(t, change, false)
+	case handled.How == "" && d.appeared(t, change):
+		t.handled[c] = reloader.Handled{How: reloader.ReasonBaseline, At: change.VerifiedAt} // it was absent
+		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
 		d.unsettle(t, c)
 	case change.Type == reloader.ChangeDeleted && d.ReloadOnDelete && comesAndGoes(c) && handled.Sum != "":
@@ -192,6 +199,13 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	case handled.Sum != change.New.Sum || t.pending[c] != nil:
 		d.addPending(t, change, false)
 	}
+}
+
+// appeared reports whether t is to be rolled because change made a config that none of its edges could stand for until now: a pattern of
+// t matches it, and t was there before. The caller holds mu.
+func (d *Dispatcher) appeared(t *tracked, change reloader.Change) bool {
+	return d.ReloadOnCreate && t.recorded && change.Type == reloader.ChangeCreated && comesAndGoes(change.Config) &&
+		!slices.Contains(t.interest.Exact, change.Config) && !change.RequestedAt.Before(t.w.CreationTimestamp.Time)
 }
 
 // comesAndGoes reports whether the creation and deletion of c can be changes. The content of a SecretProviderClass lies elsewhere,
