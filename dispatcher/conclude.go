@@ -138,7 +138,7 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 	case errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonInvalid
 	case fate == fateGone:
-		d.Forget(w.Ref())
+		d.lose(t)
 		return 0
 	case fate == fateNever || apierrors.IsInvalid(err):
 		reason = reloader.ReasonRefused

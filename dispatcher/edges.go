@@ -270,7 +270,7 @@ func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c r
 		return time.Time{}, fmt.Errorf("read last hint of %s: %w", c, err)
 	}
 	since := w.Written.Truncate(time.Second)
-	if !ok || hint.Verb == reloader.VerbCreate || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
+	if !ok || hint.Creates() || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
 		return time.Time{}, nil
 	}
 	return hint.Time, nil

@@ -69,7 +69,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 			s.collides = s.outcome == reloader.ReasonReloaded && shared[c]
 		} else {
 			s = d.step(w, s, f, handled[c], p.force, says[c])
-			s, err = d.satisfied(ctx, w, s)
+			s, err = d.satisfied(ctx, w, s, f)
 		}
 		if err != nil {
 			return w, steps, err
@@ -145,11 +145,12 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	return s
 }
 
-// satisfied finds that w need not be rolled for a change that was on record before this process began: each container that runs has
-// started after it. Whoever saw to that, be it another reloader before us, did what the step is for.
-func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step) (step, error) {
+// satisfied finds that w need not be rolled for a change that was on record before this process began, or before w was last written: each
+// container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
+// what the step is for.
+func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact) (step, error) {
 	if s.outcome != reloader.ReasonReloaded || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
-		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) {
+		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
 		return s, nil
 	}
 	newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt)
@@ -158,6 +159,12 @@ func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step
 		s.mark, _ = d.carried(w, s.config)
 	}
 	return s, err
+}
+
+// writtenSince reports whether w, or the object whose pod template it runs, was written after t, if anybody says when that was. Without a
+// write no other pods were started.
+func writtenSince(w *workload.Workload, t time.Time) bool {
+	return !t.IsZero() && (w.Written.After(t) || w.Via != nil && w.Via.Written.After(t))
 }
 
 // podsNewer reports whether some container of w runs, and none has started at t or before.
