@@ -189,7 +189,7 @@ func TestDriftFoundAtTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				r := w.sweeping()
+				w.sweeping()
 				w.usual()
 				w.start()
 				w.pass(quiet)
@@ -199,7 +199,7 @@ func TestDriftFoundAtTheStart(t *testing.T) {
 				}
 				w.edit(alice, app, "2")
 				w.pass(time.Hour)
-				r = w.sweeping()
+				r := w.sweeping()
 				w.start()
 				w.pass(time.Hour)
 				w.rolled(web, 1)
