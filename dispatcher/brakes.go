@@ -16,6 +16,9 @@ type Brakes struct {
 	// PerMinute and NamespacePerMinute are how many workloads roll in a minute, in all and in one namespace; 0 is any number. A tenth of
 	// them may roll at once.
 	PerMinute, NamespacePerMinute int
+	// Concurrent and NamespaceConcurrent are how many workloads may be rolling out at a time, in all and in one namespace; 0 is any number.
+	// Who has stalled, waits for somebody, or has no rollout that could be followed, does not count.
+	Concurrent, NamespaceConcurrent int
 	// MinInterval is the shortest time between two rolls of one workload.
 	MinInterval time.Duration
 	// FlapLimit is how many rolls of one workload in about twelve hours are taken for somebody's work. From there on the pause after each is
@@ -89,6 +92,9 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 		return &reloader.Hold{Reason: reloader.ReasonFlapping, Due: due}
 	}
 	if hold := d.inStep(t, now); hold != nil {
+		return hold
+	}
+	if hold := d.crowded(t); hold != nil {
 		return hold
 	}
 	if due := d.takeSlot(t, now); due.After(now) {

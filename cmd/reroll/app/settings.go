@@ -106,6 +106,8 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
 	f.IntVar(&s.Brakes.PerMinute, "reloads-per-minute", 0, "how many workloads roll in a minute at most, a tenth of them at once; 0 is any number")
 	f.IntVar(&s.Brakes.NamespacePerMinute, "namespace-reloads-per-minute", 0, "the same for each namespace")
+	f.IntVar(&s.Brakes.Concurrent, "max-concurrent-rollouts", 0, "how many workloads may be rolling out at a time; 0 is any number")
+	f.IntVar(&s.Brakes.NamespaceConcurrent, "namespace-max-concurrent-rollouts", 0, "the same for each namespace")
 	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
@@ -211,8 +213,9 @@ const maintenanceWindowsFlag = "maintenance-windows"
 
 // completeBrakes reads the flags that need more than reading, and checks all.
 func (s *Settings) completeBrakes(f *pflag.FlagSet) error {
-	if s.Brakes.PerMinute < 0 || s.Brakes.NamespacePerMinute < 0 || s.Brakes.FlapLimit < 0 || s.Brakes.MinInterval < 0 {
-		return errors.New("--reloads-per-minute, --namespace-reloads-per-minute, --flap-limit and --min-reload-interval must not be negative")
+	b := s.Brakes
+	if min(b.PerMinute, b.NamespacePerMinute, b.Concurrent, b.NamespaceConcurrent, b.FlapLimit, int(b.MinInterval)) < 0 {
+		return errors.New("--reloads-per-minute, --max-concurrent-rollouts, their namespace- forms, --flap-limit and --min-reload-interval must not be negative")
 	}
 	texts, err := f.GetString(maintenanceWindowsFlag)
 	if err != nil || texts == "" {

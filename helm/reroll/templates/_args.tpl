@@ -31,6 +31,8 @@
 - --canary-interval={{ .Values.canaryInterval }}
 - --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
 - --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
+- --max-concurrent-rollouts={{ int .Values.brakes.maxConcurrentRollouts }}
+- --namespace-max-concurrent-rollouts={{ int .Values.brakes.namespaceMaxConcurrentRollouts }}
 - --min-reload-interval={{ .Values.brakes.minReloadInterval }}
 - --flap-limit={{ int .Values.brakes.flapLimit }}
 {{- with .Values.brakes.maintenanceWindows }}
