@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +126,19 @@ func TestCommands(t *testing.T) {
 			return nil
 		})
 	})
+	t.Run("reload from the command line", func(t *testing.T) {
+		before := generation(ctx, t, ns)
+		if output, err := commandLine(ctx, t, reader, "reload", "local/"+ns+"/Deployment/web"); err == nil || !strings.Contains(output, "may not reload") {
+			t.Errorf("who may only read: %v: %s", err, output)
+		}
+		output, err := commandLine(ctx, t, operator, "reload", "deploy/web", "--namespace", ns, "--reason", "by hand")
+		if err != nil || !strings.Contains(output, "local/"+ns+"/Deployment/web: Reloaded, r-") {
+			t.Errorf("%v: %s", err, output)
+		}
+		if got := generation(ctx, t, ns); got != before+1 {
+			t.Errorf("generation %d, want one more than %d", got, before)
+		}
+	})
 	t.Run("retry", func(t *testing.T) {
 		operator.do(t, web+"/retry", nil, http.StatusOK)
 		operator.do(t, config+"/retry", nil, http.StatusOK)
@@ -150,6 +167,24 @@ func TestCommands(t *testing.T) {
 		operator.do(t, "/api/v1/workloads/local/"+ns+"/Deployment/none/reload", nil, http.StatusNotFound)
 		operator.do(t, "/api/v1/clusters/elsewhere/freeze", nil, http.StatusNotFound)
 	})
+}
+
+// commandLine runs a command of the binary as the caller, and returns what it says.
+func commandLine(ctx context.Context, t *testing.T, c caller, args ...string) (string, error) {
+	t.Helper()
+	binary, err := line.Build(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, serving.CertPEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args = append(args, "--server", "https"+shared.Reroll.API[len("http"):], "--certificate-authority", authority)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), "REROLL_TOKEN="+c.token)
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }
 
 func controlData(ctx context.Context, t *testing.T) map[string]string {

@@ -47,7 +47,7 @@ func (r *refusal) Error() string { return r.detail }
 
 // get asks for a path and returns the answer.
 func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	return c.ask(ctx, http.MethodGet, path, query, nil)
+	return c.ask(ctx, http.MethodGet, path, query, nil, nil)
 }
 
 // read asks for a path and reads the answer into v.
@@ -67,9 +67,9 @@ func decode(body []byte, v any) error {
 }
 
 // ask sends a request until the server does not ask to come later any more.
-func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
+func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
 	for try := 1; ; try++ {
-		answer, err := c.askOnce(ctx, method, path, query, body)
+		answer, err := c.askOnce(ctx, method, path, query, body, header)
 		refused, ok := err.(*refusal) //nolint:errorlint // askOnce returns it as it is
 		if !ok || refused.later == 0 || try == patience {
 			return answer, err
@@ -82,10 +82,10 @@ func (c *client) ask(ctx context.Context, method, path string, query url.Values,
 	}
 }
 
-func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
+func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	response, err := c.send(ctx, method, path, query, body, nil)
+	response, err := c.send(ctx, method, path, query, body, header)
 	if err != nil {
 		return nil, err
 	}

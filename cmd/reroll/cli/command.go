@@ -15,11 +15,11 @@ import (
 	"github.com/reroll-dev/reroll/api/view"
 )
 
-// Questions returns the commands that ask.
+// Questions returns the commands that ask the server.
 func Questions(version string) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(version), clustersCommand(version), changesCommand(version), reloadsCommand(version), workloadsCommand(version),
-		explainCommand(version), impactCommand(version), graphCommand(version), watchCommand(version), doctorCommand(version), uiCommand(version),
+		explainCommand(version), impactCommand(version), graphCommand(version), reloadCommand(version), watchCommand(version), doctorCommand(version), uiCommand(version),
 	}
 }
 

@@ -156,7 +156,7 @@ func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l 
 	if err != nil {
 		return l, err
 	}
-	body, err := c.ask(ctx, http.MethodPost, "/api/v1/impact", nil, question)
+	body, err := c.ask(ctx, http.MethodPost, "/api/v1/impact", nil, question, nil)
 	if err != nil {
 		return l, err
 	}
