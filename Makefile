@@ -17,6 +17,9 @@ CHAOS_REPORT ?=
 CHAOSFLAGS ?=
 STORM_REPORT ?=
 STORMFLAGS ?=
+FLEET_CUT_SECONDS ?= 300
+FLEET_UPDATES ?= 1000
+FLEET_KILLS ?= 20
 TESTFLAGS ?=
 
 # The executable of a pinned tool; built at the first use.
@@ -133,6 +136,11 @@ chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled,
 .PHONY: storm
 storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit; STORM_REPORT=file keeps the report
 	go run ./tests/storm -report "$(STORM_REPORT)" $(STORMFLAGS)
+
+.PHONY: fleet
+fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
+	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
+	go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (default 60s) each

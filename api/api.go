@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/api/view"
 )
 
-// Options is what New needs. All fields but Version and RequestRate are required.
+// Options is what New needs. The fields before Version and those of Logger and Metrics are required.
 type Options struct {
 	// Records is what is answered from. Whoever fills it says when it has caught up.
 	Records *projection.Projection
@@ -25,6 +25,12 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// RequestRate is how many requests one client may make in a second, in the long run; 0 means DefaultRequestRate.
 	RequestRate float64
+	// Access says who asks and what they may do. Nil: nobody can be told apart, everybody may read, and nothing can be changed.
+	Access Access
+	// Commands carries what is to be changed to the cluster's dispatcher. Nil: nothing can be changed.
+	Commands Commands
+	// RedactActors leaves out of commands who gave them.
+	RedactActors bool
 }
 
 // server holds what handlers share.
@@ -32,7 +38,12 @@ type server struct {
 	records *projection.Projection
 	version view.Version
 	// streams counts the streams of events that are open.
-	streams *semaphore.Weighted
+	streams  *semaphore.Weighted
+	access   Access
+	commands Commands
+	redact   bool
+	denied   *prometheus.CounterVec
+	logger   *slog.Logger
 }
 
 // New returns the handler of the whole API. It fails if an option is missing or its metrics are registered already.
@@ -47,8 +58,11 @@ func New(o Options) (http.Handler, error) {
 	if o.RequestRate == 0 {
 		o.RequestRate = DefaultRequestRate
 	}
-	router := newRouter(m, o.Logger, o.RequestRate)
-	document, err := mount(router, &server{records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams)})
+	router := newRouter(m, o)
+	document, err := mount(router, &server{
+		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
+		access: o.Access, commands: o.Commands, redact: o.RedactActors, denied: m.denied, logger: o.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +71,15 @@ func New(o Options) (http.Handler, error) {
 }
 
 // newRouter returns a router with everything that happens to a request before its route: outermost first.
-func newRouter(m *metrics, logger *slog.Logger, requestRate float64) *chi.Mux {
+func newRouter(m *metrics, o Options) *chi.Mux {
 	router := chi.NewMux()
 	router.Use(
-		observe(m, logger),
+		observe(m, o.Logger),
 		securityHeaders,
-		recoverer(logger),
-		rateLimit(requestRate),
+		recoverer(o.Logger),
+		rateLimit(o.RequestRate),
+		sameOrigin(m.denied),
+		authenticate(o.Access, m.denied, o.Logger),
 		middleware.GetHead,
 		strictQuery,
 		negotiate,

@@ -57,8 +57,15 @@ type changeOutput struct {
 	Body view.Change
 }
 
-func (a *server) getChange(_ context.Context, in *getChangeInput) (*changeOutput, error) {
+func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutput, error) {
 	c, ok := a.records.Change(in.ID)
+	deed := Deed{Verb: "get", Resource: resourceChanges}
+	if ok {
+		deed.Namespace = c.Config.Namespace
+	}
+	if err := a.permitKnown(ctx, deed); err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, a.missing("change")
 	}

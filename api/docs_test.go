@@ -17,11 +17,14 @@ type example struct {
 // readExample understands the few words of curl that the documentation uses.
 func readExample(t *testing.T, line, server string) example {
 	t.Helper()
-	e := example{line: line, method: http.MethodGet, headers: http.Header{}}
+	e := example{line: line, method: http.MethodGet, headers: http.Header{"Authorization": {"alice"}}}
 	words := shellWords(line)
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
 		case word == "-N":
+		case word == "-X":
+			i++
+			e.method = words[i]
 		case word == "-H":
 			i++
 			name, value, _ := strings.Cut(words[i], ": ")
@@ -64,6 +67,7 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.populate()
+	f.guard(t, door{allowed: everything})
 	server := serve(t, f)
 	shown := map[string]bool{}
 	for line := range strings.Lines(string(text)) {

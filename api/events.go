@@ -50,13 +50,14 @@ var eventKinds = []eventKind{
 }
 
 // streamEvents answers with events until the client or the server goes.
-func (a *server) streamEvents(_ context.Context, in *streamEventsInput) (*huma.StreamResponse, error) {
+func (a *server) streamEvents(ctx context.Context, in *streamEventsInput) (*huma.StreamResponse, error) {
 	if !a.streams.TryAcquire(1) {
 		return nil, huma.ErrorWithHeaders(
 			huma.Error503ServiceUnavailable("Too many streams of events are open; try again later."),
 			http.Header{"Retry-After": {streamRetrySeconds}},
 		)
 	}
+	clusters := a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters})
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer a.streams.Release(1)
 		ctx.SetHeader("Content-Type", eventStream)
@@ -65,16 +66,29 @@ func (a *server) streamEvents(_ context.Context, in *streamEventsInput) (*huma.S
 		if ctx.Method() == http.MethodHead {
 			return
 		}
-		s := &stream{server: a, filter: in.EventFilter, w: newEventWriter(ctx.BodyWriter())}
-		s.run(ctx.Context(), in.LastEventID)
+		s := &stream{server: a, filter: in.EventFilter, clusters: clusters, w: newEventWriter(ctx.BodyWriter())}
+		span, cancel := a.streamSpan(ctx.Context())
+		defer cancel()
+		s.run(span, in.LastEventID)
 	}}, nil
+}
+
+// streamSpan returns the context of a stream. Where readers are told apart, it ends in time: they come back, and prove anew who they
+// are and that they still may.
+func (a *server) streamSpan(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.access == nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, longestStream)
 }
 
 // stream is one reader of events.
 type stream struct {
 	*server
 	filter EventFilter
-	w      *eventWriter
+	// clusters says that the reader may see clusters.
+	clusters bool
+	w        *eventWriter
 	// at is the number of the last event that was looked at.
 	at uint64
 }
@@ -176,7 +190,7 @@ func (s *stream) writeIf(name, cluster, namespace string, e *projection.Event) e
 
 func (s *stream) cluster(name string) error {
 	c, ok := s.records.Cluster(name)
-	if !ok || !s.filter.lets("cluster", name, "") {
+	if !ok || !s.clusters || !s.filter.lets("cluster", name, "") {
 		return nil
 	}
 	return s.write("cluster", render(view.FromCluster(c, time.Now())))

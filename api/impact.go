@@ -51,7 +51,12 @@ type listImpactInput struct {
 	Body ImpactQuestion
 }
 
-func (a *server) listImpact(_ context.Context, in *listImpactInput) (*listed[view.Impact], error) {
+func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*listed[view.Impact], error) {
+	for _, c := range in.Body.Configs {
+		if err := a.permit(ctx, Deed{Verb: "get", Resource: resourceConfigs, Namespace: c.Namespace, Name: c.Name}); err != nil {
+			return nil, err
+		}
+	}
 	impacts := make([]*view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}

@@ -51,6 +51,8 @@ const (
 	// maxStreams bounds how many are open, and streamRetrySeconds is when to try again if they are too many.
 	maxStreams         = 1000
 	streamRetrySeconds = "30"
+	// longestStream is how long a stream lasts whose reader had to prove who it is.
+	longestStream = 10 * time.Minute
 	// heartbeat is how long a stream is silent at most: proxies cut those that seem dead.
 	heartbeat = 10 * time.Second
 	// eventWriteTimeout is how long a client may take for one event before it is dropped.

@@ -16,6 +16,7 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	denied   *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -32,8 +33,9 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
+		denied: newDenied(),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.denied} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of the API: %w", err)
 		}

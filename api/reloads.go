@@ -63,8 +63,15 @@ type reloadOutput struct {
 	Body view.Reload
 }
 
-func (a *server) getReload(_ context.Context, in *getReloadInput) (*reloadOutput, error) {
+func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutput, error) {
 	r, ok := a.records.Reload(in.ID)
+	deed := Deed{Verb: "get", Resource: resourceReloads}
+	if ok {
+		deed.Namespace = r.Workload.Namespace
+	}
+	if err := a.permitKnown(ctx, deed); err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, a.missing("reload")
 	}

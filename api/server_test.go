@@ -101,7 +101,7 @@ func panicking(t *testing.T, log io.Writer, registry *prometheus.Registry, fault
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := newRouter(m, slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), unlimited)
+	router := newRouter(m, Options{Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), RequestRate: unlimited})
 	router.Get("/fault/{id}", func(w http.ResponseWriter, _ *http.Request) { fault(w) })
 	return router
 }

@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -47,6 +48,36 @@ func TestReloadOnCreate(t *testing.T) {
 	})
 }
 
+// TestReloadOnCreateOfWhatAPatternMatches: nobody knows its name before it is there.
+func TestReloadOnCreateOfWhatAPatternMatches(t *testing.T) {
+	for name, test := range map[string]struct {
+		onCreate bool
+		rolls    int64
+	}{"creations roll": {true, 1}, "they do not": {false, 0}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.configure = absences(test.onCreate, false)
+				w.give("part-1", "1")
+				w.deploy("web", `configmap.reloader.stakater.com/reload: "part-.*"`, "app")
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, 0)
+				w.give("part-2", "1")
+				w.give("app", "1")
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.stop()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.edit(alice, "ConfigMap/part-2", "2")
+				w.pass(quiet)
+				w.rolled(web, test.rolls+1)
+			})
+		})
+	}
+}
+
 func TestReloadOnCreateFindsWhatAppearedMeanwhile(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(true, false)
@@ -70,6 +101,28 @@ func TestCreationRollsNothingByDefault(t *testing.T) {
 		w.give("app", "1")
 		w.pass(quiet)
 		w.rolled(web, 0)
+	})
+}
+
+// TestCreationByApplyRollsNothingByDefault: an apply makes what is not there, and the API server calls that a patch.
+func TestCreationByApplyRollsNothingByDefault(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		put := w.cluster.audit
+		w.cluster.audit = func(h reloader.Hint) {
+			if h.Verb == reloader.VerbCreate {
+				h.Verb, h.Code = reloader.VerbPatch, http.StatusCreated
+			}
+			put(h)
+		}
+		w.deploy("web", auto, "app")
+		w.start()
+		w.pass(quiet)
+		w.give("app", "1")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
 	})
 }
 

@@ -16,6 +16,9 @@ type Brakes struct {
 	// PerMinute and NamespacePerMinute are how many workloads roll in a minute, in all and in one namespace; 0 is any number. A tenth of
 	// them may roll at once.
 	PerMinute, NamespacePerMinute int
+	// Concurrent and NamespaceConcurrent are how many workloads may be rolling out at a time, in all and in one namespace; 0 is any number.
+	// Who has stalled, waits for somebody, or has no rollout that could be followed, does not count.
+	Concurrent, NamespaceConcurrent int
 	// MinInterval is the shortest time between two rolls of one workload.
 	MinInterval time.Duration
 	// FlapLimit is how many rolls of one workload in about twelve hours are taken for somebody's work. From there on the pause after each is
@@ -95,25 +98,46 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if hold := d.inStep(t, now); hold != nil {
 		return hold
 	}
-	if due := d.slot(t, now); due.After(now) {
+	if hold := d.crowded(t); hold != nil {
+		return hold
+	}
+	if due := d.takeSlot(t, now); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonRateLimited, Due: due}
 	}
 	return nil
 }
 
-// slot returns when the rate limits let t go. A workload takes its place in the queue once, and keeps it until it is flushed.
-func (d *Dispatcher) slot(t *tracked, now time.Time) time.Time {
-	if !t.slot.IsZero() {
-		return t.slot
+// slot is when the rate limits let a workload go: that of its namespace, and from then on that of all; zero if it has not asked yet.
+type slot struct{ namespace, all time.Time }
+
+// last returns the later one that is known.
+func (s slot) last() time.Time {
+	if s.all.IsZero() {
+		return s.namespace
 	}
-	namespace := d.limiters.namespaces[t.w.Namespace]
-	if namespace == nil {
-		namespace = perMinute(d.Brakes.NamespacePerMinute)
-		d.limiters.namespaces[t.w.Namespace] = namespace
+	return s.all
+}
+
+// takeSlot returns when the rate limits let t go, as far as that is known. A workload takes its place in the line of its namespace, and when
+// its turn has come there, in that of all, where it so takes none from other namespaces before it may go. It keeps each place until it is
+// flushed, unless something else held it back when its turn came: those who waited for a thaw do not go all at once. The caller holds mu.
+func (d *Dispatcher) takeSlot(t *tracked, now time.Time) time.Time {
+	elsewhere := t.hold != nil && t.hold.Reason != reloader.ReasonRateLimited && t.hold.Attempts == 0
+	if elsewhere && !t.slot.last().After(now) {
+		t.slot = slot{}
 	}
-	delay := max(d.limiters.all.ReserveN(now, 1).DelayFrom(now), namespace.ReserveN(now, 1).DelayFrom(now))
-	t.slot = now.Add(delay)
-	return t.slot
+	if t.slot.namespace.IsZero() {
+		limiter := d.limiters.namespaces[t.w.Namespace]
+		if limiter == nil {
+			limiter = perMinute(d.Brakes.NamespacePerMinute)
+			d.limiters.namespaces[t.w.Namespace] = limiter
+		}
+		t.slot.namespace = now.Add(limiter.ReserveN(now, 1).DelayFrom(now))
+	}
+	if t.slot.all.IsZero() && !t.slot.namespace.After(now) {
+		t.slot.all = now.Add(d.limiters.all.ReserveN(now, 1).DelayFrom(now))
+	}
+	return t.slot.last()
 }
 
 // flapPause returns how long a workload with that pace must not roll again.

@@ -55,7 +55,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	if patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}
-	d.nextStep(t)
+	d.nextAfter(t)
 	d.settleQ.AddAfter(w.Ref(), recordDelay)
 	return d.rest(t)
 }
@@ -138,7 +138,7 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 	case errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonInvalid
 	case fate == fateGone:
-		d.Forget(w.Ref())
+		d.lose(t)
 		return 0
 	case fate == fateNever || apierrors.IsInvalid(err):
 		reason = reloader.ReasonRefused
@@ -156,7 +156,7 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 		r.ID, r.Outcome, r.Message, r.Attempts = d.reloadID(w, steps)+"-"+string(reason), reason, err.Error(), t.attempts
 		d.finish(w, r)
 	}
-	d.nextStep(t)
+	d.nextAfter(t)
 	d.Logger.Warn("workload cannot be rolled yet", "workload", w.Ref().String(), "reason", reason, "attempt", t.attempts, "error", err)
 	d.settleQ.Add(w.Ref())
 	return again

@@ -99,7 +99,10 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 		"the ConfigMap": func(_ *world, p *process) {
 			p.SetControl(control.Parse(map[string]string{"retry.Deployment.main.web": time.Now().UTC().Format(time.RFC3339)}))
 		},
-		"its spec":    func(w *world, _ *process) { w.image(web, "other") },
+		"its spec": func(w *world, _ *process) {
+			w.starting(time.Minute)
+			w.image(web, "other")
+		},
 		"its config":  func(w *world, _ *process) { w.edit(bob, app, "3") },
 		"a new start": func(w *world, _ *process) { w.stop(); w.start() },
 	} {

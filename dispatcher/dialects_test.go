@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -236,6 +238,29 @@ func TestOtherNamespacesConfig(t *testing.T) {
 		w.edit(alice, "ConfigMap/theirs/shared", "2")
 		w.pass(quiet)
 		w.rolled(web, 1)
+	})
+}
+
+// TestOtherNamespacesConfigIsNamedNoMore: a glob for one's own namespace does not go on asking for it.
+func TestOtherNamespacesConfigIsNamedNoMore(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: shared, namespace: theirs, annotations: {reroll.dev/share-with: "*"}}, data: {a: "1"}}`)))
+		w.deploy("web", `reroll.dev/configmaps: "theirs/shared, s*"`, "app")
+		w.start()
+		w.pass(quiet)
+		theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "theirs", Name: "shared"}
+		asked := func() bool {
+			r, _ := w.store.recordOf(webRef)
+			return slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == theirs })
+		}
+		if !asked() {
+			t.Fatal("what the list names is not asked for")
+		}
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/configmaps":"s*"}}}`)))
+		w.pass(quiet)
+		if asked() {
+			t.Error("it is still asked for")
+		}
 	})
 }
 

@@ -54,6 +54,8 @@ type Options struct {
 	Brakes Brakes
 	// Webhook is called instead of rolling anything; nil rolls.
 	Webhook Webhook
+	// Copies sends copies of configs to the clusters that follow them; nil if there is no hub.
+	Copies Copies
 	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
 	CountByNamespace bool
 	// Flushers is how many workloads are patched at once; 32 if zero.
@@ -98,6 +100,9 @@ type Dispatcher struct {
 	paused map[reloader.WorkloadRef]*workload.Workload
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
+	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
+	copies  map[reloader.Config]reloader.Copy
+	exports map[reloader.Config]*exported
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -111,6 +116,8 @@ type Dispatcher struct {
 	// rolloutQ has the workloads whose rollout may have a deadline to keep.
 	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	driftQ   workqueue.TypedRateLimitingInterface[drift]
+	// exportQ has the configs that other clusters are to be told of.
+	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
 
 	// suspicion has the reason for a sweep of everything.
 	suspicion chan string
@@ -139,6 +146,8 @@ func New(o Options) *Dispatcher {
 		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:    map[reloader.WorkloadRef]*workload.Workload{},
 		denials:   map[reloader.Config]denial{},
+		copies:    map[reloader.Config]reloader.Copy{},
+		exports:   map[reloader.Config]*exported{},
 		looks:     newFlight(),
 		verifyQ:   newQueue[reloader.Config](m, time.Minute),
 		edgesQ:    newQueue[reloader.WorkloadRef](m, time.Minute),
@@ -147,6 +156,7 @@ func New(o Options) *Dispatcher {
 		resumeQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
 		rolloutQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
 		driftQ:    newQueue[drift](m, time.Minute),
+		exportQ:   newQueue[reloader.Config](m, time.Minute),
 		limiters:  limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),
@@ -196,6 +206,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	work(&begin, 1, d.rolloutQ, d.rolloutDue)
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
+	work(&begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if err := d.sweep(ctx); err == nil {
@@ -208,7 +219,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ} {
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ, d.exportQ} {
 		q.ShutDown()
 	}
 	_ = begin.Wait()

@@ -15,11 +15,7 @@ import (
 // edges settles every edge of a workload: it finds what its patterns match, sees that each config has a latest change, and gives
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	if err := d.expand(ctx, ref); err != nil {
-		d.stakater.failed(err)
-		d.Logger.Warn("configs could not be listed", "workload", ref.String(), "error", err)
-		return again
-	}
+	failed := d.expand(ctx, ref)
 	d.mu.Lock()
 	t := d.index.get(ref)
 	if t == nil {
@@ -33,12 +29,12 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 	}
 	d.mu.Unlock()
 
-	var refused, failed error
+	var refused error
 	for _, c := range open {
 		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
 		case fateDone, fateGone:
 		case fateNever:
-			refused = err
+			refused = errors.Join(refused, err)
 		default:
 			failed = err
 		}
@@ -46,10 +42,13 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 	return d.edgesSettled(ref, t, refused, failed)
 }
 
-// edgesSettled decides when the edges of t are looked at again. A config that the API server will not show must not keep the
+// edgesSettled decides when the edges of t are looked at again. A config that the API server will not or cannot show must not keep the
 // whole program from being ready, so it is tried again later.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
 	d.stakater.failed(errors.Join(refused, failed))
+	if failed != nil && d.isBroken(t, failed) {
+		refused, failed = failed, nil
+	}
 	if failed != nil {
 		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
 		return again
@@ -59,8 +58,11 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	t.unsettled = refused == nil && t.lacksBaseline()
 	d.settleQ.Add(ref)
 	if refused == nil {
-		t.refused = ""
+		t.refused, t.broken = "", 0
 		return 0
+	}
+	if t.refused != refused.Error() && errors.As(refused, &abroad{}) {
+		d.Announcer.Complain(t.w, refused.Error())
 	}
 	t.refused = refused.Error()
 	d.Logger.Warn("a config cannot be read", "workload", ref.String(), "error", refused)
@@ -91,7 +93,7 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 		}
 		d.mu.Lock()
 		for c := range configs {
-			if matchesPattern(t.interest, c) && d.index.get(ref) == t {
+			if t.interest.Wants(c) && d.index.get(ref) == t {
 				d.index.link(t, c)
 			}
 		}
@@ -239,10 +241,10 @@ func (d *Dispatcher) judgeMark(ctx context.Context, t *tracked, w *workload.Work
 func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, mark string) (bool, error) {
 	d.mu.Lock()
 	speaker := d.speaker(w, c, d.facts[c])
-	shares := d.strategyBy(w, speaker).Shares
+	by := d.strategyBy(w, speaker)
 	var others []reloader.Config
 	for o := range t.edges {
-		if shares != nil && o != c && shares(w, c, o) {
+		if samePlace(by, w, c, o) {
 			others = append(others, o)
 		}
 	}
@@ -267,7 +269,7 @@ func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c r
 		return time.Time{}, fmt.Errorf("read last hint of %s: %w", c, err)
 	}
 	since := w.Written.Truncate(time.Second)
-	if !ok || hint.Verb == reloader.VerbCreate || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
+	if !ok || hint.Creates() || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
 		return time.Time{}, nil
 	}
 	return hint.Time, nil

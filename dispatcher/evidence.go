@@ -97,15 +97,20 @@ func contentTime(f fact, latest reloader.Change) time.Time {
 	return content
 }
 
-// voiced returns e with the mark that w carries for c, of which f is known. What stands in the template of a CronJob is no mark: the Jobs
-// that are made of it carry theirs.
+// voiced returns e with the mark that w carries for c, of which f is known.
 func (d *Dispatcher) voiced(e evidence, w *workload.Workload, c reloader.Config, f fact) evidence {
 	e.speaker = d.speaker(w, c, f)
-	e.mark, e.marked = "", false
-	if w.Roll() != workload.NewJob {
-		e.mark, e.marked = d.strategyBy(w, e.speaker).Current(w, c)
-	}
+	e.mark, e.marked = d.carried(w, c, e.speaker)
 	return e
+}
+
+// carried returns the mark of a dialect that w carries for c, and whether it carries one. What stands in the template of a CronJob is no
+// mark: the Jobs that are made of it carry theirs. For configs of other clusters there are no marks.
+func (d *Dispatcher) carried(w *workload.Workload, c reloader.Config, dl *dialect.Dialect) (string, bool) {
+	if w.Roll() == workload.NewJob || c.Cluster != "" {
+		return "", false
+	}
+	return d.strategyBy(w, dl).Current(w, c)
 }
 
 // reloadOn returns the reload that w says has rolled it last; empty if it does not say.

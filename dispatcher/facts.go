@@ -23,8 +23,8 @@ type fact struct {
 	older reloader.Digest
 	// hashes has the mark value of the content for each dialect; nil if only the metadata was read.
 	hashes map[string]string
-	// at is when the read began.
-	at time.Time
+	// at is when the read began, and seen when it had ended: whatever it said was there by then, and perhaps not before.
+	at, seen time.Time
 }
 
 // flight gives each config to one reader at a time.
@@ -76,7 +76,7 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh 
 			return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
 		}
 		if f, ok := d.remembered(c, meta, hashed); ok {
-			f.Meta, f.at = meta, at
+			f.Meta, f.at, f.seen = meta, at, time.Now()
 			return f, nil
 		}
 	}
@@ -93,7 +93,7 @@ func (d *Dispatcher) readContent(ctx context.Context, c reloader.Config, at time
 	if err != nil {
 		return fact{}, fmt.Errorf("read %s: %w", c, err)
 	}
-	f := fact{Meta: obj.Meta, digest: d.Ring.Digest(obj.Content), hashes: map[string]string{}, at: at}
+	f := fact{Meta: obj.Meta, digest: d.Ring.Digest(obj.Content), hashes: map[string]string{}, at: at, seen: time.Now()}
 	d.mu.Lock()
 	last := d.latest[c].Change.New.KeyID
 	d.mu.Unlock()
@@ -122,7 +122,7 @@ func (d *Dispatcher) written(c reloader.Config, hints []reloader.Hint) bool {
 // absence returns the fact that c is not there. What it last said about itself still holds for its deletion.
 func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
 	last, _, _ := d.recall(c)
-	return fact{Meta: live.Meta{Annotations: last.Annotations, Unselected: last.Unselected}, absent: true, at: at}
+	return fact{Meta: live.Meta{Annotations: last.Annotations, Unselected: last.Unselected}, absent: true, at: at, seen: time.Now()}
 }
 
 // remembered returns the fact known about exactly the version of c that meta describes, from this process or an earlier one.
@@ -183,6 +183,9 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 // lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
 // reasons to look, which say who may have made the change. The caller holds the flight lock of c.
 func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+	if c.Cluster != "" {
+		return d.lookAbroad(c)
+	}
 	look := d.stakater.look(hints)
 	defer look.end()
 	f, err := d.read(ctx, c, hashed, d.written(c, hints))
@@ -216,6 +219,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	}
 	d.remember(c, f)
 	d.spread(stored)
+	d.suspectDrift(change, f)
 	return f, stored, nil
 }
 
@@ -282,7 +286,7 @@ func (d *Dispatcher) append(ctx context.Context, change reloader.Change, last re
 func (d *Dispatcher) remember(c reloader.Config, f fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.index.byConfig[c]) > 0 {
+	if d.needed(c) {
 		d.facts[c] = f
 	}
 }
@@ -312,12 +316,12 @@ func (d *Dispatcher) trim() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.latest {
-		if len(d.index.byConfig[c]) == 0 {
+		if !d.needed(c) {
 			delete(d.latest, c)
 		}
 	}
 	for c := range d.facts {
-		if len(d.index.byConfig[c]) == 0 {
+		if !d.needed(c) {
 			delete(d.facts, c)
 		}
 	}

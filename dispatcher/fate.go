@@ -15,7 +15,7 @@ const (
 	fateGone
 	// fateStale: what was read is outdated; read again and decide again.
 	fateStale
-	// fateNever: the API server refuses, and will until somebody changes something.
+	// fateNever: the API server, or the cluster that owns a config, refuses, and will until somebody changes something.
 	fateNever
 	// fateAgain: anything else may pass.
 	fateAgain
@@ -33,6 +33,8 @@ func fateOf(err error) fate {
 			return fateNever
 		}
 		return fateAgain
+	case errors.As(err, &abroad{}):
+		return fateNever
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):
 		return fateGone
 	case apierrors.IsConflict(err), apierrors.IsInvalid(err):
@@ -42,4 +44,20 @@ func fateOf(err error) fate {
 		return fateNever
 	}
 	return fateAgain
+}
+
+// maxBroken is from which answer on, with the pauses between them some fifty seconds after the first, an API server that answers with an
+// internal error is taken for one that will do so for good, as it does about a Secret that it cannot decrypt. A change of etcd's leader is
+// over before that.
+const maxBroken = 11
+
+// isBroken reports whether the API server has said often enough that it fails to show what the edges of t need.
+func (d *Dispatcher) isBroken(t *tracked, err error) bool {
+	if !apierrors.IsInternalError(err) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.broken++
+	return t.broken >= maxBroken
 }

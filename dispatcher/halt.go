@@ -120,8 +120,14 @@ func (d *Dispatcher) inSteps() bool {
 	return d.HaltOnFailedRollouts && d.instead() == reloader.ReasonReloaded
 }
 
-// nextStep has those tried that may go now that something has become of t. The others look again by themselves within a minute.
+// nextAfter has those tried that may go now that something has become of t. The others look again by themselves within a minute.
 // The caller holds mu.
+func (d *Dispatcher) nextAfter(t *tracked) {
+	d.nextStep(t)
+	d.nextOfCrowd()
+}
+
+// nextStep is nextAfter for those who wait for a step of the same change. The caller holds mu.
 func (d *Dispatcher) nextStep(t *tracked) {
 	for c := range t.edges {
 		known, denied := d.denials[c]

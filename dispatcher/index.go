@@ -41,13 +41,16 @@ type tracked struct {
 	markedAt time.Time
 	// dried has, in a dry run, the content for which it is on record that t would have been rolled.
 	dried map[reloader.Config]string
-	// pace is how often the workload was rolled lately, and slot when the rate limits let it go; zero if it does not wait for them.
+	// pace is how often the workload was rolled lately, and slot when the rate limits let it go.
 	pace reloader.Pace
-	slot time.Time
+	slot slot
 	// joint has the joint marks that were made last, by dialect.
 	joint map[string]jointMark
-	// refused says which config the API server will not show.
+	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
 	refused string
+	broken  int
+	// requests are the commands to roll w whose turn has not come.
+	requests []*request
 }
 
 // cause collects the changes of one config since the workload was last brought to it, oldest first.
@@ -102,7 +105,7 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		drop(x.patterned, ref.Namespace, ref)
 	}
 	for c := range t.edges {
-		if !interestedIn(interest, c) {
+		if !interest.Wants(c) {
 			x.unlink(t, c)
 		}
 	}
@@ -144,7 +147,7 @@ func (x *index) remove(ref reloader.WorkloadRef) {
 // dependents returns the workloads that may depend on c, sorted by name. A workload whose pattern matches c gets an edge to it.
 func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
-		if _, ok := t.edges[c]; !ok && matchesPattern(t.interest, c) {
+		if t.interest.Wants(c) {
 			x.link(t, c)
 		}
 	}
@@ -156,11 +159,11 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 	return found
 }
 
-// known returns the configs of a kind and namespace that have dependents.
+// known returns the configs of a kind and namespace of this cluster that have dependents.
 func (x *index) known(kind reloader.ConfigKind, namespace string) []reloader.Config {
 	var found []reloader.Config
 	for c := range x.byConfig {
-		if c.Kind == kind && c.Namespace == namespace {
+		if c.Kind == kind && c.Namespace == namespace && c.Cluster == "" {
 			found = append(found, c)
 		}
 	}
@@ -193,19 +196,6 @@ func (x *index) settled(mu *sync.Mutex) bool {
 func (t *tracked) lacksBaseline() bool {
 	for c := range t.edges {
 		if t.handled[c].How == "" && t.pending[c] == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func interestedIn(i dialect.Interest, c reloader.Config) bool {
-	return slices.Contains(i.Exact, c) || matchesPattern(i, c)
-}
-
-func matchesPattern(i dialect.Interest, c reloader.Config) bool {
-	for _, p := range i.Patterns {
-		if p.Kind == c.Kind && p.Match(c.Name) {
 			return true
 		}
 	}

@@ -32,6 +32,11 @@ func (d *Dispatcher) strategyBy(w *workload.Workload, dl *dialect.Dialect) strat
 	return s
 }
 
+// samePlace reports whether the marks of a strategy for two configs of w have the same place. Those of other clusters have none.
+func samePlace(by strategy.Strategy, w *workload.Workload, a, b reloader.Config) bool {
+	return by.Shares != nil && a != b && a.Cluster == "" && b.Cluster == "" && by.Shares(w, a, b)
+}
+
 // strategyName returns by which strategy t is marked for its first dialect.
 func (d *Dispatcher) strategyName(t *tracked) string {
 	dl, _ := d.Dialects.Named(t.interest.Dialect)
@@ -43,7 +48,7 @@ func (d *Dispatcher) strategyName(t *tracked) string {
 func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *dialect.Dialect {
 	asking := d.asking(w, c, f)
 	for _, dl := range asking {
-		if _, marked := d.strategyBy(w, dl).Current(w, c); marked {
+		if _, marked := d.carried(w, c, dl); marked {
 			return dl
 		}
 	}
@@ -85,7 +90,7 @@ func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Wor
 }
 
 // values returns the mark that a dialect has for w and the content of c, and then those that prove as well that w was brought to it. It
-// returns none if the dialect has no mark for it.
+// returns none if the dialect has no mark for it, as none has for a config of another cluster.
 func (d *Dispatcher) values(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, dl *dialect.Dialect) ([]string, error) {
 	switch {
 	case dl == nil:

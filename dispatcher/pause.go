@@ -53,16 +53,12 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 		d.refreshMarked(resumed)
 		return 0
 	case fateGone:
-		d.mu.Lock()
-		delete(d.paused, ref)
-		d.mu.Unlock()
+		d.dropPause(w)
 		return 0
 	case fateStale:
 		live, readErr := d.Workloads.Read(ctx, ref)
 		if fateOf(readErr) == fateGone {
-			d.mu.Lock()
-			delete(d.paused, ref)
-			d.mu.Unlock()
+			d.dropPause(w)
 			return 0
 		}
 		if readErr == nil {
@@ -72,6 +68,15 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 	d.stakater.failed(err)
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
+}
+
+// dropPause forgets the pause of w, which is gone, and not that of another workload of its name that was seen meanwhile.
+func (d *Dispatcher) dropPause(w *workload.Workload) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused[w.Ref()] == w {
+		delete(d.paused, w.Ref())
+	}
 }
 
 // clockSkew is how far the clock of who began a pause may be ahead of ours.

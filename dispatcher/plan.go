@@ -158,7 +158,7 @@ func (d *Dispatcher) stepLive(ctx context.Context, t *tracked, w *workload.Workl
 	if s, err = d.neverSeen(ctx, w, s, f, handled, force); err != nil {
 		return s, err
 	}
-	return d.satisfied(ctx, w, s, e)
+	return d.satisfied(ctx, w, s, f, e)
 }
 
 // neverSeen finds that nobody has to be rolled for the creation of a config that only a dialect counts as a change: nothing of w has
@@ -212,11 +212,12 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	return s
 }
 
-// satisfied finds that w need not be rolled for a change that was on record before this process began: each container that runs has
-// started after it. Whoever saw to that, be it another reloader before us, did what the step is for.
-func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, e evidence) (step, error) {
+// satisfied finds that w need not be rolled for a change that was on record before this process began, or before w was last written: each
+// container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
+// what the step is for.
+func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence) (step, error) {
 	if s.outcome != reloader.ReasonReloaded || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
-		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) {
+		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
 		return s, nil
 	}
 	newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt)
@@ -225,6 +226,12 @@ func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step
 		s.mark = e.mark
 	}
 	return s, err
+}
+
+// writtenSince reports whether w, or the object whose pod template it runs, was written after t, if anybody says when that was. Without a
+// write no other pods were started.
+func writtenSince(w *workload.Workload, t time.Time) bool {
+	return !t.IsZero() && (w.Written.After(t) || w.Via != nil && w.Via.Written.After(t))
 }
 
 // podsNewer reports whether some container of w runs, and none has started at t or before.
@@ -240,9 +247,9 @@ func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time
 func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
 	found := map[reloader.Config]bool{}
 	for c := range t.pending {
-		shares := d.strategyBy(t.w, d.speaker(t.w, c, d.facts[c])).Shares
+		by := d.strategyBy(t.w, d.speaker(t.w, c, d.facts[c]))
 		for o := range t.edges {
-			found[c] = found[c] || shares != nil && o != c && shares(t.w, c, o)
+			found[c] = found[c] || samePlace(by, t.w, c, o)
 		}
 	}
 	return found

@@ -27,7 +27,8 @@ type Workloads interface {
 	// longer as it was read. The same roll made twice is made once.
 	Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error)
 	// StartedBy reports whether some container of w's pods started at t or before. Pods tell their start by the second; a start in
-	// the same second as t counts. A container that has not started yet does not: it will read what is there then.
+	// the same second as t counts. A container that has not started yet does not: it will read what is there then. An init container counts
+	// also once it has ended, since what it made of the content is still in use.
 	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
 }
 

@@ -126,27 +126,6 @@ func TestStaleWorkload(t *testing.T) {
 	})
 }
 
-// TestWorkloadReplaced: a workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
-func TestWorkloadReplaced(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.stall()
-		w.edit(alice, app, "2")
-		w.must(w.delete(alice, web))
-		w.pass(10 * time.Second)
-		w.deploy("web", auto, "app")
-		w.pass(quiet)
-		w.catchUp()
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
 // TestConfigRecreatedBetweenLooks: the hints of the deletion and of the creation arrive together, or only one of them does.
 func TestConfigRecreatedBetweenLooks(t *testing.T) {
 	tests := map[string]struct {
@@ -306,6 +285,7 @@ func TestWindowWaitsForHints(t *testing.T) {
 				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
 				w.start()
 				w.pass(quiet)
+				w.starting(time.Minute)
 				w.edit(alice, "ConfigMap/other", "2")
 				w.edit(alice, app, "2")
 				w.pass(time.Minute)

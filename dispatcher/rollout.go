@@ -151,5 +151,5 @@ func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message s
 		r.reload = nil
 	}
 	d.settleQ.Add(ref)
-	d.nextStep(t)
+	d.nextAfter(t)
 }

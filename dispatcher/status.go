@@ -36,7 +36,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 		}
 	}
 	if frozen, until := d.control.Freeze(now); frozen {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until}
+		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until, By: d.control.By}
 	}
 	s.Pauses = d.pauses(now)
 	s.ControlProblems = slices.Clone(d.control.Problems)
@@ -53,7 +53,7 @@ func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
 		if len(selector) > maxSelectorText {
 			selector = selector[:maxSelectorText] + "…"
 		}
-		pauses = append(pauses, reloader.Pause{Namespace: p.Namespace, Selector: selector, Until: p.Until, Reason: p.Reason})
+		pauses = append(pauses, reloader.Pause{Namespace: p.Namespace, Selector: selector, Until: p.Until, Reason: p.Reason, By: p.By})
 	}
 	return pauses
 }

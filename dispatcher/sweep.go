@@ -25,10 +25,12 @@ type scope struct {
 	namespace string
 }
 
-// drift is a change that a sweep found and no hint has told of yet.
+// drift is a change that was found although no hint has told of it yet.
 type drift struct {
 	config reloader.Config
 	found  time.Time
+	// written is when the content was written, by the API server's clock; zero if it does not say.
+	written time.Time
 }
 
 // sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
@@ -85,20 +87,23 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 		return
 	}
 	for round := 0; ctx.Err() == nil; round++ {
-		scopes := d.scopes()
-		step := d.SweepInterval / time.Duration(max(1, len(scopes)))
-		hurry := false
-		for i := 0; ctx.Err() == nil && (i < len(scopes) || i == 0); i++ {
-			hurry = hurry || d.pauseSweep(ctx, step)
-			if hurry {
-				step = 0
-			}
-			if i < len(scopes) {
-				d.sweepScope(ctx, scopes[i], hurry || round%sweepGetFactor == 0)
-			}
-		}
+		d.sweepRound(ctx, round%sweepGetFactor == 0)
 		d.expandPatterns()
 		d.metrics.swept.SetToCurrentTime()
+	}
+}
+
+// sweepRound looks at every scope, evenly spread over the interval. A suspicion is about those that it has looked at, too, so that it begins
+// anew then, and does not pause any more.
+func (d *Dispatcher) sweepRound(ctx context.Context, each bool) {
+	scopes := d.scopes()
+	step := d.SweepInterval / time.Duration(max(1, len(scopes)))
+	hurry := d.pauseSweep(ctx, step)
+	for i := 0; i < len(scopes) && ctx.Err() == nil; i++ {
+		if i > 0 && !hurry && d.pauseSweep(ctx, step) {
+			hurry, i = true, 0
+		}
+		d.sweepScope(ctx, scopes[i], hurry || each)
 	}
 }
 
@@ -123,7 +128,7 @@ func (d *Dispatcher) scopes() []scope {
 	seen := map[scope]bool{}
 	var found []scope
 	for c := range d.index.byConfig {
-		if s := (scope{c.Kind, c.Namespace}); !seen[s] {
+		if s := (scope{c.Kind, c.Namespace}); !seen[s] && c.Cluster == "" {
 			seen[s] = true
 			found = append(found, s)
 		}
@@ -171,25 +176,31 @@ func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool) bool 
 	return latest.Change.Present() && sameVersion(live.Meta{UID: latest.Change.UID, ResourceVersion: latest.Change.ResourceVersion}, meta)
 }
 
-// sweepConfig looks at c, and takes note of a change that nobody has told of.
 func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
-	_, _, before := d.recall(c)
-	_, stored, err := d.look(ctx, c, nil, false)
-	switch {
-	case err != nil:
+	if _, _, err := d.look(ctx, c, nil, false); err != nil {
 		d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
-	case stored.Sequence != before.Sequence && stored.Change.Source == reloader.SourceSweep:
-		d.driftQ.AddAfter(drift{c, stored.Change.VerifiedAt}, driftTime)
 	}
 }
 
-// judgeDrift counts a change that a sweep has found, and that the feed has not told of in time.
+// suspectDrift has it judged later whether a change that no hint has led to was missed by the feed.
+func (d *Dispatcher) suspectDrift(change reloader.Change, f fact) {
+	if change.Source == reloader.SourceSweep {
+		d.driftQ.AddAfter(drift{change.Config, change.VerifiedAt, f.DataWritten}, driftTime)
+	}
+}
+
+// judgeDrift counts a change that was found without a hint, and that the feed has not told of in time. A hint about an earlier write tells
+// nothing of it; one may have waited for longer, while nobody was there to take it.
 func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration {
 	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, found.config)
 	if err != nil {
 		return again
 	}
-	if !ok || hint.Received.Before(found.found.Add(-driftTime)) {
+	told := ok && !hint.Received.Before(found.found.Add(-driftTime))
+	if ok && !found.written.IsZero() {
+		told = !hint.Time.Before(found.written.Add(-attributionSlack))
+	}
+	if !told {
 		d.metrics.drift.Inc()
 		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "config", found.config.String())
 	}

@@ -134,3 +134,79 @@ func TestSuspicionSweepsAtOnce(t *testing.T) {
 		w.rolled(web, 1)
 	})
 }
+
+// TestSuspicionMidwayIsAboutEverything: who suspects a gap while a sweep is under way means what was looked at before, too.
+func TestSuspicionMidwayIsAboutEverything(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.sweeping()
+		w.usual()
+		for _, manifest := range []string{
+			`{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`,
+			`{kind: Deployment, metadata: {name: web, namespace: other, annotations: {` + auto + `}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}`,
+		} {
+			w.must(w.create(alice, object(t, manifest)))
+		}
+		elsewhere := scenario.NewRef("Deployment", "other", "web")
+		p := w.start()
+		w.pass(6 * time.Minute) // one of the two namespaces was looked at
+		w.deaf()
+		w.edit(alice, app, "2")
+		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+		p.Suspect("a canary was lost")
+		w.pass(time.Second)
+		w.rolled(web, 1)
+		w.rolled(elsewhere, 1)
+	})
+}
+
+// TestDriftOfABusyConfig: that the feed told of an earlier change does not make up for the one that it has missed.
+func TestDriftOfABusyConfig(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(8 * time.Minute)
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.deaf()
+		w.edit(alice, app, "3")
+		w.pass(20 * time.Minute)
+		w.rolled(web, 2)
+		if got := drifts(t, r); got != 1 {
+			t.Errorf("drift %v, want 1", got)
+		}
+	})
+}
+
+// TestDriftFoundAtTheStart: what the feed lost while nobody was there is missed all the same, unless its hint comes yet.
+func TestDriftFoundAtTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost bool
+		want float64
+	}{
+		"its hint waits in the stream": {false, 0},
+		"its hint is lost":             {true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.sweeping()
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.stop()
+				if c.lost {
+					w.deaf()
+				}
+				w.edit(alice, app, "2")
+				w.pass(time.Hour)
+				r := w.sweeping()
+				w.start()
+				w.pass(time.Hour)
+				w.rolled(web, 1)
+				if got := drifts(t, r); got != c.want {
+					t.Errorf("drift %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}

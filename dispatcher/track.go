@@ -102,6 +102,20 @@ func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
 func (d *Dispatcher) untrack(ref reloader.WorkloadRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.untrackLocked(ref)
+}
+
+// lose forgets t, whose workload is gone, unless another one of its name was made and tracked meanwhile.
+func (d *Dispatcher) lose(t *tracked) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index.get(t.w.Ref()) == t {
+		d.untrackLocked(t.w.Ref())
+	}
+}
+
+// untrackLocked is untrack for a caller that holds mu.
+func (d *Dispatcher) untrackLocked(ref reloader.WorkloadRef) {
 	_, recorded := d.records[ref]
 	if d.index.get(ref) == nil && !recorded {
 		return

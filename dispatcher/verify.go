@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,11 +40,12 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.verifying[c] = struct{}{}
 	targets := []reloader.Config{c}
 	if c.Name == "" {
-		targets = d.index.known(c.Kind, c.Namespace)
-	} else if dependents := d.index.dependents(c); len(dependents) == 0 {
+		targets = append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
+	} else if d.index.dependents(c); !d.needed(c) {
 		targets = nil
-	} else {
-		d.settleNew(c, dependents)
+	}
+	for _, target := range targets {
+		d.tellFollowers(target) // who may follow may have changed, and not the content
 	}
 	d.mu.Unlock()
 
@@ -58,17 +60,22 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	}
 	d.mu.Lock()
 	delete(d.verifying, c)
+	err := errors.Join(errs...)
+	if err == nil {
+		d.settleNew(c)
+	}
 	d.mu.Unlock()
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		d.giveBack(c, deliveries, err)
 		return 0
 	}
 	return d.acknowledge(deliveries, len(targets) > 0)
 }
 
-// settleNew gives a baseline to the edges that a hint has just brought. The caller holds mu.
-func (d *Dispatcher) settleNew(c reloader.Config, dependents []*tracked) {
-	for _, t := range dependents {
+// settleNew gives a baseline to the edges that a hint has just brought. It comes after the look, which knows more by the hint. The caller
+// holds mu.
+func (d *Dispatcher) settleNew(c reloader.Config) {
+	for _, t := range d.index.byConfig[c] {
 		if t.handled[c].How == "" && t.pending[c] == nil {
 			d.edgesQ.Add(t.w.Ref())
 		}
@@ -114,7 +121,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	}
 	change := reloader.Change{
 		Cluster: d.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
-		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.at,
+		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.seen,
 	}
 	switch {
 	case f.absent && (!known || old.Type == reloader.ChangeDeleted):
@@ -122,7 +129,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	case f.absent:
 		change.Type, change.New = reloader.ChangeDeleted, old.New
 		change.UID, change.ResourceVersion = old.UID, old.ResourceVersion
-	case !known && len(hints) > 0 && newestHint(hints).Verb == reloader.VerbCreate:
+	case !known && len(hints) > 0 && newestHint(hints).Creates():
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0 && !f.DataWritten.Before(newestHint(hints).Time.Truncate(time.Second)):
 		// Nobody knows the old content, but somebody wrote data when the hint says so.
@@ -153,6 +160,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 func (d *Dispatcher) spread(s reloader.StoredChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.tellFollowers(s.Change.Config)
 	for _, t := range d.index.dependents(s.Change.Config) {
 		d.confront(t, s.Change)
 	}
@@ -174,6 +182,9 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.addPending(t, change, true)
 	case follows(handled, change):
 		d.addPending(t, change, false)
+	case handled.How == "" && d.appeared(t, change):
+		t.handled[c] = reloader.Handled{How: reloader.ReasonBaseline, At: change.VerifiedAt} // it was absent
+		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
 		d.unsettle(t, c)
 	case change.Type == reloader.ChangeDeleted && handled.Sum != "" && d.onDelete(t.w, c, d.facts[c]):
@@ -192,6 +203,13 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	case handled.Sum != change.New.Sum || t.pending[c] != nil:
 		d.addPending(t, change, false)
 	}
+}
+
+// appeared reports whether t is to be rolled because change made a config that none of its edges could stand for until now: a pattern of
+// t matches it, and t was there before. The caller holds mu.
+func (d *Dispatcher) appeared(t *tracked, change reloader.Change) bool {
+	return t.recorded && change.Type == reloader.ChangeCreated && d.onCreate(t.w, change.Config) &&
+		!slices.Contains(t.interest.Exact, change.Config) && !change.RequestedAt.Before(t.w.CreationTimestamp.Time)
 }
 
 // comesAndGoes reports whether the creation and deletion of c can be changes. The content of a SecretProviderClass lies elsewhere,

@@ -100,7 +100,7 @@ type Change struct {
 	Candidates      []Candidate `json:"candidates,omitempty"`
 	Source          Source      `json:"source"`
 	// RequestedAt is the audit event's time of the newest hint behind this change, ReceivedAt is when it reached Reroll, and
-	// VerifiedAt is when the live object was read. The first two are zero if no hint led here.
+	// VerifiedAt is when the live object had been read: New was there by then. The first two are zero if no hint led here.
 	RequestedAt time.Time `json:"requestedAt,omitzero"`
 	ReceivedAt  time.Time `json:"receivedAt,omitzero"`
 	VerifiedAt  time.Time `json:"verifiedAt"`

@@ -81,6 +81,24 @@ func TestChangePresent(t *testing.T) {
 	}
 }
 
+func TestHintCreates(t *testing.T) {
+	cases := map[string]struct {
+		hint reloader.Hint
+		want bool
+	}{
+		"a create":                    {reloader.Hint{Verb: reloader.VerbCreate, Code: 201}, true},
+		"a create of unknown outcome": {reloader.Hint{Verb: reloader.VerbCreate}, true},
+		"an apply of what was absent": {reloader.Hint{Verb: reloader.VerbPatch, Code: 201}, true},
+		"an apply of what was there":  {reloader.Hint{Verb: reloader.VerbPatch, Code: 200}, false},
+		"an update":                   {reloader.Hint{Verb: reloader.VerbUpdate, Code: 200}, false},
+	}
+	for name, test := range cases {
+		if got := test.hint.Creates(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 func TestHintOutcomeUnknown(t *testing.T) {
 	for code, unknown := range map[int]bool{0: true, 200: false, 201: false, 409: false, 499: false, 500: true, 504: true} {
 		if got := (reloader.Hint{Code: code}).OutcomeUnknown(); got != unknown {

@@ -41,6 +41,8 @@ type ClusterStatus struct {
 	Windows []Window `json:"windows,omitempty"`
 	// ControlProblems are what could not be understood of the operators' word.
 	ControlProblems []string `json:"controlProblems,omitempty"`
+	// Forward is how far the cluster's records have come to the hub that has this status; nil if it is the cluster's own NATS.
+	Forward *Forwarding `json:"forward,omitempty"`
 }
 
 // Fault is a part of a process that is not well, and why.
@@ -72,6 +74,8 @@ type Freeze struct {
 	Reason string `json:"reason,omitempty"`
 	// Until is when it ends by itself; zero is never.
 	Until time.Time `json:"until,omitzero"`
+	// By is who froze it; empty if that is not known.
+	By string `json:"by,omitempty"`
 }
 
 // Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
@@ -81,6 +85,8 @@ type Pause struct {
 	Selector string    `json:"selector,omitempty"`
 	Until    time.Time `json:"until"`
 	Reason   string    `json:"reason,omitempty"`
+	// By is who paused them; empty if that is not known.
+	By string `json:"by,omitempty"`
 }
 
 // Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.

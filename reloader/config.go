@@ -25,13 +25,20 @@ var ConfigKinds = []ConfigKind{ConfigMap, Secret, SecretProviderClass}
 // Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
 // a Hint may say.
 type Config struct {
+	// Cluster is the owner of a config of another cluster; empty for one of the cluster that it is seen from.
+	Cluster   string     `json:"cluster,omitempty"`
 	Kind      ConfigKind `json:"kind"`
 	Namespace string     `json:"namespace"`
 	Name      string     `json:"name,omitempty"`
 }
 
-// String returns Kind/namespace/name.
-func (c Config) String() string { return string(c.Kind) + "/" + c.Namespace + "/" + c.Name }
+// String returns Kind/namespace/name, after the name of another cluster that owns it.
+func (c Config) String() string {
+	if c.Cluster != "" {
+		return c.Cluster + "/" + string(c.Kind) + "/" + c.Namespace + "/" + c.Name
+	}
+	return string(c.Kind) + "/" + c.Namespace + "/" + c.Name
+}
 
 // Limits of Kubernetes on the names used here.
 const (
@@ -58,6 +65,9 @@ func (c Config) Validate() error {
 	}
 	if c.Name != "" && (len(c.Name) > maxNameLength || !dnsSubdomain.MatchString(c.Name)) {
 		return fmt.Errorf("%w: name %.80q is not a DNS-1123 subdomain", ErrInvalidName, c.Name)
+	}
+	if c.Cluster != "" {
+		return ValidateCluster(c.Cluster)
 	}
 	return nil
 }

@@ -45,6 +45,12 @@ type Hint struct {
 	Received time.Time `json:"received"`
 }
 
+// created is the HTTP status of a request that made an object.
+const created = 201
+
+// Creates reports whether the request made the config. An apply does, too, if there was none.
+func (h Hint) Creates() bool { return h.Verb == VerbCreate || h.Code == created }
+
 // OutcomeUnknown reports whether the request may still be committed after it was answered, so that a second look is due.
 func (h Hint) OutcomeUnknown() bool { return h.Code == 0 || h.Code >= 500 }
 

@@ -16,6 +16,10 @@ const (
 	ReasonAuto      Reason = "Auto"
 	ReasonTypedAuto Reason = "TypedAuto"
 	ReasonSearch    Reason = "Search"
+	// ReasonRequested: no change asks for the reload, but somebody does.
+	ReasonRequested Reason = "Requested"
+	// ReasonFollowed: the config is one of another cluster.
+	ReasonFollowed Reason = "Followed"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -55,6 +59,8 @@ const (
 	ReasonTooSoon          Reason = "TooSoon"
 	ReasonFlapping         Reason = "Flapping"
 	ReasonRateLimited      Reason = "RateLimited"
+	// ReasonConcurrencyLimited: as many workloads as may are rolling out.
+	ReasonConcurrencyLimited Reason = "ConcurrencyLimited"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
 	ReasonPaused Reason = "Paused"
 	// ReasonFailing is that of a workload that could not be patched again and again.
@@ -72,44 +78,47 @@ const (
 
 // Reasons says what each reason means, in one sentence that reads after the workload's name.
 var Reasons = map[Reason]string{
-	ReasonNamed:            "names the config in its list",
-	ReasonAuto:             "asks for every config it references",
-	ReasonTypedAuto:        "asks for every referenced config of this kind",
-	ReasonSearch:           "searches among its references, and the config carries the match annotation",
-	ReasonNotOptedIn:       "carries no annotation that asks for this config",
-	ReasonConfigIgnored:    "is not asked: the config carries the ignore annotation",
-	ReasonExcluded:         "excludes the config",
-	ReasonConfigUnmarked:   "searches among its references, and the config does not carry the match annotation",
-	ReasonNotReferenced:    "asks for referenced configs, and does not reference this one",
-	ReasonNotShared:        "names a config of another namespace, whose owner does not share it",
-	ReasonKeysUnused:       "asks for this config, and only keys have changed that do not matter to it",
-	ReasonReloaded:         "was given a new mark, so that it rolls",
-	ReasonAlreadyCurrent:   "already carried the mark of this content",
-	ReasonPodsNewer:        "has only pods that started after the change",
-	ReasonReverted:         "is back at content that it was already brought to",
-	ReasonDryRun:           "would have been rolled; this is a dry run",
-	ReasonRefused:          "could not be patched: the API server refused for good",
-	ReasonInvalid:          "could not be given a mark",
-	ReasonWorkloadGone:     "is gone or no longer asks for this config",
-	ReasonRetrying:         "could not be patched yet, and is tried again",
-	ReasonBaseline:         "was first seen with this content",
-	ReasonWorkloadIgnored:  "carries the ignore annotation itself",
-	ReasonConfigUnselected: "is not asked: the config's labels are not selected",
-	ReasonSuspended:        "is suspended, and starts with the new content once it is resumed",
-	ReasonFinished:         "has finished, and nothing of it runs with the old content",
-	ReasonUnmarked:         "carries no mark of the deleted config that could be taken away",
-	ReasonNamespaceEnds:    "is in a namespace that is being deleted",
-	ReasonNotified:         "was reported to the webhook instead of being rolled",
-	ReasonFrozen:           "is held back: all reloads are frozen",
-	ReasonPausedByOperator: "is held back: its reloads are paused by an operator",
-	ReasonOutsideWindow:    "is held back until the next maintenance window",
-	ReasonTooSoon:          "is held back: it was rolled less than the minimum interval ago",
-	ReasonFlapping:         "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
-	ReasonRateLimited:      "is held back by the limit on reloads per minute",
-	ReasonPaused:           "was given a new mark, and rolls when its pause period ends",
-	ReasonFailing:          "could not be patched many times in a row, and is tried again now and then",
-	ReasonWaitingForStep:   "is held back until those that go before it have rolled out",
-	ReasonHalted:           "is held back: the change did not roll out on a workload that went before it",
+	ReasonNamed:              "names the config in its list",
+	ReasonAuto:               "asks for every config it references",
+	ReasonTypedAuto:          "asks for every referenced config of this kind",
+	ReasonSearch:             "searches among its references, and the config carries the match annotation",
+	ReasonRequested:          "was to be rolled at once because somebody asked for it",
+	ReasonFollowed:           "follows the config of another cluster",
+	ReasonNotOptedIn:         "carries no annotation that asks for this config",
+	ReasonConfigIgnored:      "is not asked: the config carries the ignore annotation",
+	ReasonExcluded:           "excludes the config",
+	ReasonConfigUnmarked:     "searches among its references, and the config does not carry the match annotation",
+	ReasonNotReferenced:      "asks for referenced configs, and does not reference this one",
+	ReasonNotShared:          "names a config of another namespace, whose owner does not share it",
+	ReasonKeysUnused:         "asks for this config, and only keys have changed that do not matter to it",
+	ReasonReloaded:           "was given a new mark, so that it rolls",
+	ReasonAlreadyCurrent:     "already carried the mark of this content",
+	ReasonPodsNewer:          "has only pods that started after the change",
+	ReasonReverted:           "is back at content that it was already brought to",
+	ReasonDryRun:             "would have been rolled; this is a dry run",
+	ReasonRefused:            "could not be patched: the API server refused for good",
+	ReasonInvalid:            "could not be given a mark",
+	ReasonWorkloadGone:       "is gone or no longer asks for this config",
+	ReasonRetrying:           "could not be patched yet, and is tried again",
+	ReasonBaseline:           "was first seen with this content",
+	ReasonWorkloadIgnored:    "carries the ignore annotation itself",
+	ReasonConfigUnselected:   "is not asked: the config's labels are not selected",
+	ReasonSuspended:          "is suspended, and starts with the new content once it is resumed",
+	ReasonFinished:           "has finished, and nothing of it runs with the old content",
+	ReasonUnmarked:           "carries no mark of the deleted config that could be taken away",
+	ReasonNamespaceEnds:      "is in a namespace that is being deleted",
+	ReasonNotified:           "was reported to the webhook instead of being rolled",
+	ReasonFrozen:             "is held back: all reloads are frozen",
+	ReasonPausedByOperator:   "is held back: its reloads are paused by an operator",
+	ReasonOutsideWindow:      "is held back until the next maintenance window",
+	ReasonTooSoon:            "is held back: it was rolled less than the minimum interval ago",
+	ReasonFlapping:           "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
+	ReasonRateLimited:        "is held back by the limit on reloads per minute",
+	ReasonConcurrencyLimited: "is held back until fewer workloads are rolling out at the same time",
+	ReasonPaused:             "was given a new mark, and rolls when its pause period ends",
+	ReasonFailing:            "could not be patched many times in a row, and is tried again now and then",
+	ReasonWaitingForStep:     "is held back until those that go before it have rolled out",
+	ReasonHalted:             "is held back: the change did not roll out on a workload that went before it",
 
 	ReasonRolling:            "is rolling out",
 	ReasonRolledOut:          "runs the new template with all its pods",
@@ -121,7 +130,8 @@ var Reasons = map[Reason]string{
 // HoldReasons are those of a Hold.
 var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
-	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited, ReasonPaused,
+	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited,
+	ReasonConcurrencyLimited, ReasonPaused,
 	ReasonFailing, ReasonWaitingForStep, ReasonHalted,
 }
 
@@ -170,6 +180,8 @@ type Reload struct {
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
 	Rollout *Rollout `json:"rollout,omitempty"`
+	// Request is who asked for it, if it was not a change; then there are no Causes.
+	Request *Request `json:"request,omitempty"`
 }
 
 // Rollout is what became of a workload after it was given a new template.

@@ -18,7 +18,7 @@ var ErrNewerVersion = errors.New("record of a newer version")
 
 // Record is what can be put on the wire.
 type Record interface {
-	Hint | Change | Reload | WorkloadRecord | ClusterStatus
+	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Command | CommandAnswer | Want | Copy
 }
 
 // Encode returns r as JSON with its version. It fails only if r is too large.
@@ -88,6 +88,14 @@ func validate(r any) error {
 		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
 	case ClusterStatus:
 		return ValidateCluster(r.Cluster)
+	case Command:
+		return r.Validate()
+	case CommandAnswer:
+		return ValidateCluster(r.Cluster)
+	case Want:
+		return validatePair(r.Owner, r.Target, r.Configs...)
+	case Copy:
+		return validatePair(r.Owner, r.Target, r.Config)
 	}
 	return fmt.Errorf("no such record: %T", r)
 }

@@ -30,6 +30,7 @@ type exemption struct {
 
 // exemptions shrink: one that nothing needs any more fails the test.
 var exemptions = []exemption{
+	{"cmd/reroll/cli", "k8s.io/client-go/util/jsonpath", "the grammar of -o jsonpath, as kubectl has it; JSON in, text out"},
 	{"dispatcher", "k8s.io/client-go/util/workqueue", "a queue with back-off and without duplicates; nothing in it talks to a cluster"},
 	{"reloader/control", "github.com/robfig/cron/v3", "the grammar of maintenance windows, with time zones; text in, times out"},
 	{"reloader/control", "sigs.k8s.io/yaml", "the grammar of the list of pauses, strictly read; text in, values out"},
@@ -89,6 +90,16 @@ func TestImportsPointInwards(t *testing.T) {
 	for _, complaint := range judge(list(t), exemptions) {
 		t.Error(complaint)
 	}
+}
+
+// TestTimeZonesAreInTheBinary: the image is made from scratch, and maintenance windows name time zones.
+func TestTimeZonesAreInTheBinary(t *testing.T) {
+	for _, p := range list(t) {
+		if under(inside(p.ImportPath), "reloader/control") && slices.Contains(p.Imports, "time/tzdata") {
+			return
+		}
+	}
+	t.Error("reloader/control, which reads maintenance windows, does not bring time/tzdata")
 }
 
 // TestRulesCatch gives the rules made-up packages: each forbidden import is named, each allowed one passes.

@@ -76,6 +76,7 @@ type Cluster struct {
 	Freeze       Freeze    `json:"freeze" doc:"Whether every reload is held back."`
 	Pauses       []Pause   `json:"pauses" nullable:"false" doc:"The pauses that have not ended."`
 	Windows      []Window  `json:"windows" nullable:"false" doc:"The maintenance windows. If there are any, reloads wait for one."`
+	Forward      *Forward  `json:"forward,omitempty" doc:"How far the cluster's records have come to the hub that answers. Absent if this is no hub."`
 }
 
 // FromCluster returns the view of c at a time.
@@ -90,6 +91,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 		Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
 		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
 		Freeze: fromFreeze(c.Name, s.Freeze, now), Pauses: FromPauses(c, now), Windows: FromWindows(c),
+		Forward: fromForwarding(s.Forward),
 	}
 	if c.LastChange != nil {
 		v.LastChangeAt = c.LastChange.VerifiedAt
@@ -136,6 +138,7 @@ func problems(c *projection.ClusterState, now time.Time) []string {
 	for _, f := range s.Faults {
 		found = append(found, f.Part+": "+f.Reason)
 	}
+	found = append(found, gapProblems(s.Forward, now)...)
 	return append(found, s.ControlProblems...)
 }
 

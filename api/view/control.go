@@ -13,6 +13,7 @@ type Freeze struct {
 	Frozen  bool      `json:"frozen" doc:"Whether it is frozen."`
 	Reason  string    `json:"reason,omitempty" doc:"Why, in the words of who froze it."`
 	Until   time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
+	By      string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
 }
 
 // Pause holds back some workloads of a cluster.
@@ -22,6 +23,7 @@ type Pause struct {
 	Selector  string    `json:"selector" doc:"The label selector of the workloads. Empty if it selects all." example:"app=cart"`
 	Until     time.Time `json:"until" doc:"When it ends."`
 	Reason    string    `json:"reason,omitempty" doc:"Why, in the words of who paused them."`
+	By        string    `json:"by,omitempty" doc:"Who paused them. Absent if that is not known."`
 }
 
 // Window is a time that comes again and again, in which the reloads of a cluster are let go.
@@ -36,7 +38,7 @@ func fromFreeze(cluster string, f reloader.Freeze, now time.Time) Freeze {
 	if !f.Until.IsZero() && !f.Until.After(now) {
 		f = reloader.Freeze{}
 	}
-	return Freeze{Cluster: cluster, Frozen: f.Frozen, Reason: f.Reason, Until: f.Until}
+	return Freeze{Cluster: cluster, Frozen: f.Frozen, Reason: f.Reason, Until: f.Until, By: f.By}
 }
 
 // FromFreeze returns the freeze of a cluster, which may have ended.
@@ -55,7 +57,7 @@ func FromPauses(c *projection.ClusterState, now time.Time) []Pause {
 	}
 	for _, p := range c.Status.Pauses {
 		if p.Until.After(now) {
-			pauses = append(pauses, Pause{Cluster: c.Name, Namespace: p.Namespace, Selector: p.Selector, Until: p.Until, Reason: p.Reason})
+			pauses = append(pauses, Pause{Cluster: c.Name, Namespace: p.Namespace, Selector: p.Selector, Until: p.Until, Reason: p.Reason, By: p.By})
 		}
 	}
 	return pauses

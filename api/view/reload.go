@@ -46,6 +46,7 @@ type Reload struct {
 	DecidedAt      time.Time   `json:"decidedAt" doc:"When the quiet window closed and the work began."`
 	PatchedAt      time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
 	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
+	Request        *Request    `json:"request,omitempty" doc:"Who asked for it, if that was no change; causes is empty then."`
 	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, by the clocks of two machines. Absent if either is."`
 }
 
@@ -62,6 +63,22 @@ func fromRollout(r *reloader.Rollout) *Rollout {
 		return nil
 	}
 	return &Rollout{Result: Reason(r.Result), Message: r.Message, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+}
+
+// Request is who asked for a reload that no change is behind.
+type Request struct {
+	Why    Reason    `json:"why" doc:"Requested."`
+	ID     string    `json:"id" doc:"The ID of the command."`
+	User   string    `json:"user,omitempty" doc:"Who asked. Absent if that is not to be known."`
+	At     time.Time `json:"at" doc:"When they asked."`
+	Reason string    `json:"reason,omitempty" doc:"Why, in their words."`
+}
+
+func fromRequest(r *reloader.Request) *Request {
+	if r == nil {
+		return nil
+	}
+	return &Request{Why: Reason(reloader.ReasonRequested), ID: r.ID, User: r.User, At: r.At, Reason: r.Reason}
 }
 
 // FromReload returns the view of r.
@@ -81,6 +98,7 @@ func FromReload(r *reloader.Reload) Reload {
 		DecidedAt:      r.DecidedAt,
 		PatchedAt:      r.PatchedAt,
 		Rollout:        fromRollout(r.Rollout),
+		Request:        fromRequest(r.Request),
 		LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
 	}
 }

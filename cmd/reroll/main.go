@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/app"
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 )
 
 // version is set by the linker.
@@ -18,9 +18,14 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := app.Command(version).ExecuteContext(ctx); err != nil {
-		// Whoever reads it may read by lines.
-		fmt.Fprintln(os.Stderr, "reroll:", strings.Join(strings.Fields(err.Error()), " "))
-		os.Exit(1)
+	root := app.Command(version)
+	cli.Adapt(root, os.Args[0], os.Args[1:])
+	err := root.ExecuteContext(ctx)
+	code, tell := cli.ExitCode(err)
+	if tell {
+		fmt.Fprintln(os.Stderr, "reroll:", cli.Say(err))
+	}
+	if code != cli.ExitDone {
+		os.Exit(code)
 	}
 }

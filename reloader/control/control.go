@@ -7,6 +7,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,6 +26,8 @@ const (
 	// ReasonKey says why, and UntilKey until when at most, in RFC 3339.
 	ReasonKey = "freeze-reason"
 	UntilKey  = "freeze-until"
+	// ByKey says who froze it, if that is known.
+	ByKey = "freeze-by"
 	// PausesKey is a YAML list of pauses of some workloads.
 	PausesKey = "pauses"
 )
@@ -33,7 +36,7 @@ const (
 const (
 	maxPauses = 256
 	maxText   = 256
-	// MaxPause is the longest that a pause may last from now: a pause that nobody remembers is an outage of its own.
+	// MaxPause is the longest that a pause may last after it was written: a pause that nobody remembers is an outage of its own.
 	MaxPause = 30 * 24 * time.Hour
 )
 
@@ -42,7 +45,9 @@ type Control struct {
 	Frozen bool
 	Reason string
 	// Until is when the freeze ends by itself; zero is never.
-	Until  time.Time
+	Until time.Time
+	// By is who froze it; empty if that is not known.
+	By     string
 	Pauses []Pause
 	// Retries say when another try was asked for, by Kind/namespace/name of workloads and configs.
 	Retries map[string]time.Time
@@ -56,6 +61,8 @@ type Pause struct {
 	Selector  labels.Selector
 	Until     time.Time
 	Reason    string
+	// By is who paused them; empty if that is not known.
+	By string
 }
 
 // pauseText is a pause as the ConfigMap has it.
@@ -64,11 +71,12 @@ type pauseText struct {
 	Selector  string `json:"selector,omitempty"`
 	Until     string `json:"until"`
 	Reason    string `json:"reason,omitempty"`
+	By        string `json:"by,omitempty"`
 }
 
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Control {
-	c := Control{Reason: cut(data[ReasonKey])}
+	c := Control{Reason: cut(data[ReasonKey]), By: cut(data[ByKey])}
 	if value := data[FreezeKey]; value != "" {
 		frozen, err := strconv.ParseBool(value)
 		c.Frozen = frozen || err != nil
@@ -109,7 +117,7 @@ func (c *Control) parsePauses(text string) {
 			c.problem("%s[%d]: until %.40q is no time, such as 2026-01-31T18:00:00Z; nothing is paused by it", PausesKey, i, p.Until)
 			continue
 		}
-		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason)})
+		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason), By: cut(p.By)})
 	}
 }
 
@@ -127,15 +135,23 @@ func (c Control) Freeze(now time.Time) (frozen bool, until time.Time) {
 	return true, c.Until
 }
 
-// Paused returns the pause of a workload that lasts longest, if there is one at that time. A pause further ahead than MaxPause ends there.
+// Bounded returns c, whose pauses end MaxPause after the ConfigMap was last written at the latest.
+func (c Control) Bounded(written time.Time) Control {
+	c.Pauses = slices.Clone(c.Pauses)
+	for i, p := range c.Pauses {
+		if latest := written.Add(MaxPause); p.Until.After(latest) {
+			c.Pauses[i].Until = latest
+		}
+	}
+	return c
+}
+
+// Paused returns the pause of a workload that lasts longest, if there is one at that time.
 func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
 	var found Pause
 	for _, p := range c.Pauses {
 		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.Selector.Matches(labels.Set(o.GetLabels())) {
 			continue
-		}
-		if latest := now.Add(MaxPause); p.Until.After(latest) {
-			p.Until = latest
 		}
 		if p.Until.After(now) && p.Until.After(found.Until) {
 			found = p

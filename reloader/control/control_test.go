@@ -47,7 +47,7 @@ func TestPauses(t *testing.T) {
 - {selector: "app=old", until: "2026-11-21T11:00:00Z"}
 - {selector: "(((", until: "2030-01-01T00:00:00Z"}
 - {selector: "app=x", until: soon}
-`})
+`}).Bounded(now)
 	if len(c.Problems) != 2 {
 		t.Errorf("problems %q, want two", c.Problems)
 	}
@@ -66,6 +66,22 @@ func TestPauses(t *testing.T) {
 		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: want.namespace, Labels: want.labels}, now)
 		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
 			t.Errorf("%s: paused %v until %v, want %v", name, paused, p.Until, want.until)
+		}
+	}
+}
+
+// TestPauseEnds: it is the writing that counts, and not when somebody asks, so that no pause goes on and on.
+func TestPauseEnds(t *testing.T) {
+	c := control.Parse(map[string]string{"pauses": `[{until: "2100-01-01T00:00:00Z"}]`}).Bounded(now)
+	for name, want := range map[string]struct {
+		at     time.Time
+		paused bool
+	}{
+		"before thirty days": {now.Add(control.MaxPause - time.Second), true},
+		"after thirty days":  {now.Add(control.MaxPause), false},
+	} {
+		if p, paused := c.Paused(&metav1.ObjectMeta{}, want.at); paused != want.paused {
+			t.Errorf("%s: paused %v until %s", name, paused, p.Until)
 		}
 	}
 }
@@ -143,7 +159,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("true", "2026-11-21T13:00:00Z", `- {selector: "a=b", until: "2026-11-21T13:00:00Z"}`)
 	f.Add("x", "y", "- - -")
 	f.Fuzz(func(t *testing.T, freeze, until, pauses string) {
-		c := control.Parse(map[string]string{"freeze": freeze, "freeze-until": until, "pauses": pauses})
+		c := control.Parse(map[string]string{"freeze": freeze, "freeze-until": until, "pauses": pauses}).Bounded(now)
 		if freeze != "" && !c.Frozen && freeze != "false" && len(c.Problems) > 0 && strings.HasPrefix(c.Problems[0], "freeze:") {
 			t.Fatal("what was not understood lets go")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	_ "time/tzdata" // the image has no time zones of its own
 
 	"github.com/robfig/cron/v3"
 )

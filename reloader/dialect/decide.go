@@ -8,20 +8,20 @@ import (
 )
 
 // Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
-// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may.
+// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may; one
+// of another cluster only if w follows it, and its owner sends copies of it.
 func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
 	if !d.speaks(w) {
 		return answer
 	}
-	foreign := c.Config.Namespace != w.Namespace
-	if c.Unselected && !foreign {
+	if c.Unselected && c.Config.Cluster == "" && c.Config.Namespace == w.Namespace {
 		answer.Why = reloader.ReasonConfigUnselected
 		return answer
 	}
 	s := d.scope(w, c.Config.Kind)
 	for _, clause := range s.clauses {
-		if foreign && !slices.Contains(acrossNamespaces, clause.Meaning) {
+		if !clause.reaches(w, c.Config) {
 			continue
 		}
 		why := meanings[clause.Meaning].decide(s, clause, c)
@@ -39,10 +39,27 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 	return answer
 }
 
+// acrossNamespaces are the meanings that can be about configs of other namespaces, and acrossClusters those about configs of other clusters.
+var (
+	acrossNamespaces = []Meaning{Ignore, IgnoreWorkload, ExcludeGlobs, Listed, Globs}
+	acrossClusters   = []Meaning{IgnoreWorkload, Follow}
+)
+
+// reaches reports whether c can be about a config that is where this one is, as seen from w.
+func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
+	switch {
+	case config.Cluster != "":
+		return slices.Contains(acrossClusters, c.Meaning)
+	case config.Namespace != w.Namespace:
+		return slices.Contains(acrossNamespaces, c.Meaning)
+	}
+	return c.Meaning != Follow
+}
+
 // asks reports whether a clause that gives this reason demands a reload.
 func asks(why reloader.Reason) bool {
 	switch why {
-	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch:
+	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed:
 		return true
 	}
 	return false

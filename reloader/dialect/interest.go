@@ -12,7 +12,7 @@ import (
 type Interest struct {
 	// Dialect is the name of the dialect whose annotations say so.
 	Dialect string
-	// Namespace is the workload's: all configs that a pattern matches are in it.
+	// Namespace is the workload's: all configs that a pattern matches are in it, and in the workload's cluster.
 	Namespace string
 	// Exact are the configs that are known by name, sorted; they need not exist.
 	Exact []reloader.Config
@@ -36,7 +36,7 @@ func (p Pattern) String() string { return p.item.text }
 
 // Wants reports whether a change of c could make the workload reload.
 func (i Interest) Wants(c reloader.Config) bool {
-	return slices.Contains(i.Exact, c) || c.Namespace == i.Namespace && slices.ContainsFunc(i.Patterns, func(p Pattern) bool {
+	return slices.Contains(i.Exact, c) || c.Cluster == "" && c.Namespace == i.Namespace && slices.ContainsFunc(i.Patterns, func(p Pattern) bool {
 		return p.Kind == c.Kind && p.Match(c.Name)
 	})
 }
@@ -108,9 +108,10 @@ func (p *planner) references(s scope) {
 	}
 }
 
+// exact notes a config that is known by name. Exclusions are about the workload's own cluster.
 func (p *planner) exact(s scope, c reloader.Config) {
-	excluded := s.any(Exclude, func(e Clause) bool { return s.excludes(e, c.Name) }) ||
-		s.any(ExcludeGlobs, func(e Clause) bool { return s.excludesGlob(e, c) })
+	excluded := c.Cluster == "" && (s.any(Exclude, func(e Clause) bool { return s.excludes(e, c.Name) }) ||
+		s.any(ExcludeGlobs, func(e Clause) bool { return s.excludesGlob(e, c) }))
 	if !excluded && c.Validate() == nil {
 		p.interest.Exact = append(p.interest.Exact, c)
 	}

@@ -38,6 +38,9 @@ const (
 	Globs Meaning = "globs"
 	// ExcludeGlobs is Exclude with * for any characters and ? for one.
 	ExcludeGlobs Meaning = "exclude globs"
+	// Follow lists configs of other clusters, separated by commas, that reload the workload. It is about no others, and nothing but
+	// IgnoreWorkload overrules it here.
+	Follow Meaning = "follow"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
 	AutoUnlessSaid Meaning = "auto unless said otherwise"
 )
@@ -67,6 +70,7 @@ var meanings = map[Meaning]behaviour{
 	Globs:          {decide: decideListed(parseGlobs), plan: planListed(parseGlobs)},
 	ExcludeGlobs:   {decide: decideExcludeGlobs, plan: planExcludeGlobs},
 	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},
+	Follow:         {decide: decideFollow, plan: planFollow},
 }
 
 func decideNothing(scope, Clause, ConfigMeta) reloader.Reason { return "" }

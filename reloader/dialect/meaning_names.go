@@ -12,9 +12,6 @@ import (
 // for it.
 const ShareKey = OwnPrefix + "share-with"
 
-// acrossNamespaces are the meanings that can be about configs of other namespaces.
-var acrossNamespaces = []Meaning{Ignore, IgnoreWorkload, Listed, Globs}
-
 // sharedWith reports whether the config may reload workloads of a namespace other than its own.
 func sharedWith(c ConfigMeta, namespace string) bool {
 	list := c.Annotations[ShareKey]

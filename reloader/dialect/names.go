@@ -19,7 +19,7 @@ func (n name) match(c reloader.Config) bool {
 	if n.glob == nil {
 		return n.config == c
 	}
-	return n.config.Kind == c.Kind && n.config.Namespace == c.Namespace && n.glob.MatchString(c.Name)
+	return n.config.Kind == c.Kind && n.config.Cluster == c.Cluster && n.config.Namespace == c.Namespace && n.glob.MatchString(c.Name)
 }
 
 // nameParser reads a list of names of one kind of config for a workload of a namespace.

@@ -27,12 +27,12 @@ const (
 
 // ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
 var ownKeysOnWorkloads = []string{
-	ownAuto, ownConfigMaps, ownSecrets, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval,
-	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey,
+	ownAuto, ownConfigMaps, ownSecrets, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, FollowKey,
+	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
 // Own returns the dialect of Reroll itself. What it forbids, and the keys that it leaves out, hold for all others as well, and so do its
-// choices. Its marks are those of Stakater Reloader.
+// choices. Its marks are those of Stakater Reloader. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	return &Dialect{
 		Name:         "reroll",
@@ -44,6 +44,7 @@ func Own() *Dialect {
 			{ownConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Globs},
 			{ownSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Globs},
 			{ownAuto, OnWorkload, nil, Auto},
+			{FollowKey, OnWorkload, plainConfigs, Follow},
 		},
 		Sees:      stakaterSees,
 		MarkValue: stakaterHash,

@@ -22,7 +22,12 @@ func TestOwnProblems(t *testing.T) {
 		"all in order": {annotations{
 			"reroll.dev/configmaps": "a, b-*, other/c", "reroll.dev/keys": "used, *.yaml, !debug*", "reroll.dev/window": "30s",
 			"reroll.dev/min-interval": "10m", "reroll.dev/strategy": "annotations", "reroll.dev/last-reload": "r-1", "reroll.dev/brought": "x",
+			"reroll.dev/follow": "c1/shared/configmap/flags",
 		}, nil},
+		"an annotation of configs": {annotations{"reroll.dev/followers": "*"}, []string{`"reroll.dev/followers": there is no such annotation of workloads`}},
+		"nothing that can be followed": {annotations{"reroll.dev/follow": "shared/flags"}, []string{
+			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name`,
+		}},
 		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto: "maybe" is no boolean`}},
 		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
@@ -86,14 +91,17 @@ func TestOtherNamespaces(t *testing.T) {
 		"not shared":             {"other/c", "", reloader.ReasonNotShared},
 		"named without its name": {"c", "*", reloader.ReasonNotOptedIn},
 		"by a glob":              {"*", "*", reloader.ReasonNotOptedIn},
+		"excluded":               {"other/c", "*", reloader.ReasonExcluded},
+		"another one excluded":   {"other/c", "*", reloader.ReasonNamed},
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
-		w := app(annotations{"reroll.dev/configmaps": c.list, auto: "true"}, nil)
+		exclude := map[string]string{"excluded": "other/c", "another one excluded": "c"}[name]
+		w := app(annotations{"reroll.dev/configmaps": c.list, "reroll.dev/exclude": exclude, auto: "true"}, nil)
 		got := set.Decide(w, dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": c.share}})
 		if got.Why != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
-		if interest, _ := set.Interest(w); interest.Wants(theirs) != (c.list == "other/c") {
+		if interest, _ := set.Interest(w); interest.Wants(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
 			t.Errorf("%s: the interest is %+v", name, interest)
 		}
 	}
@@ -127,6 +135,7 @@ func FuzzDialects(f *testing.F) {
 	f.Add("reroll.dev/configmaps", "a*,other/b", "reroll.dev/keys", "used,!x*", "ab", "x1")
 	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
 	f.Add("wave.pusher.com/update-on-config-change", "true", "wave.pusher.com/extra-configmaps", "x/y,c", "c", "k")
+	f.Add("reroll.dev/follow", "c1/ns/configmap/c,x", "reroll.dev/configmaps", "c", "c", "k")
 	f.Add("com.xing.deployment-restart", "enabled", "reroll.dev/exclude", "*c", "c", "k")
 	set := dialect.All(dialect.StakaterOptions{})
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
@@ -139,6 +148,11 @@ func FuzzDialects(f *testing.F) {
 		c := dialect.ConfigMeta{Config: config, Annotations: annotations{k1: v1}}
 		if set.Decide(w, c).Reload && (!optedIn || !interest.Wants(config)) {
 			t.Errorf("%+v, but the interest is %+v", set.Decide(w, c), interest)
+		}
+		abroad := c
+		abroad.Config.Cluster = "c1"
+		if set.Decide(w, abroad).Reload != (optedIn && interest.Wants(abroad.Config)) {
+			t.Errorf("of another cluster: %+v, but the interest is %+v", set.Decide(w, abroad), interest)
 		}
 		set.Counts(w, c, key)
 		for _, d := range set {

@@ -20,10 +20,10 @@ import (
 // controlWait bounds the wait for the first answer: a freeze should hold from the start, but who may not read it must start, too.
 const controlWait = 10 * time.Second
 
-// WatchControl calls set with the data of the ConfigMap control.ConfigMap, now and whenever it changes, until ctx ends. It returns once
-// set was called for what there is; nil data means that there is none. If that takes longer than ten seconds it returns an error, and
-// goes on trying.
-func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string)) error {
+// WatchControl calls set with the data of the ConfigMap control.ConfigMap and when it was last written, now and whenever it changes, until ctx
+// ends. It returns once set was called for what there is; nil data means that there is none. If that takes longer than ten seconds it
+// returns an error, and goes on trying.
+func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string, written time.Time)) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(c.Namespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
@@ -31,11 +31,11 @@ func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]str
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	tell := func(obj any) {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
-			set(m.Data)
+			set(m.Data, writtenAt(m))
 		}
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { set(nil) },
+		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { set(nil, time.Time{}) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
@@ -49,9 +49,29 @@ func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]str
 	return nil
 }
 
+// writtenAt returns when somebody last wrote o, by the API server's clock.
+func writtenAt(o metav1.Object) time.Time {
+	written := o.GetCreationTimestamp().Time
+	for _, entry := range o.GetManagedFields() {
+		if entry.Time != nil && entry.Time.After(written) {
+			written = entry.Time.Time
+		}
+	}
+	return written
+}
+
 // SetControl changes keys of the ConfigMap control.ConfigMap and keeps all others, making it if there is none. An empty value removes
 // its key.
 func (c *Cluster) SetControl(ctx context.Context, change map[string]string) error {
+	return c.ChangeControl(ctx, func(data map[string]string) error {
+		maps.Copy(data, change)
+		return nil
+	})
+}
+
+// ChangeControl has change rewrite the data of the ConfigMap control.ConfigMap, again if somebody else writes it meanwhile, making it if
+// there is none. An empty value removes its key. An error of change is returned and nothing is written.
+func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string]string) error) error {
 	client := c.client.CoreV1().ConfigMaps(c.Namespace)
 	err := retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
 		stored, err := client.Get(ctx, control.ConfigMap, metav1.GetOptions{})
@@ -65,7 +85,9 @@ func (c *Cluster) SetControl(ctx context.Context, change map[string]string) erro
 		if stored.Data == nil {
 			stored.Data = map[string]string{}
 		}
-		maps.Copy(stored.Data, change)
+		if err := change(stored.Data); err != nil {
+			return err
+		}
 		maps.DeleteFunc(stored.Data, func(_, value string) bool { return value == "" })
 		if missing {
 			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: "reroll"})

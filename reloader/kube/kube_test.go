@@ -69,17 +69,31 @@ func TestStartedBy(t *testing.T) {
 		}
 		return p
 	}
+	ended := func(at time.Time) corev1.ContainerStatus {
+		return corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(at)}}}
+	}
+	after := func(first corev1.ContainerStatus, phase corev1.PodPhase, started ...time.Time) *corev1.Pod {
+		p := pod(started...)
+		p.Status.InitContainerStatuses, p.Status.Phase = []corev1.ContainerStatus{first}, phase
+		return p
+	}
 	cases := map[string]struct {
 		reason string
 		pod    *corev1.Pod
 		want   bool
 	}{
-		"before":       {"it read the content of before", pod(noon.Add(-time.Minute)), true},
-		"same second":  {"nobody can tell which came first", pod(noon), true},
-		"after":        {"it read the content of after", pod(noon.Add(time.Second)), false},
-		"not started":  {"it will read what is there then", pod(time.Time{}), false},
-		"one of two":   {"one container with old content is enough", pod(noon.Add(time.Second), noon.Add(-time.Second)), true},
-		"no container": {"nothing runs", pod(), false},
+		"sidecar": {
+			"a sidecar is an init container that goes on", after(pod(noon).Status.ContainerStatuses[0], corev1.PodRunning, noon.Add(time.Second)), true,
+		},
+		"init before":    {"a container that was restarted alone finds what the init container had made", after(ended(noon), corev1.PodRunning, noon.Add(time.Second)), true},
+		"init after":     {"all of it is newer", after(ended(noon.Add(time.Second)), corev1.PodRunning, noon.Add(time.Minute)), false},
+		"evicted before": {"a pod that is over runs with nothing", after(ended(noon), corev1.PodFailed), false},
+		"before":         {"it read the content of before", pod(noon.Add(-time.Minute)), true},
+		"same second":    {"nobody can tell which came first", pod(noon), true},
+		"after":          {"it read the content of after", pod(noon.Add(time.Second)), false},
+		"not started":    {"it will read what is there then", pod(time.Time{}), false},
+		"one of two":     {"one container with old content is enough", pod(noon.Add(time.Second), noon.Add(-time.Second)), true},
+		"no container":   {"nothing runs", pod(), false},
 	}
 	for name, test := range cases {
 		if got := startedBy(test.pod, noon); got != test.want {

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -92,11 +93,18 @@ func (c *Cluster) StartedBy(ctx context.Context, w *workload.Workload, t time.Ti
 	return false, nil
 }
 
+// startedBy reports whether pod runs with what some container found at limit or before. An init container that has ended counts: what it
+// made of the content is still in use, also by a container that was restarted since.
 func startedBy(pod *corev1.Pod, limit time.Time) bool {
-	for _, s := range pod.Status.ContainerStatuses {
+	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return false
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if s.State.Running != nil && !s.State.Running.StartedAt.After(limit) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Terminated != nil && !s.State.Terminated.StartedAt.After(limit)
+	})
 }

@@ -15,6 +15,10 @@ const (
 	anyClusterStatus = clusterPrefix + ".*." + statusToken
 )
 
+func statusSubject(cluster string) string {
+	return clusterPrefix + "." + escape(cluster) + "." + statusToken
+}
+
 // PutClusterStatus stores s in place of the cluster's last status.
 func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) error {
 	if err := reloader.ValidateCluster(s.Cluster); err != nil {
@@ -26,8 +30,7 @@ func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) 
 	}
 	ctx, release := q.bounded(ctx, answerTime, clusterPrefix)
 	defer release()
-	subject := clusterPrefix + "." + escape(s.Cluster) + "." + statusToken
-	_, err = q.js.PublishMsg(ctx, newMessage(subject, "cluster-status", s.Cluster, s.At, data))
+	_, err = q.js.PublishMsg(ctx, newMessage(statusSubject(s.Cluster), "cluster-status", s.Cluster, s.At, data))
 	return wrap(explain(ctx, err), "put status of cluster %s", s.Cluster)
 }
 

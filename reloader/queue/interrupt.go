@@ -61,6 +61,9 @@ func (i *interrupts) denied(err error) error {
 		return named
 	}
 	subject := match[2]
+	if strings.EqualFold(match[1], "subscription") && strings.HasPrefix(subject, commandPrefix+".") {
+		return fmt.Errorf("%w; the role dispatch needs that, to be given commands", named)
+	}
 	if strings.EqualFold(match[1], "subscription") {
 		named = fmt.Errorf("%w; answers come there: see --nats-inbox-prefix", named)
 		i.end(func(*call) bool { return true }, named)

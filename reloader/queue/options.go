@@ -85,6 +85,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.validate()
 }
 
+// Validate returns what is wrong with o, as far as that can be told without reaching out.
+func (o Options) Validate() error {
+	_, err := o.withDefaults()
+	return err
+}
+
 func (o Options) validate() error {
 	if o.MaxStore < smallestStore || o.HintsMaxBytes < 0 || o.ReloadsMaxBytes < 0 || o.Replicas < 0 {
 		return fmt.Errorf("queue: the store needs at least %d bytes, and no size may be negative", smallestStore)

@@ -45,6 +45,11 @@ func HubAccounts(clusters []string) (string, error) {
 			a.imports = append(a.imports, one.Subject)
 			hub.export(one.Subject, a.name)
 		}
+		for _, one := range p.Subscribe[1:] {
+			a.heard = append(a.heard, one.Subject)
+			hub.heard = append(hub.heard, one.Subject)
+			hub.hearers = append(hub.hearers, a.name)
+		}
 		all = append(all, a)
 	}
 	all[0] = hub
@@ -60,6 +65,8 @@ type account struct {
 	imports []string
 	from    string
 	exports []export
+	// heard are the subjects whose messages come from the account from or, if that is empty, go to the account in the same place of hearers.
+	heard, hearers []string
 }
 
 // export is a subject on which some accounts may send messages to another.
@@ -102,10 +109,13 @@ func (a account) String() string {
 		b.WriteString("    jetstream: enabled\n")
 	}
 	b.WriteString("    users: [\n" + indent(strings.Join(a.users, ""), "      ") + "    ]\n")
-	if len(a.exports) > 0 {
+	if len(a.exports)+len(a.hearers) > 0 {
 		b.WriteString("    exports: [\n")
 		for _, e := range a.exports {
 			fmt.Fprintf(&b, "      { service: %q, accounts: [%s] }\n", e.subject, quoted(e.to))
+		}
+		for i, hearer := range a.hearers {
+			fmt.Fprintf(&b, "      { stream: %q, accounts: [%q] }\n", a.heard[i], hearer)
 		}
 		b.WriteString("    ]\n")
 	}
@@ -113,6 +123,11 @@ func (a account) String() string {
 		b.WriteString("    imports: [\n")
 		for _, subject := range a.imports {
 			fmt.Fprintf(&b, "      { service: { account: %q, subject: %q } }\n", a.from, subject)
+		}
+		if a.from != "" {
+			for _, subject := range a.heard {
+				fmt.Fprintf(&b, "      { stream: { account: %q, subject: %q } }\n", a.from, subject)
+			}
 		}
 		b.WriteString("    ]\n")
 	}
@@ -145,7 +160,11 @@ func UserConfig(role Role, cluster string) (string, error) {
 	for _, one := range p.Publish {
 		fmt.Fprintf(&b, "      %-*s # %s\n", width+2, fmt.Sprintf("%q", one.Subject), one.Reason)
 	}
-	fmt.Fprintf(&b, "    ] }\n    subscribe: { allow: [%q] }\n  }\n}\n", p.InboxPrefix+".>")
+	subscribe := make([]string, len(p.Subscribe))
+	for i, one := range p.Subscribe {
+		subscribe[i] = one.Subject
+	}
+	fmt.Fprintf(&b, "    ] }\n    subscribe: { allow: [%s] }\n  }\n}\n", quoted(subscribe))
 	return b.String(), nil
 }
 

@@ -30,13 +30,19 @@ func PermissionsOf(role Role, cluster string) (Permissions, error) {
 		}
 	}
 	p := Permissions{User: role.UserName(cluster), InboxPrefix: role.InboxPrefix(cluster)}
-	for _, row := range permissionTable {
+	p.Publish = permitted(permissionTable, role, cluster)
+	p.Subscribe = append([]Permission{{p.InboxPrefix + ".>", "answers"}}, permitted(subscriptionTable, role, cluster)...)
+	return p, nil
+}
+
+// permitted returns what a table has for a role that works for cluster.
+func permitted(table []permissionRow, role Role, cluster string) (all []Permission) {
+	for _, row := range table {
 		if row.isFor(role) {
-			p.Publish = append(p.Publish, Permission{strings.ReplaceAll(row.subject, clusterToken, escape(cluster)), row.reason})
+			all = append(all, Permission{strings.ReplaceAll(row.subject, clusterToken, escape(cluster)), row.reason})
 		}
 	}
-	p.Subscribe = []Permission{{p.InboxPrefix + ".>", "answers"}}
-	return p, nil
+	return all
 }
 
 // clusterToken stands for the cluster in the table.

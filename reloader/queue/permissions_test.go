@@ -119,6 +119,10 @@ func TestServeWorksWithItsPermissions(t *testing.T) {
 	if _, err := q.LoadWorkloads(ctx, "blue"); err != nil {
 		t.Error(err)
 	}
+	serve(t, q, done)
+	if _, err := q.Command(ctx, freeze("k-1")); err != nil {
+		t.Error(err)
+	}
 	c.end(t)
 }
 

@@ -25,7 +25,7 @@ var permissionTable = slices.Concat(
 	},
 	setupRows(hintsStream, []Role{RoleAdmin}),
 	setupRows(changesStream, admins), setupRows(reloadsStream, admins), setupRows(workloadsStream, admins),
-	setupRows(clustersStream, admins), setupRows(setAsideStream, admins),
+	setupRows(clustersStream, admins), setupRows(setAsideStream, admins), setupRows(followsStream, []Role{RoleHubAdmin}),
 	[]permissionRow{
 		{"$JS.API.CONSUMER.CREATE." + hintsStream + "." + consumerName(clusterToken) + "." + hintPrefix + "." + clusterToken + ".>", "make the consumer of hints", []Role{RoleAdmin}},
 		{"$JS.API.CONSUMER.INFO." + hintsStream + "." + consumerName(clusterToken), "find the consumer of hints", []Role{RoleAdmin, RoleDispatch}},
@@ -50,12 +50,30 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + reloadsStream + "." + reloadPrefix + "." + clusterToken + ".>", "read the newest reload of a workload", recorders},
 		{"$JS.API.DIRECT.GET." + workloadsStream + "." + workloadPrefix + "." + clusterToken + ".>", "read the record of a workload", forwards},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken, "read the UID of the cluster", recorders},
+		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken + "." + statusToken, "read how far the records of the cluster are", forwards},
+		{"$JS.API.STREAM.INFO." + followsStream, "look at the copies of configs", []Role{RoleHubAdmin}},
+		{followPrefix + "." + clusterToken + ".>", "tell other clusters of its configs", forwards},
+		{"$JS.API.DIRECT.GET." + followsStream + "." + followPrefix + "." + clusterToken + ".>", "see what other clusters were told", forwards},
+		{"$JS.API.DIRECT.GET." + followsStream + "." + followPrefix + ".*." + clusterToken + ".>", "read what other clusters tell", forwards},
+		{wantPrefix + ".*." + clusterToken, "tell other clusters what it follows", forwards},
+	},
+	[]permissionRow{
+		{commandPrefix + "." + clusterToken + ".>", "give commands to the dispatcher", []Role{RoleAPI}},
+		{RoleAPI.InboxPrefix(clusterToken) + ".>", "answer commands", dispatches},
+		{RoleServe.InboxPrefix(clusterToken) + ".>", "answer commands of processes that do it all", dispatches},
 	},
 	readerRows(changesStream, "changes", changePrefix+"."+clusterToken+".>", changePrefix+".>", readers),
-	readerRows(reloadsStream, "reloads", "", reloadPrefix+".>", answerers),
+	readerRows(reloadsStream, "reloads", reloadPrefix+"."+clusterToken+".>", reloadPrefix+".>", readers),
 	readerRows(workloadsStream, "the records of workloads", workloadPrefix+"."+clusterToken+".>", workloadPrefix+".>", readers),
 	readerRows(clustersStream, "the statuses of clusters", "", anyClusterStatus, answerers),
 )
+
+// subscriptionTable is every subject that a role subscribes to besides its own inbox.
+var subscriptionTable = []permissionRow{
+	{commandPrefix + "." + clusterToken + ".>", "be given commands", dispatches},
+	{toldPrefix + "." + followPrefix + ".*." + clusterToken + ".>", "hear of changes in other clusters", forwards},
+	{toldPrefix + "." + wantPrefix + "." + clusterToken + ".*", "hear what other clusters follow", forwards},
+}
 
 // setupRows are the rights to make a stream and to bring it up to date.
 func setupRows(stream string, roles []Role) []permissionRow {

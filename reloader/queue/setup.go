@@ -60,6 +60,9 @@ func DefinitionsOf(o Options, l Layout) (Definitions, error) {
 }
 
 func definitionsOf(o Options, l Layout, level int) (Definitions, error) {
+	if l.Hub {
+		o.Role = RoleHubAdmin
+	}
 	d := Definitions{Streams: wantedStreams(o, level)}
 	if l.Hub {
 		if len(l.Clusters) > 0 {

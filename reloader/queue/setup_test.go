@@ -63,7 +63,7 @@ func TestSetup(t *testing.T) {
 func TestSetupOfAHubHasNoHints(t *testing.T) {
 	s := external(t, t.TempDir(), -1, nil)
 	got, err := setup(t, Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Hub: true}, false)
-	if err != nil || len(got) != 5 || got["stream HINTS"] != "" {
+	if err != nil || len(got) != 6 || got["stream HINTS"] != "" || got["stream FOLLOWS"] == "" {
 		t.Errorf("made %v, error %v", got, err)
 	}
 	open(t, Options{URL: s.ClientURL(), Role: RoleHubAPI, BindOnly: true})

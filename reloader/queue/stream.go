@@ -13,12 +13,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Names of the streams. The last two are KV buckets as well, so that any KV client can read them.
+// Names of the streams. Those with KV in theirs are KV buckets as well, so that any KV client can read them.
 const (
-	hintsStream     = "HINTS"
-	changesStream   = "CHANGES"
-	reloadsStream   = "RELOADS"
-	setAsideStream  = "SETASIDE"
+	hintsStream    = "HINTS"
+	changesStream  = "CHANGES"
+	reloadsStream  = "RELOADS"
+	setAsideStream = "SETASIDE"
+	// followsStream is that of a hub alone.
+	followsStream   = "FOLLOWS"
 	workloadsStream = "KV_" + workloadsBucket
 	clustersStream  = "KV_" + clustersBucket
 )
@@ -75,6 +77,14 @@ func wantedStreams(o Options, level int) []jetstream.StreamConfig {
 		Name: setAsideStream, Subjects: []string{setAsidePrefix + ".>"}, Description: "what could not be read, and why",
 		MaxMsgsPerSubject: 1, MaxAge: setAsideMaxAge, MaxBytes: o.setAsideMaxBytes(), Discard: jetstream.DiscardOld,
 	}}
+	if o.Role == RoleHubAdmin {
+		streams = append(streams, jetstream.StreamConfig{
+			Name: followsStream, Subjects: []string{followPrefix + ".>", wantPrefix + ".>"}, Description: "what clusters ask and tell about configs of others",
+			MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew,
+			// What comes in as the service of another account goes out to none, but what the stream says itself does.
+			RePublish: &jetstream.RePublish{Source: ">", Destination: toldPrefix + ".>"},
+		})
+	}
 	for i := range streams {
 		streams[i].Retention, streams[i].Storage = jetstream.LimitsPolicy, jetstream.FileStorage
 		streams[i].AllowDirect = true
@@ -94,6 +104,9 @@ func overlay(is, want jetstream.StreamConfig) jetstream.StreamConfig {
 	// These two cannot, or need not, be taken back.
 	is.AllowAtomicPublish = is.AllowAtomicPublish || want.AllowAtomicPublish
 	is.AllowMsgTTL = is.AllowMsgTTL || want.AllowMsgTTL
+	if want.RePublish != nil {
+		is.RePublish = want.RePublish
+	}
 	if want.Replicas > 0 {
 		is.Replicas = want.Replicas
 	}

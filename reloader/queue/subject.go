@@ -16,7 +16,13 @@ const (
 	workloadPrefix = "$KV." + workloadsBucket
 	clusterPrefix  = "$KV." + clustersBucket
 	setAsidePrefix = "reroll.setaside"
-	everyName      = "_"
+	// followPrefix is followed by the owner and the target of a copy, and by the config as all subjects of configs are; wantPrefix by the
+	// owner and the target alone.
+	followPrefix = "reroll.follow"
+	wantPrefix   = "reroll.want"
+	// toldPrefix is before the subject of either when the stream passes it on to those who listen.
+	toldPrefix = "reroll.told"
+	everyName  = "_"
 )
 
 // escape makes s one token: every byte outside [a-z0-9-] becomes =XX. Different strings never give the same token, and none
@@ -87,6 +93,9 @@ func configSubject(prefix, cluster string, c reloader.Config) (string, error) {
 	}
 	if err := c.Validate(); err != nil {
 		return "", err
+	}
+	if c.Cluster != "" {
+		return "", fmt.Errorf("%w: %s is a config of another cluster", reloader.ErrInvalidName, c)
 	}
 	if c.Name == "" && prefix != hintPrefix {
 		return "", fmt.Errorf("%w: only a hint may be about a whole namespace", reloader.ErrInvalidName)

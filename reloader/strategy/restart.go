@@ -9,7 +9,7 @@ import (
 
 // Restart asks the controller of an Argo Rollout to replace its pods, and leaves every pod template as it is. The mark is a time:
 // pods created before it are replaced. It says nothing about content, so that a workload never carries the mark of a config.
-var Restart = Strategy{Name: "restart", Current: currentRestart, Patch: patchRestart, Own: true}
+var Restart = Strategy{Name: "restart", Current: currentRestart, Patch: patchRestart, ByTime: true, Own: true}
 
 func currentRestart(*workload.Workload, reloader.Config) (string, bool) { return "", false }
 

@@ -47,6 +47,8 @@ type Strategy struct {
 	// are wanted, also where one is not in the container that carries it. Tidy is nil if the strategy leaves nothing behind. The
 	// operations come after those of Patch.
 	Tidy func(w *workload.Workload, wanted, gone []reloader.Config) []Op
+	// ByTime says that the strategy writes nothing but a time, so that Request has to write it, too.
+	ByTime bool
 	// Own says that the mark goes to the workload itself also if its pod template is another object's.
 	Own bool
 }

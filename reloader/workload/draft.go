@@ -9,9 +9,7 @@ import (
 // draft is a Reference under construction.
 type draft struct {
 	uses []reloader.Use
-	// volume is the first volume that makes containers mount the config.
-	volume string
-	// byVolume and byVariable are the containers that carry the mark because of that volume, or of a variable.
+	// byVolume and byVariable are the containers that carry the mark because they mount the config first, or have a variable of it.
 	byVolume, byVariable int
 }
 

@@ -70,8 +70,8 @@ func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how st
 		uses = []reloader.Use{{How: how, Keys: keys(corev1.VolumeMount{})}}
 	}
 	for _, u := range uses {
-		if d := c.use(kind, name, u); d != nil && d.volume == "" {
-			d.volume, d.byVolume = volume, carrier
+		if d := c.use(kind, name, u); d != nil && d.byVolume == NoContainer {
+			d.byVolume = carrier
 		}
 	}
 }

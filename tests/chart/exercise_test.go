@@ -3,6 +3,8 @@ package chart_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -13,7 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -30,6 +35,7 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 		t.Fatal(err)
 	}
 	u.begin(t, c)
+	u.judge(t, w)
 	for _, ns := range u.namespaces {
 		u.read(t, c, ns)
 		for _, kind := range u.kinds {
@@ -61,6 +67,39 @@ func (u usage) touchCanary(t *testing.T, c *kube.Cluster) {
 	}
 }
 
+// judge asks who a client of the API is and what they may do.
+func (u usage) judge(t *testing.T, w *witness) {
+	t.Helper()
+	if !u.clients {
+		return
+	}
+	gate, err := auth.New(auth.Options{Kubeconfig: w.Kubeconfig, Tokens: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/self", nil)
+	r.Header.Set("Authorization", "Bearer made-up")
+	if _, ok, err := gate.Authenticate(r); ok || err != nil {
+		t.Errorf("a made-up token: %t, %v", ok, err)
+	}
+	if ok, err := gate.Allowed(t.Context(), api.User{Name: "alice"}, api.Deed{Verb: "list", Resource: "changes"}); ok || err != nil {
+		t.Errorf("somebody without rights: %t, %v", ok, err)
+	}
+}
+
+// obey writes what a client of the API wants held back, for the first time and again.
+func (u usage) obey(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	if !u.clients || u.options.DryRun {
+		return
+	}
+	for _, freeze := range []string{"true", ""} {
+		if err := c.SetControl(t.Context(), map[string]string{control.FreezeKey: freeze, control.ReasonKey: "sale"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // begin does what comes once.
 func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	t.Helper()
@@ -86,10 +125,11 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if err := c.Watch(ctx, func(*workload.Workload) {}, func(reloader.WorkloadRef) {}); err != nil {
 		t.Error(err)
 	}
-	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
+	if err := c.WatchControl(ctx, func(map[string]string, time.Time) {}); err != nil {
 		t.Error(err)
 	}
 	u.touchCanary(t, c)
+	u.obey(t, c)
 	if !u.watch {
 		return
 	}

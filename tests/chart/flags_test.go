@@ -52,7 +52,15 @@ var notOffered = map[string]string{
 	"audit-log-state":      "it goes with audit-log-path",
 	"audit-log-cluster":    "it goes with audit-log-path",
 	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
-	"kubeconfig":           "the pod uses the cluster that it runs in",
+	"api-tls-cert":         "in a cluster it is for what stands before the API to encrypt",
+	"api-tls-key":          "it goes with api-tls-cert",
+	"auth-client-ca":       "certificates of clients need api-tls-cert",
+
+	"auth-request-header-client-ca":     "certificates of proxies need api-tls-cert",
+	"auth-request-header-allowed-names": "it goes with auth-request-header-client-ca",
+
+	"kubeconfig":     "the pod uses the cluster that it runs in",
+	"hub-token-file": "a user or an nkey tells who it is, and a token only that it may",
 }
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.

@@ -68,6 +68,7 @@ var (
 	dryRunGrants = map[string][]string{
 		"": {
 			"apps/daemonsets get,list,watch", "apps/deployments get,list,watch", "apps/statefulsets get,list,watch",
+			"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch",
 			"configmaps get,list", "namespaces/kube-system get", "pods list", "secrets get",
 		},
@@ -79,13 +80,15 @@ var (
 			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
 			"argoproj.io/rollouts get,list,watch,patch",
+			"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
 			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces get,list,watch", "pods list",
 			"secrets get,list,watch",
 			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch",
+			"configmaps/reroll-control get,update", "configmaps/reroll-control list,watch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
 		},

@@ -28,6 +28,8 @@ type usage struct {
 	options kube.Options
 	// lead says that there are several replicas, deletes that workloads reload on delete, and watch that configs are watched.
 	lead, deletes, watch bool
+	// clients says that clients of the API prove who they are, and act.
+	clients bool
 	// namespaces are those in which it works, kinds the workloads that it rolls there, configs what these use.
 	namespaces, kinds []string
 	configs           []reloader.Config
@@ -51,7 +53,7 @@ var usages = []usage{
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 	},
 	{
-		values: "full", options: kube.Options{DryRun: true}, namespaces: []string{"shop"}, kinds: builtIn,
+		values: "full", clients: true, options: kube.Options{DryRun: true}, namespaces: []string{"shop"}, kinds: builtIn,
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 	},
 	{
@@ -65,7 +67,7 @@ var usages = []usage{
 		},
 	},
 	{
-		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true,
+		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true, clients: true,
 		options: kube.Options{Scope: kube.Scope{
 			Rollouts: true, NamespaceSelector: labels.SelectorFromSet(labels.Set{"team": "a"}),
 		}},

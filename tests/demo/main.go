@@ -47,6 +47,9 @@ func run(ctx context.Context) (err error) {
 	if err := s.tell(ctx); err != nil {
 		return errors.Join(err, errors.New("the end of reroll's log:\n"+lastLines(l.Reroll.Log(), 15)))
 	}
+	if err := s.invite(ctx); err != nil {
+		return err
+	}
 	if os.Getenv("DEMO_EXIT") != "" {
 		return nil
 	}

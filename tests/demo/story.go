@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -240,6 +241,25 @@ func (s *story) summarize(ctx context.Context) error {
 		return fmt.Errorf("%d reloads and %d ReplicaSets for %d edits", len(reloads), len(sets), want)
 	}
 	say("%d edits of content, %d rolls; 1 label, no roll.", want, want)
+	return nil
+}
+
+// invite names the dashboard, which shows the same, once it has answered.
+func (s *story) invite(ctx context.Context) error {
+	page := s.line.Reroll.API + "/"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("dashboard: %w", err)
+	}
+	defer answer.Body.Close()
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
+		return fmt.Errorf("dashboard: %s with %q at %s", answer.Status, kind, page)
+	}
+	say("The same in a browser, live: %s", page)
 	return nil
 }
 

@@ -14,7 +14,7 @@ type certificates struct {
 	serverCert, serverKey, clientCA string
 }
 
-func makeCertificates(dir string) (certificates, error) {
+func makeCertificates(dir, cluster string) (certificates, error) {
 	ca, err := kube.NewCA("audit")
 	if err != nil {
 		return certificates{}, err
@@ -23,7 +23,7 @@ func makeCertificates(dir string) (certificates, error) {
 	if err != nil {
 		return certificates{}, err
 	}
-	client, err := ca.Client(ClusterName + ".audit.reroll.dev")
+	client, err := ca.Client(cluster + ".audit.reroll.dev")
 	if err != nil {
 		return certificates{}, err
 	}

@@ -5,6 +5,7 @@
 package line
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,6 +22,8 @@ const ClusterName = "local"
 // Options say what line to start. The zero value is a whole cluster that sends audit events every 20 ms, and a reroll with the
 // defaults of its flags.
 type Options struct {
+	// Cluster is what the cluster is called. Empty: ClusterName.
+	Cluster string
 	// Kube is the cluster; its Audit is filled in, keeping Level, BatchMaxWait and Throttle.
 	Kube kube.Options
 	// Flags stand after the ones that Start itself gives to `reroll serve`, and win over them.
@@ -59,7 +62,8 @@ func Start(ctx context.Context, o Options) (*Line, error) {
 }
 
 func (l *Line) start(ctx context.Context, o Options) error {
-	files, err := makeCertificates(l.dir)
+	o.Cluster = cmp.Or(o.Cluster, ClusterName)
+	files, err := makeCertificates(l.dir, o.Cluster)
 	if err != nil {
 		return fmt.Errorf("make certificates: %w", err)
 	}
@@ -73,7 +77,7 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	l.Reroll = &Reroll{
 		dir: l.dir, ingest: addresses[0], API: "http://" + addresses[1], Ops: "http://" + addresses[2], environment: o.Environment,
 		arguments: append([]string{
-			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", ClusterName,
+			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", o.Cluster,
 			"--data-dir", filepath.Join(l.dir, "data"),
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
 		}, append(files.flags(), o.Flags...)...),
@@ -93,7 +97,7 @@ func (l *Line) startKube(ctx context.Context, o Options, files certificates, ing
 	if o.Kube.Audit != nil {
 		audit = *o.Kube.Audit
 	}
-	audit.URL = "https://" + ingest + "/v1/audit/" + ClusterName
+	audit.URL = "https://" + ingest + "/v1/audit/" + o.Cluster
 	audit.CAPEM, audit.Client = files.ca, files.client
 	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
 	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {

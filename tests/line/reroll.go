@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -170,24 +171,42 @@ func (r *Reroll) Metrics(ctx context.Context) (string, error) {
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
 
+// get reads a URL. When it is told to wait, it waits: tests that run side by side ask more often than one client may.
 func get(ctx context.Context, url string) ([]byte, error) {
+	for {
+		body, wait, err := getOnce(ctx, url)
+		if wait == 0 {
+			return body, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(err, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// getOnce reads a URL, or says with an error how long to wait.
+func getOnce(ctx context.Context, url string) (body []byte, wait time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return nil, err
+	if body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer)); err != nil {
+		return nil, 0, err
 	}
-	if response.StatusCode != http.StatusOK {
-		return body, fmt.Errorf("GET %s: %s: %s", url, response.Status, body)
+	if response.StatusCode == http.StatusOK {
+		return body, 0, nil
 	}
-	return body, nil
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && response.StatusCode == http.StatusTooManyRequests {
+		wait = max(1, time.Duration(seconds)) * time.Second
+	}
+	return body, wait, fmt.Errorf("GET %s: %s: %s", url, response.Status, body)
 }
 
 // stop is an error that ends Poll.

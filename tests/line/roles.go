@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
 }
 
 func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error {
-	files, err := makeCertificates(l.dir)
+	o.Cluster = cmp.Or(o.Cluster, ClusterName)
+	files, err := makeCertificates(l.dir, o.Cluster)
 	if err != nil {
 		return fmt.Errorf("make certificates: %w", err)
 	}
@@ -50,7 +52,7 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	// The first holds no Kubernetes credentials, and neither does the last.
 	l.Ingest = role("ingest", addresses[2], append(files.flags(), "--ingest-address", addresses[0])...)
 	l.Dispatch = role("dispatch", addresses[3], append([]string{
-		"--cluster-name", ClusterName, "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
+		"--cluster-name", o.Cluster, "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
 	}, o.Flags...)...)
 	l.Dispatch.environment = o.Environment
 	l.Reroll = role("api", addresses[4], "--api-address", addresses[1])

@@ -11,6 +11,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 )
 
 // Command returns the command line of Reroll.
@@ -22,25 +24,42 @@ func Command(version string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	for _, role := range roles {
-		root.AddCommand(roleCommand(role, version))
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, cmd := range commands {
+			cmd.GroupID = title
+		}
+		root.AddCommand(commands...)
 	}
-	root.AddCommand(freezeCommand(version), thawCommand(version), retryCommand(version), natsCommand(version))
-	root.AddCommand(&cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+	add("Ask", cli.Questions(version)...)
+	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version))
+	add("Prepare", append(cli.Preparations(), natsCommand(version))...)
+	var runs []*cobra.Command
+	for _, role := range roles {
+		runs = append(runs, roleCommand(role, version))
+	}
+	add("Run", runs...)
+	root.AddCommand(versionCommand(version))
+	cli.CheckUsage(root)
+	return root
+}
+
+func versionCommand(version string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  reroll version",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
 			return err
 		},
-	})
-	return root
+	}
 }
 
 // role is one shape in which the program runs.
 type role struct {
-	name, short              string
+	name, short, example     string
 	ingest, dispatch, answer bool
 	// clusterName is the default of --cluster-name; where it is empty, the flag is required if the role needs it.
 	clusterName string
@@ -50,18 +69,31 @@ type role struct {
 
 // roles are all shapes, as the design lists them.
 var roles = []role{
-	{name: "serve", short: "Run everything in one process, with NATS inside", ingest: true, dispatch: true, answer: true, clusterName: "local", embeds: true},
-	{name: "ingest", short: "Receive audit events and store hints", ingest: true},
-	{name: "dispatch", short: "Verify hints and roll workloads of one cluster", dispatch: true},
-	{name: "api", short: "Answer who changed what and what rolled", answer: true},
+	{
+		name: "serve", short: "Run everything in one process, with NATS inside", ingest: true, dispatch: true, answer: true, clusterName: "local", embeds: true,
+		example: "  reroll serve --ingest-tls-cert tls.crt --ingest-tls-key tls.key --ingest-tls-client-ca ca.crt",
+	},
+	{
+		name: "ingest", short: "Receive audit events and store hints", ingest: true,
+		example: "  reroll ingest --nats-url nats://nats:4222 --ingest-tls-cert tls.crt --ingest-tls-key tls.key --ingest-tls-client-ca ca.crt",
+	},
+	{
+		name: "dispatch", short: "Verify hints and roll workloads of one cluster", dispatch: true,
+		example: "  reroll dispatch --nats-url nats://nats:4222 --cluster-name east",
+	},
+	{
+		name: "api", short: "Answer who changed what and what rolled", answer: true,
+		example: "  reroll api --nats-url nats://nats:4222",
+	},
 }
 
 func roleCommand(r role, version string) *cobra.Command {
 	s := &Settings{}
 	cmd := &cobra.Command{
-		Use:   r.name,
-		Short: r.short,
-		Args:  cobra.NoArgs,
+		Use:     r.name,
+		Short:   r.short,
+		Example: r.example,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.complete(cmd.Flags(), r); err != nil {
 				return err

@@ -45,6 +45,9 @@ func (p *program) dispatch(ctx context.Context) error {
 			p.logger.Warn("who reloads here could not be noted", "error", err)
 		}
 	}
+	if p.forwarder, err = p.newForwarder(cluster); err != nil {
+		return err
+	}
 	d, err := p.newDispatcher(cluster, ring, dialects)
 	if err != nil {
 		return err
@@ -113,6 +116,9 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		RolloutDeadline: s.RolloutDeadline, HaltOnFailedRollouts: s.HaltOnFailedRollouts,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
+	if p.forwarder != nil {
+		o.Copies = p.forwarder
+	}
 	if s.WebhookURL != "" {
 		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})
 		if err != nil {
@@ -146,7 +152,11 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
 	}
-	if err := cluster.WatchControl(ctx, func(data map[string]string) { d.SetControl(control.Parse(data)); p.status.hurry() }); err != nil && ctx.Err() == nil {
+	set := func(data map[string]string, written time.Time) {
+		d.SetControl(control.Parse(data).Bounded(written))
+		p.status.hurry()
+	}
+	if err := cluster.WatchControl(ctx, set); err != nil && ctx.Err() == nil {
 		p.logger.Warn("nobody can freeze reloads", "error", err)
 	}
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
@@ -159,11 +169,15 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
+	hints.Go(func() { p.serveCommands(ctx, cluster, d) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}
 	if p.canary != nil {
 		hints.Go(func() { p.runCanary(ctx, d) })
+	}
+	if p.forwarder != nil {
+		hints.Go(func() { p.forward(ctx, d) })
 	}
 	return d.Run(ctx)
 }
@@ -189,7 +203,7 @@ func (p *program) startWatch() {
 	if !p.settings.WatchConfigs {
 		return
 	}
-	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.queue, Logger: p.logger, Registerer: p.registry})
+	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.sink(), Logger: p.logger, Registerer: p.registry})
 	p.start("watch", p.watch.Run)
 	p.health.add("watch", func(context.Context) error {
 		if !p.watching.Load() && !p.settings.EnableHA {

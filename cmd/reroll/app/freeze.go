@@ -39,7 +39,8 @@ func freezeCommand(version string) *cobra.Command {
 		Short: "Hold back every reload of a cluster, through the ConfigMap " + control.ConfigMap,
 		Long: "Hold back every reload of a cluster until it is thawed. The same in an emergency without this program:\n" +
 			"  kubectl -n <Reroll's namespace> create configmap " + control.ConfigMap + " --from-literal=" + control.FreezeKey + "=true",
-		Args: cobra.NoArgs,
+		Example: "  reroll freeze -n reroll --for 2h --reason 'release in progress'",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if length < 0 {
 				return errors.New("--for must not be negative")
@@ -64,9 +65,10 @@ func freezeCommand(version string) *cobra.Command {
 func thawCommand(version string) *cobra.Command {
 	var a access
 	cmd := &cobra.Command{
-		Use:   "thaw",
-		Short: "Let go what freeze holds back",
-		Args:  cobra.NoArgs,
+		Use:     "thaw",
+		Short:   "Let go what freeze holds back",
+		Example: "  reroll thaw -n reroll",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.setControl(cmd, version, map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: ""}, "thawed")
 		},

@@ -88,7 +88,11 @@ func (h *house) listen(name, address string, server *http.Server) (net.Addr, err
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		serve := server.Serve
+		if server.TLSConfig != nil {
+			serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+		}
+		if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			h.fail(fmt.Errorf("%s: %w", name, err))
 		}
 	}()

@@ -44,7 +44,8 @@ func natsSetupCommand(version string) *cobra.Command {
 		Short: "Make the streams and consumers that --nats-bind-only relies on",
 		Long: "Make the streams and consumers that --nats-bind-only relies on, or bring them up to date. It can be done again and again, also\n" +
 			"while Reroll runs, and makes nothing smaller.",
-		Args: cobra.NoArgs,
+		Example: "  reroll nats setup --nats-url nats://nats:4222 --cluster east --cluster west --dry-run",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(connection); err != nil {
 				return err
@@ -134,7 +135,8 @@ func natsPermissionsCommand() *cobra.Command {
 		Short: "Print what each role needs, as a NATS configuration",
 		Long: "Print what each role needs and nothing more, as a NATS configuration: whole accounts for --role=cluster and --role=hub, and one user\n" +
 			"for a role. Passwords come from variables in the environment of the NATS server.",
-		Args: cobra.NoArgs,
+		Example: "  reroll nats permissions --cluster east\n  reroll nats permissions --role dispatch --cluster east",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := permissionsText(role, clusters)
 			if err != nil {

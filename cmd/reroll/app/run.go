@@ -3,10 +3,8 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,8 +12,6 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
-	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
@@ -40,6 +36,8 @@ type program struct {
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *dispatcher.Canary
 	status *status
+	// forwarder brings records to a hub; nil if there is none.
+	forwarder *queue.Forwarder
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -136,7 +134,7 @@ func (p *program) checkIngest(context.Context) error {
 
 func (p *program) ingest(ctx context.Context) error {
 	o := p.ingestOptions()
-	o.Sink = p.queue
+	o.Sink = p.sink()
 	server, err := webhook.New(o)
 	if err != nil {
 		return err
@@ -159,7 +157,7 @@ func (p *program) ingest(ctx context.Context) error {
 func (p *program) tail(context.Context) error {
 	s := p.settings
 	tail, err := auditlog.New(auditlog.Options{
-		Path: s.AuditLogPath, StatePath: s.AuditLogState, Cluster: s.AuditLogCluster, Sink: p.queue, Logger: p.logger, Registerer: p.registry,
+		Path: s.AuditLogPath, StatePath: s.AuditLogState, Cluster: s.AuditLogCluster, Sink: p.sink(), Logger: p.logger, Registerer: p.registry,
 	})
 	if err != nil {
 		return err
@@ -167,25 +165,6 @@ func (p *program) tail(context.Context) error {
 	p.start("auditlog", tail.Run)
 	p.health.add("auditlog", tail.Healthy)
 	return nil
-}
-
-func (p *program) answer(context.Context) error {
-	records := projection.New(projection.Limits{})
-	handler, err := api.New(api.Options{
-		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,
-	})
-	if err != nil {
-		return fmt.Errorf("api: %w", err)
-	}
-	p.start("projection", func(ctx context.Context) error { return p.queue.Follow(ctx, follower(records)) })
-	p.health.add("projection", func(context.Context) error {
-		if !records.CaughtUp() {
-			return errors.New("still reading what is stored")
-		}
-		return nil
-	})
-	_, err = p.listen("api", p.settings.APIAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
-	return err
 }
 
 var errStarting = errors.New("some parts are still starting")

@@ -26,6 +26,7 @@ type Settings struct {
 	DataDir     string
 	NATSURL     string
 	NATS        NATS
+	Hub         Hub
 
 	Kubeconfig, Context, Namespace string
 	KubeQPS                        float32
@@ -54,6 +55,7 @@ type Settings struct {
 	AuditLogPath, AuditLogState, AuditLogCluster string
 
 	APIAddress     string
+	Auth           Auth
 	MetricsAddress string
 	LogFormat      string
 	LogLevel       string
@@ -75,6 +77,11 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	if r.embeds {
 		f.StringVar(&s.DataDir, "data-dir", "reroll-data", "directory of the embedded NATS")
 	}
+	f.BoolVar(&s.Auth.RedactActors, "redact-actors", false, "keep the names and addresses of users out of all that is stored from now on; they are personal data")
+	if r.dispatch || r.answer {
+		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
+		f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
+	}
 	if r.dispatch {
 		s.bindDispatch(f, r)
 	}
@@ -84,6 +91,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	}
 	if r.answer {
 		f.StringVar(&s.APIAddress, "api-address", "127.0.0.1:8080", "address of the REST API")
+		s.Auth.bind(f)
 	}
 }
 
@@ -92,8 +100,6 @@ const defaultMaxWait = 10 * time.Second
 
 func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.ClusterName, "cluster-name", r.clusterName, "name of the cluster, a DNS label")
-	f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
-	f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&s.Namespace, "namespace", "", "Reroll's own namespace, which holds the Secret reroll-digest-key; default: that of the pod or context")
 	f.Float32Var(&s.KubeQPS, "kube-qps", 500, "requests per second to the API server")
 	f.IntVar(&s.KubeBurst, "kube-burst", 1000, "requests to the API server in one burst")
@@ -104,12 +110,15 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
 	f.IntVar(&s.Brakes.PerMinute, "reloads-per-minute", 0, "how many workloads roll in a minute at most, a tenth of them at once; 0 is any number")
 	f.IntVar(&s.Brakes.NamespacePerMinute, "namespace-reloads-per-minute", 0, "the same for each namespace")
+	f.IntVar(&s.Brakes.Concurrent, "max-concurrent-rollouts", 0, "how many workloads may be rolling out at a time; 0 is any number")
+	f.IntVar(&s.Brakes.NamespaceConcurrent, "namespace-max-concurrent-rollouts", 0, "the same for each namespace")
 	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
+	s.Hub.bind(f)
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
 }
@@ -170,13 +179,21 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
 	}
 	if err := s.completeAuditLog(); err != nil {
 		return err
+	}
+	if r.answer {
+		if err := s.Auth.check(s.APIAddress); err != nil {
+			return err
+		}
+		if warning := s.Auth.warning(s.APIAddress); warning != "" {
+			s.Warnings = append(s.Warnings, warning)
+		}
 	}
 	if r.ingest && s.IngestAddress == "" && !s.WatchConfigs && s.AuditLogPath == "" {
 		return errors.New("--ingest-address is empty: nothing would tell of changes; give an address, --audit-log-path, or --watch-configs where there is one")
@@ -205,8 +222,9 @@ const maintenanceWindowsFlag = "maintenance-windows"
 
 // completeBrakes reads the flags that need more than reading, and checks all.
 func (s *Settings) completeBrakes(f *pflag.FlagSet) error {
-	if s.Brakes.PerMinute < 0 || s.Brakes.NamespacePerMinute < 0 || s.Brakes.FlapLimit < 0 || s.Brakes.MinInterval < 0 {
-		return errors.New("--reloads-per-minute, --namespace-reloads-per-minute, --flap-limit and --min-reload-interval must not be negative")
+	b := s.Brakes
+	if min(b.PerMinute, b.NamespacePerMinute, b.Concurrent, b.NamespaceConcurrent, b.FlapLimit, int(b.MinInterval)) < 0 {
+		return errors.New("--reloads-per-minute, --max-concurrent-rollouts, their namespace- forms, --flap-limit and --min-reload-interval must not be negative")
 	}
 	texts, err := f.GetString(maintenanceWindowsFlag)
 	if err != nil || texts == "" {

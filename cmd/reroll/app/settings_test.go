@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no NATS for ingest":            {role: "ingest", want: "--nats-url is required for ingest"},
 		"no NATS for api":               {role: "api", want: "--nats-url is required for api"},
 		"a login for no NATS":           {role: "serve", args: []string{"--nats-creds=c"}, want: "--nats-url is empty"},
+		"a login for no hub":            {role: "serve", args: []string{"--hub-creds=c"}, want: "--hub-url is empty"},
+		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-nkey=n"}, want: "only one of"},
 		"nobody else's streams":         {role: "serve", env: map[string]string{"REROLL_NATS_BIND_ONLY": "true"}, want: "--nats-url is empty"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
@@ -265,23 +268,28 @@ func TestSettingsAreRefused(t *testing.T) {
 // TestFlagsOfEachRole says which role has which flags: a role must not offer what it does not use.
 func TestFlagsOfEachRole(t *testing.T) {
 	common := []string{
-		"config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
+		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
 		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
 	}
 	ingest := []string{
 		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
+	answer := []string{
+		"api-address", "api-tls-cert", "api-tls-key", "auth", "auth-audiences", "auth-client-ca", "auth-request-header-allowed-names",
+		"auth-request-header-client-ca", "kubeconfig", "context",
+	}
 	dispatch := []string{
-		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "min-reload-interval", "namespace-reloads-per-minute", "reloads-per-minute",
+		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
+		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	want := map[string][]string{
-		"serve":    append(append(append([]string{"api-address", "data-dir", "nats-store-size"}, common...), ingest...), dispatch...),
+		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer),
 		"ingest":   append(ingest, common...),
 		"dispatch": append(dispatch, common...),
-		"api":      append([]string{"api-address"}, common...),
+		"api":      slices.Concat(answer, common),
 	}
 	for _, r := range roles {
 		got := map[string]bool{}

@@ -86,6 +86,9 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()
 	}
+	if p.forwarder != nil {
+		p.forwarder.PutStatus(s)
+	}
 	return p.queue.PutClusterStatus(ctx, s)
 }
 

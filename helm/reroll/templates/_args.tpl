@@ -18,7 +18,12 @@
 - --nats-url={{ .Values.natsUrl }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
+{{- include "reroll.hubArgs" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
+- --auth={{ include "reroll.apiAuth" . }}
+{{- with .Values.api.audiences }}
+- {{ printf "--auth-audiences=%s" (join "," .) | quote }}
+{{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
@@ -26,6 +31,8 @@
 - --canary-interval={{ .Values.canaryInterval }}
 - --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
 - --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
+- --max-concurrent-rollouts={{ int .Values.brakes.maxConcurrentRollouts }}
+- --namespace-max-concurrent-rollouts={{ int .Values.brakes.namespaceMaxConcurrentRollouts }}
 - --min-reload-interval={{ .Values.brakes.minReloadInterval }}
 - --flap-limit={{ int .Values.brakes.flapLimit }}
 {{- with .Values.brakes.maintenanceWindows }}
@@ -60,6 +67,11 @@
 {{- end }}
 {{- end -}}
 
+{{/* How clients of the API say who they are. */}}
+{{- define "reroll.apiAuth" -}}
+{{- .Values.api.auth | default (ternary "token" "none" .Values.api.expose) }}
+{{- end -}}
+
 {{/* How to use NATS. The keys of the Secret are files in the pod. */}}
 {{- define "reroll.natsArgs" -}}
 {{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
@@ -81,6 +93,24 @@
 {{- end }}
 {{- with .Values.nats.storeSize }}
 - --nats-store-size={{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where records are forwarded. The keys of the Secret are files in the pod. */}}
+{{- define "reroll.hubArgs" -}}
+{{- with .Values.hub.url }}
+- --hub-url={{ . }}
+{{- end }}
+{{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- with index $.Values.hub.keys $key }}
+- --hub-{{ $flag }}=/etc/reroll/hub/{{ . }}
+{{- end }}
+{{- end }}
+{{- with .Values.hub.user }}
+- {{ printf "--hub-user=%s" . | quote }}
+{{- end }}
+{{- with .Values.hub.inboxPrefix }}
+- {{ printf "--hub-inbox-prefix=%s" . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -118,6 +148,9 @@
 {{- end }}
 {{- if .Values.fallbackWatch }}
 - --fallback-watch
+{{- end }}
+{{- if .Values.redactActors }}
+- --redact-actors
 {{- end }}
 {{- if .Values.webhook.legacyBody }}
 - --webhook-legacy-body

@@ -7,6 +7,12 @@
 {{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
 {{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}
 {{- end -}}
+{{- if and $v.api.expose (eq $v.api.auth "none") -}}
+{{- fail "api.auth: none is for the pod's loopback; with api.expose it is token, or anonymous if everybody who reaches the API may read everything" -}}
+{{- end -}}
+{{- if and $v.api.audiences (ne (include "reroll.apiAuth" .) "token") -}}
+{{- fail "api.audiences has no effect without api.auth token" -}}
+{{- end -}}
 {{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
 {{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}
 {{- end -}}
@@ -16,6 +22,13 @@
 {{- end -}}
 {{- if and $keys (not $v.nats.secretName) -}}
 {{- fail "nats.keys needs nats.secretName: keys of which Secret?" -}}
+{{- end -}}
+{{- $hubKeys := compact (values $v.hub.keys) -}}
+{{- if and (or $hubKeys $v.hub.user $v.hub.inboxPrefix $v.hub.secretName) (not $v.hub.url) -}}
+{{- fail "hub needs hub.url: where is it?" -}}
+{{- end -}}
+{{- if and $hubKeys (not $v.hub.secretName) -}}
+{{- fail "hub.keys needs hub.secretName: keys of which Secret?" -}}
 {{- end -}}
 {{- if and $v.namespaces (or $v.namespacesToIgnore $v.namespaceSelector) -}}
 {{- fail "namespaces names those that count: namespacesToIgnore and namespaceSelector would have no effect beside it" -}}

@@ -182,6 +182,15 @@
   resources: [configmaps]
   resourceNames: [reroll-control]
   verbs: [list, watch]
+{{- $commands := and (eq (include "reroll.apiAuth" .) "token") (not .Values.dryRun) }}
+{{- if $commands }}
+# get: know what to keep of it.
+# update: freeze, pause or retry at the word of a client of the API.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [reroll-control]
+  verbs: [get, update]
+{{- end }}
 {{- if and .Values.metaInfo (not .Values.dryRun) }}
 # get: see whether it says already which version runs here.
 # update: say it.
@@ -197,8 +206,8 @@
   resourceNames: [reroll-canary]
   verbs: [patch]
 {{- end }}
-{{- if or (include "reroll.canary" .) (and .Values.metaInfo (not .Values.dryRun)) }}
-# create: make reloader-meta-info and reroll-canary, once.
+{{- if or $commands (include "reroll.canary" .) (and .Values.metaInfo (not .Values.dryRun)) }}
+# create: make {{ $commands | ternary "reroll-control, " "" }}reloader-meta-info and reroll-canary, once.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]

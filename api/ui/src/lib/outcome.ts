@@ -20,6 +20,7 @@ const tones: Record<string, Tone> = {
   OutsideWindow: 'wait',
   TooSoon: 'wait',
   RateLimited: 'wait',
+  ConcurrencyLimited: 'wait',
   Paused: 'wait',
   WaitingForStep: 'wait',
   WaitingForOperator: 'wait',

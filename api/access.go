@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+	"net/http"
+)
+
+// User is who makes a request, as Kubernetes tells users apart.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// Deed is what a request is to do: a verb on a resource of the group reroll.dev. An empty Namespace means all of them, or that the
+// resource has none, and an empty Name means any.
+type Deed struct {
+	Verb      string
+	Resource  string
+	Namespace string
+	Name      string
+}
+
+// Access says who makes a request, and what they may do. Both questions fail if they cannot be answered now; then nothing is let through.
+type Access interface {
+	// Authenticate returns who makes r; ok is false if r does not prove who that is.
+	Authenticate(r *http.Request) (user User, ok bool, err error)
+	// Allowed reports whether user may do d.
+	Allowed(ctx context.Context, user User, d Deed) (bool, error)
+}
+
+// The resources of Deeds. What is listed under other names, such as dependencies, shows what these are.
+const (
+	resourceChanges   = "changes"
+	resourceReloads   = "reloads"
+	resourceConfigs   = "configs"
+	resourceWorkloads = "workloads"
+	resourceClusters  = "clusters"
+	resourcePauses    = "pauses"
+)
+
+// need is what somebody must be allowed to get an answer: a verb on a resource, there where the request looks.
+type need struct{ verb, resource string }
+
+// placed is the parameters of a request that looks at one namespace, or at all if it is empty; and at one object, unless name is empty.
+type placed interface {
+	place() (namespace, name string)
+}
+
+func (f *ChangeFilter) place() (namespace, name string)   { return f.Namespace, "" }
+func (f *ReloadFilter) place() (namespace, name string)   { return f.Namespace, "" }
+func (f *ConfigFilter) place() (namespace, name string)   { return f.Namespace, "" }
+func (f *WorkloadFilter) place() (namespace, name string) { return f.Namespace, "" }
+func (f *PauseFilter) place() (namespace, name string)    { return f.Namespace, "" }
+func (f *EventFilter) place() (namespace, name string)    { return f.Namespace, "" }
+func (in *getStatsInput) place() (namespace, name string) { return in.Namespace, "" }
+func (p *WorkloadPath) place() (namespace, name string)   { return p.Namespace, p.Name }
+func (p *ConfigPath) place() (namespace, name string)     { return p.Namespace, p.Name }
+
+// inPlace returns handle for those who may do all that is needed where the request looks.
+func inPlace[I any, P interface {
+	*I
+	placed
+}, O any](a *server, handle func(context.Context, *I) (*O, error), needs ...need,
+) func(context.Context, *I) (*O, error) {
+	return func(ctx context.Context, in *I) (*O, error) {
+		namespace, name := P(in).place()
+		if err := a.permitAll(ctx, namespace, name, needs); err != nil {
+			return nil, err
+		}
+		return handle(ctx, in)
+	}
+}
+
+// everywhere returns handle for those who may do all that is needed in every namespace.
+func everywhere[I, O any](a *server, handle func(context.Context, *I) (*O, error), needs ...need) func(context.Context, *I) (*O, error) {
+	return func(ctx context.Context, in *I) (*O, error) {
+		if err := a.permitAll(ctx, "", "", needs); err != nil {
+			return nil, err
+		}
+		return handle(ctx, in)
+	}
+}
+
+func (a *server) permitAll(ctx context.Context, namespace, name string, needs []need) error {
+	for _, n := range needs {
+		if err := a.permit(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: namespace, Name: name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// door is an Access whose users are named by the header Authorization.
+type door struct {
+	allowed func(User, Deed) (bool, error)
+	fault   error
+}
+
+func (d door) Authenticate(r *http.Request) (User, bool, error) {
+	name := r.Header.Get("Authorization")
+	return User{Name: name, Groups: []string{"staff"}}, name != "", d.fault
+}
+
+func (d door) Allowed(_ context.Context, u User, deed Deed) (bool, error) { return d.allowed(u, deed) }
+
+func everything(User, Deed) (bool, error) { return true, nil }
+func nothing(User, Deed) (bool, error)    { return false, nil }
+
+// inShop lets people do anything in the namespace shop, and nothing elsewhere.
+func inShop(_ User, d Deed) (bool, error) { return d.Namespace == "shop", nil }
+
+// desk is Commands that writes down what it is given.
+type desk struct {
+	mu     sync.Mutex
+	given  []reloader.Command
+	answer reloader.CommandAnswer
+	fault  error
+}
+
+func (d *desk) Command(_ context.Context, c reloader.Command) (reloader.CommandAnswer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.given = append(d.given, c)
+	answer := d.answer
+	answer.ID, answer.Cluster = c.ID, c.Cluster
+	return answer, d.fault
+}
+
+// guard puts access and a desk in front of f, and returns the desk.
+func (f *fixture) guard(t testing.TB, access Access) *desk {
+	t.Helper()
+	d := &desk{answer: reloader.CommandAnswer{Result: reloader.CommandDone, ReloadID: "r-9", Outcome: reloader.ReasonReloaded}}
+	f.metrics = prometheus.NewRegistry()
+	var err error
+	f.handler, err = New(Options{
+		Records: f.records, Version: view.Version{Version: "v1.2.3", GoVersion: "go1.26.0"}, Logger: slog.New(slog.DiscardHandler),
+		Metrics: f.metrics, RequestRate: unlimited, Access: access, Commands: d,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// as sends a request of a user, who is nobody if the name is empty.
+func (f *fixture) as(t testing.TB, user, method, target, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if user != "" {
+		r.Header.Set("Authorization", user)
+	}
+	return f.do(t, r)
+}
+
+const workloadPath, clusterPath = "/api/v1/workloads/local/shop/Deployment/cart", "/api/v1/clusters/local"
+
+// TestWhoMayNothingGetsNothing asks every operation of the document: nobody is told to say who they are, and somebody without rights gets
+// nothing but what is nobody's secret.
+func TestWhoMayNothingGetsNothing(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	f.guard(t, door{allowed: nothing})
+	open := map[string]bool{"/api/v1/reasons": true, "/api/v1/self": true, "/api/v1/version": true}
+	asked := 0
+	for _, o := range newGenerator(t, f, 1).operations {
+		target := strings.NewReplacer("{cluster}", "local", "{namespace}", "shop", "{kind}", kindIn(o.path), "{name}", "cart", "{id}", aChange(1).ID).Replace(o.path)
+		body := ""
+		switch {
+		case o.path == "/api/v1/impact":
+			body = `{"configs":[{"cluster":"local","kind":"Secret","namespace":"shop","name":"password"}]}`
+		case strings.HasSuffix(o.path, "/pause"):
+			body = `{"until":"2026-11-22T00:00:00Z"}`
+		case strings.HasSuffix(o.path, "/resume"):
+			body = `{}`
+		}
+		if w := f.as(t, "", o.method, target, body); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("nobody's %s %s: %d", o.method, target, w.Code)
+		}
+		want := http.StatusForbidden
+		if open[o.path] {
+			want = http.StatusOK
+		}
+		if w := f.as(t, "alice", o.method, target, body); w.Code != want {
+			t.Errorf("%s %s without rights: %d, want %d: %s", o.method, target, w.Code, want, w.Body)
+		}
+		asked++
+	}
+	if asked < 30 {
+		t.Errorf("only %d operations were asked", asked)
+	}
+	for _, target := range []string{"/openapi.json", "/"} {
+		if w := f.as(t, "", http.MethodGet, target, ""); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+			t.Errorf("GET %s, which is nobody's secret: %d", target, w.Code)
+		}
+	}
+}
+
+func kindIn(path string) string {
+	if strings.Contains(path, "/configs/") {
+		return "Secret"
+	}
+	return "Deployment"
+}
+
+func TestRightsInOneNamespace(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	bank := aReload(9)
+	bank.Workload.Namespace = "bank"
+	f.records.AddReload(9, bank)
+	f.guard(t, door{allowed: inShop})
+	cases := map[string]struct {
+		target string
+		code   int
+	}{
+		"a listing of it":                  {"/api/v1/changes?namespace=shop", 200},
+		"a listing of all":                 {"/api/v1/changes", 403},
+		"a listing of another":             {"/api/v1/changes?namespace=bank", 403},
+		"an empty filter is none":          {"/api/v1/workloads?namespace=", 403},
+		"a record of it by ID":             {"/api/v1/reloads/r-1", 200},
+		"a record of another by ID":        {"/api/v1/reloads/r-9", 403},
+		"no record: the same answer":       {"/api/v1/reloads/r-none", 403},
+		"a workload of it":                 {workloadPath, 200},
+		"a workload of another":            {"/api/v1/workloads/local/bank/Deployment/cart", 403},
+		"a workload with an escaped slash": {"/api/v1/workloads/local/shop%2F..%2Fbank/Deployment/cart", 403},
+		"why":                              {workloadPath + "/explain", 200},
+		"statistics of it":                 {"/api/v1/stats?namespace=shop", 200},
+		"statistics of all":                {"/api/v1/stats", 403},
+		"the graph of it":                  {"/api/v1/graph?namespace=shop", 200},
+		"pauses that reach it":             {"/api/v1/pauses?namespace=shop", 200},
+		"clusters, which are in no one":    {"/api/v1/clusters", 403},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if w := f.as(t, "alice", http.MethodGet, tc.target, ""); w.Code != tc.code {
+				t.Errorf("GET %s: %d, want %d: %s", tc.target, w.Code, tc.code, w.Body)
+			}
+		})
+	}
+	two := `{"configs":[{"cluster":"local","kind":"Secret","namespace":"shop","name":"a"},{"cluster":"local","kind":"Secret","namespace":"bank","name":"a"}]}`
+	if w := f.as(t, "alice", http.MethodPost, "/api/v1/impact", two); w.Code != http.StatusForbidden {
+		t.Errorf("impact of a config elsewhere: %d", w.Code)
+	}
+}
+
+func TestRefusalsDoNotTellWhetherARecordExists(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	f.guard(t, door{allowed: nothing})
+	there, none := f.as(t, "alice", http.MethodGet, "/api/v1/reloads/r-1", ""), f.as(t, "alice", http.MethodGet, "/api/v1/reloads/r-none", "")
+	if diff := cmp.Diff(there.Body.String(), none.Body.String()); diff != "" || there.Code != none.Code {
+		t.Errorf("%d and %d:\n%s", there.Code, none.Code, diff)
+	}
+}
+
+func TestSelfSaysWhatOneMayDo(t *testing.T) {
+	f := newFixture(t)
+	f.guard(t, door{allowed: inShop})
+	for target, want := range map[string][]string{
+		"/api/v1/self":                {},
+		"/api/v1/self?namespace=shop": {"reload", "retry", "pause", "resume"},
+	} {
+		var self view.Self
+		if err := json.Unmarshal(f.as(t, "alice", http.MethodGet, target, "").Body.Bytes(), &self); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want}, self); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
+	}
+}
+
+// TestNoAnswerIsNoYes: while the API server cannot be asked nobody gets in.
+func TestNoAnswerIsNoYes(t *testing.T) {
+	away := errors.New("connection refused")
+	for name, access := range map[string]Access{
+		"who asks":         door{fault: away, allowed: everything},
+		"what they may do": door{allowed: func(User, Deed) (bool, error) { return true, away }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.guard(t, access)
+			w := f.as(t, "alice", http.MethodGet, "/api/v1/changes", "")
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "refused") {
+				t.Errorf("%d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
+			}
+			f.deniedOnce(t, deniedUnavailable)
+		})
+	}
+}
+
+// deniedOnce fails the test unless one request was denied, for that reason.
+func (f *fixture) deniedOnce(t *testing.T, reason string) {
+	t.Helper()
+	want := "# HELP reroll_api_denied_total " + deniedHelp + "\n# TYPE reroll_api_denied_total counter\n"
+	for _, r := range []string{deniedCrossOrigin, deniedForbidden, deniedReadOnly, deniedUnauthenticated, deniedUnavailable} {
+		want += `reroll_api_denied_total{reason="` + r + `"} ` + map[bool]string{true: "1", false: "0"}[r == reason] + "\n"
+	}
+	if err := testutil.GatherAndCompare(f.metrics, strings.NewReader(want), "reroll_api_denied_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyChangesAnythingWithoutAuthentication(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	d := f.guard(t, nil)
+	if w := f.post(t, workloadPath+"/reload", "{}"); w.Code != http.StatusForbidden || len(d.given) != 0 {
+		t.Errorf("%d, %d commands", w.Code, len(d.given))
+	}
+	f.deniedOnce(t, deniedReadOnly)
+}
+
+func TestPagesOfOtherOriginsChangeNothing(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	d := f.guard(t, door{allowed: everything})
+	r := httptest.NewRequest(http.MethodPost, workloadPath+"/reload", nil)
+	r.Header.Set("Authorization", "alice")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	if w := f.do(t, r); w.Code != http.StatusForbidden || len(d.given) != 0 {
+		t.Errorf("%d, %d commands", w.Code, len(d.given))
+	}
+	f.deniedOnce(t, deniedCrossOrigin)
+}
+
+func TestStreamShowsClustersToThoseWhoMaySeeThem(t *testing.T) {
+	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
+		t.Run(name, func(t *testing.T) {
+			records := projection.New(projection.Limits{})
+			a := &server{records: records, access: door{allowed: allowed}, denied: newDenied(), logger: slog.New(slog.DiscardHandler)}
+			ctx := context.WithValue(t.Context(), userKey{}, User{Name: "alice"})
+			if got := a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters}); got != (name == "may") {
+				t.Errorf("sees clusters: %t", got)
+			}
+		})
+	}
+}

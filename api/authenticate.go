@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Why a request is denied, as the metric says.
+const (
+	deniedUnauthenticated = "Unauthenticated"
+	deniedForbidden       = "Forbidden"
+	deniedReadOnly        = "ReadOnly"
+	deniedCrossOrigin     = "CrossOrigin"
+	deniedUnavailable     = "Unavailable"
+)
+
+const deniedHelp = "Requests to the API that were denied, by reason: Unauthenticated, Forbidden, ReadOnly (nobody can be told apart), " +
+	"CrossOrigin, or Unavailable (the API server did not say who it is or what they may do)."
+
+// newDenied returns the counter of denied requests, with a series for every reason from the start.
+func newDenied() *prometheus.CounterVec {
+	denied := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "reroll_api_denied_total",
+		Help: deniedHelp,
+	}, []string{"reason"})
+	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedUnavailable} {
+		denied.WithLabelValues(reason)
+	}
+	return denied
+}
+
+type userKey struct{}
+
+// userOf returns who makes the request of ctx.
+func userOf(ctx context.Context) (User, bool) {
+	user, ok := ctx.Value(userKey{}).(User)
+	return user, ok
+}
+
+// guarded reports whether what lies at a path is only for those who prove who they are. The document and the files of the dashboard
+// say nothing about any cluster.
+func guarded(path string) bool { return strings.HasPrefix(path, "/api/") }
+
+// authenticate lets requests for data through that prove who makes them. Without access, all are.
+func authenticate(access Access, denied *prometheus.CounterVec, logger *slog.Logger) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if access == nil || !guarded(r.URL.Path) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			user, ok, err := access.Authenticate(r)
+			switch {
+			case err != nil:
+				denied.WithLabelValues(deniedUnavailable).Inc()
+				logger.WarnContext(r.Context(), "a client could not be authenticated", "error", err)
+				w.Header().Set("Retry-After", retryAfterSeconds)
+				writeProblem(w, http.StatusServiceUnavailable, "Who you are cannot be found out now: the API server gives no answer. Try again.")
+			case !ok:
+				denied.WithLabelValues(deniedUnauthenticated).Inc()
+				w.Header().Set("WWW-Authenticate", `Bearer realm="reroll"`)
+				writeProblem(w, http.StatusUnauthorized, "Say who you are: with a bearer token or a client certificate that this server accepts.")
+			default:
+				next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
+			}
+		})
+	}
+}
+
+// sameOrigin refuses requests by which a page of another origin could do something in the name of whoever looks at it: browsers send
+// client certificates and the cookies of proxies along by themselves.
+func sameOrigin(denied *prometheus.CounterVec) func(http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		denied.WithLabelValues(deniedCrossOrigin).Inc()
+		writeProblem(w, http.StatusForbidden, "The request comes from a page of another origin.")
+	}))
+	return protection.Handler
+}
+
+// permit returns the problem of who may not do d; nil if they may. Without access, everybody may read.
+func (a *server) permit(ctx context.Context, d Deed) error {
+	if a.access == nil {
+		return nil
+	}
+	user, ok := userOf(ctx)
+	if !ok { // No route leads here without authenticate; one that did must not be open.
+		a.denied.WithLabelValues(deniedUnauthenticated).Inc()
+		return huma.Error401Unauthorized("Say who you are.")
+	}
+	allowed, err := a.may(ctx, user, d)
+	if err != nil {
+		return err
+	}
+	if !allowed {
+		a.denied.WithLabelValues(deniedForbidden).Inc()
+		return huma.Error403Forbidden(d.refusal(user.Name))
+	}
+	return nil
+}
+
+// may reports whether user may do d, or returns the problem that nobody can say.
+func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
+	allowed, err := a.access.Allowed(ctx, user, d)
+	if err == nil {
+		return allowed, nil
+	}
+	a.denied.WithLabelValues(deniedUnavailable).Inc()
+	a.logger.WarnContext(ctx, "a client could not be authorised", "error", err)
+	return false, huma.ErrorWithHeaders(
+		huma.Error503ServiceUnavailable("What you may do cannot be found out now: the API server gives no answer. Try again."),
+		http.Header{"Retry-After": {retryAfterSeconds}},
+	)
+}
+
+// sees reports whether who asks may do d. That they may not is no denial: they did not ask for it.
+func (a *server) sees(ctx context.Context, d Deed) bool {
+	if a.access == nil {
+		return true
+	}
+	user, ok := userOf(ctx)
+	if !ok {
+		return false
+	}
+	allowed, err := a.may(ctx, user, d)
+	return err == nil && allowed
+}
+
+// permitKnown is permit for a record that was asked for by its ID alone. d has no namespace if there is no such record: who may not look
+// everywhere gets the same answer for a record that is not there as for one that is none of their business.
+func (a *server) permitKnown(ctx context.Context, d Deed) error {
+	err := a.permit(ctx, d)
+	var problem huma.StatusError
+	if errors.As(err, &problem) && problem.GetStatus() == http.StatusForbidden {
+		return huma.Error403Forbidden("There is no such record, or you may not " + d.Verb + " " + d.Resource + " of the group reroll.dev in its namespace.")
+	}
+	return err
+}
+
+// refusal says who may not do d, and what would help.
+func (d Deed) refusal(user string) string {
+	what := user + " may not " + d.Verb + " " + d.Resource + " of the group reroll.dev"
+	switch {
+	case d.Namespace != "":
+		return what + " in the namespace " + d.Namespace + "."
+	case d.Resource == resourceClusters:
+		return what + "."
+	}
+	return what + " in all namespaces. Ask for one with the parameter namespace, if there is one that you may look at."
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+
+	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/api/auth"
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+// answer starts the API over a projection of what is on record.
+func (p *program) answer(context.Context) error {
+	records := projection.New(projection.Limits{})
+	o := api.Options{
+		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,
+		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors,
+	}
+	if p.settings.Auth.on() {
+		gate, err := auth.New(p.settings.gateOptions(p.version))
+		if err != nil {
+			return fmt.Errorf("api: %w", err)
+		}
+		p.start("gate", gate.Run)
+		o.Access = gate
+	}
+	handler, err := api.New(o)
+	if err != nil {
+		return fmt.Errorf("api: %w", err)
+	}
+	p.start("projection", func(ctx context.Context) error { return p.queue.Follow(ctx, follower(records)) })
+	p.health.add("projection", func(context.Context) error {
+		if !records.CaughtUp() {
+			return errors.New("still reading what is stored")
+		}
+		return nil
+	})
+	return p.listenAPI(api.HTTPServer(handler, api.DefaultLimits(), p.logger))
+}
+
+// listenAPI serves the API, over TLS if it has a certificate.
+func (p *program) listenAPI(server *http.Server) error {
+	if p.settings.Auth.TLSCert != "" {
+		certificate, err := auth.NewCertificate(p.settings.Auth.TLSCert, p.settings.Auth.TLSKey)
+		if err != nil {
+			return err
+		}
+		p.start("certificate", certificate.Run)
+		server.TLSConfig = certificate.TLSConfig()
+	}
+	_, err := p.listen("api", p.settings.APIAddress, server)
+	return err
+}
+
+// commander gives commands to dispatchers through the queue.
+type commander struct{ queue *queue.Queue }
+
+// Command returns what became of a command.
+func (c commander) Command(ctx context.Context, command reloader.Command) (reloader.CommandAnswer, error) {
+	answer, err := c.queue.Command(ctx, command)
+	if errors.Is(err, queue.ErrNobodyListens) {
+		err = fmt.Errorf("%w: %w", api.ErrNobodyListens, err)
+	}
+	return answer, err
+}

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// recent narrows a listing of what happened: the newest first, most of them, since a while ago.
+type recent struct {
+	most int
+	span time.Duration
+}
+
+func (r *recent) bind(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&r.most, "limit", 50, "how many at most, the newest; 0 is all")
+	cmd.Flags().DurationVar(&r.span, "since", 0, "only what happened in this time, such as 2h; 0 is any time")
+}
+
+func (r *recent) query(q url.Values, now time.Time) error {
+	if r.most < 0 || r.span < 0 {
+		return Usage(fmt.Errorf("--limit and --since must not be negative"))
+	}
+	if r.span > 0 {
+		q.Set("since", now.Add(-r.span).UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// changesFlags narrow the listing of changes.
+type changesFlags struct {
+	question
+	scope
+	recent
+	config, kind string
+	baselines    bool
+}
+
+// changesCommand lists changes, or tells all about one.
+func changesCommand(version string) *cobra.Command {
+	q := &changesFlags{question: question{version: version}}
+	cmd := &cobra.Command{
+		Use:   "changes [ID]",
+		Short: "List changes of configs, newest first: who changed what",
+		Example: "  reroll changes -n shop --since 24h\n  reroll changes --config cm/settings -o wide\n  reroll changes c-mfrggzdfmztwq2lk\n" +
+			"  reroll changes --limit 0 -o jsonpath='{.items[*].id}'",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := q.open(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return q.one(s, args[0])
+			}
+			return q.list(s)
+		},
+	}
+	q.question.bind(cmd, allFormats...)
+	q.scope.bindAll(cmd, &q.question)
+	q.recent.bind(cmd)
+	cmd.Flags().StringVar(&q.config, "config", "", "only changes of this config, KIND/NAME")
+	cmd.Flags().StringVar(&q.kind, "kind", "", "only changes of configs of this kind")
+	cmd.Flags().BoolVar(&q.baselines, "baselines", false, "also show baselines, the first sight of each config")
+	cmd.MarkFlagsMutuallyExclusive("config", "kind")
+	fixed(cmd, "kind", configKinds())
+	q.live(cmd, "config", configNames)
+	cmd.ValidArgsFunction = firstOnly(q.complete(changeIDs))
+	return cmd
+}
+
+func (f *changesFlags) parameters(now time.Time) (url.Values, error) {
+	q := f.scope.query()
+	if f.config != "" {
+		r, err := parseRef(f.config, configKinds())
+		if err != nil {
+			return nil, err
+		}
+		set(q, "namespace", r.namespace)
+		set(q, "cluster", r.cluster)
+		q.Set("configKind", r.kind)
+		q.Set("name", r.name)
+	}
+	if f.kind != "" {
+		kind, err := kindOf(f.kind, configKinds())
+		if err != nil {
+			return nil, err
+		}
+		q.Set("configKind", kind)
+	}
+	if f.baselines {
+		q.Set("includeBaselines", "true")
+	}
+	return q, f.recent.query(q, now)
+}
+
+func (f *changesFlags) list(s *session) error {
+	parameters, err := f.parameters(s.now)
+	if err != nil {
+		return err
+	}
+	p := newProgress(s.cmd.ErrOrStderr())
+	l, err := list[view.Change](s, s.client, "/api/v1/changes", parameters, f.most, func(n int) { p.say("%d changes so far", n) })
+	p.end()
+	if err != nil {
+		return err
+	}
+	return printList(s, &f.output, l, shown[view.Change]{
+		columns: []column{
+			{name: "AGE"},
+			{name: "CONFIG"},
+			{name: "TYPE"},
+			{name: "KEYS"},
+			{name: "WHO"},
+			{name: "SOURCE"},
+			{name: "ID"},
+			{name: "CLUSTER", wide: true},
+			{name: "VERIFIED", wide: true},
+			{name: "LATENCY", wide: true},
+			{name: "CLIENT", wide: true},
+		},
+		name: func(c view.Change) string { return c.ID },
+		none: "No such change is on record.",
+		row: func(c view.Change) []cell {
+			return []cell{
+				text(since(s.now, c.VerifiedAt)), text(configRef("", c.Config).String()), text(c.Type), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
+				text(c.Source), text(c.ID), text(c.Cluster), text(exactly(c.VerifiedAt)), text(seconds(c.LatencySeconds)), text(clientOf(c.Candidates)),
+			}
+		},
+	})
+}
+
+func (f *changesFlags) one(s *session, id string) error {
+	var c view.Change
+	body, err := s.read(s, path("changes", id), nil, &c)
+	if err != nil {
+		return err
+	}
+	return printOne(s, &f.output, body, c.ID, func(l *lines) {
+		l.field("Change", c.ID)
+		l.field("Cluster", c.Cluster)
+		l.field("Config", configRef("", c.Config).String())
+		l.field("Type", c.Type)
+		l.field("Keys", keysOf(c.Keys))
+		for _, who := range c.Candidates {
+			l.field("Who", sayCandidate(who))
+		}
+		l.field("Source", c.Source)
+		l.field("Requested", exactly(c.RequestedAt))
+		l.field("Verified", exactly(c.VerifiedAt))
+		l.field("Latency", seconds(c.LatencySeconds))
+		l.field("Digest", shortDigest(c.OldDigest)+" → "+shortDigest(c.NewDigest))
+	})
+}
+
+// sayCandidate says who may have made a change, and why we think so.
+func sayCandidate(c view.Candidate) string {
+	said := c.User
+	if c.UserAgent != "" {
+		said += " with " + c.UserAgent
+	}
+	if c.SourceIP != "" {
+		said += " from " + c.SourceIP
+	}
+	return said + ", " + c.Verb + " (" + c.Basis + ")"
+}
+
+// digestLength is how much of a fingerprint people need to tell two apart.
+const digestLength = 12
+
+func shortDigest(sum string) string { return orDash(sum[:min(len(sum), digestLength)]) }
+
+func keysOf(keys []view.KeyChange) string {
+	signs := map[string]string{"Added": "+", "Removed": "-"}
+	var parts []string
+	for _, k := range keys {
+		parts = append(parts, signs[k.Op]+k.Key)
+	}
+	return orDash(strings.Join(parts, ","))
+}
+
+// whoOf names the candidates: with several, no single one is asserted.
+func whoOf(candidates []view.Candidate) string {
+	var names []string
+	for _, c := range candidates {
+		names = append(names, c.User)
+	}
+	if len(names) > 1 {
+		return "one of " + strings.Join(names, ", ")
+	}
+	return orDash(strings.Join(names, ""))
+}
+
+func clientOf(candidates []view.Candidate) string {
+	if len(candidates) != 1 {
+		return dash
+	}
+	return orDash(candidates[0].UserAgent)
+}

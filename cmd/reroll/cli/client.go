@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// Limits of one question.
+const (
+	// maxAnswer bounds what is read of an answer that is no stream.
+	maxAnswer = 64 << 20
+	// pageSize is what the API has for a page at most.
+	pageSize = 500
+	// patience is how often the server may ask to come later, and longestPause how much later at most.
+	patience     = 5
+	longestPause = 10 * time.Second
+)
+
+// client asks one server.
+type client struct {
+	base    *url.URL
+	http    *http.Client
+	token   string
+	agent   string
+	timeout time.Duration
+}
+
+// refusal is an answer that says why there is none.
+type refusal struct {
+	status int
+	detail string
+	// later is how long the server asks to wait; 0 if it does not.
+	later time.Duration
+}
+
+// Error returns what the server said.
+func (r *refusal) Error() string { return r.detail }
+
+// get asks for a path and returns the answer.
+func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	return c.ask(ctx, http.MethodGet, path, query, nil, nil)
+}
+
+// read asks for a path and reads the answer into v.
+func (c *client) read(ctx context.Context, path string, query url.Values, v any) (json.RawMessage, error) {
+	body, err := c.get(ctx, path, query)
+	if err != nil {
+		return nil, err
+	}
+	return body, decode(body, v)
+}
+
+func decode(body []byte, v any) error {
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: is it a Reroll? %w", err)
+	}
+	return nil
+}
+
+// ask sends a request until the server does not ask to come later any more.
+func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
+	for try := 1; ; try++ {
+		answer, err := c.askOnce(ctx, method, path, query, body, header)
+		refused, ok := err.(*refusal) //nolint:errorlint // askOnce returns it as it is
+		if !ok || refused.later == 0 || try == patience {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(min(refused.later, longestPause)):
+		}
+	}
+}
+
+func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	response, err := c.send(ctx, method, path, query, body, header)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", c.base.Redacted(), err)
+	}
+	return answer, nil
+}
+
+// send returns an answer that is no refusal; its body is to be closed.
+func (c *client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
+	target := c.base.JoinPath(path)
+	target.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name := range header {
+		request.Header.Set(name, header.Get(name))
+	}
+	request.Header.Set("User-Agent", c.agent)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server (--server, $%s): %w", serverVariable, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close() //nolint:errcheck // it was only read
+		return nil, refusalOf(response)
+	}
+	return response, nil
+}
+
+// refusalOf reads a problem document, or what there is instead.
+func refusalOf(response *http.Response) error {
+	r := &refusal{status: response.StatusCode, detail: "the server answers " + response.Status}
+	if wait, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && wait > 0 {
+		r.later = time.Duration(wait) * time.Second
+	}
+	var problem struct {
+		Detail string `json:"detail"`
+		Errors []struct {
+			Message, Location string
+		} `json:"errors"`
+	}
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what was read says enough
+	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
+		r.detail = problem.Detail
+		for _, e := range problem.Errors {
+			r.detail += " " + e.Location + ": " + e.Message + "."
+		}
+	}
+	return r
+}
+
+// listing is all pages of a list.
+type listing[T any] struct {
+	items    []T
+	raw      []json.RawMessage
+	warnings []string
+}
+
+// body returns the pages as one.
+func (l listing[T]) body() json.RawMessage {
+	page := view.List[json.RawMessage]{Items: l.raw, Warnings: l.warnings}
+	if page.Items == nil {
+		page.Items = []json.RawMessage{}
+	}
+	if page.Warnings == nil {
+		page.Warnings = []string{}
+	}
+	body, _ := json.Marshal(page) // raw messages that were decoded, and texts
+	return body
+}
+
+// list reads most items, or all if most is 0, page by page. tell hears after each page how many there are.
+func list[T any](ctx context.Context, c *client, path string, query url.Values, most int, tell func(n int)) (l listing[T], err error) {
+	if query == nil {
+		query = url.Values{}
+	}
+	for {
+		query.Set("limit", strconv.Itoa(pageSize))
+		if most > 0 {
+			query.Set("limit", strconv.Itoa(min(pageSize, most-len(l.items))))
+		}
+		var page view.List[json.RawMessage]
+		if _, err := c.read(ctx, path, query, &page); err != nil {
+			return l, err
+		}
+		for _, raw := range page.Items {
+			var item T
+			if err := decode(raw, &item); err != nil {
+				return l, err
+			}
+			l.items, l.raw = append(l.items, item), append(l.raw, raw)
+		}
+		l.warnings = page.Warnings
+		tell(len(l.items))
+		if page.Metadata.Continue == "" || most > 0 && len(l.items) >= most {
+			return l, nil
+		}
+		query.Set("continue", page.Metadata.Continue)
+	}
+}

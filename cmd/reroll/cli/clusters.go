@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// clustersCommand lists clusters, or tells all about one.
+func clustersCommand(version string) *cobra.Command {
+	q := &question{version: version}
+	var health string
+	cmd := &cobra.Command{
+		Use:   "clusters [NAME]",
+		Short: "List clusters: whether they are well, where hints come from, and what waits",
+		Example: "  reroll clusters -o wide\n  reroll clusters local\n" +
+			"  reroll clusters -o jsonpath='{range .items[*]}{.name} {.health}{\"\\n\"}{end}'",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := q.open(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return q.oneCluster(s, args[0])
+			}
+			parameters := scopeOf(cmd)
+			set(parameters, "health", health)
+			l, err := list[view.Cluster](s, s.client, "/api/v1/clusters", parameters, 0, silently)
+			if err != nil {
+				return err
+			}
+			return printList(s, &q.output, l, clustersShown(s.now))
+		},
+	}
+	q.bind(cmd, allFormats...)
+	cmd.Flags().StringVar(&health, "health", "", "only clusters that are Healthy, Degraded, Away or Unknown")
+	fixed(cmd, "health", []string{"Healthy", "Degraded", "Away", "Unknown"})
+	cmd.ValidArgsFunction = firstOnly(q.complete(clusterNames))
+	return cmd
+}
+
+func clustersShown(now time.Time) shown[view.Cluster] {
+	return shown[view.Cluster]{
+		columns: []column{
+			{name: "NAME"},
+			{name: "HEALTH"},
+			{name: "WORKLOADS"},
+			{name: "PENDING"},
+			{name: "HELD"},
+			{name: "LAST CHANGE"},
+			{name: "LAST RELOAD"},
+			{name: "SOURCES", wide: true},
+			{name: "DRIFT", wide: true},
+			{name: "VERSION", wide: true},
+			{name: "INSTANCE", wide: true},
+		},
+		name: func(c view.Cluster) string { return c.Name },
+		none: "No cluster is on record.",
+		row: func(c view.Cluster) []cell {
+			var sources []string
+			for _, source := range c.Sources {
+				sources = append(sources, source.Source)
+			}
+			return []cell{
+				text(c.Name), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(heldIn(c))),
+				text(since(now, c.LastChangeAt)), text(since(now, c.LastReloadAt)),
+				text(orDash(strings.Join(sources, ","))), text(fmt.Sprint(c.Drift)), text(orDash(c.Version)), text(orDash(c.Instance)),
+			}
+		},
+	}
+}
+
+func healthCell(h view.Health) cell {
+	styles := map[view.Health]style{view.Healthy: good, view.Degraded: warn, view.Away: bad, view.Unknown: bad}
+	return cell{string(h), styles[h]}
+}
+
+func heldIn(c view.Cluster) (n int) {
+	for _, held := range c.Held {
+		n += held.Workloads
+	}
+	return n
+}
+
+func (q *question) oneCluster(s *session, name string) error {
+	var c view.Cluster
+	body, err := s.read(s, path("clusters", name), nil, &c)
+	if err != nil {
+		return err
+	}
+	return printOne(s, &q.output, body, c.Name, func(l *lines) { writeCluster(l, c, s.now) })
+}
+
+// writeCluster tells all about a cluster that is worth telling.
+func writeCluster(l *lines, c view.Cluster, now time.Time) {
+	health := healthCell(c.Health)
+	health.style += bold
+	l.add(cell{c.Name, bold}, text("  "), health)
+	for _, problem := range c.Problems {
+		l.add(cell{"  ! ", warn}, text(problem))
+	}
+	if c.DryRun {
+		l.add(text("  This is a dry run: nothing is written to the cluster."))
+	}
+	if c.Freeze.Frozen {
+		l.add(cell{"  Frozen", bad}, text(until(c.Freeze.Until)+because(c.Freeze.Reason)))
+	}
+	for _, p := range c.Pauses {
+		l.add(cell{"  Paused ", warn}, text(whom(p)+until(p.Until)+because(p.Reason)))
+	}
+	for _, w := range c.Windows {
+		state := "closed, opens " + exactly(w.Next)
+		if w.Open {
+			state = "open"
+		}
+		l.addf("  Window %s: %s", w.Schedule, state)
+	}
+	l.addf("  %d workloads, %d pending, %d held%s", c.Workloads, c.Pending, heldIn(c), reasonsOf(c.Held))
+	l.addf("  last change %s ago, last reload %s ago, swept %s ago, drift %d", since(now, c.LastChangeAt), since(now, c.LastReloadAt), since(now, c.SweptAt), c.Drift)
+	for _, source := range c.Sources {
+		l.addf("  %s: %d hints, the last %s ago", source.Source, source.Hints, since(now, source.LastAt))
+	}
+	for _, feed := range c.Feeds {
+		l.addf("  audit feed of %s: %s", feed.Address, feed.State)
+	}
+}
+
+func whom(p view.Pause) string {
+	where, which := "everywhere", "all workloads"
+	if p.Namespace != "" {
+		where = "in " + p.Namespace
+	}
+	if p.Selector != "" {
+		which = p.Selector
+	}
+	return which + " " + where
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return " until it is thawed"
+	}
+	return " until " + exactly(t)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func reasonsOf(held []view.Held) string {
+	var parts []string
+	for _, h := range held {
+		parts = append(parts, fmt.Sprintf("%s %d", h.Reason, h.Workloads))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// firstOnly completes the first argument and no further one.
+func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, toComplete)
+	}
+}

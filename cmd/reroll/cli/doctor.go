@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// doctorFlags say what is examined besides the API.
+type doctorFlags struct {
+	question
+	as, natsURL              string
+	policy, auditKubeconfig  string
+	cluster                  string
+	certificates, namespaces []string
+	connect                  bool
+}
+
+// doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
+func doctorCommand(version string) *cobra.Command {
+	q := &doctorFlags{question: question{version: version}}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine what Reroll relies on, and say how to mend what is wrong",
+		Long: "Examine what Reroll relies on, and say how to mend what is wrong: what its dispatchers say of themselves, canaries and NATS among it; and if\n" +
+			"asked for, its rights (--as), a NATS (--nats-url), and the files of the API server (--audit-policy, --audit-kubeconfig, --certificate).\n" +
+			"Nothing is written. It ends with code 0 if nothing is wrong, 1 if something is, and 3 if something could not be found out.",
+		Example: "  reroll doctor\n  reroll doctor --context east --reroll-namespace reroll --as system:serviceaccount:reroll:reroll\n" +
+			"  reroll doctor --audit-policy audit-policy.yaml --audit-kubeconfig audit-webhook.yaml --cluster local\n" +
+			"  reroll doctor --nats-url nats://nats:4222 --certificate tls.crt -o json",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
+	}
+	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
+	f := cmd.Flags()
+	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")
+	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
+	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
+	f.StringVar(&q.policy, "audit-policy", "", "file of the API server's --audit-policy-file")
+	f.StringVar(&q.auditKubeconfig, "audit-kubeconfig", "", "file of the API server's --audit-webhook-config-file")
+	f.StringVar(&q.cluster, "cluster", "", "the cluster that the kubeconfig must speak for; any if empty")
+	f.BoolVar(&q.connect, "connect", false, "also connect to the ingest that the kubeconfig names, as the API server would")
+	f.StringArrayVar(&q.certificates, "certificate", nil, "file of certificates whose dates are examined; may be given several times")
+	return cmd
+}
+
+func (f *doctorFlags) run(cmd *cobra.Command) error {
+	var found findings
+	s, err := f.open(cmd)
+	if code, _ := ExitCode(err); code == ExitUsage {
+		return err
+	}
+	if err != nil { // which is a finding, and no reason to find out nothing else
+		found.add("API", unclear, err.Error(), "name an address with --server")
+		s = &session{Context: cmd.Context(), cmd: cmd, now: time.Now()}
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	for _, examination := range []struct {
+		name string
+		run  func(*session) findings
+	}{
+		{"the API", f.examineAPI},
+		{"rights", f.examineRights},
+		{"NATS", f.examineNATS},
+		{"the audit policy", f.examinePolicy},
+		{"the audit kubeconfig", f.examineKubeconfig},
+		{"certificates", f.examineCertificates},
+	} {
+		p.say("looking at %s", examination.name)
+		found = append(found, examination.run(s)...)
+	}
+	p.end()
+	a, err := found.answer()
+	if err != nil {
+		return err
+	}
+	if err := f.print(cmd.OutOrStdout(), a); err != nil {
+		return err
+	}
+	switch {
+	case found.has(wrong):
+		return errAnswer
+	case found.has(unclear):
+		return coded{errAnswer.error, ExitUnknown}
+	}
+	return nil
+}
+
+func (f *doctorFlags) examineCertificates(s *session) (found findings) {
+	for _, file := range f.certificates {
+		check := "certificate " + file
+		content, err := os.ReadFile(file)
+		if err != nil {
+			found.add(check, unclear, err.Error(), "")
+			continue
+		}
+		found.checkCertificates(check, content, s.now)
+	}
+	return found
+}
+
+// examineFile reads a file that was asked for, or says how to ask for it.
+func examineFile(found *findings, check, flag, file string) (content []byte, ok bool) {
+	if file == "" {
+		found.add(check, skipped, "not asked for", "give "+flag)
+		return nil, false
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		found.add(check, unclear, err.Error(), "")
+		return nil, false
+	}
+	return content, true
+}
+
+func (f *doctorFlags) examinePolicy(*session) (found findings) {
+	if content, ok := examineFile(&found, "audit policy", "--audit-policy, the file of the API server's --audit-policy-file", f.policy); ok {
+		found.checkPolicy(content, f.own)
+	}
+	return found
+}
+
+func (f *doctorFlags) examineKubeconfig(s *session) (found findings) {
+	content, ok := examineFile(&found, "audit kubeconfig", "--audit-kubeconfig, the file of the API server's --audit-webhook-config-file", f.auditKubeconfig)
+	if !ok {
+		return found
+	}
+	k := found.checkKubeconfig(content, f.cluster, s.now)
+	if f.connect && k != nil {
+		found.connect(s, k, s.now)
+	}
+	return found
+}
+
+// firstOf returns the first text that is not empty.
+func firstOf(texts ...string) string {
+	if i := slices.IndexFunc(texts, func(t string) bool { return t != "" }); i >= 0 {
+		return texts[i]
+	}
+	return ""
+}
+
+// connectTime bounds one try to connect to something that is examined.
+const connectTime = 5 * time.Second

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// examineAPI asks what dispatchers say of themselves and their clusters.
+func (f *doctorFlags) examineAPI(s *session) (found findings) {
+	if s.client == nil {
+		return nil
+	}
+	var v view.Version
+	if _, err := s.read(s, "/api/v1/version", nil, &v); err != nil {
+		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" port-forward reroll-0 8080, or name another address with --server")
+		return found
+	}
+	if v.Version != f.version {
+		found.add("API", careful, fmt.Sprintf("it is %s, and this program %s", v.Version, f.version), "use the same version to see all that there is")
+	} else {
+		found.add("API", fine, v.Version+" answers at "+s.base.Redacted(), "")
+	}
+	clusters, err := list[view.Cluster](s, s.client, "/api/v1/clusters", nil, 0, silently)
+	if err != nil {
+		found.add("clusters", unclear, err.Error(), "")
+		return found
+	}
+	for _, warning := range clusters.warnings {
+		found.add("API", careful, warning, "")
+	}
+	if len(clusters.items) == 0 {
+		found.add("clusters", wrong, "no dispatcher has published its status", "start reroll serve, or reroll dispatch with the same NATS")
+	}
+	for _, c := range clusters.items {
+		found.checkCluster(c, s.now)
+	}
+	held, err := list[view.HeldWorkload](s, s.client, "/api/v1/held", nil, 0, silently)
+	if err != nil {
+		found.add("held workloads", unclear, err.Error(), "")
+		return found
+	}
+	found.checkHeld(held.items)
+	return found
+}
+
+// checkCluster judges what a dispatcher says, and says what to look at.
+func (f *findings) checkCluster(c view.Cluster, now time.Time) {
+	check := "cluster " + c.Name
+	before := len(*f)
+	if c.Health == view.Away || c.Health == view.Unknown {
+		f.add(check, wrong, strings.Join(c.Problems, " "), "look at the log of its dispatcher: is it running, and does it reach NATS?")
+		return
+	}
+	if !c.Ready {
+		f.add(check, careful, "its dispatcher is not ready: baselines are still recorded", "wait; if it lasts, its log names what cannot be read")
+	}
+	for _, fault := range c.Faults {
+		f.add(check, wrong, fault.Part+" of its dispatcher: "+fault.Reason, "see Readiness in docs/operations.md")
+	}
+	for _, feed := range c.Feeds {
+		f.checkFeed(check, feed, now)
+	}
+	if len(c.Feeds) == 0 {
+		f.add(check, skipped, "no canaries are sent, so that nothing tells whether audit events come", "set --canary-interval, if it has an audit feed")
+	}
+	if c.Drift > 0 {
+		f.add(check, careful, fmt.Sprintf("%d changes were found by the sweep alone, on which no hint had come", c.Drift), "look at the audit policy (--audit-policy) and at apiserver_audit_error_total of the API server")
+	}
+	for _, problem := range c.Problems {
+		if slices.ContainsFunc(controlKeys, func(key string) bool { return strings.HasPrefix(problem, key) }) {
+			f.add(check, wrong, problem, "mend the ConfigMap "+control.ConfigMap+", or use reroll freeze, pause and retry")
+		}
+	}
+	if len(*f) == before || len(*f) == before+1 && (*f)[before].Verdict == skipped {
+		f.add(check, fine, fmt.Sprintf("%d workloads, status %s ago", c.Workloads, since(now, c.UpdatedAt)), "")
+	}
+}
+
+// controlKeys begin the problems with what the ConfigMap says.
+var controlKeys = []string{control.FreezeKey, control.PausesKey, control.RetryPrefix}
+
+// checkFeed judges what canaries tell about the audit events of one API server.
+func (f *findings) checkFeed(check string, feed view.Feed, now time.Time) {
+	name := "audit events of " + feed.Address
+	switch feed.State {
+	case "heard":
+		f.add(check, fine, name+" come in: a canary came back "+since(now, feed.LastAt)+" ago", "")
+	case "silent":
+		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; examine these with --audit-policy and --audit-kubeconfig --connect")
+	case "refused":
+		f.add(check, wrong, feed.Address+" takes no canaries", "grant patch on the ConfigMap reroll-canary; examine the rights with --as")
+	default:
+		f.add(check, skipped, "no canary has come back yet by way of "+feed.Address, "wait for two canary intervals")
+	}
+}
+
+// checkHeld tells of what does not roll without help.
+func (f *findings) checkHeld(held []view.HeldWorkload) {
+	dead := 0
+	for _, h := range held {
+		if h.Hold.DeadLetter || h.Dead {
+			dead++
+			f.add("workload "+workloadRef(h.Cluster, h.Workload).String(), wrong, string(h.Hold.Reason)+because(h.Hold.Message),
+				"mend it, then reroll retry "+strings.Join([]string{h.Workload.Namespace, h.Workload.Kind, h.Workload.Name}, "/"))
+		}
+	}
+	if dead == 0 {
+		f.add("held workloads", fine, fmt.Sprintf("%d wait, none of them for help", len(held)), "")
+	}
+}

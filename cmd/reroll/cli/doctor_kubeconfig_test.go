@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pair is a certificate with its key, both in PEM, signed by itself.
+type pair struct{ cert, key []byte }
+
+func newPair(t *testing.T, edit func(*x509.Certificate)) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{"local.audit.reroll.dev", "localhost"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(365 * 24 * time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	edit(template)
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair{
+		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}),
+	}
+}
+
+// kubeconfigOf is a kubeconfig for cluster local, with embedded certificates.
+func kubeconfigOf(server string, ca []byte, client pair) string {
+	data := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf(`
+current-context: a
+contexts: [{name: a, context: {cluster: b, user: c}}]
+clusters: [{name: b, cluster: {server: %q, certificate-authority-data: %s}}]
+users: [{name: c, user: {client-certificate-data: %s, client-key-data: %s}}]
+`, server, data(ca), data(client.cert), data(client.key))
+}
+
+func TestKubeconfig(t *testing.T) {
+	good := newPair(t, func(*x509.Certificate) {})
+	client := func(edit func(*x509.Certificate)) string {
+		return kubeconfigOf("https://reroll:9443/v1/audit/local", good.cert, newPair(t, edit))
+	}
+	right := kubeconfigOf("https://reroll:9443/v1/audit/local", good.cert, good)
+	at := func(server string) string { return kubeconfigOf(server, good.cert, good) }
+	cases := map[string]struct {
+		kubeconfig string
+		want       want
+	}{
+		"right":           {right, nil},
+		"no TLS":          {at("http://reroll:9443/v1/audit/local"), want{"is not https": wrong}},
+		"a query":         {at("https://reroll:9443/v1/audit/local?token=x"), want{"drops what follows": wrong}},
+		"no path":         {at("https://reroll:9443"), want{`the path "" is not /v1/audit/CLUSTER`: wrong}},
+		"another cluster": {at("https://reroll:9443/v1/audit/west"), want{"speaks for cluster west, and not for local": wrong, "does not name the cluster west": wrong}},
+		"no server":       {at(""), want{"server is no address": wrong}},
+		"no context":      {strings.Replace(right, "current-context: a", "current-context: z", 1), want{"current-context names no context": wrong}},
+		"no user":         {strings.Replace(right, "user: c}", "user: z}", 1), want{"current-context names no context": wrong}},
+		"not YAML":        {"{", want{"it is no kubeconfig": wrong}},
+		"expired":         {client(func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Second) }), want{"has expired": wrong}},
+		"not yet":         {client(func(c *x509.Certificate) { c.NotBefore = now.Add(time.Second) }), want{"is not valid before": wrong}},
+		"soon":            {client(func(c *x509.Certificate) { c.NotAfter = now.Add(7*24*time.Hour + time.Minute) }), want{"expires in 7 days": careful}},
+		"no client":       {client(func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[1:] }), want{"not for clients": wrong}},
+		"by common name":  {client(func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = "local", nil }), nil},
+		"nobody":          {client(func(c *x509.Certificate) { c.DNSNames = nil }), want{"does not name the cluster local": wrong}},
+		"another's key":   {kubeconfigOf("https://reroll:9443/v1/audit/local", good.cert, pair{good.cert, newPair(t, func(*x509.Certificate) {}).key}), want{"client-key is not that of the certificate": wrong}},
+		"no credentials":  {strings.NewReplacer("client-certificate-data", "x", "client-key-data", "y").Replace(right), want{"neither a client-certificate nor a token": wrong}},
+		"a token":         {withUser(right, "{token: abc}"), nil},
+		"files elsewhere": {withUser(right, "{client-certificate: /nowhere/a.crt, client-key: /nowhere/a.key}"), want{"/nowhere/a.crt cannot be read here": careful, "/nowhere/a.key cannot be read here": careful}},
+		"no authority":    {strings.Replace(right, "certificate-authority-data", "x", 1), want{"no certificate-authority": careful}},
+		"insecure":        {strings.Replace(right, "{server:", "{insecure-skip-tls-verify: true, server:", 1), want{"whoever stands between": careful}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var found findings
+			found.checkKubeconfig([]byte(c.kubeconfig), "local", now)
+			c.want.check(t, found)
+		})
+	}
+}
+
+// withUser replaces the credentials of a kubeconfig.
+func withUser(kubeconfig, user string) string {
+	before, _, _ := strings.Cut(kubeconfig, "users:")
+	return before + "users: [{name: c, user: " + user + "}]\n"
+}
+
+func TestConnectToIngest(t *testing.T) {
+	server := newPair(t, func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(5*24*time.Hour)
+	})
+	certificate, err := tls.X509KeyPair(server.cert, server.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = connection.(*tls.Conn).HandshakeContext(t.Context())
+			_ = connection.Close()
+		}
+	}()
+	address := "https://" + listener.Addr().String() + "/v1/audit/local"
+	for name, c := range map[string]struct {
+		authority []byte
+		want      want
+	}{
+		"trusted": {server.cert, want{"expires in 4 days": careful}},
+		"unknown": {newPair(t, func(*x509.Certificate) {}).cert, want{"unknown authority": wrong}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubeconfig := strings.Replace(kubeconfigOf(address, c.authority, server), "{server:", "{tls-server-name: localhost, server:", 1)
+			var found findings
+			target := found.checkKubeconfig([]byte(kubeconfig), "local", now)
+			if target == nil {
+				t.Fatal("it leads nowhere")
+			}
+			found = nil
+			found.connect(t.Context(), target, time.Now())
+			c.want.check(t, found)
+		})
+	}
+}

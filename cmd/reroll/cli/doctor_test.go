@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// want is what findings must have: each a verdict and a part of its message. Other findings must be OK or Skipped.
+type want map[string]verdict
+
+func (w want) check(t *testing.T, found findings) {
+	t.Helper()
+	for part, v := range w {
+		if !slices.ContainsFunc(found, func(one finding) bool { return one.Verdict == v && strings.Contains(one.Message, part) }) {
+			t.Errorf("%s is not found with %q", v, part)
+		}
+	}
+	for _, one := range found {
+		expected := one.Verdict == fine || one.Verdict == skipped
+		for part, v := range w {
+			expected = expected || one.Verdict == v && strings.Contains(one.Message, part)
+		}
+		if !expected {
+			t.Errorf("unexpected: %+v", one)
+		}
+		if (one.Verdict == wrong || one.Verdict == careful) && one.Mend == "" {
+			t.Errorf("nobody is told how to mend %+v", one)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%+v", found)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
+	const all = "- {level: Metadata, resources: [{group: \"\", resources: [configmaps, secrets]}]}\n"
+	cases := map[string]struct {
+		reason, policy string
+		want           want
+	}{
+		"ours":           {"what we print is right", generated(t, systemNamespaces, true), nil},
+		"all metadata":   {"more than needed is fine", head + "- level: Metadata\n", nil},
+		"with a body":    {"content must not leave the API server", head + "- level: RequestResponse\n", want{"of configmaps is reported with its content": careful, "of secrets is reported with its content": careful}},
+		"secrets hidden": {"the first rule that matches decides", head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets is not reported": wrong}},
+		"after that":     {"a later rule does not", head + all + "- level: None\n", nil},
+		"one verb": {
+			"each verb is looked at", head + "- {level: None, verbs: [deletecollection]}\n" + all,
+			want{"deletecollection of configmaps is not": wrong, "deletecollection of secrets is not": wrong},
+		},
+		"another's user":   {"a rule for some users is not for all", head + "- {level: None, users: [system:apiserver]}\n" + all, nil},
+		"everybody":        {"everybody is in that group", head + "- {level: None, userGroups: [\"system:authenticated\"]}\n" + all, want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
+		"a name alone":     {"a rule for a name is not for all", head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}]}\n" + all, nil},
+		"another group":    {"configmaps of another group are others", head + "- {level: None, resources: [{group: apps, resources: [configmaps]}]}\n" + all, nil},
+		"paths":            {"a rule for paths is not for objects", head + "- {level: None, nonResourceURLs: [\"/healthz*\"]}\n" + all, nil},
+		"stage left out":   {"what is reported before it is done is no use", head + "- {level: Metadata, omitStages: [ResponseComplete]}\n", want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
+		"our namespace":    {"canaries fly there", head + "- {level: None, namespaces: [reroll]}\n" + all, want{"every canary stays away": careful}},
+		"no rules":         {"the default is None", "apiVersion: audit.k8s.io/v1\nkind: Policy\n", want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
+		"old version":      {"the API server knows v1 alone", strings.Replace(head+all, "v1", "v1beta1", 1), want{"would not start": wrong}},
+		"something else":   {"a kubeconfig is none", "kind: Config\n", want{"it is no audit policy": wrong}},
+		"not even YAML":    {"nor is this", "{", want{"it is no audit policy": wrong}},
+		"a misspelt field": {"the API server drops it", head + "- {level: Metadata, resource: [secrets]}\n", want{"fields that no API server knows": careful}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var found findings
+			found.checkPolicy([]byte(c.policy), "reroll")
+			c.want.check(t, found)
+			if t.Failed() {
+				t.Log(c.reason)
+			}
+		})
+	}
+}
+
+func generated(t *testing.T, quiet []string, classes bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err := writePolicy(&b, quiet, classes, false); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants by default.
+func TestNeedsAreTheChartsRights(t *testing.T) {
+	content, err := os.ReadFile("../../../tests/chart/testdata/default/rendered.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := map[string]bool{}
+	for document := range strings.SplitSeq(string(content), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			eachRight(rule, func(right string) { granted[role.Kind+" "+right] = true })
+		}
+	}
+	asked := map[string]bool{}
+	for _, n := range needs {
+		kind := "ClusterRole"
+		if n.own {
+			kind = "Role"
+		}
+		names := []string{}
+		if n.name != "" {
+			names = append(names, n.name)
+		}
+		eachRight(rbacv1.PolicyRule{APIGroups: []string{n.group}, Resources: []string{n.resource}, ResourceNames: names, Verbs: n.verbs}, func(right string) { asked[kind+" "+right] = true })
+	}
+	for right := range granted {
+		if !asked[right] {
+			t.Errorf("the chart grants %s, and the doctor does not ask for it", right)
+		}
+	}
+	for right := range asked {
+		if !granted[right] {
+			t.Errorf("the doctor asks for %s, which the chart does not grant", right)
+		}
+	}
+	if len(granted) == 0 {
+		t.Error("the chart grants nothing")
+	}
+}
+
+func eachRight(rule rbacv1.PolicyRule, do func(right string)) {
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				do(strings.Join(append([]string{group, resource, verb}, rule.ResourceNames...), " "))
+			}
+		}
+	}
+}
+
+func TestRights(t *testing.T) {
+	refuse := func(refused ...kube.Right) judge {
+		return func(_ context.Context, r kube.Right) (bool, error) { return !slices.Contains(refused, r), nil }
+	}
+	cases := map[string]struct {
+		may        judge
+		namespaces []string
+		want       want
+	}{
+		"all granted":            {refuse(), nil, nil},
+		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}},
+		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}},
+		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}},
+		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}},
+		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}},
+		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var found findings
+			found.checkRights(t.Context(), c.may, "own", c.namespaces)
+			c.want.check(t, found)
+		})
+	}
+}
+
+func TestCluster(t *testing.T) {
+	healthy := view.Cluster{Name: "local", Health: view.Healthy, Ready: true, Feeds: []view.Feed{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}}}
+	cases := map[string]struct {
+		edit func(*view.Cluster)
+		want want
+	}{
+		"healthy":         {func(*view.Cluster) {}, nil},
+		"no canaries":     {func(c *view.Cluster) { c.Feeds = nil }, nil},
+		"silent":          {func(c *view.Cluster) { c.Feeds[0].State = "silent" }, want{"audit events of 10.0.0.1:6443 do not come in": wrong}},
+		"refused":         {func(c *view.Cluster) { c.Feeds[0].State = "refused" }, want{"takes no canaries": wrong}},
+		"NATS":            {func(c *view.Cluster) { c.Faults = []view.Fault{{Part: "nats", Reason: "no answer"}} }, want{"nats of its dispatcher: no answer": wrong}},
+		"drift":           {func(c *view.Cluster) { c.Drift = 3 }, want{"3 changes were found by the sweep alone": careful}},
+		"not ready":       {func(c *view.Cluster) { c.Ready = false }, want{"not ready": careful}},
+		"away":            {func(c *view.Cluster) { c.Health, c.Problems = view.Away, []string{"No status for 2m."} }, want{"No status for 2m.": wrong}},
+		"spoilt controls": {func(c *view.Cluster) { c.Problems = []string{"pauses[0]: until \"soon\" is no time"} }, want{"pauses[0]": wrong}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := healthy
+			cluster.Feeds = slices.Clone(healthy.Feeds)
+			c.edit(&cluster)
+			var found findings
+			found.checkCluster(cluster, now)
+			c.want.check(t, found)
+			if len(found) == 0 {
+				t.Error("nothing is said of it")
+			}
+		})
+	}
+}
+
+func TestNATS(t *testing.T) {
+	cases := map[string]struct {
+		says, scheme string
+		want         want
+	}{
+		"well":           {`INFO {"version":"2.15.2","jetstream":true}` + "\r\n", "nats", nil},
+		"no JetStream":   {`INFO {"version":"2.15.2"}` + "\r\n", "nats", want{"JetStream is off": wrong}},
+		"wants TLS":      {`INFO {"version":"2.15.2","jetstream":true,"tls_required":true}` + "\r\n", "nats", want{"it wants TLS": careful}},
+		"gets it":        {`INFO {"version":"2.15.2","jetstream":true,"tls_required":true}` + "\r\n", "tls", nil},
+		"something else": {"220 mail.example ESMTP\r\n", "nats", want{"is no NATS": wrong}},
+		"silence":        {"", "nats", want{"says nothing": wrong}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			address := says(t, c.says)
+			f := doctorFlags{natsURL: c.scheme + "://user:hunter2@" + address}
+			found := f.examineNATS(&session{Context: t.Context(), now: now})
+			c.want.check(t, found)
+			for _, one := range found {
+				if strings.Contains(one.Check+one.Message, "hunter2") {
+					t.Error("the password is told")
+				}
+			}
+		})
+	}
+	f := doctorFlags{natsURL: "http://x"}
+	want{"neither nats:// nor tls://": unclear}.check(t, f.examineNATS(&session{Context: t.Context()}))
+	f = doctorFlags{natsURL: "127.0.0.1:1"}
+	want{"refused": wrong}.check(t, f.examineNATS(&session{Context: t.Context()}))
+}
+
+// says returns the address of a server that says something to whoever comes, and hangs up.
+func says(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Write([]byte(text))
+			_ = connection.Close()
+		}
+	}()
+	return listener.Addr().String()
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"io"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// explainFlags say what is explained.
+type explainFlags struct {
+	question
+	scope
+	config string
+}
+
+// explainCommand says step by step why a workload rolls or does not.
+func explainCommand(version string) *cobra.Command {
+	q := &explainFlags{question: question{version: version}}
+	cmd := &cobra.Command{
+		Use:     "explain " + refForm,
+		Short:   "Explain step by step why a workload does or does not roll",
+		Example: "  reroll explain shop/Deployment/cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
+	}
+	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
+	q.scope.bind(cmd, &q.question)
+	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, KIND/NAME; every dependency if empty")
+	q.live(cmd, "config", configNames)
+	cmd.ValidArgsFunction = firstOnly(q.complete(workloadNames))
+	return cmd
+}
+
+func (f *explainFlags) run(cmd *cobra.Command, name string) error {
+	s, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	parameters := url.Values{}
+	if f.config != "" {
+		config, err := parseRef(f.config, configKinds())
+		if err != nil {
+			return err
+		}
+		parameters.Set("configKind", config.kind)
+		parameters.Set("configName", config.name)
+	}
+	r, err := s.workload(name, f.scope)
+	if err != nil {
+		return err
+	}
+	l, err := list[view.Explanation](s, s.client, path("workloads", r.cluster, r.namespace, r.kind, r.name, "explain"), parameters, 0, silently)
+	if err != nil {
+		return err
+	}
+	s.warn(l.warnings)
+	return f.print(cmd.OutOrStdout(), answer{body: l.body(), show: func(w io.Writer, _, _, colours bool) error {
+		out := newLines(w, colours)
+		for i, x := range l.items {
+			if i > 0 {
+				out.add()
+			}
+			writeExplanation(out, x)
+		}
+		if len(l.items) == 0 {
+			out.addf("%s depends on no config.", r)
+		}
+		return out.err
+	}})
+}
+
+// stateStyles are those of the states of a workload and a config.
+var stateStyles = map[view.State]style{
+	view.StateUpToDate: good, view.StatePending: warn, view.StateHeld: warn, view.StateNoBaseline: warn,
+	view.StateNotOptedIn: bad, view.StateNotADependency: bad,
+}
+
+// marks stand for the results of a step.
+var marks = map[string]cell{"Passed": {"✓ ", good}, "Stopped": {"■ ", warn}, "Noted": {"· ", faint}}
+
+func writeExplanation(l *lines, x view.Explanation) {
+	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {x.Config.Kind + "/" + x.Config.Name, bold}, text(": "), {string(x.State), stateStyles[x.State]}}
+	if x.Reason != "" {
+		head = append(head, text(", "+string(x.Reason)))
+	}
+	l.add(head...)
+	for _, step := range x.Steps {
+		line := []cell{text("  "), marks[step.Result], text(step.Message)}
+		if step.Clause != "" {
+			line = append(line, cell{" [" + step.Clause + "]", faint})
+		}
+		for _, id := range []string{step.Change, step.Reload} {
+			if id != "" {
+				line = append(line, cell{" " + id, faint})
+			}
+		}
+		l.add(line...)
+	}
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"time"
+)
+
+// verdict is what an examination comes to.
+type verdict string
+
+// The verdicts of a finding.
+const (
+	fine    verdict = "OK"
+	careful verdict = "Warning"
+	wrong   verdict = "Wrong"
+	skipped verdict = "Skipped"
+	// unclear is what could not be found out.
+	unclear verdict = "Unknown"
+)
+
+// finding is what was examined, how it is, and how to mend it.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Message string  `json:"message"`
+	Mend    string  `json:"mend,omitempty"`
+}
+
+// findings are those of one examination.
+type findings []finding
+
+func (f *findings) add(check string, v verdict, message, mend string) {
+	*f = append(*f, finding{check, v, message, mend})
+}
+
+// has reports whether some finding has a verdict.
+func (f findings) has(v verdict) bool {
+	for _, one := range f {
+		if one.Verdict == v {
+			return true
+		}
+	}
+	return false
+}
+
+// signs stand for verdicts.
+var signs = map[verdict]cell{
+	fine: {"✓ ", good}, careful: {"! ", warn}, wrong: {"✗ ", bad}, skipped: {"- ", faint}, unclear: {"? ", warn},
+}
+
+func (f findings) answer() (answer, error) {
+	body, err := json.Marshal(map[string]any{"findings": f})
+	return answer{body: body, show: func(w io.Writer, _, _, colours bool) error {
+		l := newLines(w, colours)
+		for _, one := range f {
+			l.add(signs[one.Verdict], cell{one.Check + ": ", bold}, text(one.Message))
+			if one.Mend != "" {
+				l.add(text("    → " + one.Mend))
+			}
+		}
+		return l.err
+	}}, err
+}
+
+// soon is how long before its end a certificate is to be renewed at the latest.
+const soon = 30 * 24 * time.Hour
+
+// checkCertificates examines the dates of all certificates in PEM, and returns the first.
+func (f *findings) checkCertificates(check string, content []byte, now time.Time) *x509.Certificate {
+	var first *x509.Certificate
+	for {
+		var block *pem.Block
+		if block, content = pem.Decode(content); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			f.add(check, wrong, "a certificate cannot be read", "issue it again")
+			continue
+		}
+		f.checkDates(check, certificate, now)
+		if first == nil {
+			first = certificate
+		}
+	}
+	if first == nil {
+		f.add(check, wrong, "there is no certificate in PEM", "give the file that has it")
+	}
+	return first
+}
+
+func (f *findings) checkDates(check string, c *x509.Certificate, now time.Time) {
+	name := c.Subject.CommonName
+	if name == "" && len(c.DNSNames) > 0 {
+		name = c.DNSNames[0]
+	}
+	switch left := c.NotAfter.Sub(now); {
+	case now.Before(c.NotBefore):
+		f.add(check, wrong, fmt.Sprintf("%s is not valid before %s", name, exactly(c.NotBefore)), "look at the clocks")
+	case left <= 0:
+		f.add(check, wrong, fmt.Sprintf("%s has expired on %s", name, exactly(c.NotAfter)), "issue it again; the API server and Reroll read a changed file by themselves")
+	case left < soon:
+		f.add(check, careful, fmt.Sprintf("%s expires in %d days, on %s", name, int(left.Hours()/24), exactly(c.NotAfter)), "issue it again; the API server and Reroll read a changed file by themselves")
+	default:
+		f.add(check, fine, fmt.Sprintf("%s is valid until %s", name, exactly(c.NotAfter)), "")
+	}
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// impactAtOnce is how many configs one question to the API may have.
+const impactAtOnce = 100
+
+// impactFlags say what is supposed to change.
+type impactFlags struct {
+	question
+	scope
+	files, keys []string
+	judge       bool
+}
+
+// impactCommand says what would roll if configs changed now.
+func impactCommand(version string) *cobra.Command {
+	q := &impactFlags{question: question{version: version}}
+	cmd := &cobra.Command{
+		Use:   "impact [" + refForm + "]...",
+		Short: "Say what would roll if configs changed now, before they do",
+		Long: "Say what would roll if configs changed now. The configs are named, or are those in manifests. With --exit-code it is a gate for continuous\n" +
+			"integration: it ends with code 0 if nothing would roll, now or later, 1 if something would, and 3 if that could not be found out.\n" +
+			"Contents are not compared: every config that is named is supposed to change.",
+		Example: "  reroll impact shop/ConfigMap/settings --key level\n  reroll impact cm/settings secret/password -n shop -o name\n" +
+			"  kustomize build overlays/production | reroll impact -f - -n shop --exit-code",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rolls, err := q.run(cmd, args)
+			if !q.judge {
+				return err
+			}
+			if err == nil && rolls {
+				return errAnswer
+			}
+			return judged(err)
+		},
+	}
+	q.question.bind(cmd, formatJSON, formatYAML, formatName, formatPath)
+	q.scope.bind(cmd, &q.question)
+	f := cmd.Flags()
+	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests whose configs are supposed to change, - for standard input; may be given several times")
+	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change; may be given several times; any if absent")
+	f.BoolVar(&q.judge, "exit-code", false, "end with code 1 if something would roll")
+	cmd.ValidArgsFunction = q.complete(configNames)
+	return cmd
+}
+
+func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls bool, err error) {
+	s, err := f.open(cmd)
+	if err != nil {
+		return false, err
+	}
+	supposed, err := f.supposed(s, args)
+	if err != nil {
+		return false, err
+	}
+	l, err := s.impact(supposed)
+	if err != nil {
+		return false, err
+	}
+	s.warn(l.warnings)
+	a := answer{body: l.body(), show: func(w io.Writer, _, _, colours bool) error {
+		out := newLines(w, colours)
+		for _, impact := range l.items {
+			writeImpact(out, impact)
+		}
+		return out.err
+	}}
+	for _, impact := range l.items {
+		s.warn(impact.Warnings)
+		for _, w := range impact.Workloads {
+			rolls = rolls || w.Outcome != view.Reason(reloader.ReasonDryRun)
+			if name := workloadRef("", w.Workload).String(); !slices.Contains(a.names, name) {
+				a.names = append(a.names, name)
+			}
+		}
+	}
+	return rolls, f.print(cmd.OutOrStdout(), a)
+}
+
+// supposed gathers the configs that are named, and those in manifests, each once.
+func (f *impactFlags) supposed(s *session, args []string) (configs []api.SupposedChange, err error) {
+	var refs []ref
+	for _, arg := range args {
+		r, err := parseRef(arg, configKinds())
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, r)
+	}
+	for _, file := range f.files {
+		found, err := configsInFile(s.cmd.InOrStdin(), file)
+		if err != nil {
+			return nil, fmt.Errorf("--filename: %w", err)
+		}
+		refs = append(refs, found...)
+	}
+	if len(args)+len(f.files) == 0 {
+		return nil, Usage(errors.New("which configs? Name them, or the files that have them with --filename"))
+	}
+	seen, only := map[ref]bool{}, ""
+	for _, r := range refs {
+		named := r.cluster != "" || f.cluster != ""
+		if r, err = r.in(f.scope); err != nil {
+			return nil, err
+		}
+		if r.cluster == "" {
+			r.cluster = only // which is looked for once
+		}
+		if r, err = s.only(r); err != nil {
+			return nil, err
+		}
+		if !named {
+			only = r.cluster
+		}
+		if !seen[r] {
+			seen[r] = true
+			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys})
+		}
+	}
+	return configs, nil
+}
+
+// impact asks about all configs, as many at once as the API takes.
+func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], err error) {
+	p := newProgress(s.cmd.ErrOrStderr())
+	defer p.end()
+	for part := range slices.Chunk(configs, impactAtOnce) {
+		page, err := s.impactOf(s, part)
+		if err != nil {
+			return l, err
+		}
+		l.items, l.raw, l.warnings = append(l.items, page.items...), append(l.raw, page.raw...), page.warnings
+		p.say("%d of %d configs", len(l.items), len(configs))
+	}
+	return l, nil
+}
+
+func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l listing[view.Impact], err error) {
+	question, err := json.Marshal(api.ImpactQuestion{Configs: configs})
+	if err != nil {
+		return l, err
+	}
+	body, err := c.ask(ctx, http.MethodPost, "/api/v1/impact", nil, question, nil)
+	if err != nil {
+		return l, err
+	}
+	var page view.List[json.RawMessage]
+	if err := decode(body, &page); err != nil {
+		return l, err
+	}
+	l.raw, l.warnings, l.items = page.Items, page.Warnings, make([]view.Impact, len(page.Items))
+	for i, raw := range page.Items {
+		if err := decode(bytes.TrimSpace(raw), &l.items[i]); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func writeImpact(l *lines, v view.Impact) {
+	verdict := cell{": nothing would roll", faint}
+	if v.Rolls+v.Waits > 0 {
+		verdict = cell{fmt.Sprintf(": %d would roll, %d would wait", v.Rolls, v.Waits), warn}
+	}
+	l.add(cell{configRef("", v.Config).String(), bold}, verdict)
+	for _, w := range v.Workloads {
+		line := []cell{text("  " + w.Workload.Kind + "/" + w.Workload.Name + "  "), reasonCell(w.Outcome), {"  " + string(w.Why), faint}}
+		if w.Clause != "" {
+			line = append(line, cell{" [" + w.Clause + "]", faint})
+		}
+		if !w.UsesKeys {
+			line = append(line, cell{" uses none of the keys", faint})
+		}
+		l.add(line...)
+	}
+}

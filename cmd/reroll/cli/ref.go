@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// ref names one workload or config, as far as the command line does.
+type ref struct{ cluster, namespace, kind, name string }
+
+// refForm is how a ref is written.
+const refForm = "[[CLUSTER/]NAMESPACE/]KIND/NAME"
+
+func quote(text string) string { return strconv.Quote(text) }
+
+// shortKinds are the short names that kubectl knows.
+var shortKinds = map[string]string{
+	"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob", "ro": "Rollout", "dc": "DeploymentConfig", "cm": "ConfigMap",
+}
+
+func workloadKinds() (names []string) {
+	for _, k := range workload.Kinds {
+		names = append(names, k.Kind)
+	}
+	return names
+}
+
+func configKinds() (names []string) {
+	for _, k := range reloader.ConfigKinds {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+// kindOf returns the kind of a list that text means: in any case, in the plural, or by its short name.
+func kindOf(text string, kinds []string) (string, error) {
+	lower := strings.ToLower(text)
+	for _, kind := range kinds {
+		if name := strings.ToLower(kind); lower == name || lower == name+"s" || lower == name+"es" || shortKinds[lower] == kind {
+			return kind, nil
+		}
+	}
+	return "", Usage(fmt.Errorf("%q is not one of the kinds %s", text, strings.Join(kinds, ", ")))
+}
+
+// parseRef reads a ref. Its last two parts are always there.
+func parseRef(text string, kinds []string) (r ref, err error) {
+	parts := strings.Split(text, "/")
+	if len(parts) < 2 || len(parts) > 4 || slices.Contains(parts, "") {
+		return ref{}, Usage(fmt.Errorf("%.300q is not %s", text, refForm))
+	}
+	slices.Reverse(parts)
+	r.name = parts[0]
+	if r.kind, err = kindOf(parts[1], kinds); err != nil {
+		return ref{}, err
+	}
+	if len(parts) > 2 {
+		r.namespace = parts[2]
+	}
+	if len(parts) > 3 {
+		r.cluster = parts[3]
+	}
+	return r, nil
+}
+
+// in fills in what the ref leaves open from flags, which must not say something else.
+func (r ref) in(s scope) (ref, error) {
+	if r.namespace == "" {
+		r.namespace = s.namespace
+	}
+	if r.cluster == "" {
+		r.cluster = s.cluster
+	}
+	switch {
+	case r.namespace == "":
+		return r, Usage(fmt.Errorf("in which namespace is %s/%s? Name it with -n, or as NAMESPACE/%s/%s", r.kind, r.name, r.kind, r.name))
+	case s.namespace != "" && s.namespace != r.namespace, s.cluster != "" && s.cluster != r.cluster:
+		return r, Usage(fmt.Errorf("%s is not where the flags say", r))
+	}
+	return r, nil
+}
+
+// String returns r as it is written.
+func (r ref) String() string {
+	text := r.kind + "/" + r.name
+	for _, part := range []string{r.namespace, r.cluster} {
+		if part == "" {
+			return text
+		}
+		text = part + "/" + text
+	}
+	return text
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// reloadsFlags narrow the listing of reloads.
+type reloadsFlags struct {
+	question
+	scope
+	recent
+	workload, config, change, outcome string
+}
+
+// reloadsCommand lists reloads, or tells all about one.
+func reloadsCommand(version string) *cobra.Command {
+	q := &reloadsFlags{question: question{version: version}}
+	cmd := &cobra.Command{
+		Use:   "reloads [ID]",
+		Short: "List reloads of workloads, newest first: what rolled, what did not, and why",
+		Example: "  reroll reloads -n shop --since 24h\n  reroll reloads --workload deploy/cart --config cm/settings\n" +
+			"  reroll reloads --change c-mfrggzdfmztwq2lk -o wide\n  reroll reloads r-mfrggzdfmztwq2lk",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := q.open(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return q.one(s, args[0])
+			}
+			return q.list(s)
+		},
+	}
+	q.question.bind(cmd, allFormats...)
+	q.scope.bindAll(cmd, &q.question)
+	q.recent.bind(cmd)
+	f := cmd.Flags()
+	f.StringVar(&q.workload, "workload", "", "only reloads of this workload, KIND/NAME")
+	f.StringVar(&q.config, "config", "", "only reloads that this config caused, KIND/NAME")
+	f.StringVar(&q.change, "change", "", "only reloads that the change of this ID caused")
+	f.StringVar(&q.outcome, "outcome", "", "only reloads with this outcome")
+	q.live(cmd, "workload", workloadNames)
+	q.live(cmd, "config", configNames)
+	q.live(cmd, "change", changeIDs)
+	fixed(cmd, "outcome", reasonNames())
+	cmd.ValidArgsFunction = firstOnly(q.complete(reloadIDs))
+	return cmd
+}
+
+func (f *reloadsFlags) parameters(now time.Time) (url.Values, error) {
+	q := f.scope.query()
+	if f.workload != "" {
+		r, err := parseRef(f.workload, workloadKinds())
+		if err != nil {
+			return nil, err
+		}
+		set(q, "cluster", r.cluster)
+		set(q, "namespace", r.namespace)
+		q.Set("kind", r.kind)
+		q.Set("name", r.name)
+	}
+	if err := dependsOn(q, f.config); err != nil {
+		return nil, err
+	}
+	if f.outcome != "" && !slices.Contains(reasonNames(), f.outcome) {
+		return nil, Usage(fmt.Errorf("--outcome: %q is not one of %s", f.outcome, strings.Join(reasonNames(), ", ")))
+	}
+	set(q, "outcome", f.outcome)
+	set(q, "change", f.change)
+	return q, f.recent.query(q, now)
+}
+
+// dependsOn sets what narrows a listing to a config.
+func dependsOn(q url.Values, config string) error {
+	if config == "" {
+		return nil
+	}
+	r, err := parseRef(config, configKinds())
+	if err != nil {
+		return err
+	}
+	set(q, "cluster", r.cluster)
+	set(q, "namespace", r.namespace)
+	q.Set("configKind", r.kind)
+	q.Set("configName", r.name)
+	return nil
+}
+
+func (f *reloadsFlags) list(s *session) error {
+	parameters, err := f.parameters(s.now)
+	if err != nil {
+		return err
+	}
+	p := newProgress(s.cmd.ErrOrStderr())
+	l, err := list[view.Reload](s, s.client, "/api/v1/reloads", parameters, f.most, func(n int) { p.say("%d reloads so far", n) })
+	p.end()
+	if err != nil {
+		return err
+	}
+	return printList(s, &f.output, l, shown[view.Reload]{
+		columns: []column{
+			{name: "AGE"},
+			{name: "WORKLOAD"},
+			{name: "OUTCOME"},
+			{name: "ROLLOUT"},
+			{name: "BECAUSE OF"},
+			{name: "LATENCY"},
+			{name: "ID"},
+			{name: "CLUSTER", wide: true},
+			{name: "DECIDED", wide: true},
+			{name: "WHO", wide: true},
+			{name: "STRATEGY", wide: true},
+			{name: "MESSAGE", wide: true},
+		},
+		name: func(r view.Reload) string { return r.ID },
+		none: "No such reload is on record.",
+		row: func(r view.Reload) []cell {
+			return []cell{
+				text(since(s.now, r.DecidedAt)), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout), text(causesOf(r.Causes)),
+				text(seconds(r.LatencySeconds)), text(r.ID), text(r.Cluster), text(exactly(r.DecidedAt)), text(whoCaused(r.Causes)),
+				text(orDash(r.Strategy)), text(orDash(r.Message)),
+			}
+		},
+	})
+}
+
+func (f *reloadsFlags) one(s *session, id string) error {
+	var r view.Reload
+	body, err := s.read(s, path("reloads", id), nil, &r)
+	if err != nil {
+		return err
+	}
+	return printOne(s, &f.output, body, r.ID, func(l *lines) {
+		l.field("Reload", r.ID)
+		l.field("Cluster", r.Cluster)
+		l.field("Workload", workloadRef("", r.Workload).String())
+		l.add(cell{fmt.Sprintf("%-12s ", "Outcome:"), faint}, reasonCell(r.Outcome), text(because(r.Message)))
+		for _, c := range r.Causes {
+			l.field("Because of", configRef("", c.Config).String()+" ("+c.ChangeID+"): "+keysOf(c.Keys)+" by "+whoOf(c.Candidates))
+		}
+		l.field("Strategy", r.Strategy)
+		l.field("Decided", exactly(r.DecidedAt))
+		l.field("Patched", exactly(r.PatchedAt))
+		l.field("Latency", seconds(r.LatencySeconds))
+		if r.Rollout != nil {
+			l.add(cell{fmt.Sprintf("%-12s ", "Rollout:"), faint}, reasonCell(r.Rollout.Result), text(because(r.Rollout.Message)))
+		}
+	})
+}
+
+// reasonStyles are those of reasons that are good or bad news; others are neither.
+var reasonStyles = map[reloader.Reason]style{
+	reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad, reloader.ReasonInvalid: bad,
+	reloader.ReasonFailing: bad, reloader.ReasonStalled: bad, reloader.ReasonHalted: bad, reloader.ReasonRetrying: warn,
+}
+
+func reasonCell(r view.Reason) cell { return cell{string(r), reasonStyles[reloader.Reason(r)]} }
+
+func rolloutCell(r *view.Rollout) cell {
+	if r == nil {
+		return text(dash)
+	}
+	return reasonCell(r.Result)
+}
+
+func causesOf(causes []view.Cause) string {
+	var names []string
+	for _, c := range causes {
+		names = append(names, c.Config.Kind+"/"+c.Config.Name)
+	}
+	return orDash(strings.Join(names, ","))
+}
+
+func whoCaused(causes []view.Cause) string {
+	var names []string
+	for _, c := range causes {
+		if who := whoOf(c.Candidates); who != dash && !slices.Contains(names, who) {
+			names = append(names, who)
+		}
+	}
+	return orDash(strings.Join(names, "; "))
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The environment that stands for flags of target.
+const (
+	serverVariable = "REROLL_SERVER"
+	tokenVariable  = "REROLL_TOKEN"
+)
+
+const defaultServer = "http://127.0.0.1:8080"
+
+// target says which server is asked, and as whom.
+type target struct {
+	server, tokenFile, ca string
+	timeout               time.Duration
+	forwarding
+	serverGiven func() bool
+}
+
+func (t *target) bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable)
+	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
+	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by; those of the system if empty")
+	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "how long one request may take")
+	t.forwarding.bind(cmd)
+	t.serverGiven = func() bool { return f.Changed("server") }
+}
+
+// address returns the server's address: the flags win over the environment, and a cluster that is named is gone through.
+func (t *target) address(ctx context.Context) (string, error) {
+	fromEnvironment := os.Getenv(serverVariable)
+	switch {
+	case t.serverGiven():
+		return t.server, nil
+	case t.wanted():
+		return t.forward(ctx)
+	case fromEnvironment != "":
+		return fromEnvironment, nil
+	}
+	return t.server, nil
+}
+
+// client returns what asks the server.
+func (t *target) client(ctx context.Context, version string) (*client, error) {
+	address, err := t.address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, err := parseServer(address)
+	if err != nil {
+		return nil, err
+	}
+	token, err := t.token()
+	if err != nil {
+		return nil, err
+	}
+	if token != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
+		return nil, fmt.Errorf("a token would cross the network in clear to %s: use https", base.Redacted())
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if t.ca != "" {
+		if transport.TLSClientConfig, err = trust(t.ca); err != nil {
+			return nil, err
+		}
+	}
+	return &client{base: base, token: token, agent: "reroll/" + version, timeout: t.timeout, http: &http.Client{
+		Transport: transport,
+		// A redirect would carry the token elsewhere, and no server of ours answers with one.
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("the server redirects, which Reroll's never does")
+		},
+	}}, nil
+}
+
+func parseServer(address string) (*url.URL, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, Usage(fmt.Errorf("--server: %q is no address such as %s", address, defaultServer))
+	}
+	base.Path, base.RawQuery, base.Fragment = strings.TrimRight(base.Path, "/"), "", ""
+	return base, nil
+}
+
+func (t *target) token() (string, error) {
+	if t.tokenFile == "" {
+		return os.Getenv(tokenVariable), nil
+	}
+	content, err := os.ReadFile(t.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+func trust(file string) (*tls.Config, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--certificate-authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("--certificate-authority: %s has no certificate", file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// TestMain lets scripts run this binary as reroll, and under the names by which kubectl knows it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"reroll": main, "kubectl-reroll": main, "kubectl_complete-reroll": main})
+}
+
+type fleetKey struct{}
+
+// TestScripts runs the command line against a real API. A script in the folder fleet sees two clusters, others one.
+func TestScripts(t *testing.T) {
+	policy, err := filepath.Abs("../../helm/reroll/files/audit-policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, second := range map[string]bool{"testdata/script": false, "testdata/script/fleet": true} {
+		testscript.Run(t, testscript.Params{
+			Dir: folder,
+			Setup: func(env *testscript.Env) error {
+				f, err := newFleet(second)
+				if err != nil {
+					return err
+				}
+				env.Defer(f.Close)
+				env.Setenv("REROLL_SERVER", f.URL)
+				env.Setenv("POLICY", policy)
+				env.Values[fleetKey{}] = f
+				return nil
+			},
+			Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "edit": edit, "many": many, "serves": serves, "stream": stream, "cut": cut},
+			UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		})
+	}
+}
+
+// exits runs a command and compares the code that it ends with: exits CODE COMMAND…
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var ended interface{ ExitCode() int }
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &ended) {
+		got = ended.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+	if got != want {
+		ts.Fatalf("code %d, want %d", got, want)
+	}
+}
+
+// edit records a change and a reload that it caused: edit CHANGE RELOAD.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	f := ts.Value(fleetKey{}).(*fleet)
+	f.change(args[0], reloader.ChangeUpdated, reloader.ConfigMap, "settings", "carol")
+	f.reload(args[1], args[0])
+}
+
+// stream waits until one more stream of events is open than at the last call: stream.
+func stream(ts *testscript.TestScript, _ bool, _ []string) {
+	f := ts.Value(fleetKey{}).(*fleet)
+	if _, open := <-f.streams; !open {
+		ts.Fatalf("no stream was opened")
+	}
+}
+
+// cut breaks all connections that are open: cut.
+func cut(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Value(fleetKey{}).(*fleet).CloseClientConnections()
+}
+
+// many records so many changes: many N.
+func many(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	f := ts.Value(fleetKey{}).(*fleet)
+	for i := range n {
+		f.change("c-many-"+strconv.Itoa(i), reloader.ChangeUpdated, reloader.ConfigMap, "settings", "dave")
+	}
+}
+
+// serves has REROLL_SERVER be a server that answers everything with a status and a body: serves STATUS BODY.
+func serves(ts *testscript.TestScript, _ bool, args []string) {
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Asked-With", r.Header.Get("Authorization"))
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(args[1]))
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("REROLL_SERVER", server.URL)
+}

@@ -1,0 +1,75 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// TestConcurrencyLimit: as many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
+func TestConcurrencyLimit(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 10)
+		w.braked(dispatcher.Brakes{Concurrent: 3})
+		w.start()
+		w.pass(quiet)
+		f.edit(alice, app, "2")
+		f.pass(10 * time.Minute)
+		open := f.reached(3)
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
+			t.Errorf("%d wait until others have rolled out, want 7", n)
+		}
+		f.answer(open[:1], allNew)
+		f.reached(4)
+		f.answer(open[1:2], gaveUp)
+		open = f.reached(5)
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		f.reached(5)
+		for done := 5; done < 10; done++ {
+			f.answer(open[:1], allNew)
+			open = f.reached(done + 1)
+		}
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
+			t.Errorf("%d still wait", n)
+		}
+	})
+}
+
+// TestRollingWorkloadMayRollAgain: a workload takes its own place, not another one.
+func TestRollingWorkloadMayRollAgain(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 1)
+		w.braked(dispatcher.Brakes{Concurrent: 1, NamespaceConcurrent: 1})
+		w.start()
+		w.pass(quiet)
+		f.edit(alice, app, "2")
+		f.pass(time.Minute)
+		f.reached(1)
+		f.edit(alice, app, "3")
+		f.pass(time.Minute)
+		f.reached(2)
+	})
+}
+
+func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{NamespaceConcurrent: 2})
+		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+		w.pass(10 * time.Minute)
+		if n := crowd(); n != 2 {
+			t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
+		}
+		if n := alone(); n != 1 {
+			t.Errorf("%d rolls of who is alone, want 1", n)
+		}
+	})
+}

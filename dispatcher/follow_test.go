@@ -1,0 +1,283 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// copies collects what is sent to other clusters.
+type copies struct {
+	mu   sync.Mutex
+	sent []reloader.Copy
+}
+
+func (c *copies) Send(one reloader.Copy) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = append(c.sent, one)
+}
+
+// last returns the newest copy for a target.
+func (c *copies) last(target string) reloader.Copy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range slices.Backward(c.sent) {
+		if one.Target == target {
+			return one
+		}
+	}
+	return reloader.Copy{}
+}
+
+func amongClusters(t *testing.T, test func(t *testing.T, w *world, sent *copies)) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		sent := &copies{}
+		w.configure = func(o *dispatcher.Options) {
+			o.Copies = sent
+		}
+		test(t, w, sent)
+	})
+}
+
+var flags = reloader.Config{Kind: reloader.ConfigMap, Namespace: "shared", Name: "flags"}
+
+// copyOfFlags is what cluster c1 tells about its flags when they have content n.
+func copyOfFlags(n int) reloader.Copy {
+	digest := func(n int) reloader.Digest { return reloader.Digest{KeyID: "c1", Sum: fmt.Sprint("sum-", n)} }
+	c := reloader.Change{
+		Cluster: "c1", Config: flags, Type: reloader.ChangeUpdated, UID: "u", ResourceVersion: fmt.Sprint(n),
+		Old: digest(n - 1), New: digest(n), Source: reloader.SourceAudit, VerifiedAt: time.Now(),
+	}
+	c.ID = reloader.ChangeID(c)
+	return reloader.Copy{Owner: "c1", Target: clusterName, Config: flags, Change: c, At: time.Now()}
+}
+
+const followsFlags = `reroll.dev/follow: c1/shared/configmap/flags`
+
+func TestFollowerRollsOnceForEachChangeAndNotAtFirstSight(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", followsFlags, "app")
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		w.rolled(web, 0)
+		for range 2 {
+			p.Receive(copyOfFlags(2))
+			w.pass(quiet)
+			w.rolled(web, 1)
+		}
+		w.stop()
+		p = w.start() // the hub is away
+		w.pass(quiet)
+		w.rolled(web, 1)
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.stop()
+		p = w.start()
+		p.Receive(copyOfFlags(60)) // of an hour in which it was cut off
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.edit(alice, app, "2") // which it refers to, and does not ask for
+		w.pass(quiet)
+		w.rolled(web, 2)
+		r := w.store.reloadsOf(webRef)
+		cause := r[len(r)-1].Causes[len(r[len(r)-1].Causes)-1]
+		followed := flags
+		followed.Cluster = "c1"
+		if cause.Config != followed || cause.Why != reloader.ReasonFollowed || cause.Clause != dialect.FollowKey || cause.ChangeID != copyOfFlags(60).Change.ID {
+			t.Errorf("the cause is %+v", cause)
+		}
+	})
+}
+
+func TestFollowerThatDiesBeforeItsRecordRollsOnce(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", followsFlags, "app")
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		before := w.store.snapshot()
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.stop()
+		w.store = before // as if the process had ended right after the patch
+		p = w.start()
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestFollowerWithAConfigOfTheSameName: the marks of tools are of one's own configs alone, and each is rolled for by itself.
+func TestFollowerWithAConfigOfTheSameName(t *testing.T) {
+	for name, opted := range map[string]struct{ annotations, mark string }{
+		"of Stakater Reloader": {auto, ""},
+		"of pod-reloader":      {`pod-reloader.cs.sap.com/configmaps: flags`, strategy.SAPHashKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+				w.give("flags", "1")
+				w.deploy("web", followsFlags+", "+opted.annotations, "flags")
+				p := w.start()
+				p.Receive(copyOfFlags(1))
+				w.pass(quiet)
+				w.edit(alice, "ConfigMap/flags", "2")
+				w.pass(quiet)
+				w.rolled(web, 1)
+				was := w.templateAnnotation(opted.mark)
+				p.Receive(copyOfFlags(2))
+				w.pass(quiet)
+				w.rolled(web, 2)
+				if digest := w.templateAnnotation(strategy.ConfigDigestKey); digest == "" || w.templateAnnotation(opted.mark) != was {
+					t.Errorf("for a config of another cluster the marks are %q and %q", digest, w.templateAnnotation(opted.mark))
+				}
+				before := w.store.snapshot()
+				w.edit(alice, "ConfigMap/flags", "3")
+				p.Receive(copyOfFlags(3))
+				w.pass(quiet)
+				w.rolled(web, 3)
+				w.stop()
+				w.store = before // as if the process had ended right after the patch
+				p = w.start()
+				p.Receive(copyOfFlags(3))
+				w.pass(quiet)
+				w.rolled(web, 3)
+			})
+		})
+	}
+}
+
+// TestFollowedConfigSaysNothingOfMarks: one's own config of the same name is judged by its mark although nothing has come from the other.
+func TestFollowedConfigSaysNothingOfMarks(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("flags", "1")
+		w.deploy("web", followsFlags+", "+auto, "flags")
+		p := w.start()
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/flags", "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		r, _ := w.store.recordOf(webRef)
+		for _, e := range r.Edges {
+			if marked := e.Handled.Mark != ""; marked != (e.Config.Cluster == "") {
+				t.Errorf("%s is on record with the mark %q", e.Config, e.Handled.Mark)
+			}
+		}
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.forget()
+		w.edit(alice, "ConfigMap/flags", "3") // while nobody looks
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}
+
+func TestIgnoredWorkloadFollowsNothing(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", followsFlags+`, reroll.dev/ignore: "true"`, "app")
+		p := w.start()
+		for n := range 2 {
+			p.Receive(copyOfFlags(n + 1))
+			w.pass(quiet)
+		}
+		w.rolled(web, 0)
+		if followed := p.Followed(); len(followed) > 0 {
+			t.Errorf("%v are asked for", followed)
+		}
+	})
+}
+
+func TestFollowThatIsRefusedIsNamedOnTheWorkload(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", followsFlags, "app")
+		p := w.start()
+		w.pass(quiet)
+		w.wantProblem(t, "nothing has come from cluster c1")
+		p.Receive(reloader.Copy{Owner: "c1", Target: clusterName, Config: flags, Refused: "no followers", At: time.Now()})
+		w.pass(quiet)
+		w.wantProblem(t, "no followers")
+		if n := len(w.store.problems); n != 2 {
+			t.Errorf("%d Events, want one for each reason: %q", n, w.store.problems)
+		}
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		w.wantProblem(t, "")
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// wantProblem fails the test unless the record of web names that problem, or none if it is empty.
+func (w *world) wantProblem(t *testing.T, text string) {
+	t.Helper()
+	r, _ := w.store.recordOf(webRef)
+	if got := strings.Join(r.Problems, "\n"); text == "" && got != "" || !strings.Contains(got, text) {
+		t.Errorf("problems %q, want %q", got, text)
+	}
+}
+
+func TestOwnerTellsThoseWhomItAllows(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: "c2, c4"}}, data: {a: "1"}}`)))
+		own := flags
+		own.Namespace = scenario.DefaultNamespace
+		p := w.start()
+		ask := func() {
+			for _, target := range []string{"c2", "c3"} {
+				p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: []reloader.Config{own}})
+			}
+			w.pass(quiet)
+		}
+		ask()
+		first := sent.last("c2")
+		if first.Refused != "" || first.Change.Type != reloader.ChangeBaseline || sent.last("c3").Refused == "" || sent.last("c3").Change.ID != "" {
+			t.Fatalf("c2 was told %+v, c3 %+v", first, sent.last("c3"))
+		}
+		w.edit(bob, "ConfigMap/flags", "2")
+		w.pass(quiet)
+		if second := sent.last("c2"); !second.Change.Old.Equal(first.Change.New) || second.Change.Type != reloader.ChangeUpdated {
+			t.Errorf("after an edit c2 was told %+v", second.Change)
+		}
+		w.stop()
+		w.edit(bob, "ConfigMap/flags", "3") // while nobody looks
+		w.pass(quiet)
+		second := sent.last("c2")
+		p = w.start()
+		ask()
+		if third := sent.last("c2"); !third.Change.Old.Equal(second.Change.New) || third.Change.Type != reloader.ChangeUpdated {
+			t.Errorf("after an edit while it was away c2 was told %+v", third.Change)
+		}
+		w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/followers":"*"}}}`)))
+		w.pass(quiet)
+		if sent.last("c3").Refused != "" {
+			t.Errorf("c3 is allowed, and was told %+v", sent.last("c3"))
+		}
+		w.must(w.delete(bob, "ConfigMap/flags"))
+		w.pass(quiet)
+		if sent.last("c2").Refused == "" {
+			t.Errorf("the config is gone, and c2 was told %+v", sent.last("c2"))
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// fleetOf creates n Deployments of app in its namespace and returns what counts the rolls of all.
+func (w *world) fleetOf(namespace string, n int) (count func() int64) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: app, namespace: %s}, data: {a: "1"}}`, namespace))))
+	refs := make([]scenario.Ref, n)
+	for i := range refs {
+		refs[i] = scenario.NewRef("Deployment", namespace, fmt.Sprint("web-", i))
+		w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web-%d, namespace: %s, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, i, namespace, auto))))
+	}
+	return func() (rolls int64) {
+		for _, ref := range refs {
+			g, _ := w.Generation(w.t.Context(), ref)
+			rolls += g - 1
+		}
+		return rolls
+	}
+}
+
+// TestRatesHoldAfterAnotherBrake: who stood in line when everything was frozen, or when the window closed, does not go with all others at
+// once when that ends.
+func TestRatesHoldAfterAnotherBrake(t *testing.T) {
+	window, err := control.ParseWindow("CRON_TZ=UTC 0 1 * * * 1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		windows []control.Window
+		// before passes until the change, on a clock that begins at midnight, and closed while nothing may roll.
+		before, closed time.Duration
+		freeze         bool
+	}{
+		"a freeze": {nil, quiet, time.Hour, true},
+		"a window": {[]control.Window{window}, 2*time.Hour - time.Minute, 23 * time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.braked(dispatcher.Brakes{PerMinute: 60, Windows: c.windows})
+				count := w.fleetOf("other", 300)
+				p := w.start()
+				w.pass(c.before)
+				w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+				w.pass(30 * time.Second)
+				if c.freeze {
+					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				}
+				w.pass(c.closed)
+				if n := count(); n > 70 {
+					t.Fatalf("%d rolls although they are held back", n)
+				}
+				p.SetControl(control.Control{})
+				for range 10 {
+					before := count()
+					w.pass(time.Minute)
+					if n := count() - before; n > 67 {
+						t.Fatalf("%d rolls in one minute, want 66 at most", n)
+					}
+				}
+				if n := count(); n != 300 {
+					t.Errorf("%d rolls in all, want 300", n)
+				}
+			})
+		})
+	}
+}
+
+// TestNamespaceInLineTakesNoPlaceOfOthers: the limit of all is for those who may go, not for those whose own namespace holds them back.
+func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{PerMinute: 60, NamespacePerMinute: 2})
+		crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+		w.pass(time.Second)
+		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+		w.pass(2 * time.Second)
+		if n := alone(); n != 1 {
+			t.Errorf("%d rolls of who is alone, want 1: the others hardly use the limit of all", n)
+		}
+		w.pass(10 * time.Minute)
+		if n := crowd(); n < 20 || n > 22 {
+			t.Errorf("%d rolls of the crowd in ten minutes, want two a minute", n)
+		}
+	})
+}

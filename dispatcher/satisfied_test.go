@@ -1,0 +1,99 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// restart does what kubectl rollout restart does.
+func (w *world) restart(ref scenario.Ref) {
+	w.t.Helper()
+	body := `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"` + time.Now().Format(time.RFC3339) + `"}}}}}`
+	w.must(w.patch(bob, ref, types.MergePatchType, []byte(body)))
+}
+
+// starting has pods take that long to start from now on.
+func (w *world) starting(takes time.Duration) {
+	w.cluster.mu.Lock()
+	defer w.cluster.mu.Unlock()
+	w.podStart = takes
+}
+
+// TestRolledByOthersWhileItWaits: who waits long, be it for a window or because somebody holds it back, may be rolled by somebody else
+// meanwhile. Then all its pods have started with the content that it waits for, and it is not rolled once more.
+func TestRolledByOthersWhileItWaits(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
+	inWorld(t, settings, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(10 * time.Minute)
+		w.restart(web)
+		w.pass(2 * time.Hour)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); got[reloader.ReasonPodsNewer] != 1 || got[reloader.ReasonReloaded] != 0 {
+			t.Errorf("outcomes %v, want one PodsNewer", got)
+		}
+		w.edit(alice, app, "1")
+		w.pass(2 * time.Hour)
+		w.rolled(web, 2)
+	})
+}
+
+// TestWrittenByOthersWhileItWaits: a write that starts no pods is none of that.
+func TestWrittenByOthersWhileItWaits(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
+	inWorld(t, settings, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(10 * time.Minute)
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
+		w.pass(2 * time.Hour)
+		w.rolled(web, 1)
+	})
+}
+
+// TestRolledByOthersWhileItIsRead: a look that begins before others roll the workload, and ends after the content has changed once more,
+// does not make their pods newer than that content.
+func TestRolledByOthersWhileItIsRead(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Minute), MaxWait: scenario.Duration(time.Minute)}
+	for name, then := range map[string]func(*world){
+		"the process goes on": func(*world) {},
+		"a new process":       func(w *world) { w.stop(); w.start() },
+		"the records are lost": func(w *world) {
+			w.stop()
+			w.store.records = map[reloader.WorkloadRef][]byte{}
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, settings, func(t *testing.T, w *world) {
+				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "app"} }
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "marked")
+				w.pass(quiet)
+				w.rolled(web, 1)
+				w.edit(alice, app, "2")
+				w.pass(2 * time.Second)
+				w.restart(web)
+				w.pass(2 * time.Second)
+				w.edit(alice, app, "3")
+				w.pass(20 * time.Second)
+				then(w)
+				w.pass(quiet)
+				w.rolled(web, 3)
+			})
+		})
+	}
+}

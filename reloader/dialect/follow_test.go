@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func following(list string) *workload.Workload {
+	w := &workload.Workload{Kind: "Deployment"}
+	w.Namespace, w.Name = "shop", "web"
+	w.Annotations = map[string]string{FollowKey: list}
+	return w
+}
+
+func TestFollowIsReadItemByItem(t *testing.T) {
+	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shared", Name: "flags.v2"}
+	token := reloader.Config{Cluster: "c2", Kind: reloader.Secret, Namespace: "shop", Name: "token"}
+	tests := map[string]struct {
+		list     string
+		want     []reloader.Config
+		problems int
+		optedIn  bool
+	}{
+		"nothing":           {"", nil, 0, false},
+		"two":               {"c1/shared/configmap/flags.v2, c2/shop/Secret/token,", []reloader.Config{flags, token}, 0, true},
+		"a faulty one":      {"c1/shared/configmap/flags.v2,c2/shop/token", []reloader.Config{flags}, 1, true},
+		"a kind of no file": {"c1/shared/secretproviderclass/x", nil, 1, true},
+		"no cluster":        {"/shared/configmap/flags", nil, 1, true},
+		"no name of DNS":    {"C1/shared/configmap/flags", nil, 1, true},
+		"everything":        {"c1/shared/configmap/", nil, 1, true},
+		"too many":          {strings.Repeat("c1/shared/configmap/flags.v2,", maxFollowed+2), []reloader.Config{flags}, 1, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, optedIn := Own().Interest(following(tc.list))
+			if diff := cmp.Diff(tc.want, got.Exact); diff != "" || len(got.Problems) != tc.problems || optedIn != tc.optedIn {
+				t.Errorf("%s problems %q, opted in %t", diff, got.Problems, optedIn)
+			}
+		})
+	}
+}
+
+func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
+	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
+	own := flags
+	own.Cluster = ""
+	all := All(StakaterOptions{})
+	named := following("")
+	named.Annotations = map[string]string{"configmap.reloader.stakater.com/reload": "flags"}
+	if got := all.Decide(named, ConfigMeta{Config: flags}); got.Reload {
+		t.Errorf("a name in a list of another tool follows: %+v", got)
+	}
+	follower := following("c1/shop/configmap/flags")
+	if got := all.Decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
+		t.Errorf("who follows decides %+v", got)
+	}
+	if got := all.Decide(follower, ConfigMeta{Config: own}); got.Reload {
+		t.Errorf("one's own config of that name is followed: %+v", got)
+	}
+}
+
+// TestFollowAmongOwnAnnotations: those about configs of one's own cluster are about no other, and those that silence a workload are about all.
+func TestFollowAmongOwnAnnotations(t *testing.T) {
+	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        reloader.Reason
+	}{
+		"alone":                {map[string]string{FollowKey: "c1/shop/configmap/flags"}, reloader.ReasonFollowed},
+		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flag*"}, reloader.ReasonFollowed},
+		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flags"}, reloader.ReasonFollowed},
+		"ignored workload":     {map[string]string{FollowKey: "c1/shop/configmap/flags", ownIgnore: "true"}, reloader.ReasonWorkloadIgnored},
+		"listed":               {map[string]string{ownConfigMaps: "flags, shop/flags"}, reloader.ReasonNotOptedIn},
+		"matched by a glob":    {map[string]string{ownConfigMaps: "flag*"}, reloader.ReasonNotOptedIn},
+		"every reference":      {map[string]string{ownAuto: "true"}, reloader.ReasonNotOptedIn},
+		"listed for Wave":      {map[string]string{waveAuto: "true", waveConfigMaps: "shop/flags"}, reloader.ReasonNotOptedIn},
+		"of another cluster":   {map[string]string{FollowKey: "c2/shop/configmap/flags"}, reloader.ReasonNotOptedIn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := following("")
+			w.Annotations = c.annotations
+			own := flags
+			own.Cluster = ""
+			w.Template.References = map[reloader.Config]*workload.Reference{own: {}}
+			all := All(StakaterOptions{})
+			// What the owner of a config of one's own cluster says about it is not known of one of another.
+			got := all.Decide(w, ConfigMeta{Config: flags, Annotations: map[string]string{ShareKey: "*"}})
+			interest, optedIn := all.Interest(w)
+			if got.Why != c.want || got.Reload != (optedIn && interest.Wants(flags)) {
+				t.Errorf("%+v, want %s; the interest is %+v", got, c.want, interest)
+			}
+			if len(interest.Problems) > 0 {
+				t.Errorf("problems %q", interest.Problems)
+			}
+		})
+	}
+}
+
+func TestMayFollow(t *testing.T) {
+	if MayFollow(map[string]string{FollowersKey: "*", ownIgnore: "true"}, "c2") {
+		t.Error("a config that rolls nothing is followed")
+	}
+	for list, want := range map[string]bool{"": false, "c2": true, " c1 , c2": true, "*": true, "c22": false, "c1": false} {
+		if got := MayFollow(map[string]string{FollowersKey: list}, "c2"); got != want {
+			t.Errorf("%q: %t", list, got)
+		}
+	}
+}

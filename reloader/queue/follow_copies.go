@@ -1,0 +1,269 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Following is what a Forwarder asks and tells about configs that are followed across clusters; every field must be set, or none. Calls
+// may overlap.
+type Following struct {
+	// Followed returns the configs of other clusters that workloads of this one follow. It is asked every few seconds.
+	Followed func() []reloader.Config
+	// Received gets the newest copy of each of them, more than once perhaps.
+	Received func(reloader.Copy)
+	// Wanted gets what other clusters want to follow here, again and again.
+	Wanted func(reloader.Want)
+}
+
+const (
+	// wantInterval is how often owners are told what is followed, and copyInterval how often copies are looked for although nobody told of
+	// one. A config that is newly followed is asked for at followedInterval at the latest.
+	wantInterval, copyInterval = 30 * time.Second, 10 * time.Second
+	followedInterval           = 2 * time.Second
+)
+
+func copySubject(c reloader.Copy) (string, error) {
+	if err := reloader.ValidateCluster(c.Target); err != nil {
+		return "", err
+	}
+	return configSubject(followPrefix+"."+escape(c.Owner), c.Target, c.Config)
+}
+
+// Send has c stored at the hub as soon as it is reached, in the place of any older copy of the same config for the same target. It does
+// not block.
+func (f *Forwarder) Send(c reloader.Copy) {
+	subject, err := copySubject(c)
+	if err != nil || c.Owner != f.Cluster {
+		f.Logger.Error("a copy has no place at the hub", "config", c.Config.String(), "target", c.Target, "error", err)
+		return
+	}
+	f.mu.Lock()
+	f.copies[subject] = c
+	f.unsent[subject] = struct{}{}
+	f.mu.Unlock()
+	select {
+	case f.copyNews <- struct{}{}:
+	default: // it is known that there are some
+	}
+}
+
+// apart runs what a hub may not be set up for, so that records are forwarded to it all the same.
+func (f *Forwarder) apart(ctx context.Context, run func() error) error {
+	for {
+		err := run()
+		if ctx.Err() != nil || !errors.Is(err, ErrNotSetUp) && !errors.Is(err, ErrDenied) {
+			return err
+		}
+		f.Logger.Warn("the hub is not set up for configs that are followed across clusters", "error", err)
+		if !pause(ctx, refusedWait) {
+			return ctx.Err()
+		}
+	}
+}
+
+// send stores copies at the hub until something goes wrong. What is not stored by then is tried again.
+func (f *Forwarder) send(ctx context.Context, h *hub) error {
+	f.mu.Lock()
+	for subject := range f.copies {
+		f.unsent[subject] = struct{}{} // the hub may have forgotten
+	}
+	f.mu.Unlock()
+	for {
+		for subject, c := range f.takeUnsent() {
+			if err := h.putCopy(ctx, subject, c); err != nil {
+				f.Send(c)
+				return fmt.Errorf("send a copy of %s to %s: %w", c.Config, c.Target, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.copyNews:
+		}
+	}
+}
+
+func (f *Forwarder) takeUnsent() map[string]reloader.Copy {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := map[string]reloader.Copy{}
+	for subject := range f.unsent {
+		taken[subject] = f.copies[subject]
+	}
+	clear(f.unsent)
+	return taken
+}
+
+// putCopy stores c unless the hub has just that.
+func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) error {
+	data, err := reloader.Encode(c)
+	if err != nil {
+		return err
+	}
+	for range maxOutrun {
+		last, err := h.last(ctx, followsStream, subject)
+		if err != nil {
+			return err
+		}
+		if was, err := reloader.Decode[reloader.Copy](last.data); err == nil && was.Same(c) {
+			return nil
+		}
+		_, err = h.put(ctx, newMessage(subject, "copy", c.Owner, c.At, data), last.sequence)
+		if err == nil || !errors.Is(err, reloader.ErrOutrun) {
+			return err
+		}
+	}
+	return reloader.ErrOutrun
+}
+
+// follow tells owners what is followed here, and hands over their copies, until something goes wrong.
+func (f *Forwarder) follow(ctx context.Context, h *hub, to Following) error {
+	touched, wanted := make(chan *nats.Msg, 1024), make(chan *nats.Msg, 1024)
+	for subject, into := range map[string]chan *nats.Msg{
+		toldPrefix + "." + followPrefix + ".*." + escape(f.Cluster) + ".>": touched,
+		toldPrefix + "." + wantPrefix + "." + escape(f.Cluster) + ".*":     wanted,
+	} {
+		sub, err := h.q.nc.ChanSubscribe(subject, into)
+		if err != nil {
+			return fmt.Errorf("listen to %s: %w", subject, err)
+		}
+		defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error { return f.hearWants(ctx, wanted, to) })
+	t := &tuning{f: f, h: h, to: to, seen: map[string]uint64{}}
+	all.Go(func() error { return t.run(ctx, touched) })
+	return all.Wait()
+}
+
+func (f *Forwarder) hearWants(ctx context.Context, wanted <-chan *nats.Msg, to Following) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case m := <-wanted:
+			w, err := reloader.Decode[reloader.Want](m.Data)
+			if err != nil || m.Subject != toldPrefix+"."+wantSubject(w) {
+				f.Logger.Warn("a cluster wants something that cannot be understood", "subject", m.Subject, "error", err)
+				continue
+			}
+			to.Wanted(w)
+		}
+	}
+}
+
+func wantSubject(w reloader.Want) string {
+	return wantPrefix + "." + escape(w.Owner) + "." + escape(w.Target)
+}
+
+// tuning looks for copies of the configs that are followed.
+type tuning struct {
+	f    *Forwarder
+	h    *hub
+	to   Following
+	seen map[string]uint64
+	// asked is what owners were told last, at askedAt, and pollAt is when all copies were last looked for.
+	asked           []reloader.Config
+	askedAt, pollAt time.Time
+}
+
+func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
+	tick := time.NewTicker(followedInterval)
+	defer tick.Stop()
+	for {
+		if err := t.round(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		case m := <-touched:
+			// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again with all.
+			if err := t.look(ctx, strings.TrimPrefix(m.Subject, toldPrefix+".")); err != nil {
+				return err
+			}
+			t.pollAt = time.Now().Add(-copyInterval + followedInterval/2)
+		}
+	}
+}
+
+// round does what is due.
+func (t *tuning) round(ctx context.Context) error {
+	followed := t.to.Followed()
+	now := time.Now()
+	if !slices.Equal(followed, t.asked) || now.Sub(t.askedAt) >= wantInterval {
+		if err := t.ask(followed); err != nil {
+			return err
+		}
+		t.asked, t.askedAt, t.pollAt = followed, now, time.Time{}
+	}
+	if now.Sub(t.pollAt) < copyInterval {
+		return nil
+	}
+	t.pollAt = now
+	for _, c := range followed {
+		own := c
+		own.Cluster = ""
+		subject, err := copySubject(reloader.Copy{Owner: c.Cluster, Target: t.f.Cluster, Config: own})
+		if err != nil {
+			return err
+		}
+		if err := t.look(ctx, subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask tells each owner what is followed.
+func (t *tuning) ask(followed []reloader.Config) error {
+	wants := map[string]*reloader.Want{}
+	for _, c := range followed {
+		if wants[c.Cluster] == nil {
+			wants[c.Cluster] = &reloader.Want{Owner: c.Cluster, Target: t.f.Cluster}
+		}
+		w := wants[c.Cluster]
+		c.Cluster = ""
+		w.Configs = append(w.Configs, c)
+	}
+	for _, w := range wants {
+		data, err := reloader.Encode(*w)
+		if err != nil {
+			return err
+		}
+		if err := t.h.q.nc.Publish(wantSubject(*w), data); err != nil {
+			return fmt.Errorf("ask %s for what is followed: %w", w.Owner, err)
+		}
+	}
+	return nil
+}
+
+// look hands over the copy on a subject if it is another one than last time.
+func (t *tuning) look(ctx context.Context, subject string) error {
+	last, err := t.h.last(ctx, followsStream, subject)
+	if err != nil {
+		return fmt.Errorf("look for a copy: %w", err)
+	}
+	if last.sequence == 0 || last.sequence == t.seen[subject] {
+		return nil
+	}
+	t.seen[subject] = last.sequence
+	c, err := reloader.Decode[reloader.Copy](last.data)
+	if want, subjectErr := copySubject(c); err != nil || subjectErr != nil || want != subject {
+		t.f.Logger.Warn("a copy cannot be understood", "subject", subject, "error", errors.Join(err, subjectErr))
+		return nil
+	}
+	t.to.Received(c)
+	return nil
+}

@@ -1,0 +1,209 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// headerOrigin says where a record at a hub comes from: a stream, and the sequence there.
+const headerOrigin = "Reroll-Origin"
+
+// origin is where a record comes from; zero if it does not say.
+type origin struct {
+	stream   string
+	sequence uint64
+}
+
+func (o origin) String() string { return o.stream + " " + strconv.FormatUint(o.sequence, 10) }
+
+func parseOrigin(text string) origin {
+	stream, number, _ := strings.Cut(text, " ")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return origin{}
+	}
+	return origin{stream, sequence}
+}
+
+// has reports whether a record from other was stored before or with this one.
+func (o origin) has(other origin) bool {
+	return o.stream == other.stream && o.sequence >= other.sequence
+}
+
+// newest is the newest record of a subject.
+type newest struct {
+	sequence uint64
+	origin   origin
+	data     []byte
+}
+
+// maxNewest bounds the subjects of which a hub remembers the newest record without asking.
+const maxNewest = 100_000
+
+// hub is the NATS of a hub as one cluster sees it. It looks at no stream, and asks for single records only.
+type hub struct {
+	q *Queue
+
+	mu sync.Mutex
+	// known has the newest record of subjects, as far as we stored or saw it.
+	known map[string]newest
+}
+
+func newHub(q *Queue) *hub { return &hub{q: q, known: map[string]newest{}} }
+
+// last returns the newest record of a subject; its sequence is 0 if there is none.
+func (h *hub) last(ctx context.Context, stream, subject string) (newest, error) {
+	request := "$JS.API.DIRECT.GET." + stream + "." + subject
+	ctx, release := h.q.bounded(ctx, answerTime, request)
+	defer release()
+	m, err := h.q.nc.RequestWithContext(ctx, request, nil)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return newest{}, fmt.Errorf(`%w: nobody answers for the stream %s: "reroll nats setup --role=hub" makes it`, ErrNotSetUp, stream)
+	}
+	if err != nil {
+		return newest{}, explain(ctx, err)
+	}
+	switch m.Header.Get("Status") {
+	case "":
+	case "404":
+		return newest{}, nil
+	default:
+		return newest{}, fmt.Errorf("read %s: %s", subject, m.Header.Get("Description"))
+	}
+	sequence, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	if err != nil {
+		return newest{}, fmt.Errorf("read %s: the answer has no sequence", subject)
+	}
+	return newest{sequence, parseOrigin(m.Header.Get(headerOrigin)), m.Data}, nil
+}
+
+// put stores m after the newest record of its subject that the caller knows, and returns its sequence. If there is a newer one the
+// error wraps reloader.ErrOutrun.
+func (h *hub) put(ctx context.Context, m *nats.Msg, after uint64) (uint64, error) {
+	ctx, release := h.q.bounded(ctx, answerTime, m.Subject)
+	defer release()
+	ack, err := h.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(after))
+	if isConflict(err) {
+		return 0, fmt.Errorf("%w: %w", reloader.ErrOutrun, err)
+	}
+	if err != nil {
+		return 0, explain(ctx, err)
+	}
+	return ack.Sequence, nil
+}
+
+// maxOutrun is how often in a row somebody else may be first.
+const maxOutrun = 5
+
+// bring stores m, a record from o, if the hub does not have it, and reports whether that was so. Servers of a cluster may answer with what
+// they had a moment ago: then it is refused, and looked at again.
+func (h *hub) bring(ctx context.Context, stream string, m *nats.Msg, o origin) (stored bool, err error) {
+	m.Header.Set(headerOrigin, o.String())
+	for range maxOutrun {
+		last, known := h.recall(m.Subject)
+		if !known {
+			if last, err = h.last(ctx, stream, m.Subject); err != nil {
+				return false, err
+			}
+			last.data = nil
+		}
+		if last.origin.has(o) {
+			h.remember(m.Subject, last)
+			return false, nil
+		}
+		sequence, err := h.put(ctx, m, last.sequence)
+		if err == nil {
+			h.remember(m.Subject, newest{sequence: sequence, origin: o})
+			return true, nil
+		}
+		h.forget(m.Subject)
+		if !errors.Is(err, reloader.ErrOutrun) {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("store at the hub on %s: %w", m.Subject, reloader.ErrOutrun)
+}
+
+func (h *hub) recall(subject string) (newest, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, ok := h.known[subject]
+	return n, ok
+}
+
+func (h *hub) remember(subject string, n newest) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.known) >= maxNewest {
+		clear(h.known)
+	}
+	h.known[subject] = n
+}
+
+func (h *hub) forget(subject string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.known, subject)
+}
+
+// bind makes the cluster with that UID the one that its name stands for at the hub, or fails with ErrOtherCluster.
+func (h *hub) bind(ctx context.Context, cluster, uid string) error {
+	subject := clusterPrefix + "." + escape(cluster)
+	for range maxOutrun {
+		bound, err := h.last(ctx, clustersStream, subject)
+		if err != nil {
+			return fmt.Errorf("bind %s at the hub: %w", cluster, err)
+		}
+		switch {
+		case string(bound.data) == uid:
+			return nil
+		case len(bound.data) > 0:
+			return fmt.Errorf("%w at the hub: %s is the cluster with UID %.80q, and this one has UID %.80q; give this one another "+
+				"--cluster-name, or, if the cluster was really rebuilt, have the key %s of the hub's KV bucket %s deleted",
+				ErrOtherCluster, cluster, bound.data, uid, cluster, clustersBucket)
+		}
+		_, err = h.put(ctx, &nats.Msg{Subject: subject, Data: []byte(uid)}, bound.sequence)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, reloader.ErrOutrun) {
+			return fmt.Errorf("bind %s at the hub: %w", cluster, err)
+		}
+	}
+	return fmt.Errorf("bind %s at the hub: %w", cluster, reloader.ErrOutrun)
+}
+
+// status returns the status of the cluster that the hub has; the zero value if it has none that can be read.
+func (h *hub) status(ctx context.Context, cluster string) (reloader.ClusterStatus, error) {
+	last, err := h.last(ctx, clustersStream, statusSubject(cluster))
+	if err != nil || len(last.data) == 0 {
+		return reloader.ClusterStatus{}, err
+	}
+	s, err := reloader.Decode[reloader.ClusterStatus](last.data)
+	if err != nil {
+		h.q.log.Warn("the status at the hub cannot be read; everything is brought anew", "cluster", cluster, "error", err)
+	}
+	return s, nil
+}
+
+// copied returns a message as it was stored here, for another stream: what the headers told this one's server stays here.
+func copied(subject string, header nats.Header, data []byte, expires bool) *nats.Msg {
+	header = maps.Clone(header)
+	if header == nil {
+		header = nats.Header{}
+	}
+	maps.DeleteFunc(header, func(key string, _ []string) bool {
+		return strings.HasPrefix(key, "Nats-") && (key != jetstream.MsgTTLHeader || !expires)
+	})
+	return &nats.Msg{Subject: subject, Header: header, Data: data}
+}

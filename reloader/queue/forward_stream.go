@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const (
+	// forwardBatch is how many records are on their way to the hub at once, and forwardLanes how many objects they may be about.
+	forwardBatch, forwardLanes = 512, 64
+	// reportInterval is how often the hub is told how far it is while records come.
+	reportInterval = 2 * time.Second
+)
+
+// forwardStream brings the records of one stream. One goroutine uses it.
+type forwardStream struct {
+	f            *Forwarder
+	kind         reloader.RecordKind
+	name, prefix string
+	// countsHoles says that each record counts, not the newest of its object alone.
+	countsHoles bool
+
+	// at is the last record that is at the hub.
+	at reloader.Position
+	// alone says that the stream has no records of other clusters, so that a sequence that is not there is a record that is gone.
+	alone bool
+	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
+	seen  uint64
+	batch []*forwarded
+	// holes are the gaps between those of the batch.
+	holes []reloader.Gap
+}
+
+// forwarded is a record on its way.
+type forwarded struct {
+	message  *nats.Msg
+	sequence uint64
+}
+
+// run brings records until something goes wrong or ctx ends.
+func (s *forwardStream) run(ctx context.Context, h *hub) error {
+	filter, err := clusterFilter(s.prefix, s.f.Cluster)
+	if err != nil {
+		return err
+	}
+	s.at, s.batch, s.holes = s.f.position(s.kind), nil, nil
+	for {
+		err := s.session(ctx, h, filter)
+		if errors.Is(err, errAnew) {
+			continue
+		}
+		if ctx.Err() == nil {
+			s.f.metrics.errors.WithLabelValues(string(s.kind)).Inc()
+		}
+		return fmt.Errorf("bring %s after %d: %w", s.kind, s.at.Sequence, err)
+	}
+}
+
+// session brings records until something goes wrong.
+func (s *forwardStream) session(ctx context.Context, h *hub, filter string) error {
+	ctx, release := s.f.q.interrupts.guard(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.name+".")
+	defer release()
+	if err := s.recognize(ctx); err != nil {
+		return err
+	}
+	created := s.at.Stream
+	r := reading{stream: s.name, filter: filter, after: s.at.Sequence, begun: func() error {
+		if err := s.recognize(ctx); err != nil {
+			return err
+		}
+		if s.at.Stream != created {
+			return errAnew
+		}
+		return nil
+	}}
+	return s.f.q.read(ctx, r, func(msg jetstream.Msg, sequence uint64) error { return s.take(ctx, h, msg, sequence) },
+		func() error { return s.flush(ctx, h, 0) })
+}
+
+// recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not.
+func (s *forwardStream) recognize(ctx context.Context) error {
+	ctx, release := s.f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
+	defer release()
+	stream, err := s.f.q.js.Stream(ctx, s.name)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
+	}
+	clusters, err := s.f.q.js.Stream(ctx, clustersStream)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", clustersStream, explain(ctx, err))
+	}
+	s.alone = clusters.CachedInfo().State.NumSubjects <= subjectsOfOneCluster
+	info := stream.CachedInfo()
+	is := streamIdentity(info)
+	switch {
+	case s.at.Stream == "":
+		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
+	case !sameStream(s.at.Stream, is):
+		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
+		s.at = reloader.Position{Stream: is}
+	case info.State.LastSeq < s.at.Sequence:
+		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
+		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
+	}
+	s.seen = s.at.Sequence
+	return nil
+}
+
+// subjectsOfOneCluster is how many subjects there are about one cluster in the stream of clusters: its UID and its status.
+const subjectsOfOneCluster = 2
+
+func before(first uint64) uint64 { return max(first, 1) - 1 }
+
+// gap takes note of missing records.
+func (s *forwardStream) gap(g reloader.Gap) {
+	g.Kind, g.At = s.kind, time.Now()
+	s.f.metrics.gaps.WithLabelValues(string(s.kind)).Inc()
+	s.f.Logger.Warn("records are missing at the hub", "records", s.kind, "why", g.Why, "after", g.After, "missing", g.Records)
+	s.f.mu.Lock()
+	s.f.state = s.f.state.WithGap(g)
+	s.f.mu.Unlock()
+	s.f.hurry()
+}
+
+// take adds a record to the batch, and brings the batch if it is full.
+func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
+	if missing := sequence - s.seen - 1; missing > 0 && s.countsHoles && s.alone {
+		s.holes = append(s.holes, reloader.Gap{Why: reloader.GapAgedOut, After: s.seen, Records: missing})
+	}
+	s.seen = sequence
+	expires := h.q.level >= levelMessageTTL
+	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data(), expires), sequence})
+	meta, err := msg.Metadata()
+	if err != nil {
+		return err
+	}
+	s.f.metrics.behind.WithLabelValues(string(s.kind)).Set(float64(meta.NumPending) + float64(len(s.batch)))
+	if len(s.batch) < forwardBatch {
+		return nil
+	}
+	return s.flush(ctx, h, meta.NumPending)
+}
+
+// flush brings the batch: records about one object one after the other, those about different objects side by side.
+func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error {
+	lanes := map[string][]*forwarded{}
+	for _, one := range s.batch {
+		lanes[one.message.Subject] = append(lanes[one.message.Subject], one)
+	}
+	var g errgroup.Group
+	g.SetLimit(forwardLanes)
+	for _, lane := range lanes {
+		g.Go(func() error { return s.bring(ctx, h, lane) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, hole := range s.holes {
+		s.gap(hole)
+	}
+	s.batch, s.holes = s.batch[:0], nil
+	s.at.Sequence, s.at.Behind = s.seen, pending
+	s.f.metrics.behind.WithLabelValues(string(s.kind)).Set(float64(pending))
+	s.f.arrived(s.kind, s.at)
+	return nil
+}
+
+func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded) error {
+	for _, one := range lane {
+		stored, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence})
+		if err != nil {
+			return err
+		}
+		if stored {
+			s.f.metrics.records.WithLabelValues(string(s.kind)).Inc()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// everyVerb are the verbs of a role that may do anything.
+var everyVerb = []string{"get", "list", "watch", "reload", "retry", "pause", "resume", "freeze", "thaw"}
+
+// account makes a ServiceAccount and returns its token, which is for audiences; for the API server if there are none.
+func account(ctx context.Context, t *testing.T, ns, name string, audiences ...string) string {
+	t.Helper()
+	accounts := shared.Kube.Client().CoreV1().ServiceAccounts(ns)
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
+	answer, err := accounts.CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Token
+}
+
+// grant lets a subject use verbs on all resources of Reroll in a namespace, or in all if it is empty.
+func grant(ctx context.Context, t *testing.T, ns string, subject rbacv1.Subject, verbs ...string) {
+	t.Helper()
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{"reroll.dev"}, Resources: []string{"*"}, Verbs: verbs}}
+	meta := metav1.ObjectMeta{GenerateName: "reroll-"}
+	client := shared.Kube.Client().RbacV1()
+	if ns == "" {
+		role, err := client.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
+		if _, err := client.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	role, err := client.Roles(ns).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
+	if _, err := client.RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func serviceAccount(ns, name string) rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: name}
+}
+
+// matrix is how often somebody is let in, by what they ask for.
+type matrix map[string]int
+
+// judge asks for every path of a matrix until the answers are as wanted: the API server takes its time to know a new right, and Reroll
+// remembers for ten seconds that there was none.
+func judge(t *testing.T, c caller, want matrix) {
+	t.Helper()
+	for path, code := range want {
+		eventually(t, func() error {
+			if got, answer := c.ask(t, http.MethodGet, path, nil); got != code {
+				return fmt.Errorf("GET %s: %d, want %d: %s", path, got, code, answer)
+			}
+			return nil
+		})
+	}
+}
+
+func TestTokens(t *testing.T) {
+	ctx := t.Context()
+	ns, other := shared.Kube.Namespace(t), shared.Kube.Namespace(t)
+	reader, all, none := account(ctx, t, ns, "reader"), account(ctx, t, ns, "all"), account(ctx, t, ns, "none")
+	grant(ctx, t, ns, serviceAccount(ns, "reader"), "get", "list", "watch")
+	grant(ctx, t, "", serviceAccount(ns, "all"), "get", "list", "watch")
+
+	in, out := "/api/v1/changes?namespace="+ns, "/api/v1/changes?namespace="+other
+	const everywhere, clusters, self, version = "/api/v1/changes", "/api/v1/clusters", "/api/v1/self", "/api/v1/version"
+	cases := map[string]struct {
+		caller caller
+		want   matrix
+	}{
+		"rights in one namespace": {caller{token: reader}, matrix{in: 200, out: 403, everywhere: 403, clusters: 403, self: 200, "/api/v1/changes/c-none": 403}},
+		"rights everywhere":       {caller{token: all}, matrix{in: 200, out: 200, everywhere: 200, clusters: 200, "/api/v1/changes/c-none": 404}},
+		"no rights":               {caller{token: none}, matrix{in: 403, everywhere: 403, clusters: 403, self: 200, version: 200}},
+		"no token":                {caller{}, matrix{in: 401, everywhere: 401, self: 401, version: 401, "/openapi.json": 200}},
+		"a token that is none":    {caller{token: "garbage"}, matrix{everywhere: 401}},
+		"a token of somebody else's making": {
+			caller{token: reader[:strings.LastIndex(reader, ".")] + ".AAAA"}, matrix{everywhere: 401, in: 401},
+		},
+		"a token for somebody else": {caller{token: account(ctx, t, ns, "elsewhere", "another-service")}, matrix{everywhere: 401, self: 401}},
+		"a token too long":          {caller{token: strings.Repeat("x", 20_000)}, matrix{self: 401}},
+		"the headers of a proxy without its certificate": {
+			caller{headers: map[string]string{"X-Remote-User": "system:admin", "X-Remote-Group": "system:masters"}}, matrix{self: 401},
+		},
+		"the headers of a proxy beside a token": {
+			caller{token: none, headers: map[string]string{"X-Remote-User": "system:admin", "X-Remote-Group": "system:masters"}}, matrix{everywhere: 403},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { judge(t, tc.caller, tc.want) })
+	}
+}
+
+// TestDeletedAccountIsOut: a token dies with its account, ten seconds later at most here.
+func TestDeletedAccountIsOut(t *testing.T) {
+	ctx := t.Context()
+	ns := shared.Kube.Namespace(t)
+	c := caller{token: account(ctx, t, ns, "gone")}
+	judge(t, c, matrix{"/api/v1/self": 200})
+	if err := shared.Kube.Client().CoreV1().ServiceAccounts(ns).Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	judge(t, c, matrix{"/api/v1/self": 401})
+}
+
+func clientPair(t *testing.T, ca *kube.CA, name string, groups ...string) *kube.KeyPair {
+	t.Helper()
+	pair, err := ca.Client(name, groups...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pair
+}
+
+// self returns who the API takes a caller for.
+func self(t *testing.T, c caller) (user string, groups []string) {
+	t.Helper()
+	code, answer := c.ask(t, http.MethodGet, "/api/v1/self", nil)
+	var who struct {
+		User   string
+		Groups []string
+	}
+	if err := json.Unmarshal(answer, &who); err != nil || code != http.StatusOK {
+		t.Fatalf("self: %d %v: %s", code, err, answer)
+	}
+	return who.User, who.Groups
+}
+
+func TestCertificates(t *testing.T) {
+	ns := shared.Kube.Namespace(t)
+	grant(t.Context(), t, ns, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "staff-" + ns}, "list")
+	alice := caller{pair: clientPair(t, clients, "alice", "staff-"+ns)}
+	if user, groups := self(t, alice); user != "alice" || strings.Join(groups, " ") != "staff-"+ns+" system:authenticated" {
+		t.Errorf("taken for %s of %v", user, groups)
+	}
+	judge(t, alice, matrix{"/api/v1/changes?namespace=" + ns: 200, "/api/v1/changes": 403})
+	stranger, err := kube.NewCA("clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]caller{
+		"of a CA that is called the same": {pair: clientPair(t, stranger, "alice", "staff-"+ns)},
+		"of a proxy that says nothing":    {pair: clientPair(t, proxies, proxyName)},
+		"of a user who plays the proxy": {
+			pair:    clientPair(t, stranger, proxyName),
+			headers: map[string]string{"X-Remote-User": "alice"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { judge(t, c, matrix{"/api/v1/self": 401}) })
+	}
+}
+
+func TestProxy(t *testing.T) {
+	ns := shared.Kube.Namespace(t)
+	grant(t.Context(), t, ns, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "bob-" + ns}, "list")
+	headers := map[string]string{"X-Remote-User": "bob-" + ns, "X-Remote-Group": "ops"}
+	through := caller{pair: clientPair(t, proxies, proxyName), headers: headers}
+	if user, groups := self(t, through); user != "bob-"+ns || strings.Join(groups, " ") != "ops system:authenticated" {
+		t.Errorf("taken for %s of %v", user, groups)
+	}
+	judge(t, through, matrix{"/api/v1/changes?namespace=" + ns: 200, "/api/v1/changes": 403})
+	judge(t, caller{pair: clientPair(t, proxies, "impostor"), headers: headers}, matrix{"/api/v1/self": 401})
+	// Whoever has a certificate of their own is who it says, whatever their headers say.
+	if user, _ := self(t, caller{pair: clientPair(t, clients, "mallory"), headers: headers}); user != "mallory" {
+		t.Errorf("a client is taken for %s", user)
+	}
+}

@@ -1,0 +1,161 @@
+// Package auth tests who is let into the REST API and what they may do there, with a real API server: its tokens, its RBAC, certificates,
+// and a dispatcher that carries out what it is told.
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// shared is the line of all tests. Its API takes tokens, certificates of clients, and the word of a proxy.
+var (
+	shared           *line.Line
+	clients, proxies *kube.CA
+	// serving is the CA of the API's own certificate.
+	serving *kube.CA
+)
+
+const proxyName = "front"
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "reroll-auth-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // they are temporary files
+	flags, err := makeFiles(dir)
+	if err != nil {
+		return 1, err
+	}
+	shared, err = line.Start(ctx, line.Options{
+		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: append(flags, "--coalesce-window", "100ms", "--auth", "token,mtls,request-header", "--auth-request-header-allowed-names", proxyName),
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer shared.Stop()
+	return m.Run(), nil
+}
+
+// makeFiles writes the certificates that the API needs and returns the flags that name them.
+func makeFiles(dir string) ([]string, error) {
+	var errs [4]error
+	clients, errs[0] = kube.NewCA("clients")
+	proxies, errs[1] = kube.NewCA("proxies")
+	serving, errs[2] = kube.NewCA("serving")
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	pair, err := serving.Server("reroll", "127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	var flags []string
+	for flag, content := range map[string][]byte{
+		"--api-tls-cert": pair.CertPEM, "--api-tls-key": pair.KeyPEM,
+		"--auth-client-ca": clients.CertPEM(), "--auth-request-header-client-ca": proxies.CertPEM(),
+	} {
+		file := filepath.Join(dir, flag[2:]+".pem")
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return nil, err
+		}
+		flags = append(flags, flag, file)
+	}
+	return flags, nil
+}
+
+// caller is somebody who uses the API.
+type caller struct {
+	token   string
+	pair    *kube.KeyPair
+	headers map[string]string
+}
+
+// client returns an HTTP client that shows the caller's certificate, if there is one.
+func (c caller) client(t *testing.T) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(serving.CertPEM())
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	if c.pair != nil {
+		pair, err := tls.X509KeyPair(c.pair.CertPEM, c.pair.KeyPEM)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A client of Go's own choosing would show nothing to a server that names no CA of its certificate.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// ask sends a request and returns the answer.
+func (c caller) ask(t *testing.T, method, path string, body any) (code int, answer []byte) {
+	t.Helper()
+	var sent bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, "https"+shared.Reroll.API[len("http"):]+path, &sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for name, value := range c.headers {
+		r.Header.Set(name, value)
+	}
+	response, err := c.client(t).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	answer, err = io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+// eventually polls until check returns nil, for as long as a slow machine may take.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := line.Poll(ctx, func(context.Context) error { return check() }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCommandLine follows somebody through a day: they watch a roll, pause, ask why nothing rolls, resume, freeze and thaw, and see a
+// doctor, all by the binary and kubectl alone.
+func TestCommandLine(t *testing.T) {
+	d := newDesk(t)
+	d.apply(objects)
+	d.waitFor("UpToDate, Baseline", "explain", "deploy/web", "-n", d.ns)
+
+	reloaded := d.watch("reload", func() { d.apply(strings.Replace(objects, "low", "high", 1)) })
+	if reloaded.Event != "reload" || reloaded.Data.Outcome != "Reloaded" || len(reloaded.Data.Causes) != 1 {
+		t.Errorf("the roll was shown as %+v", reloaded)
+	}
+	if who := d.reroll(0, "changes", "-n", d.ns, "--config", "cm/settings", "-o", "jsonpath={.items[0].candidates[*].user}"); who == "\n" {
+		t.Error("nobody is named for the change")
+	}
+	d.waitFor("UpToDate, Reloaded", "explain", "deploy/web", "-n", d.ns)
+
+	d.pause()
+	d.freeze()
+	d.plugin()
+	d.doctor()
+}
+
+// pause holds back a roll, and lets it go.
+func (d *desk) pause() {
+	d.t.Helper()
+	d.reroll(0, "pause", "-n", d.ns, "-l", "app=web", "--for", "1h", "--reason", "a sale", "--reroll-namespace", "default")
+	d.reroll(0, "pause", "-n", d.ns, "-l", "app=other", "--for", "1h", "--reroll-namespace", "default")
+	d.waitFor("a sale", "status")
+	d.apply(strings.Replace(objects, "low", "higher", 1))
+	d.waitFor("Held, PausedByOperator", "explain", "deploy/web", "-n", d.ns)
+	d.waitFor("PausedByOperator", "workloads", "-n", d.ns, "--held")
+	d.watch("reload", func() {
+		d.reroll(0, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")
+	})
+	if left := d.kubectl("get", "configmap", "reroll-control", "-n", "default", "-o", "jsonpath={.data.pauses}"); !strings.Contains(left, "app=other") || strings.Contains(left, "app=web") {
+		d.t.Errorf("the pauses left are %s", left)
+	}
+	d.reroll(1, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")
+	d.waitFor("UpToDate, Reloaded", "explain", "deploy/web", "-n", d.ns)
+}
+
+// freeze holds back everything, which a gate before a merge tells.
+func (d *desk) freeze() {
+	d.t.Helper()
+	d.reroll(0, "freeze", "-n", "default", "--reason", "an incident")
+	d.waitFor("an incident", "clusters", "local")
+	d.waitFor("Frozen", "impact", "cm/settings", "-n", d.ns)
+	d.reroll(1, "impact", "cm/settings", "-n", d.ns, "--exit-code")
+	d.reroll(0, "impact", "cm/unused", "-n", d.ns, "--exit-code")
+	d.reroll(0, "thaw", "-n", "default")
+	d.waitFor("1 would roll", "impact", "cm/settings", "-n", d.ns)
+}
+
+// plugin calls it as kubectl does.
+func (d *desk) plugin() {
+	d.t.Helper()
+	if said := d.kubectl("reroll", "workloads", "-n", d.ns, "-o", "name"); said != d.ns+"/Deployment/web\n" {
+		d.t.Errorf("kubectl reroll says %q", said)
+	}
+	if said := d.kubectl("__complete", "reroll", "explain", "-n", d.ns, "Dep"); !strings.Contains("\n"+said, "\nDeployment/web\n") {
+		d.t.Errorf("kubectl completes %q", said)
+	}
+	if said := d.kubectl("reroll", "explain", "--help"); !strings.Contains(said, "kubectl reroll explain") {
+		d.t.Errorf("its help says %q", said)
+	}
+}
+
+// doctor finds nothing wrong where nothing is, and what is missing where it is.
+func (d *desk) doctor() {
+	d.t.Helper()
+	d.waitFor("come in: a canary came back", "doctor")
+	said := d.reroll(0, "doctor", "--server", d.line.Reroll.API, "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default")
+	if !strings.Contains(said, "✓ rights: all that the chart grants are granted") {
+		d.t.Errorf("of one who may do everything it says:\n%s", said)
+	}
+	said = d.reroll(1, "doctor", "--server", d.line.Reroll.API, "--kubeconfig", d.line.Kube.Kubeconfig(), "--reroll-namespace", "default", "--as", "system:serviceaccount:default:nobody")
+	for _, text := range []string{"✗ rights: secrets: may not get", `{apiGroups: ["apps"], resources: [deployments], verbs: [get, list, watch, patch]}`} {
+		if !strings.Contains(said, text) {
+			d.t.Errorf("of one who may do nothing it does not say %q:\n%s", text, said)
+		}
+	}
+}

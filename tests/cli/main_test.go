@@ -1,0 +1,178 @@
+// Package cli tests the command line as its users have it: the real binary, beside a real API server and a real reroll serve.
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// testTime bounds the whole test, on a machine that has much else to do.
+const testTime = 5 * time.Minute
+
+// desk is where somebody sits who has a kubeconfig, and kubectl and reroll in the PATH.
+type desk struct {
+	t      *testing.T
+	ctx    context.Context
+	line   *line.Line
+	ns     string
+	binary string
+	// bin is a folder with the binary under the names by which kubectl knows it.
+	bin string
+}
+
+// newDesk starts a line whose API server has the policy that reroll prints.
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	t.Cleanup(cancel)
+	d := &desk{t: t, ctx: ctx, bin: t.TempDir()}
+	var err error
+	d.binary, err = line.Build(ctx)
+	d.must(err)
+	for _, name := range []string{"kubectl-reroll", "kubectl_complete-reroll"} {
+		d.must(os.Symlink(d.binary, filepath.Join(d.bin, name)))
+	}
+	policy, err := exec.CommandContext(ctx, d.binary, "audit-policy", "generate").Output()
+	d.must(err)
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	d.must(os.WriteFile(file, policy, 0o600))
+	d.line, err = line.Start(ctx, line.Options{
+		Kube:  kube.Options{ControlPlaneOnly: true, APIServerFlags: []string{"--audit-policy-file=" + file}},
+		Flags: []string{"--coalesce-window", "0s", "--sweep-interval", "1h", "--canary-interval", "1s"},
+	})
+	d.must(err)
+	t.Cleanup(d.line.Stop)
+	d.ns = d.line.Kube.Namespace(t)
+	return d
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// environment is that of a shell at the desk.
+func (d *desk) environment() []string {
+	path := d.bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	return append(os.Environ(), "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+path)
+}
+
+// command is one call of the binary.
+func (d *desk) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(d.ctx, d.binary, args...)
+	cmd.Env = d.environment()
+	return cmd
+}
+
+// reroll runs the binary, which must end with a code, and returns what it printed.
+func (d *desk) reroll(code int, args ...string) string {
+	d.t.Helper()
+	cmd := d.command(args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		d.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		d.t.Fatalf("reroll %s: code %d, want %d:\n%s%s", strings.Join(args, " "), got, code, output, stderr.String())
+	}
+	return string(output)
+}
+
+// waitFor runs the binary until what it prints has a text.
+func (d *desk) waitFor(text string, args ...string) {
+	d.t.Helper()
+	d.must(line.Poll(d.ctx, func(context.Context) error {
+		output, err := d.command(args...).Output()
+		if err != nil || !strings.Contains(string(output), text) {
+			return fmt.Errorf("reroll %s prints no %q: %w:\n%s", strings.Join(args, " "), text, err, output)
+		}
+		return nil
+	}))
+}
+
+// watch starts to watch, does something once nothing can be missed any more, and returns the only event that is wanted.
+func (d *desk) watch(kind string, do func()) (e event) {
+	d.t.Helper()
+	cmd := d.command("watch", "-n", d.ns, "--types", kind, "--count", "1", "-o", "json")
+	var output bytes.Buffer
+	cmd.Stdout = &output
+	told, err := cmd.StderrPipe()
+	d.must(err)
+	d.must(cmd.Start())
+	line, err := bufio.NewReader(told).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "watching ") {
+		d.t.Fatalf("it says %q: %v", line, err)
+	}
+	do()
+	d.must(cmd.Wait())
+	d.must(json.Unmarshal(output.Bytes(), &e))
+	return e
+}
+
+// event is what the tests read of an event.
+type event struct {
+	Event string
+	Data  struct {
+		Outcome string
+		Causes  []struct {
+			Candidates []struct{ User string }
+		}
+	}
+}
+
+// objects are a Deployment that reloads, and the ConfigMap that it uses.
+const objects = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {level: low}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: example.com/main, envFrom: [{configMapRef: {name: settings}}]}]}
+`
+
+// apply gives manifests to kubectl.
+func (d *desk) apply(manifests string) {
+	d.t.Helper()
+	cmd := d.line.Kube.Command(d.ctx, "apply", "-n", d.ns, "-f", "-")
+	cmd.Stdin = strings.NewReader(manifests)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		d.t.Fatalf("kubectl apply: %v: %s", err, output)
+	}
+}
+
+// kubectl runs kubectl, which finds its plugins in the PATH.
+func (d *desk) kubectl(args ...string) string {
+	d.t.Helper()
+	cmd := d.line.Kube.Command(d.ctx, args...)
+	cmd.Env = append(cmd.Env, d.environment()...)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, output)
+	}
+	return string(output)
+}

@@ -1,0 +1,33 @@
+package fleet
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if serveNATS() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// setting returns a number from the environment, or the one that is in place of it.
+func setting(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// What the run does. make fleet asks for more of all of it.
+var (
+	cutTime = time.Duration(setting("FLEET_CUT_SECONDS", 20)) * time.Second
+	updates = setting("FLEET_UPDATES", 150)
+	kills   = setting("FLEET_KILLS", 3)
+)
+
+// testTime bounds the whole run.
+var testTime = 6*time.Minute + 2*cutTime + time.Duration(kills)*time.Minute + time.Duration(updates)*100*time.Millisecond
