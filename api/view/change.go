@@ -8,6 +8,7 @@ import (
 
 // Config names a config inside one cluster.
 type Config struct {
+	Cluster   string `json:"cluster,omitempty" doc:"The cluster that owns the config, if it is not the one of the record."`
 	Kind      string `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind of the config."`
 	Namespace string `json:"namespace" doc:"The namespace of the config."`
 	Name      string `json:"name" doc:"The name of the config."`
@@ -79,7 +80,7 @@ func FromChange(c *reloader.Change) Change {
 }
 
 func fromConfig(c reloader.Config) Config {
-	return Config{Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name}
+	return Config{Cluster: c.Cluster, Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name}
 }
 
 func fromKeyChange(k reloader.KeyChange) KeyChange { return KeyChange{Key: k.Key, Op: string(k.Op)} }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,7 +66,9 @@ func GraphOf(workloads []*reloader.WorkloadRecord, keep func(reloader.Edge) bool
 }
 
 func configNode(cluster string, c reloader.Config) Node {
-	return Node{ID: cluster + "/" + c.String(), Type: "config", Cluster: cluster, Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name}
+	owner := cmp.Or(c.Cluster, cluster)
+	c.Cluster = ""
+	return Node{ID: owner + "/" + c.String(), Type: "config", Cluster: owner, Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name}
 }
 
 func workloadNode(w *reloader.WorkloadRecord) Node {

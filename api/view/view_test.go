@@ -100,3 +100,23 @@ func TestReasonListNamesEveryReason(t *testing.T) {
 		t.Errorf("%d of %d reasons in the schema", len(schema.Enum), len(reloader.Reasons))
 	}
 }
+
+// TestFollowedConfigIsItsOwners: what a workload of one cluster follows is the same node as what the owner's own workloads use.
+func TestFollowedConfigIsItsOwners(t *testing.T) {
+	flags := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
+	followed := flags
+	followed.Cluster = "east"
+	workload := func(cluster string, c reloader.Config) *reloader.WorkloadRecord {
+		return &reloader.WorkloadRecord{
+			Cluster: cluster, Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}, Edges: []reloader.Edge{{Config: c}},
+		}
+	}
+	west := workload("west", followed)
+	if got := FromWorkload(west).Dependencies[0].Config.Cluster; got != "east" {
+		t.Errorf("the config is one of %q, want east", got)
+	}
+	g := GraphOf([]*reloader.WorkloadRecord{workload("east", flags), west}, func(reloader.Edge) bool { return true }, 10)
+	if len(g.Nodes) != 3 || len(g.Edges) != 2 || g.Edges[0].Config != g.Edges[1].Config {
+		t.Errorf("graph %+v, want one config of two workloads", g)
+	}
+}

@@ -50,7 +50,7 @@ func (m manifest) secretName() string { return manifestName(m.uid) }
 func manifestName(uid types.UID) string { return "reroll-job-" + string(uid) }
 
 // putManifest keeps m safe, in the place of what was kept for the Job before. It refuses for good what is larger than a Secret may
-// be.
+// be, and fails with errReplaced if another process has recreated the Job meanwhile.
 func (c *Cluster) putManifest(ctx context.Context, m manifest) error {
 	secret, err := m.secret(c.Namespace)
 	if err != nil {
@@ -60,6 +60,9 @@ func (c *Cluster) putManifest(ctx context.Context, m manifest) error {
 	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: "reroll"})
 	if apierrors.IsAlreadyExists(err) {
 		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: "reroll"})
+		if apierrors.IsNotFound(err) {
+			return errReplaced // whoever had kept it is done by now
+		}
 	}
 	switch {
 	case apierrors.IsForbidden(err):

@@ -116,16 +116,33 @@ func (c caller) client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// ask sends a request and returns the answer.
+// ask sends a request and returns the answer, again while it is told to ask less often.
 func (c caller) ask(t *testing.T, method, path string, body any) (code int, answer []byte) {
 	t.Helper()
-	var sent bytes.Buffer
+	var sent []byte
 	if body != nil {
-		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, "https"+shared.Reroll.API[len("http"):]+path, &sent)
+	client := c.client(t)
+	for {
+		code, answer = c.askOnce(t, client, method, path, sent)
+		if code != http.StatusTooManyRequests {
+			return code, answer
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
+
+func (c caller) askOnce(t *testing.T, client *http.Client, method, path string, body []byte) (code int, answer []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "https"+shared.Reroll.API[len("http"):]+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +155,7 @@ func (c caller) ask(t *testing.T, method, path string, body any) (code int, answ
 	for name, value := range c.headers {
 		r.Header.Set(name, value)
 	}
-	response, err := c.client(t).Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

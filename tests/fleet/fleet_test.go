@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +74,26 @@ func TestFleet(t *testing.T) {
 		t.Errorf("followers rolled %d times, want 1 and %d", got, flagged)
 	}
 	lists(ctx, t, h)
+	away.measures(ctx)
+}
+
+// measures fails the test unless the cluster, which was cut off for a time, tells of it by the metrics that docs/operations.md names.
+func (c *cluster) measures(ctx context.Context) {
+	c.t.Helper()
+	document, err := os.ReadFile("../../docs/operations.md")
+	must(c.t, err)
+	documented := regexp.MustCompile("(?m)^\\| `(reroll_forward_\\w+)`").FindAllStringSubmatch(string(document), -1)
+	metrics, err := c.Reroll.Metrics(ctx)
+	must(c.t, err)
+	exposed := regexp.MustCompile(`(?m)^# TYPE reroll_forward_`).FindAllString(metrics, -1)
+	if len(exposed) != len(documented) {
+		c.t.Errorf("%d metrics of forwarding, and %d in the document", len(exposed), len(documented))
+	}
+	for _, metric := range documented {
+		if !strings.Contains(metrics, "# TYPE "+metric[1]+" ") {
+			c.t.Errorf("%s is not exposed", metric[1])
+		}
+	}
 }
 
 // load edits configs one after the other, at a pace that lasts as long as the cut.

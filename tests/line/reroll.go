@@ -215,7 +215,7 @@ type stop struct{ error }
 // Stop marks an error that will not go away, so that Poll gives up.
 func Stop(err error) error { return stop{err} }
 
-const pollInterval = 10 * time.Millisecond
+const pollInterval = 40 * time.Millisecond
 
 // Poll calls check until it returns nil. When ctx ends, or check returns an error of Stop, it returns the last error.
 func Poll(ctx context.Context, check func(context.Context) error) error {

@@ -140,7 +140,7 @@ func (s *Stakater) bindStakater(f *pflag.FlagSet) {
 		f.String(l.flag, "false", l.usage)
 	}
 	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
-	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "with --reload-on-create: configs that appeared while nobody looked count as created")
+	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "accepted and without effect: with --reload-on-create, configs that appeared while nobody looked count as created anyway")
 	f.BoolVar(&s.CSI, "enable-csi-integration", false, "reload for the SecretProviderClasses of the Secrets Store CSI driver as well")
 	f.StringVar(&s.WebhookURL, "webhook-url", "", "URL to call instead of rolling anything")
 	f.BoolVar(&s.WebhookLegacyBody, "webhook-legacy-body", false, "send --webhook-url the body of Stakater Reloader, which names nothing")

@@ -3,6 +3,8 @@
 export type Reason = string;
 
 export interface Config {
+  /** The owner, if it is another cluster than that of the record. */
+  cluster?: string;
   kind: string;
   namespace: string;
   name: string;

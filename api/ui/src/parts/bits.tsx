@@ -53,8 +53,9 @@ export function Kind({ kind }: { kind: string }) {
 
 export function ConfigLink({ cluster, config }: { cluster: string; config: Config }) {
   return (
-    <a class="ref" href={impactHref(cluster, config)}>
+    <a class="ref" href={impactHref(config.cluster ?? cluster, config)}>
       <Kind kind={config.kind} />
+      {config.cluster && <span class="ns">{config.cluster}/</span>}
       <span class="ns">{config.namespace}/</span>
       {config.name}
     </a>
