@@ -129,8 +129,8 @@ bench: kube ## Measure on the rig and print the figures, each beside a bare loop
 	go run ./tests/bench $(BENCHFLAGS)
 
 .PHONY: chaos
-chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled, and check that mistakes are caught; CHAOS_SEED=n repeats, CHAOS_SHAPES=roles:5m is less, CHAOS_REPORT=file keeps the report
-	CHAOS_MISTAKES=1 go test -count=1 -timeout 60m -run Mistakes ./tests/chaos
+chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled, let it die at named places, and check that mistakes are caught; CHAOS_SEED=n repeats, CHAOS_SHAPES=roles:5m is less, CHAOS_REPORT=file keeps the report
+	CHAOS_MISTAKES=1 go test -count=1 -timeout 60m -run 'Mistakes|Places' ./tests/chaos
 	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
 .PHONY: storm

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +29,7 @@ type mistake struct {
 	edits []edit
 }
 
-// edit replaces a text, which must be there exactly once, in a file of the module.
+// edit replaces a text, which must be there exactly once, in a file of the module. Without a text it adds a file that is not there.
 type edit struct{ file, from, to string }
 
 // build compiles Reroll with the mistake in it to a file in dir, and returns that file.
@@ -68,6 +70,13 @@ func (m mistake) build(ctx context.Context, dir string) (string, error) {
 func (m mistake) sources(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range m.edits {
+		if e.from == "" {
+			if _, err := os.Stat(filepath.Join(root, e.file)); !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%s is there already: %w", e.file, err)
+			}
+			files[e.file] = e.to
+			continue
+		}
 		if _, read := files[e.file]; !read {
 			content, err := os.ReadFile(filepath.Join(root, e.file))
 			if err != nil {
