@@ -200,19 +200,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
-	touched, err := d.touchedSince(ctx, w, c, f)
-	if err != nil || touched.IsZero() {
-		return h, err
-	}
-	older, err := d.Workloads.StartedBy(ctx, w, touched)
-	if err != nil {
-		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
-	}
-	if older {
-		return reloader.Handled{}, nil
-	}
-	h.How = reloader.ReasonPodsNewer
-	return h, nil
+	return d.judgeHint(ctx, w, c, f, h)
 }
 
 // judgeMark judges an edge by a mark that is not that of the content. It proves that a change was missed, unless it is the mark of
@@ -259,20 +247,6 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 		}
 	}
 	return false, nil
-}
-
-// touchedSince returns when the data of c was last written if that may be after w was last written, so that a change could have
-// slipped in between w's opting in and our seeing it. Kubernetes tells both times by the second; equal means may be.
-func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c reloader.Config, f fact) (time.Time, error) {
-	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, c)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read last hint of %s: %w", c, err)
-	}
-	since := w.Written.Truncate(time.Second)
-	if !ok || hint.Creates() || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
-		return time.Time{}, nil
-	}
-	return hint.Time, nil
 }
 
 // strategyOf returns the strategy by which w is marked.

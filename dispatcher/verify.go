@@ -193,7 +193,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		// Absence is no change unless somebody asked for it.
 	case handled.Sum == "" && d.onCreate(t.w, c):
 		d.addPending(t, change, false)
-	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != "" && handled.Mark != strategy.DeletedValue):
+	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != strategy.DeletedValue && (handled.Mark != "" || requires(t.w, c))):
 		// The config was absent when the workload was first seen, and may have been more than created since.
 		d.unsettle(t, c)
 	case handled.Sum == "":

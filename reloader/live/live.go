@@ -11,6 +11,8 @@ import (
 type Meta struct {
 	UID             string
 	ResourceVersion string
+	// Created is when the object with this UID was made, by the second and the API server's clock; zero if nobody says.
+	Created time.Time
 	// Annotations has only those that somebody asked for.
 	Annotations map[string]string
 	// DataManager is the field manager that last wrote the config's data, and DataWritten is when, by the second; zero if nobody says.
