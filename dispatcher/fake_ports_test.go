@@ -95,7 +95,7 @@ func metaOf(obj scenario.Typed) live.Meta {
 	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Created: obj.GetCreationTimestamp().Time, Annotations: obj.GetAnnotations()}
 	for _, e := range obj.GetManagedFields() {
 		if strings.Contains(e.FieldsV1.GetRawString(), "f:data") && e.Time.After(m.DataWritten) {
-			m.DataManager, m.DataWritten = e.Manager, e.Time.Time
+			m.DataManager, m.DataWritten, m.DataAlone = e.Manager, e.Time.Time, !strings.Contains(e.FieldsV1.GetRawString(), "f:metadata")
 		}
 	}
 	return m

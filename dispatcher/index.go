@@ -115,6 +115,13 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		fresh = fresh || !edge
 		x.link(t, c)
 	}
+	// What a pattern matches cannot be listed everywhere, but what w refers to is known by name.
+	for c := range t.w.Template.References {
+		if _, edge := t.edges[c]; !edge && interest.Wants(c) {
+			fresh = true
+			x.link(t, c)
+		}
+	}
 	return fresh || !samePatterns && len(interest.Patterns) > 0
 }
 

@@ -132,8 +132,8 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	case !known && len(hints) > 0 && newestHint(hints).Creates():
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0 && !f.DataWritten.Before(newestHint(hints).Time.Truncate(time.Second)):
-		// Nobody knows the old content, but somebody wrote data when the hint says so.
-		change.Type = reloader.ChangeUpdated
+		// Nobody knows the old content, but somebody wrote data when the hint says so, or perhaps a label of which they own the data, too.
+		change.Type, change.Unproven = reloader.ChangeUpdated, !f.DataAlone
 	case !known || !old.New.Comparable(now):
 		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
 	case !old.New.Equal(now):

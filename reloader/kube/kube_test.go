@@ -36,11 +36,34 @@ func TestDataManager(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			manager, at := dataManager(test.entries)
+			manager, at, _ := dataManager(test.entries)
 			if manager != test.want || !at.Equal(test.at) {
 				t.Errorf("%q at %s, want %q at %s: %s", manager, at, test.want, test.at, test.reason)
 			}
 		})
+	}
+}
+
+func TestDataAlone(t *testing.T) {
+	cases := map[string]struct {
+		fields string
+		want   bool
+		reason string
+	}{
+		"data":           {`{"f:data":{".":{},"f:k":{}},"f:binaryData":{}}`, true, "its time is that of the data"},
+		"data and type":  {`{"f:data":{},"f:type":{}}`, true, "the type of a Secret cannot be changed"},
+		"labels":         {`{"f:data":{},"f:metadata":{"f:labels":{"f:x":{}}}}`, false, "its time may be that of a label"},
+		"immutable":      {`{"f:data":{},"f:immutable":{}}`, false, "its time may be that of the closing"},
+		"labels and not": {`{"f:metadata":{"f:annotations":{"f:data":{}}}}`, false, "there is no data"},
+	}
+	for name, test := range cases {
+		if _, _, got := dataManager([]metav1.ManagedFieldsEntry{entry("m", "", test.fields, noon)}); got != test.want {
+			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
+		}
+	}
+	newest := []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{},"f:metadata":{}}`, noon.Add(time.Second))}
+	if manager, _, alone := dataManager(newest); manager != "b" || alone {
+		t.Errorf("%s, %v: what is told of an older entry says nothing about the newest", manager, alone)
 	}
 }
 
