@@ -15,6 +15,7 @@ import (
 // edges settles every edge of a workload: it finds what its patterns match, sees that each config has a latest change, and gives
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	search := d.search(ref)
 	failed := d.expand(ctx, ref)
 	d.mu.Lock()
 	t := d.index.get(ref)
@@ -38,6 +39,9 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		default:
 			failed = err
 		}
+	}
+	if failed == nil && refused == nil {
+		d.searched(t, search)
 	}
 	return d.edgesSettled(ref, t, refused, failed)
 }
@@ -102,15 +106,6 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 	return nil
 }
 
-func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
-	for _, p := range t.interest.Patterns {
-		if p.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
 	f, stored, values, err := d.seenMarked(ctx, t, w, c)
@@ -148,6 +143,9 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		d.addPending(t, stored.Change, true)
 	default:
 		t.handled[c] = settle
+		if settle.Sum == "" && !f.absent {
+			d.confront(t, stored.Change)
+		}
 	}
 	return nil
 }
@@ -199,6 +197,9 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	}
 	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)
+	}
+	if d.madeSince(t, w, c, f) {
+		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at}, nil // it was absent
 	}
 	return d.judgeHint(ctx, w, c, f, h)
 }

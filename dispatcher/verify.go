@@ -40,6 +40,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.verifying[c] = struct{}{}
 	targets := []reloader.Config{c}
 	if c.Name == "" {
+		d.expandNear(c)
 		targets = append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
 	} else if d.index.dependents(c); !d.needed(c) {
 		targets = nil
@@ -218,6 +219,9 @@ func comesAndGoes(c reloader.Config) bool { return c.Kind != reloader.SecretProv
 
 // unsettle has it found out again to which content t was brought. The caller holds mu.
 func (d *Dispatcher) unsettle(t *tracked, c reloader.Config) {
+	if t.handled[c].How != "" {
+		t.doubted[c] = struct{}{}
+	}
 	delete(t.handled, c)
 	t.unsettled = true
 	d.edgesQ.Add(t.w.Ref())

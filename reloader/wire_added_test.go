@@ -3,6 +3,7 @@ package reloader_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,4 +22,11 @@ func TestGoldenUnproven(t *testing.T) {
 	if got, err := reloader.Decode[reloader.Change](data); err != nil || got.Unproven {
 		t.Errorf("%v: what does not say so is proved%s", err, cmp.Diff(wholeChange, got))
 	}
+}
+
+// TestGoldenListed: what is remembered of a look for all that patterns match.
+func TestGoldenListed(t *testing.T) {
+	listed := wholeWorkload
+	listed.ListedAt = at.Add(-time.Minute)
+	golden(t, "workload-listed", listed)
 }
