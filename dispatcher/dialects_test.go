@@ -169,6 +169,7 @@ func TestCreationThatADialectCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.podStart = c.podStart
+				w.give("other", "1")
 				w.deploy("web", sapLists, "other")
 				w.start()
 				w.pass(quiet)

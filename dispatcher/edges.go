@@ -15,6 +15,7 @@ import (
 // edges settles every edge of a workload: it finds what its patterns match, sees that each config has a latest change, and gives
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	search := d.search(ref)
 	failed := d.expand(ctx, ref)
 	d.mu.Lock()
 	t := d.index.get(ref)
@@ -38,6 +39,9 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		default:
 			failed = err
 		}
+	}
+	if failed == nil && refused == nil {
+		d.searched(t, search)
 	}
 	return d.edgesSettled(ref, t, refused, failed)
 }
@@ -102,15 +106,6 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 	return nil
 }
 
-func hasPattern(t *tracked, kind reloader.ConfigKind) bool {
-	for _, p := range t.interest.Patterns {
-		if p.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.
 func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) error {
 	f, stored, values, err := d.seenMarked(ctx, t, w, c)
@@ -148,6 +143,9 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		d.addPending(t, stored.Change, true)
 	default:
 		t.handled[c] = settle
+		if settle.Sum == "" && !f.absent {
+			d.confront(t, stored.Change)
+		}
 	}
 	return nil
 }
@@ -200,19 +198,10 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
-	touched, err := d.touchedSince(ctx, w, c, f)
-	if err != nil || touched.IsZero() {
-		return h, err
+	if d.madeSince(t, w, c, f) {
+		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at}, nil // it was absent
 	}
-	older, err := d.Workloads.StartedBy(ctx, w, touched)
-	if err != nil {
-		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
-	}
-	if older {
-		return reloader.Handled{}, nil
-	}
-	h.How = reloader.ReasonPodsNewer
-	return h, nil
+	return d.judgeHint(ctx, w, c, f, h)
 }
 
 // judgeMark judges an edge by a mark that is not that of the content. It proves that a change was missed, unless it is the mark of
@@ -259,20 +248,6 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 		}
 	}
 	return false, nil
-}
-
-// touchedSince returns when the data of c was last written if that may be after w was last written, so that a change could have
-// slipped in between w's opting in and our seeing it. Kubernetes tells both times by the second; equal means may be.
-func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c reloader.Config, f fact) (time.Time, error) {
-	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, c)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read last hint of %s: %w", c, err)
-	}
-	since := w.Written.Truncate(time.Second)
-	if !ok || hint.Creates() || hint.Time.Before(since) || !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
-		return time.Time{}, nil
-	}
-	return hint.Time, nil
 }
 
 // strategyOf returns the strategy by which w is marked.

@@ -26,7 +26,7 @@ func (c *cluster) report(ref scenario.Ref, verb reloader.Verb, by reloader.Actor
 	})
 }
 
-// manage puts by into the managed fields.
+// manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes.
 func manage(obj scenario.Typed, by reloader.Actor, data bool) {
 	fields := `{"f:metadata":{}}`
 	if data {
@@ -39,8 +39,8 @@ func manage(obj scenario.Typed, by reloader.Actor, data bool) {
 	for _, e := range obj.GetManagedFields() {
 		if e.Manager != by.FieldManager {
 			entries = append(entries, e)
-		} else if e.FieldsV1.GetRawString() == `{"f:data":{}}` && !data {
-			entries[0].FieldsV1, entries[0].Time = e.FieldsV1, e.Time
+		} else if e.FieldsV1.GetRawString() != fields {
+			entries[0].FieldsV1 = metav1.NewFieldsV1(`{"f:data":{},"f:metadata":{}}`)
 		}
 	}
 	obj.SetManagedFields(entries)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -28,8 +29,10 @@ import (
 type cluster struct {
 	mu      sync.Mutex
 	objects map[scenario.Ref]scenario.Typed
-	// started is when the pods of each workload started: at every change of the template, podStart later.
+	// started is when the pods of each workload started: at every change of the template, podStart later. Where a config is missing without
+	// which they cannot, the workload is waiting for it.
 	started  map[scenario.Ref]time.Time
+	waiting  map[scenario.Ref]bool
 	podStart time.Duration
 	serial   int
 
@@ -52,6 +55,7 @@ func newCluster() *cluster {
 	return &cluster{
 		objects:  map[scenario.Ref]scenario.Typed{},
 		started:  map[scenario.Ref]time.Time{},
+		waiting:  map[scenario.Ref]bool{},
 		fail:     func(string, string) error { return nil },
 		requests: map[string]int{},
 		patched:  func() {},
@@ -197,11 +201,37 @@ func (c *cluster) commit(ref scenario.Ref, obj scenario.Typed, by reloader.Actor
 	manage(obj, by, data)
 	if scenario.Template(obj) != nil {
 		if old, ok := c.objects[ref]; !ok || old.GetGeneration() != obj.GetGeneration() {
-			c.started[ref] = time.Now().Add(c.podStart)
+			c.waiting[ref] = true
 		}
 	}
 	c.objects[ref] = obj
+	c.startPods()
 	c.tell(ref)
+}
+
+// startPods starts the pods that lack nothing any more. The caller holds mu.
+func (c *cluster) startPods() {
+	for ref := range c.waiting {
+		if !c.lacksConfig(c.objects[ref]) {
+			c.started[ref] = time.Now().Add(c.podStart)
+			delete(c.waiting, ref)
+		}
+	}
+}
+
+// lacksConfig reports whether a config is missing without which pods of obj cannot start. The caller holds mu.
+func (c *cluster) lacksConfig(obj scenario.Typed) bool {
+	kind, _ := workload.KindNamed(obj.GetObjectKind().GroupVersionKind().Kind)
+	w, err := kind.Strip(obj, func(string) bool { return false })
+	if err != nil {
+		panic(err)
+	}
+	for config, reference := range w.Template.References {
+		if _, there := c.objects[configRef(config)]; !there && len(reference.Required) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *cluster) tell(ref scenario.Ref) {
@@ -223,6 +253,7 @@ func (c *cluster) delete(by reloader.Actor, ref scenario.Ref) error {
 	}
 	delete(c.objects, ref)
 	delete(c.started, ref)
+	delete(c.waiting, ref)
 	c.tell(ref)
 	c.report(ref, reloader.VerbDelete, by)
 	return nil

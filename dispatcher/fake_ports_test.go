@@ -92,10 +92,10 @@ func (c client) Terminating(ctx context.Context, namespace string) (bool, error)
 }
 
 func metaOf(obj scenario.Typed) live.Meta {
-	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Annotations: obj.GetAnnotations()}
+	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Created: obj.GetCreationTimestamp().Time, Annotations: obj.GetAnnotations()}
 	for _, e := range obj.GetManagedFields() {
 		if strings.Contains(e.FieldsV1.GetRawString(), "f:data") && e.Time.After(m.DataWritten) {
-			m.DataManager, m.DataWritten = e.Manager, e.Time.Time
+			m.DataManager, m.DataWritten, m.DataAlone = e.Manager, e.Time.Time, !strings.Contains(e.FieldsV1.GetRawString(), "f:metadata")
 		}
 	}
 	return m
@@ -158,4 +158,16 @@ func (c client) StartedBy(ctx context.Context, w *workload.Workload, t time.Time
 	defer c.mu.Unlock()
 	at, ok := c.started[workloadRef(w.Ref())]
 	return ok && !at.After(time.Now()) && !at.Truncate(time.Second).After(t), nil
+}
+
+// StartedBetween compares whole seconds.
+func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, _ []string) (bool, error) {
+	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.started[workloadRef(w.Ref())]
+	second := at.Truncate(time.Second)
+	return ok && !at.After(time.Now()) && second.After(after.Truncate(time.Second)) && second.Before(before.Truncate(time.Second)), nil
 }

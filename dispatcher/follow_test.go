@@ -244,6 +244,7 @@ func TestOwnerTellsThoseWhomItAllows(t *testing.T) {
 		own := flags
 		own.Namespace = scenario.DefaultNamespace
 		p := w.start()
+		w.pass(quiet) // nobody wants it yet: the hint about its creation tells nothing
 		ask := func() {
 			for _, target := range []string{"c2", "c3"} {
 				p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: []reloader.Config{own}})

@@ -33,6 +33,10 @@ type tracked struct {
 	rollout *rollout
 	// unsettled says that some edge has no baseline yet.
 	unsettled bool
+	// listed is when the configs that patterns match were last looked for, of which each has an edge since; zero if that has yet to be.
+	listed time.Time
+	// doubted are the edges that have been found out about before, or are on record: their configs are not new.
+	doubted map[reloader.Config]struct{}
 	// recorded says that the baselines of all edges are on record, so that they outlive the process.
 	recorded   bool
 	lastReload string
@@ -68,6 +72,7 @@ func newTracked(w *workload.Workload) *tracked {
 		pending: map[reloader.Config]*cause{},
 		dried:   map[reloader.Config]string{},
 		joint:   map[string]jointMark{},
+		doubted: map[reloader.Config]struct{}{},
 	}
 }
 
@@ -97,6 +102,9 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		x.remove(ref)
 	}
 	samePatterns := known && old == t && equalPatterns(t.interest, interest)
+	if known && !samePatterns {
+		t.listed = time.Time{}
+	}
 	x.byRef[ref] = t
 	t.interest = interest
 	if len(interest.Patterns) > 0 {
@@ -115,6 +123,13 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		fresh = fresh || !edge
 		x.link(t, c)
 	}
+	// What a pattern matches cannot be listed everywhere, but what w refers to is known by name.
+	for c := range t.w.Template.References {
+		if _, edge := t.edges[c]; !edge && interest.Wants(c) {
+			fresh = true
+			x.link(t, c)
+		}
+	}
 	return fresh || !samePatterns && len(interest.Patterns) > 0
 }
 
@@ -129,6 +144,7 @@ func (x *index) unlink(t *tracked, c reloader.Config) {
 	delete(t.edges, c)
 	delete(t.handled, c)
 	delete(t.pending, c)
+	delete(t.doubted, c)
 	drop(x.byConfig, c, t.w.Ref())
 }
 

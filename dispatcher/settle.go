@@ -131,7 +131,7 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
 		Strategy: d.strategyName(t), Problems: slices.Clone(t.interest.Problems),
-		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, UpdatedAt: time.Now(),
+		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, ListedAt: t.listed, UpdatedAt: time.Now(),
 	}
 	if t.refused != "" {
 		r.Problems = append(r.Problems, t.refused)

@@ -206,14 +206,3 @@ func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration 
 	}
 	return 0
 }
-
-// expandPatterns has every workload with a pattern look for configs that match it by now.
-func (d *Dispatcher) expandPatterns() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, tracked := range d.index.patterned {
-		for ref := range tracked {
-			d.edgesQ.Add(ref)
-		}
-	}
-}

@@ -86,7 +86,12 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 		for _, e := range r.Edges {
 			if e.Handled.How != "" {
 				t.handled[e.Config] = e.Handled
+			} else {
+				t.doubted[e.Config] = struct{}{}
 			}
+		}
+		if t.listed = r.ListedAt; !t.listed.IsZero() && w.Written.After(t.listed) {
+			t.listed = w.Written // its patterns may have been others before
 		}
 	}
 	delete(d.records, w.Ref())

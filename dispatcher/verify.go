@@ -40,6 +40,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.verifying[c] = struct{}{}
 	targets := []reloader.Config{c}
 	if c.Name == "" {
+		d.expandNear(c)
 		targets = append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
 	} else if d.index.dependents(c); !d.needed(c) {
 		targets = nil
@@ -132,8 +133,8 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	case !known && len(hints) > 0 && newestHint(hints).Creates():
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0 && !f.DataWritten.Before(newestHint(hints).Time.Truncate(time.Second)):
-		// Nobody knows the old content, but somebody wrote data when the hint says so.
-		change.Type = reloader.ChangeUpdated
+		// Nobody knows the old content, but somebody wrote data when the hint says so, or perhaps a label of which they own the data, too.
+		change.Type, change.Unproven = reloader.ChangeUpdated, !f.DataAlone
 	case !known || !old.New.Comparable(now):
 		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
 	case !old.New.Equal(now):
@@ -193,7 +194,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		// Absence is no change unless somebody asked for it.
 	case handled.Sum == "" && d.onCreate(t.w, c):
 		d.addPending(t, change, false)
-	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != "" && handled.Mark != strategy.DeletedValue):
+	case handled.Sum == "" && (change.Type != reloader.ChangeCreated || handled.Mark != strategy.DeletedValue && (handled.Mark != "" || requires(t.w, c))):
 		// The config was absent when the workload was first seen, and may have been more than created since.
 		d.unsettle(t, c)
 	case handled.Sum == "":
@@ -218,6 +219,9 @@ func comesAndGoes(c reloader.Config) bool { return c.Kind != reloader.SecretProv
 
 // unsettle has it found out again to which content t was brought. The caller holds mu.
 func (d *Dispatcher) unsettle(t *tracked, c reloader.Config) {
+	if t.handled[c].How != "" {
+		t.doubted[c] = struct{}{}
+	}
 	delete(t.handled, c)
 	t.unsettled = true
 	d.edgesQ.Add(t.w.Ref())

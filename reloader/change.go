@@ -99,6 +99,9 @@ type Change struct {
 	Keys            []KeyChange `json:"keys,omitempty"`
 	Candidates      []Candidate `json:"candidates,omitempty"`
 	Source          Source      `json:"source"`
+	// Unproven says that nobody knows the content of before, and that what was written since may be something else than content: it is taken
+	// for a change because that is the safe side.
+	Unproven bool `json:"unproven,omitempty"`
 	// RequestedAt is the audit event's time of the newest hint behind this change, ReceivedAt is when it reached Reroll, and
 	// VerifiedAt is when the live object had been read: New was there by then. The first two are zero if no hint led here.
 	RequestedAt time.Time `json:"requestedAt,omitzero"`

@@ -84,6 +84,9 @@ type WorkloadRecord struct {
 	Recent   []string  `json:"recent,omitempty"`
 	MarkedAt time.Time `json:"markedAt,omitzero"`
 	// Pace says how often the workload was rolled lately.
-	Pace      Pace      `json:"pace,omitzero"`
+	Pace Pace `json:"pace,omitzero"`
+	// ListedAt is when the configs that patterns of the workload match were last looked for, of which each has an edge since; zero if there
+	// is no pattern.
+	ListedAt  time.Time `json:"listedAt,omitzero"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }

@@ -149,6 +149,9 @@ func (x *Explanation) change(e Evidence) {
 	if c.Type != reloader.ChangeBaseline {
 		message = fmt.Sprintf("The config was last %s%s.", strings.ToLower(string(c.Type)), sayWho(c.Candidates))
 	}
+	if c.Unproven {
+		message += " That its content changed is not proved: it had not been read before, and whoever wrote the content last owns other fields of it, too, which may be what they wrote."
+	}
 	x.step(Step{Step: "Change", Result: passed, Message: message, Change: c.ID, At: c.VerifiedAt})
 }
 

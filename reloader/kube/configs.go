@@ -89,36 +89,50 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	kept := maps.Clone(o.Annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
-	manager, written := dataManager(o.ManagedFields)
+	manager, written, alone := dataManager(o.ManagedFields)
 	selector := c.options.ResourceSelector
 	return live.Meta{
-		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Annotations: kept, DataManager: manager, DataWritten: written,
+		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, DataManager: manager, DataWritten: written, DataAlone: alone,
 		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
 }
 
-// dataManager returns the field manager that last wrote data, and when.
-func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time) {
+// dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: there is one time for all
+// that a manager wrote.
+func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time, alone bool) {
 	for _, e := range entries {
 		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" {
 			continue
 		}
-		if e.Time.After(written) && ownsData(e.FieldsV1.GetRawBytes()) {
-			manager, written = e.Manager, e.Time.Time
+		if !e.Time.After(written) {
+			continue
+		}
+		if owns, nothingElse := ownsData(e.FieldsV1.GetRawBytes()); owns {
+			manager, written, alone = e.Manager, e.Time.Time, nothingElse
 		}
 	}
-	return manager, written
+	return manager, written, alone
 }
 
-// ownsData reports whether managed fields have data of the object itself among them. An annotation may be called data, too, so that what
-// looks like it is read; most entries do not even look like it.
-func ownsData(fields []byte) bool {
+// ownsData reports whether managed fields have data of the object itself among them, and whether they have nothing else that can be written
+// again. An annotation may be called data, too, so that what looks like it is read; most entries do not even look like it.
+func ownsData(fields []byte) (owns, alone bool) {
 	if !bytes.Contains(fields, []byte(`"f:data"`)) && !bytes.Contains(fields, []byte(`"f:binaryData"`)) {
-		return false
+		return false, false
 	}
-	var own struct {
-		Data   json.RawMessage `json:"f:data"`
-		Binary json.RawMessage `json:"f:binaryData"`
+	var own map[string]json.RawMessage
+	if json.Unmarshal(fields, &own) != nil {
+		return false, false
 	}
-	return json.Unmarshal(fields, &own) == nil && (own.Data != nil || own.Binary != nil)
+	alone = true
+	for field := range own {
+		switch field {
+		case "f:data", "f:binaryData":
+			owns = true
+		case "f:type": // nobody can change it
+		default:
+			alone = false
+		}
+	}
+	return owns, alone
 }

@@ -31,7 +31,7 @@ func FuzzDataManager(f *testing.F) {
 		if json.Unmarshal(data, &entries) != nil {
 			return
 		}
-		manager, at := dataManager(entries)
+		manager, at, _ := dataManager(entries)
 		if manager == "" && at.IsZero() {
 			return
 		}

@@ -36,11 +36,34 @@ func TestDataManager(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			manager, at := dataManager(test.entries)
+			manager, at, _ := dataManager(test.entries)
 			if manager != test.want || !at.Equal(test.at) {
 				t.Errorf("%q at %s, want %q at %s: %s", manager, at, test.want, test.at, test.reason)
 			}
 		})
+	}
+}
+
+func TestDataAlone(t *testing.T) {
+	cases := map[string]struct {
+		fields string
+		want   bool
+		reason string
+	}{
+		"data":           {`{"f:data":{".":{},"f:k":{}},"f:binaryData":{}}`, true, "its time is that of the data"},
+		"data and type":  {`{"f:data":{},"f:type":{}}`, true, "the type of a Secret cannot be changed"},
+		"labels":         {`{"f:data":{},"f:metadata":{"f:labels":{"f:x":{}}}}`, false, "its time may be that of a label"},
+		"immutable":      {`{"f:data":{},"f:immutable":{}}`, false, "its time may be that of the closing"},
+		"labels and not": {`{"f:metadata":{"f:annotations":{"f:data":{}}}}`, false, "there is no data"},
+	}
+	for name, test := range cases {
+		if _, _, got := dataManager([]metav1.ManagedFieldsEntry{entry("m", "", test.fields, noon)}); got != test.want {
+			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
+		}
+	}
+	newest := []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{},"f:metadata":{}}`, noon.Add(time.Second))}
+	if manager, _, alone := dataManager(newest); manager != "b" || alone {
+		t.Errorf("%s, %v: what is told of an older entry says nothing about the newest", manager, alone)
 	}
 }
 
@@ -97,6 +120,40 @@ func TestStartedBy(t *testing.T) {
 	}
 	for name, test := range cases {
 		if got := startedBy(test.pod, noon); got != test.want {
+			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
+		}
+	}
+}
+
+func TestStartedBetween(t *testing.T) {
+	running := func(name string, at time.Time) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}}}
+	}
+	pod := func(statuses ...corev1.ContainerStatus) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: statuses}}
+	}
+	within := noon.Add(30 * time.Second)
+	going, sidecar := pod(running("m", within)), pod()
+	now := metav1.NewTime(noon)
+	going.DeletionTimestamp = &now
+	sidecar.Status.InitContainerStatuses = []corev1.ContainerStatus{running("m", within)}
+	ended := corev1.ContainerStatus{Name: "m", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(within)}}}
+	cases := map[string]struct {
+		reason string
+		pod    *corev1.Pod
+		want   bool
+	}{
+		"within":          {"its start is between the two", pod(running("m", within)), true},
+		"of two":          {"one is enough", pod(running("m", noon.Add(time.Hour)), running("m", within)), true},
+		"sidecar":         {"a sidecar is an init container that goes on", sidecar, true},
+		"another":         {"a container that needs nothing proves nothing", pod(running("istio-proxy", within)), false},
+		"the first time":  {"nobody can tell which came first", pod(running("m", noon)), false},
+		"the second time": {"nobody can tell which came first", pod(running("m", noon.Add(time.Minute))), false},
+		"ended":           {"what it had read is read again", pod(ended), false},
+		"going away":      {"it may be of an earlier template", going, false},
+	}
+	for name, test := range cases {
+		if got := startedBetween(test.pod, noon, noon.Add(time.Minute), []string{"m", "n"}); got != test.want {
 			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
 		}
 	}

@@ -95,7 +95,7 @@ func versionOnly(obj any) (any, error) {
 	slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
 	}}
-	if manager, at := dataManager(o.ManagedFields); manager != "" {
+	if manager, at, _ := dataManager(o.ManagedFields); manager != "" {
 		written := metav1.NewTime(at)
 		slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
 	}

@@ -70,27 +70,54 @@ func kindOf(name string) (workload.Kind, error) {
 // StartedBy reports whether some container of w's pods started at t or before, as far as whole seconds can tell. If w does not say
 // which pods are its own, some may have.
 func (c *Cluster) StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+	limit := t.Truncate(time.Second)
+	pods, known, err := c.podsOf(ctx, w)
+	if err != nil || !known {
+		return !known, err
+	}
+	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBy(&p, limit) }), nil
+}
+
+// StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time and
+// before another, as far as whole seconds can tell. If w does not say which pods are its own, nothing is certain.
+func (c *Cluster) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, containers []string) (bool, error) {
+	pods, known, err := c.podsOf(ctx, w)
+	if err != nil || !known {
+		return false, err
+	}
+	after, before = after.Truncate(time.Second), before.Truncate(time.Second)
+	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBetween(&p, after, before, containers) }), nil
+}
+
+// podsOf returns the pods of w, and whether w says which those are.
+func (c *Cluster) podsOf(ctx context.Context, w *workload.Workload) ([]corev1.Pod, bool, error) {
 	if w.Selector == nil {
-		return true, nil
+		return nil, false, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
 	if err != nil {
-		return false, fmt.Errorf("selector of %s: %w", w.Ref(), err)
+		return nil, true, fmt.Errorf("selector of %s: %w", w.Ref(), err)
 	}
 	if selector.Empty() {
-		return true, nil // an empty selector selects the pods of others, too
+		return nil, false, nil // it selects the pods of others, too
 	}
 	pods, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
-		return false, err
+		return nil, true, err
 	}
-	limit := t.Truncate(time.Second)
-	for i := range pods.Items {
-		if startedBy(&pods.Items[i], limit) {
-			return true, nil
-		}
+	return pods.Items, true, nil
+}
+
+// startedBetween reports whether one of the containers with these names runs in pod that has started in a second after one time and before
+// another. A pod that is going away may be one of an earlier template.
+func startedBetween(pod *corev1.Pod, after, before time.Time, containers []string) bool {
+	if pod.DeletionTimestamp != nil {
+		return false
 	}
-	return false, nil
+	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
+		running := s.State.Running
+		return running != nil && running.StartedAt.After(after) && running.StartedAt.Time.Before(before) && slices.Contains(containers, s.Name)
+	})
 }
 
 // startedBy reports whether pod runs with what some container found at limit or before. An init container that has ended counts: what it

@@ -11,11 +11,16 @@ import (
 type Meta struct {
 	UID             string
 	ResourceVersion string
+	// Created is when the object with this UID was made, by the second and the API server's clock; zero if nobody says.
+	Created time.Time
 	// Annotations has only those that somebody asked for.
 	Annotations map[string]string
 	// DataManager is the field manager that last wrote the config's data, and DataWritten is when, by the second; zero if nobody says.
 	DataManager string
 	DataWritten time.Time
+	// DataAlone says that the manager has written nothing but data, so that DataWritten is when it last did that. Otherwise it may be when
+	// it last wrote something else, as a label.
+	DataAlone bool
 	// Unselected says that the config's labels are not those that Reroll was told to look for: no workload is rolled because of it.
 	Unselected bool
 	// Unproven says that nothing proves the content to be that of now. What was known of it before stays true; only if nothing was,

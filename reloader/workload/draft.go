@@ -11,6 +11,8 @@ type draft struct {
 	uses []reloader.Use
 	// byVolume and byVariable are the containers that carry the mark because they mount the config first, or have a variable of it.
 	byVolume, byVariable int
+	// required are the containers that cannot start without the config.
+	required []string
 }
 
 // add joins u to the use of the same field and container, if there is one. A use without keys is one of all keys.
@@ -31,7 +33,7 @@ func (d *draft) reference() *Reference {
 	if carrier == NoContainer {
 		carrier = d.byVariable
 	}
-	return &Reference{Uses: d.uses, Container: carrier}
+	return &Reference{Uses: d.uses, Container: carrier, Required: sorted(d.required)}
 }
 
 func sorted(keys []string) []string {

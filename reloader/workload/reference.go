@@ -14,4 +14,6 @@ type Reference struct {
 	// container that mounts the first volume of the config; the first container of all if only an init container mounts it; the
 	// first container with a variable from it; the first of all if only an init container has one.
 	Container int
+	// Required are the containers of the template, sorted, that cannot start while the config is not there; nil if all can.
+	Required []string
 }

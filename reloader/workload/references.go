@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -39,10 +41,10 @@ func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Ref
 		c.volume(&spec.Volumes[i])
 	}
 	for i := range spec.Containers {
-		c.variables(&spec.Containers[i], i)
+		c.variables(&spec.Containers[i], i, spec.Containers[i].Name)
 	}
 	for i := range spec.InitContainers {
-		c.variables(&spec.InitContainers[i], 0)
+		c.variables(&spec.InitContainers[i], 0, namesFrom(spec, i)...)
 	}
 	out := make(map[reloader.Config]*Reference, len(c.found))
 	for config, d := range c.found {
@@ -73,12 +75,28 @@ func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *
 	return d
 }
 
-// variables notes the configs that feed c's environment; carrier is the regular container that would carry their marks.
-func (c *collector) variables(spec *corev1.Container, carrier int) {
-	note := func(kind reloader.ConfigKind, name, how string, keys ...string) {
+// namesFrom returns the containers that start after the init container i has: itself, those behind it, and all regular ones.
+func namesFrom(spec *corev1.PodSpec, i int) []string {
+	var names []string
+	for _, each := range slices.Concat(spec.InitContainers[i:], spec.Containers) {
+		names = append(names, each.Name)
+	}
+	return names
+}
+
+// variables notes the configs that feed c's environment; carrier is the regular container that would carry their marks, and waiting are the
+// containers that do not start before spec can.
+func (c *collector) variables(spec *corev1.Container, carrier int, waiting ...string) {
+	note := func(kind reloader.ConfigKind, name, how string, optional *bool, keys ...string) {
 		d := c.use(kind, name, reloader.Use{How: how, Container: spec.Name, Keys: keys})
-		if d != nil && d.byVariable == NoContainer {
+		if d == nil {
+			return
+		}
+		if d.byVariable == NoContainer {
 			d.byVariable = carrier
+		}
+		if optional == nil || !*optional {
+			d.required = append(d.required, waiting...)
 		}
 	}
 	for _, e := range spec.Env {
@@ -86,18 +104,18 @@ func (c *collector) variables(spec *corev1.Container, carrier int) {
 			continue
 		}
 		if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-			note(reloader.ConfigMap, r.Name, UseEnv, r.Key)
+			note(reloader.ConfigMap, r.Name, UseEnv, r.Optional, r.Key)
 		}
 		if r := e.ValueFrom.SecretKeyRef; r != nil {
-			note(reloader.Secret, r.Name, UseEnv, r.Key)
+			note(reloader.Secret, r.Name, UseEnv, r.Optional, r.Key)
 		}
 	}
 	for _, e := range spec.EnvFrom {
 		if r := e.ConfigMapRef; r != nil {
-			note(reloader.ConfigMap, r.Name, UseEnvFrom)
+			note(reloader.ConfigMap, r.Name, UseEnvFrom, r.Optional)
 		}
 		if r := e.SecretRef; r != nil {
-			note(reloader.Secret, r.Name, UseEnvFrom)
+			note(reloader.Secret, r.Name, UseEnvFrom, r.Optional)
 		}
 	}
 }

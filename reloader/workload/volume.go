@@ -13,18 +13,18 @@ import (
 // volume notes the configs of v: those whose keys become files, and the secret that its driver reads.
 func (c *collector) volume(v *corev1.Volume) {
 	if s := v.ConfigMap; s != nil {
-		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items)
+		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items, s.Optional)
 	}
 	if s := v.Secret; s != nil {
-		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items)
+		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items, s.Optional)
 	}
 	if v.Projected != nil {
 		for _, s := range v.Projected.Sources {
 			if m := s.ConfigMap; m != nil {
-				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items)
+				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items, m.Optional)
 			}
 			if m := s.Secret; m != nil {
-				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items)
+				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items, m.Optional)
 			}
 		}
 	}
@@ -41,14 +41,20 @@ func (c *collector) volume(v *corev1.Volume) {
 // classAttribute is the attribute of a CSI volume that names its SecretProviderClass, whatever the driver is called.
 const classAttribute = "secretProviderClass"
 
-// files notes a config whose keys are files of a volume, all or those of items.
-func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath) {
-	c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
+// files notes a config whose keys are files of a volume, all or those of items. A volume that some container mounts is there before any
+// container starts, unless it may lack the config.
+func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath, optional *bool) {
+	mounted := c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
+	if mounted && (optional == nil || !*optional) {
+		if d := c.found[reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}]; d != nil {
+			d.required = append(d.required, namesFrom(c.spec, 0)...)
+		}
+	}
 }
 
 // mounts notes a config that becomes a volume: one use for each mount, or one without a container if there is none. keys returns
-// the keys that a mount shows; the zero mount shows the whole volume.
-func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how string, keys func(m corev1.VolumeMount) []string) {
+// the keys that a mount shows; the zero mount shows the whole volume. It reports whether some container mounts it.
+func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how string, keys func(m corev1.VolumeMount) []string) (mounted bool) {
 	carrier := NoContainer
 	var uses []reloader.Use
 	visit := func(list []corev1.Container, carrierOf func(i int) int) {
@@ -66,7 +72,7 @@ func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how st
 	}
 	visit(c.spec.Containers, func(i int) int { return i })
 	visit(c.spec.InitContainers, func(int) int { return 0 })
-	if len(uses) == 0 {
+	if mounted = len(uses) > 0; !mounted {
 		uses = []reloader.Use{{How: how, Keys: keys(corev1.VolumeMount{})}}
 	}
 	for _, u := range uses {
@@ -74,6 +80,7 @@ func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how st
 			d.byVolume = carrier
 		}
 	}
+	return mounted
 }
 
 // mountedKeys returns the keys that a mount shows, nil for all. A subPath shows one file or directory of the volume; if that is no

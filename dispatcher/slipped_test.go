@@ -1,0 +1,169 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// Changes between a workload's opting in and the dispatcher's seeing it, of configs that nobody knew.
+
+// wants creates a Deployment that names app as source of variables, in the words of source.
+func (w *world) wants(source string) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {%s}}]}]}}}`, auto, source))))
+}
+
+// again deletes app and makes it anew.
+func (w *world) again(value string) {
+	w.t.Helper()
+	w.must(w.delete(alice, app))
+	w.pass(2 * time.Second)
+	w.give("app", value)
+}
+
+// TestMadeAgainBeforeTheInformer: before the dispatcher learns of a workload, its config is deleted and made again. Its pods could not have
+// started without the one of before.
+func TestMadeAgainBeforeTheInformer(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		act    func(w *world)
+		want   int64
+	}{
+		"required": {
+			"its pods have started, so that there was another one",
+			func(w *world) { w.give("app", "1"); w.wants("name: app"); w.pass(5 * time.Second); w.again("2") }, 1,
+		},
+		"required, and an edit afterwards": {
+			"whatever the last hint says",
+			func(w *world) {
+				w.give("app", "1")
+				w.wants("name: app")
+				w.pass(5 * time.Second)
+				w.again("2")
+				w.pass(5 * time.Second)
+				w.edit(alice, app, "3")
+			}, 1,
+		},
+		"optional": {
+			"they may have started without any",
+			func(w *world) { w.wants("name: app, optional: true"); w.pass(5 * time.Second); w.give("app", "1") }, 0,
+		},
+		"made once": {
+			"its pods have waited for it",
+			func(w *world) { w.wants("name: app"); w.pass(5 * time.Second); w.give("app", "1") }, 0,
+		},
+		"made again before its pods have started": {
+			"they have seen nothing of the one of before",
+			func(w *world) { w.podStart = time.Minute; w.give("app", "1"); w.wants("name: app"); w.again("2") }, 0,
+		},
+		"made again before it opted in": {
+			"nobody asked for it then",
+			func(w *world) {
+				w.give("app", "1")
+				w.deploy("web", "example.com/team: one", "app")
+				w.pass(5 * time.Second)
+				w.again("2")
+				w.pass(5 * time.Second)
+				w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
+			}, 0,
+		},
+		"named while its pods ran": {
+			"those of before did not need it, and the new ones wait for it",
+			func(w *world) {
+				w.must(w.create(alice, object(w.t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main}]}}}`)))
+				w.pass(time.Minute)
+				w.must(w.patch(alice, web, types.StrategicMergePatchType,
+					[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"app"}}]}]}}}}`)))
+				w.pass(5 * time.Second)
+				w.give("app", "1")
+			}, 1, // by alice
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = 2 * time.Second
+				w.start()
+				w.stall()
+				test.act(w)
+				w.pass(5 * time.Second)
+				w.catchUp()
+				w.pass(quiet)
+				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
+				}
+				w.stop()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.want)
+				w.edit(alice, app, "last")
+				w.pass(quiet)
+				w.rolled(web, test.want+1)
+			})
+		})
+	}
+}
+
+// TestMadeAgainAsItWas: another workload has its content of before on record.
+func TestMadeAgainAsItWas(t *testing.T) {
+	for value, want := range map[string]int64{"1": 0, "2": 1} {
+		t.Run(value, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = 2 * time.Second
+				w.give("app", "1")
+				w.deploy("first", auto, "app")
+				w.start()
+				w.pass(quiet)
+				w.stall()
+				w.deploy("web", auto, "app")
+				w.pass(5 * time.Second)
+				w.again(value)
+				w.pass(5 * time.Second)
+				w.catchUp()
+				w.pass(quiet)
+				w.rolled(web, want)
+				w.rolled("Deployment/first", want)
+			})
+		})
+	}
+}
+
+// TestMadeTwiceBetweenLooks: a config that was absent was made, read by a pod, deleted and made again before anybody looked.
+func TestMadeTwiceBetweenLooks(t *testing.T) {
+	for name, lost := range map[string]bool{"all hints": false, "the last hint alone": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = 2 * time.Second
+				w.deploy("web", auto, "app")
+				w.start()
+				w.stream.hold()
+				w.give("app", "1")
+				w.pass(10 * time.Second)
+				w.again("2")
+				w.pass(time.Second)
+				hints := w.stream.take()
+				if lost {
+					hints = hints[len(hints)-1:]
+				}
+				w.stream.send(hints...)
+				w.must(w.Quiesce(t.Context()))
+				w.rolled(web, 1)
+				if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 || len(got) != 1 {
+					t.Errorf("outcomes %v, want one Reloaded", got)
+				}
+			})
+		})
+	}
+}
