@@ -23,6 +23,7 @@ type store struct {
 	// lostChanges and lostRecords are the errors of the two, nil if they work.
 	lostChanges, lostRecords error
 	problems                 []string
+	announced                []reloader.Reload
 }
 
 type stored struct {
@@ -172,8 +173,12 @@ func (s *store) LastReload(_ context.Context, _ string, ref reloader.WorkloadRef
 	return reloader.Reload{}, false, s.lostRecords
 }
 
-// Announce drops what people would read.
-func (s *store) Announce(*workload.Workload, reloader.Reload) {}
+// Announce takes note of what people would read.
+func (s *store) Announce(_ *workload.Workload, r reloader.Reload) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.announced = append(s.announced, r)
+}
 
 // Complain takes note of a problem.
 func (s *store) Complain(w *workload.Workload, problem string) {

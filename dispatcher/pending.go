@@ -44,9 +44,12 @@ func (d *Dispatcher) waits(t *tracked) (window, maxWait time.Duration) {
 
 func (p *cause) add(change reloader.Change) {
 	n := len(p.changes)
-	switch {
-	case n > 0 && p.changes[n-1].ID == change.ID:
+	if n > 0 && p.changes[n-1].ID == change.ID {
 		p.changes[n-1] = change
+		return
+	}
+	p.heard = time.Now()
+	switch {
 	case n >= maxCauses:
 		p.changes[n-1] = change
 	default:

@@ -40,7 +40,7 @@ func (s step) sum() string {
 	return s.latest.New.Sum
 }
 
-// plan decides about every pending config of t by what is live now.
+// plan decides about every pending config of t by what is live now, but for those that wait for their local copy.
 func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, []step, error) {
 	d.mu.Lock()
 	w := t.w
@@ -50,7 +50,11 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 	handled := make(map[reloader.Config]reloader.Handled, len(t.pending))
 	says := make(map[reloader.Config]evidence, len(t.pending))
 	shared := d.sharedPlaces(t)
+	copied := d.replicasOf(t)
 	for c, p := range t.pending {
+		if d.awaitsReplica(t, c, time.Now()) != nil {
+			continue
+		}
 		waiting[c] = cause{changes: slices.Clone(p.changes), force: p.force}
 		handled[c], says[c] = t.handled[c], d.evidence(t, w, c)
 	}
@@ -78,6 +82,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		steps = append(steps, s)
 	}
 	slices.SortFunc(steps, func(a, b step) int { return compareConfigs(a.config, b.config) })
+	joinReplicas(steps, copied)
 	return w, steps, nil
 }
 

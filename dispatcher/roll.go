@@ -92,15 +92,10 @@ func (d *Dispatcher) wanted(t *tracked) []reloader.Config {
 // patch returns the operations on target that bring w to the steps' content, if target is still as it was read.
 func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id string, wanted []reloader.Config) ([]strategy.Op, error) {
 	ops := strategy.Precondition(target)
-	var collided []string
 	var gone []reloader.Config
 	for _, s := range rolling {
 		if s.deleted {
 			gone = append(gone, s.config)
-		}
-		if s.collides {
-			// The change's ID makes the value another one when the same content comes back.
-			collided = append(collided, s.latest.New.Short()+"/"+s.latest.ID)
 		}
 	}
 	written, err := writeMarks(w, rolling)
@@ -108,8 +103,8 @@ func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id stri
 		return nil, unmarkable{fmt.Errorf("mark %s: %w", w.Ref(), err)}
 	}
 	ops = append(ops, written...)
-	if len(collided) > 0 && len(written) == 0 {
-		ops = append(ops, strategy.ConfigDigest(w, strings.Join(collided, ","))...)
+	if difference := configDigest(rolling, len(written) > 0); difference != "" {
+		ops = append(ops, strategy.ConfigDigest(w, difference)...)
 	}
 	if chosen := d.strategyOf(w); chosen.Tidy != nil && d.marksGenerally(w, rolling) {
 		wanted = slices.DeleteFunc(wanted, func(c reloader.Config) bool { return slices.Contains(gone, c) })
@@ -117,6 +112,19 @@ func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id stri
 	}
 	ops = append(ops, d.pauseOps(target)...)
 	return append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...), nil
+}
+
+// configDigest returns what makes the difference in the template where no mark does; empty if none is needed. The content of a config of
+// another cluster has no other mark, and is told also where the marks of others are written.
+func configDigest(rolling []step, marked bool) string {
+	var contents []string
+	for _, s := range rolling {
+		if s.collides && (!marked || s.config.Cluster != "") {
+			// The change's ID makes the value another one when the same content comes back.
+			contents = append(contents, s.latest.New.Short()+"/"+s.latest.ID)
+		}
+	}
+	return strings.Join(contents, ",")
 }
 
 // writeMarks returns the operations of every strategy that has marks to write.

@@ -68,6 +68,10 @@ const (
 	// ReasonWaitingForStep and ReasonHalted hold back workloads for the rollouts of others.
 	ReasonWaitingForStep Reason = "WaitingForStep"
 	ReasonHalted         Reason = "Halted"
+	// ReasonWaitingForReplica holds back for the local copy of a config of another cluster, and ReasonReplicaUnchanged ends that: there
+	// was nothing new to roll for.
+	ReasonWaitingForReplica Reason = "WaitingForReplica"
+	ReasonReplicaUnchanged  Reason = "ReplicaUnchanged"
 	// How far the rollout is that follows a reload.
 	ReasonRolling            Reason = "Rolling"
 	ReasonRolledOut          Reason = "RolledOut"
@@ -119,6 +123,8 @@ var Reasons = map[Reason]string{
 	ReasonFailing:            "could not be patched many times in a row, and is tried again now and then",
 	ReasonWaitingForStep:     "is held back until those that go before it have rolled out",
 	ReasonHalted:             "is held back: the change did not roll out on a workload that went before it",
+	ReasonWaitingForReplica:  "is held back until its local copy of a config of another cluster has changed, too",
+	ReasonReplicaUnchanged:   "was not rolled: its local copy of a config of another cluster did not change in time; it rolls when that changes",
 
 	ReasonRolling:            "is rolling out",
 	ReasonRolledOut:          "runs the new template with all its pods",
@@ -132,7 +138,7 @@ var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
 	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited,
 	ReasonConcurrencyLimited, ReasonPaused,
-	ReasonFailing, ReasonWaitingForStep, ReasonHalted,
+	ReasonFailing, ReasonWaitingForStep, ReasonHalted, ReasonWaitingForReplica,
 }
 
 // DeadLetterReasons are those of a Hold that does not end by itself: somebody has to look.

@@ -53,7 +53,7 @@ func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 	case config.Namespace != w.Namespace:
 		return slices.Contains(acrossNamespaces, c.Meaning)
 	}
-	return c.Meaning != Follow
+	return true
 }
 
 // asks reports whether a clause that gives this reason demands a reload.

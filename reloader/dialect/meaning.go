@@ -38,8 +38,8 @@ const (
 	Globs Meaning = "globs"
 	// ExcludeGlobs is Exclude with * for any characters and ? for one.
 	ExcludeGlobs Meaning = "exclude globs"
-	// Follow lists configs of other clusters, separated by commas, that reload the workload. It is about no others, and nothing but
-	// IgnoreWorkload overrules it here.
+	// Follow lists configs of other clusters, separated by commas, that reload the workload, perhaps with the local copies that it reads. It
+	// is about no others, and as to those of other clusters nothing but IgnoreWorkload overrules it here.
 	Follow Meaning = "follow"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
 	AutoUnlessSaid Meaning = "auto unless said otherwise"

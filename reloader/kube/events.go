@@ -147,6 +147,7 @@ func (a *Announcer) enqueue(e *corev1.Event) {
 const (
 	eventReloaded = "Reloaded"
 	eventFailed   = "ReloadFail"
+	eventHeld     = "ReloadHeld"
 )
 
 // eventSources are the components that Events about configs are known to come from.
@@ -156,14 +157,16 @@ var eventSources = map[reloader.ConfigKind]string{
 	reloader.SecretProviderClass: "reloader-secretproviderclasses",
 }
 
-// eventsOf returns an Event for each config behind r, in the order of their names. Content that comes back is the same reload for
-// another change.
+// eventsOf returns an Event for each config behind r, in the order of their names; none if r is nothing that people have to know. Content
+// that comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
-	failed := false
+	failed, waits := false, false
 	switch r.Outcome {
 	case reloader.ReasonReloaded, reloader.ReasonPaused:
-	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing:
+	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing, reloader.ReasonReplicaUnchanged:
 		failed = true
+	case reloader.ReasonWaitingForReplica:
+		waits = true
 	default:
 		return nil
 	}
@@ -175,6 +178,10 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 		if failed {
 			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed
 			text = describe(w, c, "not updated:") + ": " + r.Message
+		}
+		if waits {
+			e.Reason = eventHeld
+			text = describe(w, c, "not yet updated:") + ": " + r.Message
 		}
 		e.Message = bounded(text)
 		events = append(events, e)

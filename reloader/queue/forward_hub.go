@@ -15,8 +15,12 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// headerOrigin says where a record at a hub comes from: a stream, and the sequence there.
-const headerOrigin = "Reroll-Origin"
+const (
+	// headerOrigin says where a record at a hub comes from: a stream, and the sequence there.
+	headerOrigin = "Reroll-Origin"
+	// headerProof says what of that stream had been brought before: all between two sequences.
+	headerProof = "Reroll-Origin-Proof"
+)
 
 // origin is where a record comes from; zero if it does not say.
 type origin struct {
@@ -44,7 +48,9 @@ func (o origin) has(other origin) bool {
 type newest struct {
 	sequence uint64
 	origin   origin
-	data     []byte
+	// proof is what of the origin's stream the hub had then.
+	proof proof
+	data  []byte
 }
 
 // maxNewest bounds the subjects of which a hub remembers the newest record without asking.
@@ -84,7 +90,7 @@ func (h *hub) last(ctx context.Context, stream, subject string) (newest, error) 
 	if err != nil {
 		return newest{}, fmt.Errorf("read %s: the answer has no sequence", subject)
 	}
-	return newest{sequence, parseOrigin(m.Header.Get(headerOrigin)), m.Data}, nil
+	return newest{sequence, parseOrigin(m.Header.Get(headerOrigin)), parseProof(m.Header.Get(headerProof)), m.Data}, nil
 }
 
 // put stores m after the newest record of its subject that the caller knows, and returns its sequence. If there is a newer one the
@@ -105,33 +111,34 @@ func (h *hub) put(ctx context.Context, m *nats.Msg, after uint64) (uint64, error
 // maxOutrun is how often in a row somebody else may be first.
 const maxOutrun = 5
 
-// bring stores m, a record from o, if the hub does not have it, and reports whether that was so. Servers of a cluster may answer with what
-// they had a moment ago: then it is refused, and looked at again.
-func (h *hub) bring(ctx context.Context, stream string, m *nats.Msg, o origin) (stored bool, err error) {
+// bring stores m, a record from o, if the hub does not have it, and reports whether that was so, and what the hub had before. What p says
+// was brought before. Servers of a cluster may answer with what they had a moment ago: then it is refused, and looked at again.
+func (h *hub) bring(ctx context.Context, stream string, m *nats.Msg, o origin, p proof) (stored bool, had newest, err error) {
 	m.Header.Set(headerOrigin, o.String())
+	m.Header.Set(headerProof, p.String())
 	for range maxOutrun {
 		last, known := h.recall(m.Subject)
 		if !known {
 			if last, err = h.last(ctx, stream, m.Subject); err != nil {
-				return false, err
+				return false, newest{}, err
 			}
 			last.data = nil
 		}
 		if last.origin.has(o) {
 			h.remember(m.Subject, last)
-			return false, nil
+			return false, last, nil
 		}
 		sequence, err := h.put(ctx, m, last.sequence)
 		if err == nil {
-			h.remember(m.Subject, newest{sequence: sequence, origin: o})
-			return true, nil
+			h.remember(m.Subject, newest{sequence: sequence, origin: o, proof: p})
+			return true, last, nil
 		}
 		h.forget(m.Subject)
 		if !errors.Is(err, reloader.ErrOutrun) {
-			return false, err
+			return false, newest{}, err
 		}
 	}
-	return false, fmt.Errorf("store at the hub on %s: %w", m.Subject, reloader.ErrOutrun)
+	return false, newest{}, fmt.Errorf("store at the hub on %s: %w", m.Subject, reloader.ErrOutrun)
 }
 
 func (h *hub) recall(subject string) (newest, bool) {

@@ -36,8 +36,12 @@ type forwardStream struct {
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
 	batch []*forwarded
-	// holes are the gaps between those of the batch.
-	holes []reloader.Gap
+	// holes are what is missing between the records that came since it was last judged, and proofs what fills them: by the sequence after
+	// which all was brought, that up to which it was.
+	holes  []reloader.Gap
+	proofs map[uint64]uint64
+	// whole is the sequence after which this session has brought everything.
+	whole uint64
 }
 
 // forwarded is a record on its way.
@@ -52,7 +56,7 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 	if err != nil {
 		return err
 	}
-	s.at, s.batch, s.holes = s.f.position(s.kind), nil, nil
+	s.at, s.batch, s.holes, s.proofs = s.f.position(s.kind), nil, nil, map[uint64]uint64{}
 	for {
 		err := s.session(ctx, h, filter)
 		if errors.Is(err, errAnew) {
@@ -111,7 +115,7 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
 		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
 	}
-	s.seen = s.at.Sequence
+	s.seen, s.whole = s.at.Sequence, s.at.Sequence
 	return nil
 }
 
@@ -150,35 +154,48 @@ func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, seq
 	return s.flush(ctx, h, meta.NumPending)
 }
 
-// flush brings the batch: records about one object one after the other, those about different objects side by side.
+// flush brings the batch: records about one object one after the other, those about different objects side by side. As long as the hub
+// turns out to have all that comes, and more comes, it is not said yet how far it is, nor what is missing: what it has from later on may
+// prove that nothing is.
 func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error {
 	lanes := map[string][]*forwarded{}
 	for _, one := range s.batch {
 		lanes[one.message.Subject] = append(lanes[one.message.Subject], one)
 	}
+	b := brought{proofs: s.proofs}
 	var g errgroup.Group
 	g.SetLimit(forwardLanes)
 	for _, lane := range lanes {
-		g.Go(func() error { return s.bring(ctx, h, lane) })
+		g.Go(func() error { return s.bring(ctx, h, lane, &b) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	s.batch, s.holes = s.batch[:0], filled(s.holes, s.proofs)
+	s.f.metrics.behind.WithLabelValues(string(s.kind)).Set(float64(pending))
+	if len(s.holes) > 0 && pending > 0 && b.stored == 0 {
+		return nil
+	}
 	for _, hole := range s.holes {
 		s.gap(hole)
+		s.whole = hole.After + hole.Records
 	}
-	s.batch, s.holes = s.batch[:0], nil
+	s.holes = nil
 	s.at.Sequence, s.at.Behind = s.seen, pending
-	s.f.metrics.behind.WithLabelValues(string(s.kind)).Set(float64(pending))
 	s.f.arrived(s.kind, s.at)
 	return nil
 }
 
-func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded) error {
+func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b *brought) error {
 	for _, one := range lane {
-		stored, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence})
+		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if err != nil {
 			return err
+		}
+		if had.origin.stream == s.at.Stream {
+			b.add(stored, had.proof.with(had.origin.sequence))
+		} else {
+			b.add(stored, proof{})
 		}
 		if stored {
 			s.f.metrics.records.WithLabelValues(string(s.kind)).Inc()

@@ -41,7 +41,6 @@ func unfit(is, want jetstream.StreamConfig) error {
 	check(is.Discard != want.Discard, fmt.Sprintf("when it is full it discards by %v, not %v", is.Discard, want.Discard))
 	check(is.Storage != want.Storage, fmt.Sprintf("its storage is %v, not %v", is.Storage, want.Storage))
 	check(!is.AllowDirect, "it does not allow direct reads")
-	check(want.AllowRollup && !is.AllowRollup, "it does not allow roll-ups")
 	check(is.DenyPurge, "it cannot be purged")
 	check(is.NoAck, "it does not acknowledge")
 	check(is.PersistMode == jetstream.AsyncPersistMode, "it acknowledges before it has stored")

@@ -145,3 +145,48 @@ func TestShrinks(t *testing.T) {
 		t.Errorf("a limit where there was none: %q", got)
 	}
 }
+
+// TestHubAllowsNoRollUps: a message that is rolled up could drop the records of all clusters. Setup takes that right away again, and who
+// opens the streams without knowing that it is a hub does not give it.
+func TestHubAllowsNoRollUps(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	o, hub := Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Hub: true}
+	allowed := func() (names []string) {
+		t.Helper()
+		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin, BindOnly: true}).js
+		for _, name := range []string{changesStream, reloadsStream, workloadsStream, clustersStream, followsStream} {
+			stream, err := js.Stream(testContext(t), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stream.CachedInfo().Config.AllowRollup {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	for range 2 {
+		if _, err := Setup(testContext(t), withLogger(o), hub, false); err != nil {
+			t.Fatal(err)
+		}
+		open(t, Options{URL: s.ClientURL(), Role: RoleAPI})
+		if names := allowed(); len(names) > 0 {
+			t.Fatalf("%v allow roll-ups", names)
+		}
+		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin, BindOnly: true}).js
+		stream, err := js.Stream(testContext(t), workloadsStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		earlier := stream.CachedInfo().Config
+		earlier.AllowRollup = true // as an earlier version has made it
+		if _, err := js.UpdateStream(testContext(t), earlier); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func withLogger(o Options) Options {
+	o.Logger = quiet()
+	return o
+}

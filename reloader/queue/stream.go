@@ -55,6 +55,9 @@ const (
 
 // wantedStreams lists every stream as this version wants it from a server of the given API level.
 func wantedStreams(o Options, level int) []jetstream.StreamConfig {
+	// A message that is rolled up can ask for all others of the stream to be dropped. In a cluster KV clients of people purge keys so; at a hub
+	// that would be one cluster's right over the records of all others.
+	rollup := o.Role != RoleHubAdmin
 	streams := []jetstream.StreamConfig{{
 		Name: hintsStream, Subjects: []string{hintPrefix + ".>"}, Description: "what may have been touched",
 		MaxMsgsPerSubject: hintsPerConfig, MaxAge: hintsMaxAge, MaxBytes: o.HintsMaxBytes, Discard: jetstream.DiscardNew,
@@ -69,10 +72,10 @@ func wantedStreams(o Options, level int) []jetstream.StreamConfig {
 	}, {
 		Name: workloadsStream, Subjects: []string{workloadPrefix + ".>"}, Description: "what workloads depend on, and how far they are",
 		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew,
-		AllowRollup: true, DenyDelete: true, AllowAtomicPublish: true, AllowMsgTTL: level >= levelMessageTTL,
+		AllowRollup: rollup, DenyDelete: true, AllowAtomicPublish: true, AllowMsgTTL: level >= levelMessageTTL,
 	}, {
 		Name: clustersStream, Subjects: []string{clusterPrefix + ".>"}, Description: "which cluster a name belongs to",
-		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
+		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew, AllowRollup: rollup, DenyDelete: true,
 	}, {
 		Name: setAsideStream, Subjects: []string{setAsidePrefix + ".>"}, Description: "what could not be read, and why",
 		MaxMsgsPerSubject: 1, MaxAge: setAsideMaxAge, MaxBytes: o.setAsideMaxBytes(), Discard: jetstream.DiscardOld,
@@ -100,7 +103,8 @@ func overlay(is, want jetstream.StreamConfig) jetstream.StreamConfig {
 	is.Subjects, is.Description = want.Subjects, want.Description
 	is.Retention, is.Storage, is.Discard = want.Retention, want.Storage, want.Discard
 	is.MaxMsgsPerSubject, is.MaxAge, is.MaxBytes = want.MaxMsgsPerSubject, want.MaxAge, want.MaxBytes
-	is.AllowDirect, is.AllowRollup, is.DenyDelete = want.AllowDirect, want.AllowRollup, want.DenyDelete
+	is.AllowDirect, is.DenyDelete = want.AllowDirect, want.DenyDelete
+	is.AllowRollup = is.AllowRollup && want.AllowRollup // nobody who does not know that it is a hub allows it there again
 	// These two cannot, or need not, be taken back.
 	is.AllowAtomicPublish = is.AllowAtomicPublish || want.AllowAtomicPublish
 	is.AllowMsgTTL = is.AllowMsgTTL || want.AllowMsgTTL

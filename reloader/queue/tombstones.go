@@ -27,41 +27,90 @@ type tombstone struct {
 	sequence uint64
 }
 
+// graveyard is where tombstones are looked for.
+type graveyard struct {
+	q      *Queue
+	filter string
+	// buries reports whether tombstones of a cluster are dropped from here; nil if those of all that match are.
+	buries func(cluster string) bool
+}
+
 // dropTombstones purges, every now and then, the changes of configs of the cluster that were deleted long ago, until ctx ends.
 func (c *consumer) dropTombstones(ctx context.Context) {
+	filter, err := clusterFilter(changePrefix, c.cluster)
+	if err != nil {
+		return // nothing is consumed for such a cluster
+	}
 	for pause(ctx, tombstoneInterval) {
-		if err := c.purgeTombstones(ctx, time.Now().Add(-tombstoneAge)); err != nil && ctx.Err() == nil {
-			c.q.log.Warn("could not drop the changes of deleted configs", "cluster", c.cluster, "error", err)
-		}
+		c.q.tidy(ctx, graveyard{q: c.q, filter: filter}, time.Now().Add(-tombstoneAge))
 	}
 }
 
-// purgeTombstones purges the changes of configs whose newest change is a tombstone that was stored before the given time. A change that
-// is stored meanwhile stays, since only what is not newer than the tombstone goes.
-func (c *consumer) purgeTombstones(ctx context.Context, before time.Time) error {
-	expired, err := c.expiredTombstones(ctx, before)
+// TidyHub purges, every now and then, the changes of configs that were deleted long ago in clusters which bring their records here, until ctx
+// ends. The changes of others are left to their dispatchers.
+func (q *Queue) TidyHub(ctx context.Context) error {
+	ctx, leave, err := q.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for pause(ctx, tombstoneInterval) {
+		g, err := q.hubGraveyard(ctx)
+		if err != nil {
+			q.log.Warn("could not look for clusters that bring their records here", "error", err)
+			continue
+		}
+		if g != nil {
+			q.tidy(ctx, *g, time.Now().Add(-tombstoneAge))
+		}
+	}
+	return ended(ctx)
+}
+
+// hubGraveyard returns that of the clusters that bring their records here; nil if there is none.
+func (q *Queue) hubGraveyard(ctx context.Context) (*graveyard, error) {
+	brings := map[string]bool{}
+	err := q.snapshot(ctx, clustersStream, anyClusterStatus, func(msg jetstream.Msg, _ uint64) error {
+		if s, err := reloader.Decode[reloader.ClusterStatus](msg.Data()); err == nil && s.Forward != nil {
+			brings[s.Cluster] = true
+		}
+		return nil
+	})
+	if err != nil || len(brings) == 0 {
+		return nil, err
+	}
+	return &graveyard{q: q, filter: changePrefix + ".>", buries: func(cluster string) bool { return brings[cluster] }}, nil
+}
+
+// tidy purges, and logs what hinders it.
+func (q *Queue) tidy(ctx context.Context, g graveyard, before time.Time) {
+	if err := g.purge(ctx, before); err != nil && ctx.Err() == nil {
+		q.log.Warn("could not drop the changes of deleted configs", "changes", g.filter, "error", err)
+	}
+}
+
+// purge purges the changes of configs whose newest change is a tombstone that was stored before the given time. A change that is stored
+// meanwhile stays, since only what is not newer than the tombstone goes.
+func (g graveyard) purge(ctx context.Context, before time.Time) error {
+	expired, err := g.expired(ctx, before)
 	if err != nil {
 		return err
 	}
 	for _, t := range expired {
-		if err := c.purgeUpTo(ctx, t); err != nil {
+		if err := g.purgeUpTo(ctx, t); err != nil {
 			return err
 		}
 	}
 	if len(expired) > 0 {
-		c.q.log.Info("dropped the changes of configs that were deleted long ago", "cluster", c.cluster, "configs", len(expired))
+		g.q.log.Info("dropped the changes of configs that were deleted long ago", "changes", g.filter, "configs", len(expired))
 	}
 	return nil
 }
 
-// expiredTombstones returns the first of the tombstones that were stored before the given time.
-func (c *consumer) expiredTombstones(ctx context.Context, before time.Time) ([]tombstone, error) {
-	filter, err := clusterFilter(changePrefix, c.cluster)
-	if err != nil {
-		return nil, err
-	}
+// expired returns the first of the tombstones that were stored before the given time.
+func (g graveyard) expired(ctx context.Context, before time.Time) ([]tombstone, error) {
 	var expired []tombstone
-	err = c.q.snapshot(ctx, changesStream, filter, func(msg jetstream.Msg, sequence uint64) error {
+	err := g.q.snapshot(ctx, changesStream, g.filter, func(msg jetstream.Msg, sequence uint64) error {
 		meta, err := msg.Metadata()
 		if err != nil {
 			return err
@@ -70,7 +119,8 @@ func (c *consumer) expiredTombstones(ctx context.Context, before time.Time) ([]t
 			return errAllRead // The newest changes come in the order in which they were stored.
 		}
 		// What cannot be read is no tombstone as far as this version knows.
-		if change, err := reloader.Decode[reloader.Change](msg.Data()); err == nil && change.Type == reloader.ChangeDeleted {
+		change, err := reloader.Decode[reloader.Change](msg.Data())
+		if err == nil && change.Type == reloader.ChangeDeleted && (g.buries == nil || g.buries(change.Cluster)) {
 			expired = append(expired, tombstone{msg.Subject(), sequence})
 		}
 		return nil
@@ -79,14 +129,14 @@ func (c *consumer) expiredTombstones(ctx context.Context, before time.Time) ([]t
 }
 
 // purgeUpTo purges the config's changes up to the tombstone, unless there is a newer one.
-func (c *consumer) purgeUpTo(ctx context.Context, t tombstone) error {
-	newest, err := c.q.last(ctx, changesStream, t.subject)
+func (g graveyard) purgeUpTo(ctx context.Context, t tombstone) error {
+	newest, err := g.q.last(ctx, changesStream, t.subject)
 	if err != nil || newest == nil || newest.Sequence != t.sequence {
 		return wrap(err, "look at the tombstone on %s", t.subject)
 	}
-	ctx, release := c.q.bounded(ctx, answerTime, "$JS.API.STREAM.PURGE."+changesStream)
+	ctx, release := g.q.bounded(ctx, answerTime, "$JS.API.STREAM.PURGE."+changesStream)
 	defer release()
-	err = c.q.streams[changesStream].Purge(ctx, jetstream.WithPurgeSubject(t.subject), jetstream.WithPurgeSequence(t.sequence+1))
+	err = g.q.streams[changesStream].Purge(ctx, jetstream.WithPurgeSubject(t.subject), jetstream.WithPurgeSequence(t.sequence+1))
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", t.subject, explain(ctx, err))
 	}

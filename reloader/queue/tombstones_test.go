@@ -25,13 +25,13 @@ func bury(t *testing.T, q *Queue, name string) uint64 {
 	return appendChange(t, q, deleted(name), appendChange(t, q, change(name, "1"), 0))
 }
 
-func keeper(t *testing.T, q *Queue) *consumer {
+func keeper(t *testing.T, q *Queue) graveyard {
 	t.Helper()
-	c, err := newConsumer(q, "blue", nil)
+	filter, err := clusterFilter(changePrefix, "blue")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return graveyard{q: q, filter: filter}
 }
 
 // kept returns the names of the configs with a stored change, and how many changes there are.
@@ -70,7 +70,7 @@ func TestExpiredTombstonesAreDropped(t *testing.T) {
 	young := bury(t, q, "young")
 
 	c := keeper(t, q)
-	if err := c.purgeTombstones(ctx, time.Now().Add(-tombstoneAge)); err != nil {
+	if err := c.purge(ctx, time.Now().Add(-tombstoneAge)); err != nil {
 		t.Fatal(err)
 	}
 	if _, n := kept(t, q); n != 10 {
@@ -78,7 +78,7 @@ func TestExpiredTombstonesAreDropped(t *testing.T) {
 	}
 	before := cut.Time.Add(time.Nanosecond)
 	for range 2 {
-		if err := c.purgeTombstones(ctx, before); err != nil {
+		if err := c.purge(ctx, before); err != nil {
 			t.Fatal(err)
 		}
 		names, n := kept(t, q)
@@ -99,7 +99,7 @@ func TestChangeThatComesMeanwhileStays(t *testing.T) {
 	ctx := testContext(t)
 	bury(t, q, "a")
 	c := keeper(t, q)
-	expired, err := c.expiredTombstones(ctx, time.Now().Add(time.Hour))
+	expired, err := c.expired(ctx, time.Now().Add(time.Hour))
 	if err != nil || len(expired) != 1 {
 		t.Fatalf("found %v, %v; want one tombstone", expired, err)
 	}
@@ -119,7 +119,7 @@ func TestTombstonesAreDroppedInParts(t *testing.T) {
 		appendChange(t, q, deleted(numbered(n).Config.Name), 0)
 	}
 	for _, want := range []uint64{more, 0} {
-		if err := keeper(t, q).purgeTombstones(testContext(t), time.Now().Add(time.Hour)); err != nil {
+		if err := keeper(t, q).purge(testContext(t), time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if _, n := kept(t, q); n != want {
@@ -133,7 +133,37 @@ func TestWhoMayNotPurgeIsTold(t *testing.T) {
 	bury(t, open(t, Options{URL: admin}), "a")
 	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll"})
 	start := time.Now()
-	if err := keeper(t, q).purgeTombstones(testContext(t), time.Now().Add(time.Hour)); !errors.Is(err, ErrDenied) || time.Since(start) > answerTime {
+	if err := keeper(t, q).purge(testContext(t), time.Now().Add(time.Hour)); !errors.Is(err, ErrDenied) || time.Since(start) > answerTime {
 		t.Errorf("got %v after %v; want a denied permission at once", err, time.Since(start))
+	}
+}
+
+// TestHubBuriesForThoseWhoBringTheirRecords: the tombstones of a cluster whose dispatcher works here are its own business.
+func TestHubBuriesForThoseWhoBringTheirRecords(t *testing.T) {
+	q := open(t, Options{})
+	ctx := testContext(t)
+	bury(t, q, "a")
+	statuses := func(forward *reloader.Forwarding) {
+		if err := q.PutClusterStatus(ctx, reloader.ClusterStatus{Cluster: "blue", UID: "u", At: epoch, Forward: forward}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	statuses(nil)
+	if g, err := q.hubGraveyard(ctx); g != nil || err != nil {
+		t.Fatalf("without a cluster that brings its records: %+v, %v", g, err)
+	}
+	statuses(&reloader.Forwarding{At: epoch})
+	g, err := q.hubGraveyard(ctx)
+	if err != nil || g == nil {
+		t.Fatalf("with a cluster that brings its records: %+v, %v", g, err)
+	}
+	foreign := deleted("foreign")
+	foreign.Cluster = "green"
+	appendChange(t, q, foreign, 0)
+	if err := g.purge(ctx, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if names, n := kept(t, q); len(names) != 0 || n != 1 {
+		t.Errorf("%v are left, and %d changes; want that of a cluster that brings none", names, n)
 	}
 }

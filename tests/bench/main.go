@@ -28,6 +28,13 @@ var measurements = map[string]func(*bench, context.Context) error{
 	"ingest":  (*bench).ingest,
 }
 
+// fleetMeasurements are those of a hub and its clusters, which run lines of their own.
+var fleetMeasurements = map[string]func(context.Context, options) error{
+	"hub":     hubRate,
+	"catchup": catchUp,
+	"follow":  followHop,
+}
+
 // setting is one way of running the line, and what is measured on it.
 type setting struct {
 	name    string
@@ -55,8 +62,11 @@ type options struct {
 }
 
 func main() {
+	if serveHub() {
+		return
+	}
 	var o options
-	names := "latency,fanout,memory,ingest"
+	names := "latency,fanout,memory,ingest,hub,catchup,follow"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
@@ -77,7 +87,7 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	for _, name := range o.only {
-		if measurements[name] == nil {
+		if measurements[name] == nil && fleetMeasurements[name] == nil {
 			return fmt.Errorf("nothing to measure is called %q", name)
 		}
 	}
@@ -89,6 +99,14 @@ func run(ctx context.Context, o options) error {
 		heading(s.name)
 		if err := onLine(ctx, s, o); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	for _, name := range o.only {
+		if measure := fleetMeasurements[name]; measure != nil {
+			heading(name)
+			if err := measure(ctx, o); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return nil

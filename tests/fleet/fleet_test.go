@@ -21,7 +21,8 @@ const (
 )
 
 // TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere. Each cluster goes on by itself; in the end
-// the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once.
+// the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once; who reads a copy of it, once the copy had
+// changed.
 func TestFleet(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
@@ -38,6 +39,7 @@ func TestFleet(t *testing.T) {
 	follows := map[string]string{"reroll.dev/follow": "c1/" + namespace + "/configmap/flags"}
 	away.deploy(ctx, "follower", follows)
 	near.deploy(ctx, "follower", follows)
+	near.deploy(ctx, reader, map[string]string{"reroll.dev/follow": follows["reroll.dev/follow"] + "=" + reader})
 
 	away.link.set(true)
 	began := time.Now()
@@ -50,6 +52,7 @@ func TestFleet(t *testing.T) {
 		must(t, owner.give(ctx, "flags", fmt.Sprint(n+1), nil))
 		near.waitRolls(ctx, "follower", before+1)
 	}
+	near.replicates(ctx)
 	for n := range kills {
 		must(t, h.killLeader(ctx, []string{"CHANGES", "RELOADS"}[n%2]))
 	}
@@ -70,8 +73,8 @@ func TestFleet(t *testing.T) {
 		arrives(ctx, t, h, c)
 	}
 	t.Logf("the hub had everything %s after the cut had ended", time.Since(mended).Round(time.Millisecond))
-	if got := [2]int64{away.rolls(ctx, "follower"), near.rolls(ctx, "follower")}; got != [2]int64{1, flagged} {
-		t.Errorf("followers rolled %d times, want 1 and %d", got, flagged)
+	if got := [3]int64{away.rolls(ctx, "follower"), near.rolls(ctx, "follower"), near.rolls(ctx, reader)}; got != [3]int64{1, flagged, 1} {
+		t.Errorf("followers rolled %d times, want 1, %d, and 1 of the copy", got, flagged)
 	}
 	lists(ctx, t, h)
 	away.measures(ctx)

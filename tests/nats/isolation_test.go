@@ -150,6 +150,7 @@ func TestHubKeepsClustersApart(t *testing.T) {
 			}
 		}
 		refusedRead(ctx, t, s, user{queue.RoleForward, cluster}, "$JS.API.DIRECT.GET.CHANGES.reroll.change."+other+".configmap.shop.app")
+		sweepsAway(t, s, cluster)
 		sendAnswersTo(t, s, user{queue.RoleForward, cluster}, "reroll.change."+other+".configmap.shop.forged")
 		// The last of these requests is stored itself, and by then the others have been answered.
 		if _, err := q.AppendChange(ctx, last(cluster), 0); err != nil {
@@ -177,6 +178,25 @@ func TestHubKeepsClustersApart(t *testing.T) {
 	}
 	if sequence != 6 {
 		t.Errorf("%d messages were stored as changes; want three of each cluster", sequence)
+	}
+}
+
+// sweepsAway has a cluster store records of its own that ask the hub to drop all others: of a stream that allows it, all that it has.
+func sweepsAway(t *testing.T, s *server.Server, cluster string) {
+	t.Helper()
+	nc, _ := connect(t, s, user{queue.RoleForward, cluster})
+	for _, subject := range []string{
+		"reroll.change." + cluster + ".configmap.shop.sweep", "reroll.reload." + cluster + ".deployment.shop.sweep",
+		"$KV.reroll_workloads." + cluster + ".deployment.shop.sweep", "$KV.reroll_clusters." + cluster + ".status",
+		"reroll.follow." + cluster + ".c3.configmap.shop.sweep",
+	} {
+		answer, err := nc.RequestMsg(&nats.Msg{Subject: subject, Header: nats.Header{"Nats-Rollup": {"all"}}}, waitTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(answer.Data), "error") {
+			t.Errorf("%s had %s drop all others: %s", cluster, subject, answer.Data)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ const tones: Record<string, Tone> = {
   ConcurrencyLimited: 'wait',
   Paused: 'wait',
   WaitingForStep: 'wait',
+  WaitingForReplica: 'wait',
+  ReplicaUnchanged: 'bad',
   WaitingForOperator: 'wait',
   Waiting: 'wait',
   Held: 'wait',

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+const (
+	// missedChanges of as many configs, and missedReloads of as many workloads, are stored while a cluster is cut off.
+	missedChanges, missedReloads = 3000, 6000
+	// missedAtOnce are on their way to the cluster's own store at a time.
+	missedAtOnce = 64
+)
+
+// catchUp measures how fast a forwarder brings what a cluster has stored while it was cut off from its hub.
+func catchUp(ctx context.Context, _ options) error {
+	heading(fmt.Sprintf("a cut in which %d changes and %d reloads were stored", missedChanges, missedReloads))
+	h, err := startHub(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.stop()
+	dir, err := os.MkdirTemp("", "reroll-bench-cluster-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system clears what is left behind
+	q, err := queue.Open(ctx, queue.Options{StoreDir: dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	err = h.catchUpOf(ctx, q)
+	return errors.Join(err, q.Close(context.WithoutCancel(ctx)))
+}
+
+func (h *hub) catchUpOf(ctx context.Context, q *queue.Queue) error {
+	start := time.Now()
+	if err := miss(ctx, q); err != nil {
+		return err
+	}
+	const missed = missedChanges + missedReloads
+	row("stored in the cluster", "%.0f records a second", missed/time.Since(start).Seconds())
+	f, err := q.NewForwarder(queue.ForwardOptions{
+		Hub: queue.Options{URL: h.url}, Cluster: line.ClusterName, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f", Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	running, cut := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	start = time.Now()
+	go func() { ended <- f.Run(running, queue.Following{}) }()
+	err = line.Poll(ctx, func(ctx context.Context) error {
+		n, err := h.stored(ctx, "CHANGES", "RELOADS")
+		if err == nil && n < missed {
+			err = fmt.Errorf("%d of %d records are at the hub", n, missed)
+		}
+		return err
+	})
+	took := time.Since(start)
+	cut()
+	if err := errors.Join(err, <-ended); err != nil {
+		return err
+	}
+	row("at the hub after", "%s, %.0f records a second", ms(took), missed/took.Seconds())
+	return nil
+}
+
+// miss stores what is to be brought later.
+func miss(ctx context.Context, q *queue.Queue) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(missedAtOnce)
+	now := time.Now()
+	for n := range missedChanges {
+		g.Go(func() error {
+			c := reloader.Change{
+				Cluster: line.ClusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: fmt.Sprint("app-", n)},
+				Type: reloader.ChangeUpdated, New: reloader.Digest{KeyID: "03f3c349c140", Sum: fmt.Sprintf("%064d", n)},
+				Candidates: candidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
+			}
+			c.ID = reloader.ChangeID(c)
+			_, err := q.AppendChange(ctx, c, 0)
+			return err
+		})
+	}
+	for n := range missedReloads {
+		g.Go(func() error {
+			return q.AppendReload(ctx, reloader.Reload{
+				ID: fmt.Sprint("r-", n), Cluster: line.ClusterName, Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: fmt.Sprint("web-", n)},
+				UID: "u", Outcome: reloader.ReasonReloaded, DecidedAt: now, PatchedAt: now,
+				Causes: []reloader.Cause{{
+					ChangeID: "c", Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: fmt.Sprint("app-", n%missedChanges)},
+					Why: reloader.ReasonAuto, Candidates: candidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
+				}},
+			})
+		})
+	}
+	return g.Wait()
+}
