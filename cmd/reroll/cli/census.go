@@ -17,8 +17,8 @@ import (
 
 // reader reads one cluster, and writes nothing.
 type reader interface {
-	// Workloads calls visit once for every workload.
-	Workloads(ctx context.Context, visit func(*workload.Workload) error) error
+	// Workloads calls visit once for every workload, and returns the resources that may not be listed.
+	Workloads(ctx context.Context, visit func(*workload.Workload) error) (hidden []string, err error)
 	// Meta reads the metadata of a config, Get the whole of it, and List the versions of all of a kind and namespace.
 	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
@@ -47,7 +47,7 @@ func newCensus(r reader, v adoption.View, say func(namespace string)) *census {
 // take looks at every workload.
 func (c *census) take(ctx context.Context) error {
 	var touched []*workload.Workload
-	err := c.Workloads(ctx, func(w *workload.Workload) error {
+	hidden, err := c.Workloads(ctx, func(w *workload.Workload) error {
 		if c.Touched(w) {
 			touched = append(touched, w)
 		}
@@ -55,6 +55,9 @@ func (c *census) take(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, resource := range hidden {
+		c.warnings = append(c.warnings, resource+" may not be listed: what there is of them is not known")
 	}
 	slices.SortFunc(touched, func(a, b *workload.Workload) int { return compareRefs(a.Ref(), b.Ref()) })
 	for _, w := range touched {
@@ -119,6 +122,9 @@ func (c *census) namesIn(ctx context.Context, namespace string) (adoption.Names,
 	names := adoption.Names{}
 	for _, kind := range reloader.ConfigKinds {
 		configs, err := c.List(ctx, kind, namespace)
+		if apierrors.IsForbidden(err) && kind == reloader.SecretProviderClass {
+			continue // most clusters have none, and say so to nobody who may not list them
+		}
 		if apierrors.IsForbidden(err) {
 			c.warnings = append(c.warnings, fmt.Sprintf("%ss of %s may not be listed: what patterns match there is not known", kind, namespace))
 			continue

@@ -32,16 +32,18 @@ type shelf struct {
 	// started is when the pods of all workloads have started; zero if there are none. secretsHidden says that Secrets may not be listed.
 	started       time.Time
 	secretsHidden bool
-	contents      int
+	// hidden are the resources that may not be listed, and contents counts the contents that were read.
+	hidden   []string
+	contents int
 }
 
-func (s *shelf) Workloads(_ context.Context, visit func(*workload.Workload) error) error {
+func (s *shelf) Workloads(_ context.Context, visit func(*workload.Workload) error) (hidden []string, err error) {
 	for _, w := range s.workloads {
 		if err := visit(w); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return s.hidden, nil
 }
 
 func (s *shelf) Meta(_ context.Context, c reloader.Config) (live.Meta, error) {
@@ -179,12 +181,12 @@ func TestCensusAsksThePods(t *testing.T) {
 	}
 }
 
-// TestCensusWithoutLists: who may not list Secrets is told what that hides.
+// TestCensusWithoutLists: who may not list something is told what that hides.
 func TestCensusWithoutLists(t *testing.T) {
-	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, secretsHidden: true}
+	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, secretsHidden: true, hidden: []string{"jobs"}}
 	s.add(t, "one", "", stakaterAuto, "true")
 	s.add(t, "two", "", stakaterAuto, "true")
-	if c := s.census(t); len(c.warnings) != 1 || len(c.reports) != 2 {
+	if c := s.census(t); len(c.warnings) != 2 || len(c.reports) != 2 {
 		t.Errorf("%d reports, and the warnings %q", len(c.reports), c.warnings)
 	}
 }
