@@ -211,25 +211,34 @@ func (s sight) problems() []Finding {
 	return found
 }
 
-// absent finds names of configs that do not exist.
+// absent finds names of configs that do not exist. A list that is about several kinds may mean any of them.
 func (s sight) absent() []Finding {
 	var found []Finding
 	for _, d := range s.Dialects {
-		for _, m := range d.Mentions(s.w) {
-			k, looked := s.read[m.Config]
-			if !looked || !k.Absent {
+		var told []dialect.Mention
+		mentions := d.Mentions(s.w)
+		for _, m := range mentions {
+			same := func(o dialect.Mention) bool {
+				return o.Clause == m.Clause && o.Config.Namespace == m.Config.Namespace && o.Config.Name == m.Config.Name
+			}
+			there := func(o dialect.Mention) bool { return same(o) && !s.read[o.Config].Absent }
+			if slices.ContainsFunc(mentions, there) || slices.ContainsFunc(told, same) {
 				continue
 			}
-			f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, shortName(s.w, m.Config)), "create it, or correct the name"}
-			if like, ok := nearest(m.Config.Name, s.names[m.Config.Kind]); ok && m.Config.Namespace == s.w.Namespace {
-				f.Mend = "did you mean " + like + "?"
-			}
-			if !slices.Contains(found, f) {
-				found = append(found, f)
-			}
+			told = append(told, m)
+			found = append(found, s.absence(m))
 		}
 	}
 	return found
+}
+
+// absence tells of a name of nothing, and what was meant perhaps.
+func (s sight) absence(m dialect.Mention) Finding {
+	f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, shortName(s.w, m.Config)), "create it, or correct the name"}
+	if like, ok := nearest(m.Config.Name, s.names[m.Config.Kind]); ok && m.Config.Namespace == s.w.Namespace {
+		f.Mend = "did you mean " + like + "?"
+	}
+	return f
 }
 
 // spaces finds names that the tool has not found because of the spaces around them, and Reroll does.

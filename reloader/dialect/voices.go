@@ -41,7 +41,8 @@ type Mention struct {
 	Spaced bool
 }
 
-// Mentions returns the configs of w's own cluster that its lists name, also those that another clause excludes. What cannot be a name is left
+// Mentions returns the configs of w's own cluster that its lists name, also those that another clause excludes. A list that is about several
+// kinds names one of each. What cannot be a name is left
 // out, as are templates' lists that the workload's own hide.
 func (d *Dialect) Mentions(w *workload.Workload) []Mention {
 	var found []Mention
