@@ -190,3 +190,22 @@ func TestCensusWithoutLists(t *testing.T) {
 		t.Errorf("%d reports, and the warnings %q", len(c.reports), c.warnings)
 	}
 }
+
+// TestMigrateFlags: what cannot be understood is a mistake of the command line, before any cluster is asked.
+func TestMigrateFlags(t *testing.T) {
+	for name, args := range map[string][]string{
+		"a dialect of nobody":  {"--dialects=stakater,keel"},
+		"no such strategy":     {"--reload-strategy=restart"},
+		"no such format":       {"--output=csv"},
+		"an argument too many": {"shop"},
+		"two scopes":           {"--namespace=shop", "--all-namespaces"},
+	} {
+		cmd := doctorCommand("v1.2.3")
+		CheckUsage(cmd)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(append([]string{"migrate", "--kubeconfig=/there/is/none"}, args...))
+		if code, tell := ExitCode(cmd.ExecuteContext(t.Context())); code != ExitUsage || !tell {
+			t.Errorf("%s: it ends with %d", name, code)
+		}
+	}
+}
