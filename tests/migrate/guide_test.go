@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 const root = "../.."
 
-// The sections of the guide that have commands.
+// The sections of the guide for Stakater Reloader that have commands.
 const (
 	before  = "What you need"
 	observe = "1. Observe beside it"
@@ -25,20 +26,42 @@ const (
 	goBack  = "Go back"
 )
 
+// The sections of the other guides that have commands.
+const (
+	sortOut      = "1. Look"
+	observeOther = "2. Observe beside it"
+	swapOther    = "3. Swap"
+	cleanUpOther = "4. Clean up"
+)
+
+// sections are those that have commands, by the tool whose guide it is.
+func sections(tool string) []string {
+	if tool == "stakater" {
+		return []string{before, observe, swap, cleanUp, goBack}
+	}
+	return []string{sortOut, observeOther, swapOther, cleanUpOther}
+}
+
 var (
 	heading = regexp.MustCompile(`(?m)^## (.+)$`)
 	fenced  = regexp.MustCompile("(?ms)^```sh\n(.*?)\n```$")
 )
 
-// guide is the commands of docs/migrate-from-stakater.md, by section.
+// guide is the commands of one of docs/migrate-from-….md, by section.
 type guide map[string][]string
 
-func readGuide(t *testing.T) guide {
+func guideText(t *testing.T, tool string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(root + "/docs/migrate-from-stakater.md")
+	text, err := os.ReadFile(root + "/docs/migrate-from-" + tool + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return text
+}
+
+func readGuide(t *testing.T, tool string) guide {
+	t.Helper()
+	text := guideText(t, tool)
 	g := guide{}
 	headings := heading.FindAllSubmatchIndex(text, -1)
 	for i, at := range headings {
@@ -54,23 +77,27 @@ func readGuide(t *testing.T) guide {
 	return g
 }
 
-// TestEverySectionIsRun: no command of the guide is outside the sections that TestGuide runs, or in a fence that it does not see.
+// TestEverySectionIsRun: no command of a guide is outside the sections that TestGuide and TestOtherGuides run, or in a fence that they do not
+// see, and there is no guide that none of them follows.
 func TestEverySectionIsRun(t *testing.T) {
-	g := readGuide(t)
-	want := slices.Sorted(slices.Values([]string{before, observe, swap, cleanUp, goBack}))
-	if got := slices.Sorted(maps.Keys(g)); !slices.Equal(got, want) {
-		t.Errorf("commands are in %q, not in %q", got, want)
+	tools := append([]string{"stakater"}, otherTools()...)
+	for _, tool := range tools {
+		g := readGuide(t, tool)
+		want := slices.Sorted(slices.Values(sections(tool)))
+		if got := slices.Sorted(maps.Keys(g)); !slices.Equal(got, want) {
+			t.Errorf("%s: commands are in %q, not in %q", tool, got, want)
+		}
+		commands := 0
+		for _, section := range g {
+			commands += len(section)
+		}
+		if fences := strings.Count(string(guideText(t, tool)), "```"); fences != 2*commands {
+			t.Errorf("%s: there are %d fences for %d commands", tool, fences, commands)
+		}
 	}
-	text, err := os.ReadFile(root + "/docs/migrate-from-stakater.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := 0
-	for _, section := range g {
-		commands += len(section)
-	}
-	if fences := strings.Count(string(text), "```"); fences != 2*commands {
-		t.Errorf("there are %d fences for %d commands", fences, commands)
+	guides, err := filepath.Glob(root + "/docs/migrate-from-*.md")
+	if err != nil || len(guides) != len(tools) {
+		t.Errorf("%d guides are followed, of %q: %v", len(tools), guides, err)
 	}
 }
 
@@ -82,14 +109,18 @@ type reader struct {
 	pod   *pod
 }
 
-// newReader returns a reader who has written values into the file that the guide asks for.
-func newReader(t *testing.T, values string) *reader {
+// newReader returns a reader of the guide of a tool, who has written values into the file that it asks for.
+func newReader(t *testing.T, tool, values string) *reader {
 	t.Helper()
 	helm, err := tools.Path(t.Context(), "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	reroll, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	kubectl := shared.Kube.Command(t.Context())
 	chart, err := filepath.Abs(root + "/helm")
 	if err != nil {
@@ -98,7 +129,7 @@ func newReader(t *testing.T, values string) *reader {
 	if err := os.MkdirAll(dir+"/bin", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for link, target := range map[string]string{"bin/kubectl": kubectl.Path, "bin/helm": helm, "helm": chart} {
+	for link, target := range map[string]string{"bin/kubectl": kubectl.Path, "bin/helm": helm, "bin/reroll": reroll, "helm": chart} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +138,7 @@ func newReader(t *testing.T, values string) *reader {
 		t.Fatal(err)
 	}
 	env := append(kubectl.Env, "PATH="+dir+"/bin:"+os.Getenv("PATH"), "HOME="+dir, "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops)
-	return &reader{guide: readGuide(t), dir: dir, env: env, pod: newPod(t)}
+	return &reader{guide: readGuide(t, tool), dir: dir, env: env, pod: newPod(t)}
 }
 
 // follow runs the commands of a section, and returns what they print. Before those that have a text of meanwhile in them, something

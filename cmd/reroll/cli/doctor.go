@@ -33,6 +33,7 @@ func doctorCommand(version string) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
 	}
+	cmd.AddCommand(migrateCommand(version))
 	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
 	f := cmd.Flags()
 	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")

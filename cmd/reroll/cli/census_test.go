@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/adoption"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// shelf is a cluster of one namespace, with ConfigMaps that were written at noon.
+type shelf struct {
+	workloads []*workload.Workload
+	data      map[string]map[string]string
+	// started is when the pods of all workloads have started; zero if there are none. secretsHidden says that Secrets may not be listed.
+	started       time.Time
+	secretsHidden bool
+	// hidden are the resources that may not be listed, and contents counts the contents that were read.
+	hidden   []string
+	contents int
+}
+
+func (s *shelf) Workloads(_ context.Context, visit func(*workload.Workload) error) (hidden []string, err error) {
+	for _, w := range s.workloads {
+		if err := visit(w); err != nil {
+			return nil, err
+		}
+	}
+	return s.hidden, nil
+}
+
+func (s *shelf) Meta(_ context.Context, c reloader.Config) (live.Meta, error) {
+	if _, ok := s.data[c.Name]; !ok || c.Kind != reloader.ConfigMap {
+		return live.Meta{}, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, c.Name)
+	}
+	return live.Meta{UID: "u", ResourceVersion: "1", DataWritten: now}, nil
+}
+
+func (s *shelf) Get(ctx context.Context, c reloader.Config) (live.Object, error) {
+	s.contents++
+	meta, err := s.Meta(ctx, c)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}, Data: s.data[c.Name]}
+	return live.Object{Meta: meta, Content: digest.OfConfigMap(cm)}, err
+}
+
+func (s *shelf) List(_ context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
+	if kind == reloader.Secret && s.secretsHidden {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
+	}
+	found := map[reloader.Config]live.Meta{}
+	for name := range s.data {
+		found[reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: name}] = live.Meta{}
+	}
+	return found, nil
+}
+
+func (s *shelf) StartedBy(_ context.Context, _ *workload.Workload, t time.Time) (bool, error) {
+	return !s.started.IsZero() && !s.started.After(t), nil
+}
+
+// add puts a Deployment on the shelf that takes its environment from the ConfigMap app, and has Stakater's mark for a value of a.
+func (s *shelf) add(t *testing.T, name, marked string, annotations ...string) {
+	t.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{}}}
+	for i := 0; i < len(annotations); i += 2 {
+		d.Annotations[annotations[i]] = annotations[i+1]
+	}
+	main := corev1.Container{Name: "main", EnvFrom: []corev1.EnvFromSource{
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}},
+	}}
+	if marked != "" {
+		main.Env = []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: fmt.Sprintf("%x", sha1.Sum([]byte("a="+marked)))}}
+	}
+	d.Spec.Template.Spec.Containers = []corev1.Container{main}
+	w, err := workload.Deployment.Strip(d, adoption.Keeps(dialect.All(dialect.StakaterOptions{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.workloads = append(s.workloads, w)
+}
+
+const stakaterAuto = "reloader.stakater.com/auto"
+
+func (s *shelf) census(t *testing.T) *census {
+	t.Helper()
+	q := migrateFlags{strategy: "env-vars", dialects: dialect.All(dialect.StakaterOptions{}).Names()}
+	v, err := q.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCensus(s, v, func(string) {})
+	if err := c.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCensus(t *testing.T) {
+	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}}
+	s.add(t, "plain", "")
+	s.add(t, "missed", "1", stakaterAuto, "true")
+	s.add(t, "current", "2", stakaterAuto, "true")
+	s.add(t, "clash", "", stakaterAuto, "true", "wave.pusher.com/update-on-config-change", "true")
+	s.add(t, "typo", "", "configmap.reloader.stakater.com/reload", "appp")
+	c := s.census(t)
+	if diff := c.summary(); diff != (summary{Workloads: 4, Rolls: 1, Conflicts: 1, Typos: 1}) {
+		t.Errorf("it counts %+v", diff)
+	}
+	var shown bytes.Buffer
+	if err := c.show(&shown, false, true, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"shop        Deployment/current   stakater        1         rolls nothing\n",
+		"shop        Deployment/missed    stakater        1         rolls it once\n",
+		"✗ shop/Deployment/missed: it rolls once: its mark by stakater is not of the present content of ConfigMap/app\n",
+		"! shop/Deployment/clash: Conflict: stakater and wave look after it",
+		"! shop/Deployment/typo: Typo: configmap.reloader.stakater.com/reload names ConfigMap/appp, which does not exist\n    → did you mean app?\n",
+		"4 workloads; moving in rolls 1; 1 with conflicts, 1 with typos, 0 with leftovers, 0 of which not all could be read\n",
+	} {
+		if !strings.Contains(shown.String(), part) {
+			t.Errorf("it does not say %q:\n%s", part, shown.String())
+		}
+	}
+	if s.contents != 2 {
+		t.Errorf("%d contents are read, want those for the two marks", s.contents)
+	}
+}
+
+// TestCensusAsJSON: what programs read has every field, also where there is nothing.
+func TestCensusAsJSON(t *testing.T) {
+	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}}
+	s.add(t, "missed", "1", stakaterAuto, "true")
+	for name, c := range map[string]*census{"one": s.census(t), "none": (&shelf{}).census(t)} {
+		a, err := c.answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said struct {
+			Items    []adoption.Report `json:"items"`
+			Summary  *summary          `json:"summary"`
+			Warnings []string          `json:"warnings"`
+		}
+		if err := json.Unmarshal(a.body, &said); err != nil || said.Items == nil || said.Summary == nil || said.Warnings == nil {
+			t.Errorf("%s: %s: %v", name, a.body, err)
+		}
+		if strings.Contains(string(a.body), "null") {
+			t.Errorf("%s: something is null: %s", name, a.body)
+		}
+	}
+}
+
+// TestCensusAsksThePods: a change that was missed has reached pods that have started since, and without pods nobody knows.
+func TestCensusAsksThePods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		started time.Time
+		rolls   int
+	}{"before": {now.Add(-time.Hour), 1}, "in the same second": {now, 1}, "since": {now.Add(time.Second), 0}, "never": {time.Time{}, 1}} {
+		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, started: tc.started}
+		s.add(t, "missed", "1", stakaterAuto, "true")
+		if got := s.census(t).summary().Rolls; got != tc.rolls {
+			t.Errorf("pods that have started %s: %d rolls, want %d", name, got, tc.rolls)
+		}
+	}
+}
+
+// TestCensusWithoutLists: who may not list something is told what that hides.
+func TestCensusWithoutLists(t *testing.T) {
+	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, secretsHidden: true, hidden: []string{"jobs"}}
+	s.add(t, "one", "", stakaterAuto, "true")
+	s.add(t, "two", "", stakaterAuto, "true")
+	if c := s.census(t); len(c.warnings) != 2 || len(c.reports) != 2 {
+		t.Errorf("%d reports, and the warnings %q", len(c.reports), c.warnings)
+	}
+}
+
+// TestMigrateFlags: what cannot be understood is a mistake of the command line, before any cluster is asked.
+func TestMigrateFlags(t *testing.T) {
+	for name, args := range map[string][]string{
+		"a dialect of nobody":  {"--dialects=stakater,keel"},
+		"no such strategy":     {"--reload-strategy=restart"},
+		"no such format":       {"--output=csv"},
+		"an argument too many": {"shop"},
+		"two scopes":           {"--namespace=shop", "--all-namespaces"},
+	} {
+		cmd := doctorCommand("v1.2.3")
+		CheckUsage(cmd)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(append([]string{"migrate", "--kubeconfig=/there/is/none"}, args...))
+		if code, tell := ExitCode(cmd.ExecuteContext(t.Context())); code != ExitUsage || !tell {
+			t.Errorf("%s: it ends with %d", name, code)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package adoption
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// view is an installation that reads everything.
+func view() View {
+	all := dialect.All(dialect.StakaterOptions{})
+	return View{All: all, Dialects: all, Strategy: "env-vars"}
+}
+
+// looks is how a workload looks: its annotations, those of its pod template, its labels and variables. It takes its environment from the
+// ConfigMap app.
+type looks struct {
+	annotations, template, labels map[string]string
+	env                           []corev1.EnvVar
+}
+
+func (l looks) spec() corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Annotations: l.template},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Env: l.env, EnvFrom: []corev1.EnvFromSource{
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}},
+		}}}},
+	}
+}
+
+func (l looks) workload(t *testing.T) *workload.Workload {
+	t.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels}}
+	d.Spec.Template = l.spec()
+	w, err := workload.Deployment.Strip(d, Keeps(view().All))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (l looks) cronJob(t *testing.T) *workload.Workload {
+	t.Helper()
+	j := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations}}
+	j.Spec.JobTemplate.Spec.Template = l.spec()
+	w, err := workload.CronJob.Strip(j, Keeps(view().All))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// read returns what is read where there are the ConfigMaps app and other, each with the data {a: "1", b: "2"}, and nothing else.
+func read(configs []reloader.Config) map[reloader.Config]Known {
+	found := map[reloader.Config]Known{}
+	for _, c := range configs {
+		if c.Kind != reloader.ConfigMap || c.Namespace != "shop" || c.Name != "app" && c.Name != "other" {
+			found[c] = Known{Absent: true}
+			continue
+		}
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}, Data: map[string]string{"a": "1", "b": "2"}}
+		found[c] = Known{Meta: live.Meta{UID: "u-" + c.Name, ResourceVersion: "42", DataWritten: noon}, Content: digest.OfConfigMap(cm)}
+	}
+	return found
+}
+
+var names = Names{reloader.ConfigMap: {"app", "other"}, reloader.Secret: {}}
+
+func report(w *workload.Workload) Report {
+	configs, _ := view().Wants(w, names)
+	return view().Report(w, read(configs), names)
+}
+
+func sha(text string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
+
+func TestState(t *testing.T) {
+	variable := func(name, value string) []corev1.EnvVar { return []corev1.EnvVar{{Name: name, Value: value}} }
+	stakater := map[string]string{"reloader.stakater.com/auto": "true"}
+	collaborne := map[string]string{"reloader.k8s.collaborne.com/configmap": "app"}
+	cases := map[string]struct {
+		reason string
+		looks  looks
+		want   State
+		by     string
+	}{
+		"no mark":         {"what is there is where it begins", looks{annotations: stakater}, Baseline, "stakater"},
+		"stakater's mark": {"it proves that nothing was missed", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2"))}, Current, "stakater"},
+		"an old mark":     {"it proves that something was", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0;b=2"))}, Missed, "stakater"},
+		"no hash":         {"somebody's own variable is no mark", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", "mine")}, Baseline, "stakater"},
+		"collaborne's":    {"each tool has its own hash", looks{annotations: collaborne, env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))}, Current, "collaborne"},
+		"of another tool": {"a mark of a tool that does not ask says nothing", looks{annotations: collaborne, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0"))}, Baseline, "collaborne"},
+		"who has marked": {
+			"the first that asks and has marked is believed",
+			looks{annotations: joined(stakater, collaborne), env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))},
+			Current, "collaborne",
+		},
+		"sap's of versions": {
+			"the tool's own form is understood", looks{
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"},
+				template:    map[string]string{sapToken: sapVersion},
+			}, Current, "sap",
+		},
+		"sap's that is old": {
+			"another version is another mark", looks{
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{sapToken: strings.Repeat("0", 64)},
+			}, Missed, "sap",
+		},
+		"sap's written by Reroll": {
+			"nobody can check it without Reroll's key", looks{
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app", "reroll.dev/last-reload": "r-1"},
+				template:    map[string]string{sapToken: strings.Repeat("0", 64)},
+			}, Recorded, "sap",
+		},
+		"names that share a variable": {
+			"the mark may be that of the other one", looks{
+				annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app,other"}, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2")),
+			}, Current, "stakater",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := report(tc.looks.workload(t))
+			i := slices.IndexFunc(r.Configs, func(f Fate) bool { return f.Config.Name == "app" })
+			if i < 0 {
+				t.Fatalf("nothing is said of app: %+v", r)
+			}
+			if f := r.Configs[i]; f.State != tc.want || f.Dialect != tc.by || r.Rolls != (tc.want == Missed) {
+				t.Errorf("%s by %s, rolls: %t; want %s by %s: %s", f.State, f.Dialect, r.Rolls, tc.want, tc.by, tc.reason)
+			}
+			if r.Configs[i].State == Missed && !r.Configs[i].Written.Equal(noon) {
+				t.Error("nobody can tell whether the pods are newer")
+			}
+		})
+	}
+}
+
+// sapVersion is SHA-256 of configmap/shop/app/u-app.42 and a line feed.
+const sapVersion = "75e38de757ebfed39ad7b6f1489c81854f539a0992ef43cff604e67b920c4903"
+
+func joined(all ...map[string]string) map[string]string {
+	found := map[string]string{}
+	for _, m := range all {
+		maps.Copy(found, m)
+	}
+	return found
+}
+
+func TestFindings(t *testing.T) {
+	at := func(pairs ...string) map[string]string {
+		found := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			found[pairs[i]] = pairs[i+1]
+		}
+		return found
+	}
+	const auto, list = "reloader.stakater.com/auto", "configmap.reloader.stakater.com/reload"
+	cases := map[string]struct {
+		reason string
+		looks  looks
+		// want are the kinds and parts of the messages or of how to mend them, in any order; nothing else may be found.
+		want []string
+	}{
+		"one tool":              {"that is as it should be", looks{annotations: at(auto, "true")}, nil},
+		"two tools":             {"both would roll it", looks{annotations: at(auto, "true", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict stakater and wave look after it"}},
+		"ours and another":      {"Reroll is no other tool", looks{annotations: at(auto, "true", "reroll.dev/auto", "true")}, nil},
+		"named and excluded":    {"one of the two is a mistake", looks{annotations: at(list, "app", "configmaps.exclude.reloader.stakater.com/reload", "app")}, []string{"Conflict excludes it"}},
+		"all but one":           {"that is what exclusions are for", looks{annotations: at(auto, "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, nil},
+		"excluded by another":   {"one tool does not hear the other", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, []string{"Conflict the one is wave's, and the other stakater's"}},
+		"opted in and ignored":  {"nothing rolls it", looks{annotations: at(auto, "true", "reloader.stakater.com/ignore", "true")}, []string{"Conflict says that nothing rolls the workload"}},
+		"no, and yes":           {"the narrower one wins", looks{annotations: at(auto, "false", "configmap.reloader.stakater.com/auto", "true")}, []string{"Conflict is switched off, and configmap.reloader.stakater.com/auto rolls it"}},
+		"no, and another's yes": {"one tool's no is not the other's", looks{annotations: at(auto, "false", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict is switched off, and wave.pusher.com/update-on-config-change rolls it"}},
+		"no, and names":         {"names are asked for besides", looks{annotations: at(auto, "false", list, "app")}, nil},
+		"hidden template":       {"the workload's own hide it", looks{annotations: at(auto, "true"), template: at("reloader.stakater.com/search", "true")}, []string{"Conflict search on the pod template is not read"}},
+		"name of nothing":       {"it was meant for another", looks{annotations: at(list, "othr")}, []string{"Typo did you mean other?"}},
+		"name of nothing like":  {"nobody knows what was meant", looks{annotations: at("pod-reloader.cs.sap.com/secrets", "elsewhere")}, []string{"Typo create it, or correct the name"}},
+		"excluded of any kind":  {"one of the kinds is meant", looks{annotations: at(auto, "true", "reroll.dev/exclude", "other")}, nil},
+		"excluded of no kind":   {"it was meant for another", looks{annotations: at(auto, "true", "reroll.dev/exclude", "otherr")}, []string{"Typo did you mean other?"}},
+		"a name that cannot be": {"it is left out", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "App_Config")}, []string{"Typo is left out"}},
+		"a key misspelt":        {"nobody reads it", looks{annotations: at("reloader.stakater.com/atuo", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
+		"a domain misspelt":     {"nobody reads it", looks{annotations: at("reloader.staketer.com/auto", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
+		"a key in other case":   {"keys are compared letter by letter", looks{annotations: at("trigger.k8s.io/triggering-configmaps", "app")}, []string{"Typo did you mean trigger.k8s.io/triggering-configMaps?"}},
+		"a key of nobody":       {"the domain is the tool's", looks{annotations: at("wave.pusher.com/sidecar", "true")}, []string{"Typo is no annotation that wave has"}},
+		"our key misspelt":      {"it is told once", looks{annotations: at(auto, "true", "reroll.dev/windw", "5s")}, []string{"Typo there is no such annotation of workloads"}},
+		"somebody else's key":   {"it is none of ours", looks{annotations: at(auto, "true", "example.com/auto", "yes", "app.kubernetes.io/name", "x")}, nil},
+		"on the pod template":   {"the tool reads the workload alone", looks{template: at("wave.pusher.com/update-on-config-change", "true")}, []string{"Typo says nothing on a pod template"}},
+		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo says nothing on a workload"}},
+		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo says nothing as a label"}},
+		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
+		"spaces in a list":      {"the tool took them for a part of the name", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app, other")}, []string{"Notice spaces around other"}},
+		"spaces that are fine":  {"this tool trims", looks{annotations: at(list, "app, other")}, nil},
+		"a value of no use":     {"only one word switches it on", looks{annotations: at("wave.pusher.com/update-on-config-change", "yes")}, []string{`Typo "yes" does not switch wave on`}},
+		"not switched on":       {"names alone ask for nothing", looks{annotations: at("wave.pusher.com/extra-configmaps", "app")}, []string{"Notice wave is not switched on"}},
+		"switched off by label": {"both heed it", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app"), labels: at("pod-reloader.cs.sap.com/disabled", "true")}, []string{"Notice the label pod-reloader.cs.sap.com/disabled switches sap off"}},
+		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", waveDisabled, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
+		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", sapToken, "0")}, []string{"Leftover the hash that it expects"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := tc.looks.workload(t)
+			found := report(w).Findings
+			if len(found) != len(tc.want) {
+				t.Errorf("there are %d findings, want %d: %s", len(found), len(tc.want), tc.reason)
+			}
+			for _, want := range tc.want {
+				kind, part, _ := strings.Cut(want, " ")
+				if !slices.ContainsFunc(found, func(f Finding) bool {
+					return string(f.Kind) == kind && strings.Contains(f.Message+"\n"+f.Mend, part) && (f.Mend != "") == (f.Kind != Notice)
+				}) {
+					t.Errorf("%q is not found: %s", want, tc.reason)
+				}
+			}
+			if !view().Touched(w) {
+				t.Error("it is not looked at")
+			}
+			if t.Failed() {
+				t.Logf("%+v", found)
+			}
+		})
+	}
+}
+
+// TestOthersKinds: what a tool has never looked after, Reroll does not look after in its words.
+func TestOthersKinds(t *testing.T) {
+	w := looks{annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"}}.cronJob(t)
+	r := report(w)
+	if len(r.Findings) != 1 || r.Findings[0].Kind != Notice || len(r.Configs) != 0 || len(r.Dialects) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestLeftOutDialect: annotations of a dialect that is left out are told, and do nothing.
+func TestLeftOutDialect(t *testing.T) {
+	v := view()
+	v.Dialects, _ = v.All.Choose([]string{"reroll", "stakater"})
+	w := looks{annotations: map[string]string{"wave.pusher.com/update-on-config-change": "true"}}.workload(t)
+	configs, _ := v.Wants(w, names)
+	r := v.Report(w, read(configs), names)
+	if !r.Needs(Conflict) || len(r.Configs) != 0 || len(r.Tools) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestUnreadable: what could not be read is said to be unknown, and does not roll.
+func TestUnreadable(t *testing.T) {
+	w := looks{annotations: map[string]string{"reloader.stakater.com/auto": "true"}}.workload(t)
+	app := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
+	r := view().Report(w, map[reloader.Config]Known{app: {Fault: "forbidden"}}, names)
+	if !r.Unknown || r.Rolls || r.Configs[0].State != Unknown {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestUntouched: workloads that have nothing to do with any tool are not looked at.
+func TestUntouched(t *testing.T) {
+	for name, l := range map[string]looks{
+		"plain":      {annotations: map[string]string{"example.com/a": "b"}},
+		"ours alone": {annotations: map[string]string{"reroll.dev/auto": "true"}},
+	} {
+		if view().Touched(l.workload(t)) {
+			t.Errorf("%s is looked at", name)
+		}
+	}
+}
+
+// TestContentsAreReadForMarksAlone: without a mark, nothing depends on the content.
+func TestContentsAreReadForMarksAlone(t *testing.T) {
+	auto := map[string]string{"reloader.stakater.com/auto": "true"}
+	if _, contents := view().Wants(looks{annotations: auto}.workload(t), names); contents {
+		t.Error("contents are read for nothing")
+	}
+	marked := looks{annotations: auto, env: []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: sha("")}}}
+	if _, contents := view().Wants(marked.workload(t), names); !contents {
+		t.Error("a mark is compared with nothing")
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"auto", "auto", 0}, {"auto", "atuo", 1}, {"auto", "aut", 1}, {"auto", "autos", 1}, {"auto", "bute", 2}, {"auto", "search", 3}, {"", "abc", 3}} {
+		if got := distance(tc.a, tc.b, 3); got != tc.want {
+			t.Errorf("from %q to %q it is %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+// FuzzReport gives workloads annotations of every key with any value: a report has an end, and whatever it says of what to mend, it says how.
+func FuzzReport(f *testing.F) {
+	f.Add(uint8(0), "true", "app, other")
+	f.Add(uint8(9), "a.*|b,(", "x/y")
+	keys := keysOf(view().All)
+	f.Fuzz(func(t *testing.T, which uint8, value, other string) {
+		annotations := map[string]string{keys[int(which)%len(keys)]: value, keys[int(which+1)%len(keys)]: other, value: other}
+		w := looks{annotations: annotations, template: map[string]string{other: value}}.workload(t)
+		if !view().Touched(w) {
+			return
+		}
+		for _, found := range report(w).Findings {
+			if found.Kind != Notice && found.Mend == "" {
+				t.Errorf("nobody is told how to mend %+v", found)
+			}
+		}
+	})
+}

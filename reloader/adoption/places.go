@@ -1,0 +1,138 @@
+package adoption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// keys finds annotations that nobody reads, and those that nobody reads where they are.
+func (s sight) keys() []Finding { return append(s.strange(s.w), s.misplaced(s.w)...) }
+
+// strange finds keys that are no tool's, and look as if they were meant for one. Those of Reroll's own domain on workloads are told as problems.
+func (v View) strange(w *workload.Workload) []Finding {
+	var found []Finding
+	on := func(place string, annotations map[string]string) {
+		for _, key := range sortedKeys(annotations) {
+			t, owned := owner(key)
+			if known(v.All, key) || t.dialect == "reroll" {
+				continue
+			}
+			like, near := nearest(key, keysOf(v.All))
+			if !owned && !near {
+				continue
+			}
+			f := Finding{Typo, fmt.Sprintf("%s%s is no annotation of any tool", key, place), "take it away"}
+			if owned {
+				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, t.dialect)
+			}
+			if near {
+				f.Mend = "did you mean " + like + "?"
+			} else if owned && slices.Contains(t.labels, key) {
+				f.Mend = "make it a label: as an annotation it says nothing"
+			}
+			found = append(found, f)
+		}
+	}
+	on("", w.Annotations)
+	on(" of the pod template", w.Template.Annotations)
+	return found
+}
+
+// misplaced finds keys on objects where nobody reads them.
+func (v View) misplaced(w *workload.Workload) []Finding {
+	var found []Finding
+	for _, d := range v.All {
+		for _, c := range d.Clauses {
+			_, here := w.Annotations[c.Key]
+			_, there := w.Template.Annotations[c.Key]
+			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.Where != c.Where })
+			switch {
+			case c.Where == dialect.OnWorkload && there:
+				found = append(found, Finding{Typo, c.Key + " says nothing on a pod template", "write it on the workload itself"})
+			case c.Where == dialect.OnConfig && (here || there) && !elsewhere:
+				found = append(found, Finding{Typo, c.Key + " says nothing on a workload", "write it on the config"})
+			}
+			if _, label := w.Labels[c.Key]; label {
+				found = append(found, Finding{Typo, c.Key + " says nothing as a label", "make it an annotation"})
+			}
+		}
+	}
+	return unique(found)
+}
+
+// silent finds tools that are asked for something and do nothing about it, nor does Reroll in their words.
+func (s sight) silent() []Finding {
+	var found []Finding
+	for _, d := range s.All {
+		keys, looksAfter := d.Says(s.w)
+		if len(keys) == 0 {
+			continue
+		}
+		said := strings.Join(keys, ", ")
+		switch {
+		case !slices.Contains(s.Dialects, d) && !slices.ContainsFunc(s.Dialects, func(o *dialect.Dialect) bool { return o.Name == d.Name }):
+			found = append(found, Finding{Conflict, said + ": the dialect " + d.Name + " is left out, so that Reroll will not read it", "add " + d.Name + " to --dialects"})
+		case !looksAfter:
+			found = append(found, Finding{Notice, fmt.Sprintf("%s: %s has never looked after a %s, and in its words neither does Reroll", said, d.Name, s.w.Kind), ""})
+		case d.Asked == nil || d.Asked(s.w):
+		case s.futile(d) != "":
+			key := s.futile(d)
+			found = append(found, Finding{Typo, fmt.Sprintf("%s: %.40q does not switch %s on", key, s.w.Annotations[key], d.Name), "write it as \"true\", or take it away"})
+		default:
+			found = append(found, Finding{Notice, fmt.Sprintf("%s: says nothing, because %s", said, quiet(d, s.w)), ""})
+		}
+	}
+	return found
+}
+
+// futile returns the key of an annotation that neither switches d on nor says that it shall be off; empty if there is none.
+func (s sight) futile(d *dialect.Dialect) string {
+	for _, c := range d.Clauses {
+		if value := s.w.Annotations[c.Key]; c.Meaning == dialect.AutoIfTrue && value != "" && value != "true" && !off(value) {
+			return c.Key
+		}
+	}
+	return ""
+}
+
+// quiet says why a tool does nothing for w.
+func quiet(d *dialect.Dialect, w *workload.Workload) string {
+	for _, label := range toolOf(d.Name).labels {
+		if w.Labels[label] == "true" {
+			return "the label " + label + " switches " + d.Name + " off"
+		}
+	}
+	return d.Name + " is not switched on"
+}
+
+// leftovers finds what tools write for a moment and have to take back, which they cannot once they are gone.
+func leftovers(w *workload.Workload) []Finding {
+	var found []Finding
+	if scheduler, ok := w.Annotations[waveDisabled]; ok {
+		found = append(found, Finding{
+			Leftover, "Wave keeps its pods from being scheduled, until every config exists that it needs",
+			fmt.Sprintf("create what is missing while Wave runs, or set schedulerName of the pod template back to %q and take away %s", scheduler, waveDisabled),
+		})
+	}
+	if _, ok := w.Annotations[sapToken]; ok {
+		found = append(found, Finding{
+			Leftover, "pod-reloader has left the hash that it expects on the workload itself: its webhook refuses every later write of it",
+			"take away the annotation " + sapToken + " of the workload; the one of the pod template stays",
+		})
+	}
+	return found
+}
+
+func unique(found []Finding) []Finding {
+	var once []Finding
+	for _, f := range found {
+		if !slices.Contains(once, f) {
+			once = append(once, f)
+		}
+	}
+	return once
+}

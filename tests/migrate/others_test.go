@@ -1,0 +1,206 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// installations are what the guides call the Deployment of each tool, and its namespace.
+var installations = map[string]string{
+	"sap": "pod-reloader", "wave": "wave", "collaborne": "kubernetes-reloader", "fabric8": "configmapcontroller",
+	"trigger": "k8s-trigger-controller", "xing": "deployment-restart-controller",
+}
+
+// TestOtherGuides follows the guide of each tool to its end: nothing is rolled for the move in, what was missed while neither of the two
+// worked is rolled once, the next edit is, and the marks are those that the tool would have written.
+func TestOtherGuides(t *testing.T) {
+	for _, tool := range otherTools() {
+		t.Run(tool, func(t *testing.T) {
+			awaitNobody(t)
+			y := newYard(t, tool)
+			y.install(t)
+			r := newReader(t, tool, "reloadStrategy: env-vars\n")
+			if said := r.follow(t, sortOut, nil); !strings.Contains(said, "3 workloads; moving in rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
+				t.Errorf("it says:\n%s", said)
+			}
+			was, pods := y.generations(t), y.look(t)
+			r.follow(t, observeOther, nil)
+			y.expect(t, was, 0, 0)
+			r.follow(t, swapOther, map[string]func(){"dryRun=false": func() { y.edit(t, "missed", "2") }})
+			y.expect(t, was, 0, 1)
+			y.edit(t, "seen", "3")
+			y.expect(t, was, 1, 1)
+			r.follow(t, cleanUpOther, nil)
+			y.expectGone(t)
+			y.expect(t, was, 1, 1)
+			if now := y.look(t)["kept"]; !slices.Equal(now, pods["kept"]) {
+				t.Errorf("the pods of a workload that nothing has changed were %q, and are %q", pods["kept"], now)
+			}
+			r.run(t, "helm uninstall reroll --namespace reroll")
+		})
+	}
+}
+
+// awaitNobody waits until no Deployments of other tests are left.
+func awaitNobody(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stepTime)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		list, err := shared.Kube.Client().AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) > 0 {
+			err = fmt.Errorf("%s/%s is still there", list.Items[0].Namespace, list.Items[0].Name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// yard is a namespace with running pods, whose Deployments seen, missed and kept another tool than Stakater Reloader has marked, each for the
+// ConfigMap of its name.
+type yard struct {
+	shop
+	tool string
+}
+
+func newYard(t *testing.T, tool string) yard {
+	t.Helper()
+	y := yard{shop: shop{namespace: shared.Kube.Namespace(t)}, tool: tool}
+	for _, name := range []string{"seen", "missed", "kept"} {
+		cm := y.config(t, name)
+		if _, err := shared.Kube.Client().AppsV1().Deployments(y.namespace).Create(t.Context(), otherMarks[tool](cm).deployment(name, name), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"seen", "missed", "kept"} {
+		y.awaitPods(t, name)
+	}
+	return y
+}
+
+// config makes a ConfigMap.
+func (s shop) config(t *testing.T, name string) *corev1.ConfigMap {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"a": "1"}}
+	cm, err := shared.Kube.Client().CoreV1().ConfigMaps(s.namespace).Create(t.Context(), cm, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cm
+}
+
+// install makes what stands for an installation of the tool, as far as its guide names it. Nothing of it runs.
+func (y yard) install(t *testing.T) {
+	t.Helper()
+	name, client := installations[y.tool], shared.Kube.Client()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	must(err)
+	state := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "reloader-state"}, Data: map[string]string{"v1.ConfigMap_seen": sum1("a=1")}}
+	_, err = client.CoreV1().ConfigMaps(name).Create(t.Context(), state, metav1.CreateOptions{})
+	must(err)
+	d := left{}.deployment(name, "reloader-state")
+	_, err = client.AppsV1().Deployments(name).Create(t.Context(), d, metav1.CreateOptions{})
+	must(err)
+	shop{namespace: name}.awaitPods(t, name)
+	// Its webhook would refuse everything here, where nobody answers; so it selects nothing.
+	policy, effects, port := admissionv1.Fail, admissionv1.SideEffectClassNone, int32(443)
+	hook := &admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionv1.MutatingWebhook{{
+		Name: "mutate.apps.k8s.io", FailurePolicy: &policy, SideEffects: &effects, AdmissionReviewVersions: []string{"v1"},
+		ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: name, Name: name, Port: &port}},
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/nobody": "here"}},
+	}}}
+	_, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), hook, metav1.CreateOptions{})
+	must(err)
+	t.Cleanup(func() { // a guide names it only if the tool has one
+		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+		if err == nil == (y.tool == "sap" || y.tool == "wave") || err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("whether the webhook is deleted by the guide: %v", err)
+		}
+	})
+}
+
+// expectGone checks that the guide leaves nothing of the tool.
+func (y yard) expectGone(t *testing.T) {
+	t.Helper()
+	name := installations[y.tool]
+	if _, err := shared.Kube.Client().AppsV1().Deployments(name).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the tool is still there: %v", err)
+	}
+}
+
+func (y yard) get(ctx context.Context, name string) (*appsv1.Deployment, error) {
+	return shared.Kube.Client().AppsV1().Deployments(y.namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// generations returns how often each Deployment was changed.
+func (y yard) generations(t *testing.T) map[string]int64 {
+	t.Helper()
+	found := map[string]int64{}
+	for _, name := range []string{"seen", "missed", "kept"} {
+		found[name] = y.generation(t, name)
+	}
+	return found
+}
+
+// expect waits until seen and missed were rolled that often since, and carry the tool's marks for what their ConfigMaps hold; and checks that
+// nothing was rolled more often than that.
+func (y yard) expect(t *testing.T, since map[string]int64, seen, missed int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stepTime)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		for name, want := range map[string]int64{"seen": seen, "missed": missed, "kept": 0} {
+			d, err := y.get(ctx, name)
+			if err != nil {
+				return line.Stop(err)
+			}
+			switch got := d.Generation - since[name]; {
+			case got > want:
+				return line.Stop(fmt.Errorf("%s was rolled %d times, want %d", name, got, want))
+			case got < want:
+				return fmt.Errorf("%s was rolled %d times, want %d", name, got, want)
+			case y.tool != "sap" && (name != "missed" || want > 0): // whose mark Reroll makes of digests
+				if err := y.expectMark(ctx, name, d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"seen", "missed"} {
+		y.awaitPods(t, name)
+	}
+}
+
+func (y yard) expectMark(ctx context.Context, name string, d *appsv1.Deployment) error {
+	cm, err := shared.Kube.Client().CoreV1().ConfigMaps(y.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return line.Stop(err)
+	}
+	if want := otherMarks[y.tool](cm); !want.on(d) {
+		return line.Stop(fmt.Errorf("%s does not carry what the tool would have written, %+v: %+v", name, want, d.Spec.Template))
+	}
+	return nil
+}
