@@ -110,11 +110,11 @@ func auditCertificates(t *testing.T) ([]string, *http.Client) {
 		return file
 	}
 	return []string{
-			"--ingest-tls-cert", write("server.crt", serving.CertPEM), "--ingest-tls-key", write("server.key", serving.KeyPEM),
-			"--ingest-tls-client-ca", write("ca.crt", ca.CertPEM()),
-		}, &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-			DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}},
-		}}
+		"--ingest-tls-cert", write("server.crt", serving.CertPEM), "--ingest-tls-key", write("server.key", serving.KeyPEM),
+		"--ingest-tls-client-ca", write("ca.crt", ca.CertPEM()),
+	}, &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}},
+	}}
 }
 
 func postUntilAccepted(ctx context.Context, client *http.Client, url string, n int) error {
