@@ -277,13 +277,5 @@ func (d *Dispatcher) touchedSince(ctx context.Context, w *workload.Workload, c r
 
 // strategyOf returns the strategy by which w is marked.
 func (d *Dispatcher) strategyOf(w *workload.Workload) strategy.Strategy {
-	name := d.Strategy
-	for _, dl := range d.Dialects {
-		if own := dl.Strategy(w); own != "" {
-			name = own
-			break
-		}
-	}
-	s, _ := strategy.Named(name)
-	return s
+	return d.Dialects.Strategy(w, d.Strategy)
 }
