@@ -94,7 +94,7 @@ func TestDay(t *testing.T) {
 		late := store.published()
 		authorities := map[string]bool{}
 		for range 24 * 12 {
-			time.Sleep(5 * time.Minute)
+			<-time.After(5 * time.Minute)
 			synctest.Wait()
 			now := time.Now()
 			for i, m := range replicas {
