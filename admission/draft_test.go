@@ -46,7 +46,9 @@ func TestUpdate(t *testing.T) {
 		},
 		"opt-in": {
 			"it rolls nothing, so that no mark is added",
-			deployment{}, deployment{opted: auto}, deployment{opted: auto},
+			deployment{},
+			deployment{opted: auto},
+			deployment{opted: auto},
 		},
 		"label and replicas": {
 			"they are no part of the template",
@@ -80,11 +82,15 @@ func TestUpdate(t *testing.T) {
 		},
 		"not opted in": {
 			"others are left alone, whatever they drop and change",
-			deployment{env: env(configVar, old), image: "1"}, deployment{image: "2"}, deployment{image: "2"},
+			deployment{env: env(configVar, old), image: "1"},
+			deployment{image: "2"},
+			deployment{image: "2"},
 		},
 		"opted out": {
 			"who opts out takes the marks along",
-			deployment{opted: auto, env: env(configVar, old)}, deployment{}, deployment{},
+			deployment{opted: auto, env: env(configVar, old)},
+			deployment{},
+			deployment{},
 		},
 		"ignored": {
 			"a workload can say that it is left alone",
@@ -94,7 +100,9 @@ func TestUpdate(t *testing.T) {
 		},
 		"somebody's own variable": {
 			"what is no hash is no mark",
-			deployment{opted: auto, env: env(configVar, "mine")}, deployment{opted: auto}, deployment{opted: auto, second: env(otherVar, freshOther), env: env(configVar, fresh), brought: both},
+			deployment{opted: auto, env: env(configVar, "mine")},
+			deployment{opted: auto},
+			deployment{opted: auto, second: env(otherVar, freshOther), env: env(configVar, fresh), brought: both},
 		},
 		"a config that is not used any more": {
 			"its mark is gone for good",

@@ -63,8 +63,10 @@ var layers = []struct {
 		},
 	},
 	{
-		name:   "ingest, dispatcher, admission and api import the reloader and themselves",
-		judges: func(from, to string) bool { return under(from, "ingest", "dispatcher", "admission", "api") && inModule(to) },
+		name: "ingest, dispatcher, admission and api import the reloader and themselves",
+		judges: func(from, to string) bool {
+			return under(from, "ingest", "dispatcher", "admission", "api") && inModule(to)
+		},
 		allows: func(from, to string) bool { return under(to, "reloader") || top(from) == top(to) },
 	},
 	{
