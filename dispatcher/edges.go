@@ -252,13 +252,5 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 
 // strategyOf returns the strategy by which w is marked.
 func (d *Dispatcher) strategyOf(w *workload.Workload) strategy.Strategy {
-	name := d.Strategy
-	for _, dl := range d.Dialects {
-		if own := dl.Strategy(w); own != "" {
-			name = own
-			break
-		}
-	}
-	s, _ := strategy.Named(name)
-	return s
+	return d.Dialects.Strategy(w, d.Strategy)
 }

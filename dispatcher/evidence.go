@@ -2,11 +2,11 @@ package dispatcher
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -15,11 +15,11 @@ import (
 
 // LastReloadAnnotation on a workload's metadata names the reload that last changed its template. A process that finds there the ID
 // of what it is about to do knows that it was done already.
-const LastReloadAnnotation = dialect.OwnPrefix + "last-reload"
+const LastReloadAnnotation = strategy.LastReloadKey
 
 // BroughtAnnotation beside it says to which version of each config the template was brought, newest last. Content that comes back later
 // is another version, so that nothing that was brought back, as by a rollback, is taken for what is to be done now.
-const BroughtAnnotation = dialect.OwnPrefix + "brought"
+const BroughtAnnotation = strategy.BroughtKey
 
 // evidence is what a workload says about one of its configs.
 type evidence struct {
@@ -66,6 +66,9 @@ func (e evidence) contradicts(h reloader.Handled, hash, version string) bool {
 func (e evidence) proves(mark string, h reloader.Handled, f fact, latest reloader.Change) bool {
 	if e.brought == versionOf(latest) {
 		return true
+	}
+	if e.brought != "" && e.brought == strategy.Version(latest.Config, f.UID, f.ResourceVersion, f.digest.Sum) {
+		return true // the admission webhook has read a later version of the same content
 	}
 	return e.marked && e.mark == mark && h.Mark != mark && (e.fresh || e.others && e.since(f, latest))
 }
@@ -118,40 +121,25 @@ func (d *Dispatcher) reloadOn(w *workload.Workload) string {
 	return d.strategyOf(w).Target(w).Annotations[LastReloadAnnotation]
 }
 
-// maxBrought bounds the configs that BroughtAnnotation tells of.
-const maxBrought = 64
-
 // broughtTo returns what BroughtAnnotation is to say about target after steps.
 func broughtTo(target *workload.Workload, steps []step) string {
-	entries := strings.FieldsFunc(target.Annotations[BroughtAnnotation], func(r rune) bool { return r == ',' })
+	text := target.Annotations[BroughtAnnotation]
 	for _, s := range steps {
-		key := configKey(s.config)
-		entries = slices.DeleteFunc(entries, func(e string) bool { return strings.HasPrefix(e, key) })
-		entries = append(entries, broughtEntry(s.latest))
+		text = strategy.BroughtWith(text, s.config, versionOf(s.latest))
 	}
-	return strings.Join(entries[max(0, len(entries)-maxBrought):], ",")
+	return text
 }
 
 // broughtEntry is what BroughtAnnotation says about a workload that was brought to c.
-func broughtEntry(c reloader.Change) string { return configKey(c.Config) + versionOf(c) }
+func broughtEntry(c reloader.Change) string { return strategy.BroughtEntry(c.Config, versionOf(c)) }
 
 // broughtVersion returns the version of c to which target says that it was brought; empty if it does not say.
 func broughtVersion(target *workload.Workload, c reloader.Config) string {
-	for entry := range strings.SplitSeq(target.Annotations[BroughtAnnotation], ",") {
-		if version, ok := strings.CutPrefix(entry, configKey(c)); ok {
-			return version
-		}
-	}
-	return ""
+	return strategy.BroughtVersion(target, c)
 }
 
 // versionOf identifies the content that c leaves and the write that left it. Unlike the ID of c it does not depend on what was there before,
 // which a process whose state was lost does not know.
 func versionOf(c reloader.Change) string {
-	return reloader.ReloadID(c.UID, c.ResourceVersion, []reloader.Cause{{Config: c.Config, NewSum: sumAfter(c)}})[2:]
-}
-
-// configKey begins the entry of a config.
-func configKey(c reloader.Config) string {
-	return reloader.ReloadID("", "", []reloader.Cause{{Config: c}})[2:10] + ":"
+	return strategy.Version(c.Config, c.UID, c.ResourceVersion, sumAfter(c))
 }

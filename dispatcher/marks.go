@@ -24,12 +24,7 @@ type placed struct {
 
 // strategyBy returns the strategy by which a dialect marks w; nil stands for one that leaves it to the installation.
 func (d *Dispatcher) strategyBy(w *workload.Workload, dl *dialect.Dialect) strategy.Strategy {
-	general := d.strategyOf(w)
-	if dl == nil || dl.Marks == "" || general.Own {
-		return general
-	}
-	s, _ := strategy.Named(dl.Marks)
-	return s
+	return dl.Writer(d.strategyOf(w))
 }
 
 // samePlace reports whether the marks of a strategy for two configs of w have the same place. Those of other clusters have none.

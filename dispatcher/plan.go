@@ -57,6 +57,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		}
 		waiting[c] = cause{changes: slices.Clone(p.changes), force: p.force}
 		handled[c], says[c] = t.handled[c], d.evidence(t, w, c)
+		reuse = reuse && (says[c].brought == "" || says[c].brought == t.handled[c].Brought)
 	}
 	d.mu.Unlock()
 

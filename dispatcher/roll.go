@@ -129,26 +129,14 @@ func configDigest(rolling []step, marked bool) string {
 
 // writeMarks returns the operations of every strategy that has marks to write.
 func writeMarks(w *workload.Workload, rolling []step) ([]strategy.Op, error) {
-	var strategies []strategy.Strategy
-	marks := map[string][]strategy.Mark{}
+	var placed []strategy.Placed
 	for _, s := range rolling {
 		for _, p := range s.places {
-			name := p.strategy.Name
-			if marks[name] == nil {
-				strategies = append(strategies, p.strategy)
-			}
-			marks[name] = append(marks[name], strategy.Mark{Config: s.config, Value: p.value, At: s.latest.VerifiedAt})
+			mark := strategy.Mark{Config: s.config, Value: p.value, At: s.latest.VerifiedAt}
+			placed = append(placed, strategy.Placed{Strategy: p.strategy, Mark: mark})
 		}
 	}
-	var groups [][]strategy.Op
-	for _, s := range strategies {
-		written, err := s.Patch(w, marks[s.Name])
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, written)
-	}
-	return strategy.Merge(groups...), nil
+	return strategy.Write(w, placed)
 }
 
 // marksGenerally reports whether some dialect that asks for what is rolled has no marks of its own tool.

@@ -63,8 +63,10 @@ var layers = []struct {
 		},
 	},
 	{
-		name:   "ingest, dispatcher and api import the reloader and themselves",
-		judges: func(from, to string) bool { return under(from, "ingest", "dispatcher", "api") && inModule(to) },
+		name: "ingest, dispatcher, admission and api import the reloader and themselves",
+		judges: func(from, to string) bool {
+			return under(from, "ingest", "dispatcher", "admission", "api") && inModule(to)
+		},
 		allows: func(from, to string) bool { return under(to, "reloader") || top(from) == top(to) },
 	},
 	{
@@ -122,6 +124,7 @@ func TestRulesCatch(t *testing.T) {
 		"root of the domain is the domain":      {"reloader", module + "/dispatcher", true},
 		"ingest may use itself":                 {"ingest/webhook", module + "/ingest", false},
 		"ingest may not use dispatcher":         {"ingest/watch", module + "/dispatcher", true},
+		"admission may not use dispatcher":      {"admission", module + "/dispatcher", true},
 		"api may not use the wiring":            {"api", module + "/cmd/reroll/app", true},
 		"queue may not use kube":                {"reloader/queue", module + "/reloader/kube", true},
 		"kube may not use queue":                {"reloader/kube", module + "/reloader/queue/wire", true},
@@ -244,7 +247,7 @@ func domain(p string) bool {
 }
 
 // rooms are the folders of this module that hold packages.
-var rooms = []string{".", "api", "cmd", "dispatcher", "ingest", "reloader", "tests"}
+var rooms = []string{".", "admission", "api", "cmd", "dispatcher", "ingest", "reloader", "tests"}
 
 func inModule(p string) bool { return slices.Contains(rooms, top(p)) }
 

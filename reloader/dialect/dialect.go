@@ -124,11 +124,7 @@ func (d *Dialect) speaks(w *workload.Workload) bool {
 
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
 func (d *Dialect) KeepsAnnotation(key string) bool {
-	written := slices.ContainsFunc(d.Writes, func(w string) bool {
-		prefix, all := strings.CutSuffix(w, "*")
-		return all && strings.HasPrefix(key, prefix) || w == key
-	})
-	if written || strings.HasPrefix(key, OwnPrefix) {
+	if d.WritesAnnotation(key) || strings.HasPrefix(key, OwnPrefix) {
 		return true
 	}
 	return d.Choices.keeps(key) ||

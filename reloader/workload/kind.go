@@ -14,8 +14,8 @@ type Kind struct {
 	Optional bool
 	// Roll is what makes a workload of this kind run with new content.
 	Roll Roll
-	// Strip returns what is needed of obj, a pointer to the typed object or an already stripped *Workload, with the annotations
-	// whose keys keep approves. It changes nothing in obj.
+	// Strip returns what is needed of obj, a pointer to the typed object, its JSON as json.RawMessage, or an already stripped *Workload,
+	// with the annotations whose keys keep approves. It changes nothing in obj.
 	Strip func(obj any, keep func(annotationKey string) bool) (*Workload, error)
 }
 

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -36,6 +37,12 @@ func stripper[T any](kind, path string, split func(*T) parts) func(any, func(str
 			return o, nil
 		case *T:
 			return strip(kind, path, split(o), keep), nil
+		case json.RawMessage:
+			typed := new(T)
+			if err := json.Unmarshal(o, typed); err != nil {
+				return nil, fmt.Errorf("read %s: %w", kind, err)
+			}
+			return strip(kind, path, split(typed), keep), nil
 		}
 		return nil, fmt.Errorf("strip %s: unexpected object %T", kind, obj)
 	}

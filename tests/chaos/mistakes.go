@@ -81,9 +81,10 @@ var trials = []trial{{
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{`,
 			},
 		}},
-		{"what the workload says it was brought to is not looked at", doubled, []edit{{
-			"dispatcher/evidence.go", "if e.brought == versionOf(latest) {", "if e.brought == \"never\" {",
-		}}},
+		{"what the workload says it was brought to is not looked at", doubled, []edit{
+			{"dispatcher/evidence.go", "if e.brought == versionOf(latest) {", "if e.brought == \"never\" {"},
+			{"dispatcher/evidence.go", "if e.brought != \"\" && e.brought ==", "if e.brought == \"never\" && e.brought =="},
+		}},
 	},
 }, {
 	name: "somebody else writes the workloads",

@@ -93,6 +93,20 @@ var (
 			"secrets get,list,create,update,delete",
 		},
 	}
+	admissionGrants = map[string][]string{
+		"": {
+			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system get,patch",
+			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
+			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+			"argoproj.io/rollouts get,list,watch,patch", "batch/cronjobs get,list,watch", "batch/jobs get,create",
+			"configmaps get,list", "discovery.k8s.io/endpointslices/kubernetes get", "events create",
+			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get",
+		},
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"secrets create", "secrets create", "secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
+		},
+	}
 	// Secrets and Jobs are left alone here.
 	shopGrants = []string{
 		"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
@@ -111,6 +125,7 @@ var (
 func TestGrants(t *testing.T) {
 	for values, want := range map[string]map[string][]string{
 		"default": defaultGrants, "full": dryRunGrants, "ha": haGrants, "namespaced": namespacedGrants, "external-nats": {},
+		"admission": admissionGrants,
 	} {
 		t.Run(values, func(t *testing.T) {
 			objects := decode(t, render(t, "--values", filepath.Join("testdata", values, "values.yaml")))

@@ -70,8 +70,12 @@ func TestRenderedHoldsTogether(t *testing.T) {
 				services++
 				checkService(t, service, pod.Labels, ports)
 			}
-			if services != 2 {
-				t.Errorf("%d services, want one for audit events and one for the pod's name", services)
+			want := 2
+			if ports["admission"] {
+				want++
+			}
+			if services != want {
+				t.Errorf("%d services, want %d: for audit events, the pod's name and, if there is one, the admission webhook", services, want)
 			}
 			checkMounts(t, statefulSet(t, objects))
 		})

@@ -61,6 +61,8 @@ func versionCommand(version string) *cobra.Command {
 type role struct {
 	name, short, example     string
 	ingest, dispatch, answer bool
+	// admit says that the role has the admission webhook, if it has an address.
+	admit bool
 	// clusterName is the default of --cluster-name; where it is empty, the flag is required if the role needs it.
 	clusterName string
 	// embeds says that the role has a NATS server of its own unless --nats-url is given.
@@ -70,7 +72,7 @@ type role struct {
 // roles are all shapes, as the design lists them.
 var roles = []role{
 	{
-		name: "serve", short: "Run everything in one process, with NATS inside", ingest: true, dispatch: true, answer: true, clusterName: "local", embeds: true,
+		name: "serve", short: "Run everything in one process, with NATS inside", ingest: true, dispatch: true, answer: true, admit: true, clusterName: "local", embeds: true,
 		example: "  reroll serve --ingest-tls-cert tls.crt --ingest-tls-key tls.key --ingest-tls-client-ca ca.crt",
 	},
 	{
@@ -85,7 +87,14 @@ var roles = []role{
 		name: "api", short: "Answer who changed what and what rolled", answer: true,
 		example: "  reroll api --nats-url nats://nats:4222",
 	},
+	{
+		name: "admission", short: "Keep the marks of workloads while others write them", admit: true,
+		example: "  reroll admission --namespace reroll-system --admission-configuration reroll",
+	},
 }
+
+// admitOnly reports whether the role needs no NATS: it decides and writes nothing.
+func (r role) admitOnly() bool { return r.admit && !r.dispatch }
 
 func roleCommand(r role, version string) *cobra.Command {
 	s := &Settings{}

@@ -52,6 +52,11 @@ func (p *program) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.role.admit && s.Admission.Address != "" {
+		if err := p.admit(cluster, ring, dialects); err != nil {
+			return err
+		}
+	}
 	p.startWatch()
 	p.startCanary(cluster, d)
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })

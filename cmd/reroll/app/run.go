@@ -72,7 +72,11 @@ func (p *program) parts() []func(context.Context) error {
 	if receives {
 		parts = append(parts, p.checkIngest)
 	}
-	parts = append(parts, p.serveOps, p.servePprof, p.openQueue)
+	parts = append(parts, p.serveOps, p.servePprof)
+	if p.role.admitOnly() {
+		return append(parts, p.admitAlone)
+	}
+	parts = append(parts, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}

@@ -44,6 +44,7 @@ type Settings struct {
 	Brakes         dispatcher.Brakes
 	Rollouts
 	Stakater
+	Admission Admission
 
 	IngestAddress      string
 	IngestTLSCert      string
@@ -69,21 +70,29 @@ type Settings struct {
 // bind declares the flags that a role has.
 func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.Config, "config", "", "YAML file with the names of these flags as keys; flags and environment win")
-	f.StringVar(&s.NATSURL, "nats-url", "", "addresses of an external NATS, separated by commas"+r.orEmbedded())
-	s.NATS.bind(f, r)
+	if !r.admitOnly() {
+		f.StringVar(&s.NATSURL, "nats-url", "", "addresses of an external NATS, separated by commas"+r.orEmbedded())
+		s.NATS.bind(f, r)
+		f.BoolVar(&s.Auth.RedactActors, "redact-actors", false, "keep the names and addresses of users out of all that is stored from now on; they are personal data")
+	}
 	f.StringVar(&s.MetricsAddress, "metrics-address", ":9090", "address for /metrics, /livez, /readyz and /live")
 	f.StringVar(&s.LogFormat, "log-format", "text", "format of the log: text, which is also meant by an empty value, or json")
 	f.StringVar(&s.LogLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error; trace is taken for debug, fatal and panic for error")
 	if r.embeds {
 		f.StringVar(&s.DataDir, "data-dir", "reroll-data", "directory of the embedded NATS")
 	}
-	f.BoolVar(&s.Auth.RedactActors, "redact-actors", false, "keep the names and addresses of users out of all that is stored from now on; they are personal data")
-	if r.dispatch || r.answer {
+	if r.dispatch || r.answer || r.admit {
 		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
 		f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
 	}
+	if r.dispatch || r.admit {
+		s.bindMarks(f)
+	}
 	if r.dispatch {
 		s.bindDispatch(f, r)
+	}
+	if r.admit {
+		s.Admission.bind(f, r)
 	}
 	if r.ingest {
 		s.bindIngest(f)
@@ -100,13 +109,8 @@ const defaultMaxWait = 10 * time.Second
 
 func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.ClusterName, "cluster-name", r.clusterName, "name of the cluster, a DNS label")
-	f.StringVar(&s.Namespace, "namespace", "", "Reroll's own namespace, which holds the Secret reroll-digest-key; default: that of the pod or context")
-	f.Float32Var(&s.KubeQPS, "kube-qps", 500, "requests per second to the API server")
-	f.IntVar(&s.KubeBurst, "kube-burst", 1000, "requests to the API server in one burst")
 	f.DurationVar(&s.CoalesceWindow, "coalesce-window", time.Second, "how long a workload must see no further change before it rolls; 0 is at once")
 	f.DurationVar(&s.CoalesceMaxWait, "coalesce-max-wait", defaultMaxWait, "how long a workload waits at most for a quiet window; at its default, at least as long as the window")
-	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
-	f.StringSliceVar(&s.Dialects, dialectsFlag, dialectNames(), "whose annotations are read")
 	f.DurationVar(&s.SweepInterval, "sweep-interval", 10*time.Minute, "how often every config is looked at although nobody told of a change, six times as long where metadata may not be listed; 0 is at the start only")
 	f.IntVar(&s.Brakes.PerMinute, "reloads-per-minute", 0, "how many workloads roll in a minute at most, a tenth of them at once; 0 is any number")
 	f.IntVar(&s.Brakes.NamespacePerMinute, "namespace-reloads-per-minute", 0, "the same for each namespace")
@@ -119,7 +123,6 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
-	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
 	s.bindStakater(f)
 }
 
@@ -184,6 +187,11 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		}
 		s.Options = optionsOf(f)
 	}
+	if r.admit {
+		if err := s.checkAdmission(f, r); err != nil {
+			return err
+		}
+	}
 	if err := s.completeAuditLog(); err != nil {
 		return err
 	}
@@ -198,7 +206,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	if r.ingest && s.IngestAddress == "" && !s.WatchConfigs && s.AuditLogPath == "" {
 		return errors.New("--ingest-address is empty: nothing would tell of changes; give an address, --audit-log-path, or --watch-configs where there is one")
 	}
-	if s.NATSURL == "" && !r.embeds {
+	if s.NATSURL == "" && !r.embeds && !r.admitOnly() {
 		return fmt.Errorf("--nats-url is required for %s: the roles meet at an external NATS", r.name)
 	}
 	if err := s.NATS.check(s.NATSURL); err != nil {
@@ -250,11 +258,8 @@ func (s *Settings) checkDispatch() error {
 	if err := reloader.ValidateCluster(s.ClusterName); err != nil {
 		return fmt.Errorf("--cluster-name: %w", err)
 	}
-	if !slices.ContainsFunc(strategy.All, func(one strategy.Strategy) bool { return one.Name == s.ReloadStrategy }) {
-		return fmt.Errorf("--reload-strategy: %q is not %s", s.ReloadStrategy, strategyNames())
-	}
-	if _, err := dialect.All(dialect.StakaterOptions{}).Choose(s.Dialects); err != nil {
-		return fmt.Errorf("--%s: %w", dialectsFlag, err)
+	if err := s.checkMarks(); err != nil {
+		return err
 	}
 	if s.SweepInterval < 0 || s.SweepInterval > 0 && s.SweepInterval < minSweepInterval {
 		return fmt.Errorf("--sweep-interval: %s is neither 0 nor at least %s", s.SweepInterval, minSweepInterval)
@@ -267,9 +272,6 @@ func (s *Settings) checkDispatch() error {
 			return fmt.Errorf("--coalesce-max-wait (%s) is shorter than --coalesce-window (%s)", s.CoalesceMaxWait, s.CoalesceWindow)
 		}
 		s.CoalesceMaxWait = s.CoalesceWindow
-	}
-	if s.KubeQPS <= 0 || s.KubeBurst <= 0 {
-		return errors.New("--kube-qps and --kube-burst must be positive")
 	}
 	return nil
 }

@@ -128,23 +128,28 @@ func (s *Stakater) literalFlags() []literalFlag {
 	}
 }
 
-// bindStakater declares the flags. What needs more than reading goes into its field later, in completeStakater.
-func (s *Stakater) bindStakater(f *pflag.FlagSet) {
+// bindStakaterMarks declares the flags that say which workloads are marked. What needs more than reading goes into its field later, in
+// completeStakater.
+func (s *Stakater) bindStakaterMarks(f *pflag.FlagSet) {
 	for _, k := range s.Keys.flags() {
 		f.StringVar(k.key, k.flag, k.own, k.usage)
 	}
 	for _, l := range listFlags {
 		f.StringSlice(l.flag, nil, l.usage)
 	}
+	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
+	f.BoolVar(&s.CSI, "enable-csi-integration", false, "reload for the SecretProviderClasses of the Secrets Store CSI driver as well")
+	f.BoolVar(&s.EnablePprof, "enable-pprof", false, "serve profiles of the process on --pprof-addr")
+	f.StringVar(&s.PprofAddr, "pprof-addr", ":6060", "address of the profiles; without --enable-pprof nothing listens there")
+}
+
+// bindStakater declares the others.
+func (s *Stakater) bindStakater(f *pflag.FlagSet) {
 	for _, l := range s.literalFlags() {
 		f.String(l.flag, "false", l.usage)
 	}
-	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
 	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "accepted and without effect: with --reload-on-create, configs that appeared while nobody looked count as created anyway")
-	f.BoolVar(&s.CSI, "enable-csi-integration", false, "reload for the SecretProviderClasses of the Secrets Store CSI driver as well")
 	f.StringVar(&s.WebhookURL, "webhook-url", "", "URL to call instead of rolling anything")
 	f.BoolVar(&s.WebhookLegacyBody, "webhook-legacy-body", false, "send --webhook-url the body of Stakater Reloader, which names nothing")
 	f.BoolVar(&s.EnableHA, "enable-ha", false, "one of several replicas works, by a Lease; needs POD_NAME and POD_NAMESPACE in the environment, and --nats-url")
-	f.BoolVar(&s.EnablePprof, "enable-pprof", false, "serve profiles of the process on --pprof-addr")
-	f.StringVar(&s.PprofAddr, "pprof-addr", ":6060", "address of the profiles; without --enable-pprof nothing listens there")
 }

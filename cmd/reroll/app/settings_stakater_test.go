@@ -58,10 +58,17 @@ var addedFacts = map[string]flagFact{
 	"webhook-legacy-body":                    {"bool", "false"},
 }
 
-// stakaterOnly returns the names of the flags that only the roles that dispatch have because of Stakater Reloader.
+// stakaterOnly returns the names of the flags that only the roles that dispatch have because of Stakater Reloader, and stakaterMarks those
+// of them that whoever marks workloads has.
 func stakaterOnly() []string {
+	return append(flagNames(new(Stakater).bindStakater), stakaterMarks()...)
+}
+
+func stakaterMarks() []string { return flagNames(new(Stakater).bindStakaterMarks) }
+
+func flagNames(bind func(*pflag.FlagSet)) []string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(Stakater).bindStakater(f)
+	bind(f)
 	names := []string{}
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	return names

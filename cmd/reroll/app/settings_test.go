@@ -285,11 +285,21 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
+	admission := []string{
+		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hosts", "admission-tls-cert", "admission-tls-client-ca",
+		"admission-tls-key",
+	}
+	admissionAlone := []string{
+		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",
+		"reload-strategy",
+	}
 	want := map[string][]string{
-		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer),
+		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer, admission),
 		"ingest":   append(ingest, common...),
 		"dispatch": append(dispatch, common...),
 		"api":      slices.Concat(answer, common),
+
+		"admission": slices.Concat(admission, admissionAlone, stakaterMarks()),
 	}
 	for _, r := range roles {
 		got := map[string]bool{}

@@ -19,6 +19,7 @@
 {{- end }}
 {{- include "reroll.natsArgs" . }}
 {{- include "reroll.hubArgs" . }}
+{{- include "reroll.admissionArgs" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --auth={{ include "reroll.apiAuth" . }}
 {{- with .Values.api.audiences }}

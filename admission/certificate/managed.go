@@ -1,0 +1,144 @@
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Store keeps what is managed where all replicas see it. Errors are those of the Kubernetes API.
+type Store interface {
+	// Load returns what is stored, and its version; nothing and no version if nothing is.
+	Load(ctx context.Context) (data map[string][]byte, version string, err error)
+	// Save stores data in the place of a version. It fails with a conflict if somebody else was faster.
+	Save(ctx context.Context, data map[string][]byte, version string) error
+	// Publish lets API servers trust the authorities of a bundle, in PEM, and no others. Publishing the same again changes nothing.
+	Publish(ctx context.Context, bundle []byte) error
+}
+
+// Options say what to manage.
+type Options struct {
+	Store Store
+	// Hosts are the names and addresses for which the certificate is.
+	Hosts []string
+	// Lifetime is how long a certificate is valid. It is renewed when a third of that is left.
+	Lifetime time.Duration
+	Logger   *slog.Logger
+}
+
+// MinLifetime is the shortest Lifetime that leaves time to renew.
+const MinLifetime = 10 * time.Second
+
+// Managed is a certificate that is made and renewed here. Make it with NewManaged and let it Run.
+type Managed struct {
+	options Options
+	plan    plan
+	current atomic.Pointer[material]
+}
+
+// NewManaged returns a certificate that is not there before Run has made it.
+func NewManaged(o Options) *Managed {
+	return &Managed{options: o, plan: plan{o.Hosts, o.Lifetime}}
+}
+
+// longestTick bounds the time between two looks at what is stored.
+const longestTick = time.Minute
+
+// Run makes, shares, publishes and renews the certificate until ctx ends.
+func (m *Managed) Run(ctx context.Context) error {
+	tick := time.NewTicker(min(longestTick, m.options.Lifetime/20))
+	defer tick.Stop()
+	bad := ""
+	for {
+		err := m.refresh(ctx)
+		switch {
+		case err == nil:
+			bad = ""
+		case ctx.Err() == nil && err.Error() != bad:
+			bad = err.Error()
+			m.options.Logger.Warn("the certificate of the admission webhook could not be looked after, and is looked after again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+var errNone = errors.New("there is no certificate for the admission webhook yet")
+
+// Get returns the certificate of now.
+func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if current := m.current.Load(); current != nil {
+		return current.server, nil
+	}
+	return nil, errNone
+}
+
+// Expiry returns when the certificate ends; zero if there is none yet.
+func (m *Managed) Expiry() time.Time {
+	if current := m.current.Load(); current != nil {
+		return current.server.Leaf.NotAfter
+	}
+	return time.Time{}
+}
+
+// maxConflicts is how often in a row another replica may be faster.
+const maxConflicts = 3
+
+// refresh brings everything to where it has to be now. What is stored is used before it is published: it is either trusted already, or
+// nothing is.
+func (m *Managed) refresh(ctx context.Context) error {
+	var found material
+	err := error(nil)
+	for range maxConflicts {
+		if found, err = m.agree(ctx); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	m.current.Store(&found)
+	if err := m.options.Store.Publish(ctx, found.bundle()); err != nil {
+		return fmt.Errorf("let API servers trust it: %w", err)
+	}
+	return nil
+}
+
+// agree returns what all replicas are to use, and stores it if it is new. What this one used last is still trusted, should it be lost.
+func (m *Managed) agree(ctx context.Context) (material, error) {
+	data, version, err := m.options.Store.Load(ctx)
+	if err != nil {
+		return material{}, fmt.Errorf("load it: %w", err)
+	}
+	var stored material
+	if version != "" {
+		if stored, err = parse(data); err != nil {
+			m.options.Logger.Warn("the stored certificate of the admission webhook cannot be used, and is made anew", "error", err)
+		}
+	}
+	if last := m.current.Load(); stored.server == nil && last != nil {
+		stored.cas = last.cas
+	}
+	next, changed, err := m.plan.next(stored, time.Now())
+	if err != nil || !changed {
+		return next, err
+	}
+	encoded, err := next.encode()
+	if err != nil {
+		return material{}, err
+	}
+	if err := m.options.Store.Save(ctx, encoded, version); err != nil {
+		return material{}, fmt.Errorf("store it: %w", err)
+	}
+	m.options.Logger.Info("certificate of the admission webhook renewed", "until", next.server.Leaf.NotAfter, "authorities", len(next.cas))
+	return next, nil
+}

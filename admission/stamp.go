@@ -1,0 +1,132 @@
+package admission
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Seen is what a live config says. It lasts for one request, as it has the content.
+type Seen struct {
+	live.Meta
+	// Absent says that there is no such config.
+	Absent  bool
+	Digest  reloader.Digest
+	Content digest.Content
+}
+
+// Patch returns the operations that keep the marks of the workload, and how many configs it is brought to. seen are the configs that it
+// needs; those that are missing there keep the mark they have. now is the time of the request: it stands for when a config was written
+// that does not say so itself.
+func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strategy.Op, brought int, err error) {
+	general := d.rules.Dialects.Strategy(d.now, d.rules.Strategy)
+	if general.Own {
+		return d.restored, 0, nil // the pod template carries no marks
+	}
+	placed := newestOnly(d.place(general, seen, now))
+	written, err := strategy.Write(d.now, placed)
+	if err != nil {
+		return d.restored, 0, err
+	}
+	said := d.now.Annotations[strategy.BroughtKey]
+	says := said
+	for _, c := range d.Needs {
+		if !d.advances(c, placed) {
+			continue
+		}
+		brought++
+		s := seen[c]
+		if version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum); strategy.BroughtVersion(d.now, c) != version {
+			says = strategy.BroughtWith(says, c, version)
+		}
+	}
+	ops = append(slices.Clone(d.restored), written...)
+	if says != said && !d.created {
+		ops = append(ops, strategy.Annotate(d.now, strategy.BroughtKey, says)...)
+	}
+	return ops, brought, nil
+}
+
+// place returns the marks that every dialect which asks has for what was seen, but for those whose place somebody's own has taken.
+func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
+	var found []strategy.Placed
+	for _, c := range d.Needs {
+		s, ok := seen[c]
+		if !ok || s.Absent {
+			continue
+		}
+		mark := strategy.Mark{Config: c, At: s.DataWritten}
+		if mark.At.IsZero() {
+			mark.At = now
+		}
+		var by []string
+		for _, dl := range d.rules.Dialects.Asking(d.now, dialect.ConfigMeta{Config: c, Annotations: s.Annotations, Unselected: s.Unselected}) {
+			writer := dl.Writer(general)
+			mark.Value = value(d.now, dl, c, seen)
+			if mark.Value == "" || slices.Contains(by, writer.Name) || writer.Taken != nil && writer.Taken(d.now, c) {
+				continue
+			}
+			by = append(by, writer.Name)
+			found = append(found, strategy.Placed{Strategy: writer, Mark: mark})
+		}
+	}
+	return found
+}
+
+// value returns the mark that a dialect has for c; empty if it has none, or not all that it is made of was seen.
+func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen map[reloader.Config]Seen) string {
+	if dl.Joint == nil {
+		return dl.Hash(seen[c].Content, c.Kind)
+	}
+	interest, _ := dl.Interest(w)
+	parts := map[reloader.Config]dialect.Part{}
+	for _, c := range interest.Exact {
+		s, ok := seen[c]
+		if !ok {
+			return ""
+		}
+		if !s.Absent {
+			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, Content: s.Content}
+		}
+	}
+	values := dl.Joint.Values(w, parts)
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// newestOnly leaves of the marks for the annotation that has room for one only the newest: otherwise they would take turns.
+func newestOnly(placed []strategy.Placed) []strategy.Placed {
+	var newest time.Time
+	for _, p := range placed {
+		if p.Strategy.Name == strategy.Annotations.Name && p.Mark.At.After(newest) {
+			newest = p.Mark.At
+		}
+	}
+	return slices.DeleteFunc(placed, func(p strategy.Placed) bool {
+		return p.Strategy.Name == strategy.Annotations.Name && p.Mark.At.Before(newest)
+	})
+}
+
+// advances reports whether one of the marks for c is another than the workload carries.
+func (d *Draft) advances(c reloader.Config, placed []strategy.Placed) bool {
+	return slices.ContainsFunc(placed, func(p strategy.Placed) bool {
+		if p.Mark.Config != c {
+			return false
+		}
+		carried, _ := p.Strategy.Current(d.now, c)
+		return carried != p.Mark.Value
+	})
+}
+
+// marshal returns ops as one JSON patch for an object that nobody else can change meanwhile: there is nothing to test.
+func marshal(ops []strategy.Op) ([]byte, error) {
+	return strategy.Marshal(slices.DeleteFunc(slices.Clone(ops), func(op strategy.Op) bool { return op.Op == "test" }))
+}

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+)
+
+// bindMarks declares the flags that say which workloads are marked, and how.
+func (s *Settings) bindMarks(f *pflag.FlagSet) {
+	f.StringVar(&s.Namespace, "namespace", "", "Reroll's own namespace, which holds the Secret reroll-digest-key; default: that of the pod or context")
+	f.Float32Var(&s.KubeQPS, "kube-qps", 500, "requests per second to the API server")
+	f.IntVar(&s.KubeBurst, "kube-burst", 1000, "requests to the API server in one burst")
+	f.StringVar(&s.ReloadStrategy, "reload-strategy", strategy.EnvVars.Name, "how workloads are marked: "+strategyNames())
+	f.StringSliceVar(&s.Dialects, dialectsFlag, dialectNames(), "whose annotations are read")
+	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
+	s.bindStakaterMarks(f)
+}
+
+// checkMarks checks what bindMarks declares.
+func (s *Settings) checkMarks() error {
+	if !slices.ContainsFunc(strategy.All, func(one strategy.Strategy) bool { return one.Name == s.ReloadStrategy }) {
+		return fmt.Errorf("--reload-strategy: %q is not %s", s.ReloadStrategy, strategyNames())
+	}
+	if _, err := dialect.All(dialect.StakaterOptions{}).Choose(s.Dialects); err != nil {
+		return fmt.Errorf("--%s: %w", dialectsFlag, err)
+	}
+	if s.KubeQPS <= 0 || s.KubeBurst <= 0 {
+		return errors.New("--kube-qps and --kube-burst must be positive")
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+{{/* Names of what the admission webhook needs. */}}
+{{- define "reroll.admissionService" -}}
+{{- printf "%s-admission" (include "reroll.fullname" .) -}}
+{{- end -}}
+
+{{/* Configurations are in no namespace: the name carries it. */}}
+{{- define "reroll.admissionConfiguration" -}}
+{{- printf "%s-%s" (include "reroll.fullname" .) .Release.Namespace -}}
+{{- end -}}
+
+{{- define "reroll.admissionArgs" -}}
+{{- with .Values.admission }}
+{{- if .enabled }}
+- --admission-address=:{{ .port }}
+{{- if .tls.secretName }}
+- --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
+- --admission-tls-key=/etc/reroll/admission-tls/tls.key
+{{- else }}
+- --admission-configuration={{ include "reroll.admissionConfiguration" $ }}
+- --admission-hosts={{ include "reroll.admissionService" $ }}.{{ $.Release.Namespace }}.svc
+- --admission-certificate-lifetime={{ .tls.lifetime }}
+{{- end }}
+{{- if .tls.clientCA }}
+- --admission-tls-client-ca=/etc/reroll/admission-tls/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The annotations with which a workload opts in, as a JSON object: on its own metadata, and on its own or those of its pod template. */}}
+{{- define "reroll.admissionKeys" -}}
+{{- $tools := dict
+  "reroll" (list "reroll.dev/auto" "reroll.dev/configmaps" "reroll.dev/secrets" "reroll.dev/follow")
+  "sap" (list "pod-reloader.cs.sap.com/configmaps" "pod-reloader.cs.sap.com/secrets")
+  "wave" (list "wave.pusher.com/update-on-config-change" "wave.pusher.com/extra-configmaps" "wave.pusher.com/extra-secrets")
+  "collaborne" (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret")
+  "fabric8" (list "configmap.fabric8.io/update-on-change")
+  "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets")
+  "xing" (list "com.xing.deployment-restart") }}
+{{- $own := list }}
+{{- range $tool, $keys := $tools }}
+{{- if or (not $.Values.dialects) (has $tool $.Values.dialects) }}{{ $own = concat $own $keys }}{{ end }}
+{{- end }}
+{{- $either := list }}
+{{- if or (not .Values.dialects) (has "stakater" .Values.dialects) }}
+{{- range $name, $key := dict
+  "auto" "reloader.stakater.com/auto" "autoSearch" "reloader.stakater.com/search"
+  "configmap" "configmap.reloader.stakater.com/reload" "configmapAuto" "configmap.reloader.stakater.com/auto"
+  "secret" "secret.reloader.stakater.com/reload" "secretAuto" "secret.reloader.stakater.com/auto"
+  "secretproviderclass" "secretproviderclass.reloader.stakater.com/reload"
+  "secretproviderclassAuto" "secretproviderclass.reloader.stakater.com/auto" }}
+{{- $either = append $either (default $key (index $.Values.annotationKeys $name)) }}
+{{- end }}
+{{- end }}
+{{- dict "own" (concat $own $either) "either" $either | toJson -}}
+{{- end -}}
+
+{{/* An expression that tells whether an object has opted in. */}}
+{{- define "reroll.admissionCondition" -}}
+{{- $keys := include "reroll.admissionKeys" . | fromJson -}}
+has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, key in object.metadata.annotations)
+{{- with $keys.either }} || has(object.spec.template) && has(object.spec.template.metadata) && has(object.spec.template.metadata.annotations) && ['{{ join "', '" . }}'].exists(key, key in object.spec.template.metadata.annotations){{ end }}
+{{- end -}}
+
+{{/* Fails on values of the admission webhook that do not fit others. */}}
+{{- define "reroll.admissionChecks" -}}
+{{- $v := .Values -}}
+{{- if $v.admission.enabled -}}
+{{- if or $v.webhook.url $v.webhook.existingSecret -}}
+{{- fail "admission.enabled has no use beside webhook.url and webhook.existingSecret, with which no marks are written" -}}
+{{- end -}}
+{{- if $v.dryRun -}}
+{{- fail "admission.enabled has no use in a dryRun, which changes nothing" -}}
+{{- end -}}
+{{- if and $v.namespaceSelector (not $v.admission.namespaceSelector) -}}
+{{- fail "admission.enabled needs admission.namespaceSelector beside namespaceSelector: the same, as the API server has it" -}}
+{{- end -}}
+{{- if and $v.admission.tls.clientCA (not $v.admission.tls.secretName) -}}
+{{- fail "admission.tls.clientCA needs admission.tls.secretName, whose ca.crt it is" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader/strategy"
+)
+
+// AdmissionSecret is the Secret in Reroll's namespace that holds the certificate of the admission webhook, if Reroll makes it.
+const AdmissionSecret = "reroll-admission-tls"
+
+// AdmissionCertificate is where a managed certificate of the admission webhook is kept: AdmissionSecret, and the MutatingWebhookConfiguration
+// through which API servers call the webhook.
+type AdmissionCertificate struct {
+	cluster       *Cluster
+	configuration string
+}
+
+// AdmissionCertificate returns the place of the certificate for the MutatingWebhookConfiguration of that name.
+func (c *Cluster) AdmissionCertificate(configuration string) AdmissionCertificate {
+	return AdmissionCertificate{c, configuration}
+}
+
+// Load returns the data of the Secret and its version; neither if there is none.
+func (a AdmissionCertificate) Load(ctx context.Context) (map[string][]byte, string, error) {
+	secret, err := a.cluster.vital.CoreV1().Secrets(a.cluster.Namespace).Get(ctx, AdmissionSecret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return secret.Data, secret.ResourceVersion, nil
+}
+
+// Save writes the Secret if it is still of that version, or makes it if there was none.
+func (a AdmissionCertificate) Save(ctx context.Context, data map[string][]byte, version string) error {
+	secrets := a.cluster.vital.CoreV1().Secrets(a.cluster.Namespace)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: AdmissionSecret, Namespace: a.cluster.Namespace, ResourceVersion: version}, Data: data,
+	}
+	if version == "" {
+		_, err := secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: "reroll"})
+		return err
+	}
+	_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: "reroll"})
+	return err
+}
+
+// Publish makes a bundle the CA of every webhook of the configuration.
+func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte) error {
+	configurations := a.cluster.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	found, err := configurations.Get(ctx, a.configuration, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	ops := []strategy.Op{{Op: "test", Path: "/metadata/resourceVersion", Value: found.ResourceVersion}}
+	for i, webhook := range found.Webhooks {
+		if !bytes.Equal(webhook.ClientConfig.CABundle, bundle) {
+			ops = append(ops, strategy.Op{Op: "add", Path: fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), Value: bundle})
+		}
+	}
+	if len(ops) == 1 {
+		return nil
+	}
+	patch, err := json.Marshal(ops)
+	if err != nil {
+		return fmt.Errorf("encode JSON patch: %w", err)
+	}
+	_, err = configurations.Patch(ctx, a.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "reroll"})
+	return err
+}

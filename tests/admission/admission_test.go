@@ -1,0 +1,217 @@
+package admission
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const auto = "reloader.stakater.com/auto"
+
+// TestHelmUpgrade: an upgrade that changes a ConfigMap and the Deployment which uses it makes one new ReplicaSet, and Reroll finds nothing
+// left to do. An upgrade of the ConfigMap alone is Reroll's to roll, once.
+func TestHelmUpgrade(t *testing.T) {
+	s := newSite(t)
+	chart := t.TempDir()
+	s.must(os.MkdirAll(filepath.Join(chart, "templates"), 0o755))
+	for name, content := range map[string]string{
+		"Chart.yaml":                "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+		"templates/config.yaml":     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {key: \"{{ .Values.content }}\"}\n",
+		"templates/deployment.yaml": manifest("", "web", "app", "{{ .Values.image }}", auto),
+	} {
+		s.must(os.WriteFile(filepath.Join(chart, name), []byte(content), 0o600))
+	}
+	s.helm("install", "web", chart, "--set", "content=one,image=1")
+	first := s.mark("web", "app")
+	if first == "" {
+		t.Error("the Deployment was created without its mark")
+	}
+	if n := s.replicaSets("web"); n != 1 {
+		t.Errorf("%d ReplicaSets after the installation", n)
+	}
+	s.settled("web")
+
+	s.helm("upgrade", "web", chart, "--set", "content=two,image=2")
+	second := s.mark("web", "app")
+	if second == first || second == "" {
+		t.Errorf("after the upgrade of both the mark is %q, before it was %q", second, first)
+	}
+	if diff := cmp.Diff([]string{"AlreadyCurrent"}, s.outcomes("web", 1)); diff != "" {
+		t.Errorf("what Reroll makes of it (-want +got):\n%s", diff)
+	}
+	if n := s.replicaSets("web"); n != 2 {
+		t.Errorf("%d ReplicaSets after the upgrade of both, want 2", n)
+	}
+
+	s.helm("upgrade", "web", chart, "--set", "content=three,image=2")
+	if diff := cmp.Diff([]string{"AlreadyCurrent", "Reloaded"}, s.outcomes("web", 2)); diff != "" {
+		t.Errorf("what Reroll makes of an upgrade of the ConfigMap (-want +got):\n%s", diff)
+	}
+	s.helm("upgrade", "web", chart, "--set", "content=three,image=2", "--server-side=false", "--force-replace")
+	if n := s.replicaSets("web"); n != 3 {
+		t.Errorf("%d ReplicaSets after all, want 3", n)
+	}
+}
+
+// TestReplace: a file without the mark replaces the Deployment, and nothing rolls.
+func TestReplace(t *testing.T) {
+	s := newSite(t)
+	file := s.deploymentFile("web", "app", "1", auto)
+	s.apply("client", s.configFile("app", "one"), file)
+	s.settled("web")
+	s.apply("client", s.configFile("app", "two"))
+	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
+		t.Fatalf("the first change (-want +got):\n%s", diff)
+	}
+	before := s.deployment("web")
+	for _, how := range [][]string{{"replace"}, {"apply"}, {"apply", "--server-side", "--force-conflicts", "--field-manager=argocd-controller"}} {
+		s.kubectl(append(how, "--namespace="+s.ns, "-f", file)...)
+		after := s.deployment("web")
+		if diff := cmp.Diff(before.Spec, after.Spec); diff != "" {
+			t.Errorf("%v: spec (-before +after):\n%s", how, diff)
+		}
+		if got, want := after.Annotations["reroll.dev/brought"], before.Annotations["reroll.dev/brought"]; got != want {
+			t.Errorf("%v: it was brought to %q, and says %q", how, want, got)
+		}
+	}
+	if n := s.replicaSets("web"); n != 2 {
+		t.Errorf("%d ReplicaSets, want 2", n)
+	}
+}
+
+// TestServerSideApply: a tool that applies ConfigMap and Deployment together, in the way of Argo CD and Flux, makes one new ReplicaSet.
+func TestServerSideApply(t *testing.T) {
+	s := newSite(t)
+	s.apply("kustomize-controller", s.configFile("app", "one"), s.deploymentFile("web", "app", "1", auto))
+	s.settled("web")
+	for i, want := range []int{2, 3} {
+		s.apply("kustomize-controller", s.configFile("app", fmt.Sprint("value ", i)), s.deploymentFile("web", "app", fmt.Sprint("next-", i), auto))
+		if got := s.outcomes("web", i+1); got[i] != "AlreadyCurrent" {
+			t.Errorf("what Reroll makes of change %d: %v", i, got)
+		}
+		if n := s.replicaSets("web"); n != want {
+			t.Errorf("%d ReplicaSets after change %d, want %d", n, i, want)
+		}
+	}
+	before := s.deployment("web")
+	s.apply("kustomize-controller", s.deploymentFile("web", "app", "next-1", auto))
+	if diff := cmp.Diff(before.Spec, s.deployment("web").Spec); diff != "" {
+		t.Errorf("applied again, the spec becomes (-before +after):\n%s", diff)
+	}
+}
+
+// TestNothingRollsByItself: opting in, a label, the number of replicas and a dry run leave the pod template as it is, and whoever has not
+// opted in is left alone altogether.
+func TestNothingRollsByItself(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"), s.deploymentFile("web", "app", "1"))
+	before := s.deployment("web")
+	if strings.Contains(fmt.Sprint(before), "STAKATER_") {
+		t.Errorf("it has not opted in, and is %v", before.Spec.Template)
+	}
+	same := func(what string) {
+		t.Helper()
+		if diff := cmp.Diff(before.Spec.Template, s.deployment("web").Spec.Template); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", what, diff)
+		}
+	}
+	s.kubectl("annotate", "--namespace="+s.ns, "deployment/web", auto+"=true")
+	same("opting in")
+	s.settled("web")
+	s.kubectl("label", "--namespace="+s.ns, "deployment/web", "team=web")
+	same("a label")
+	s.kubectl("scale", "--namespace="+s.ns, "deployment/web", "--replicas=2")
+	same("a scale")
+	s.kubectl("set", "image", "--namespace="+s.ns, "--dry-run=server", "deployment/web", "main=example.com/other")
+	same("a dry run")
+	if n := s.replicaSets("web"); n != 1 {
+		t.Errorf("%d ReplicaSets, want 1", n)
+	}
+	s.kubectl("rollout", "restart", "--namespace="+s.ns, "deployment/web")
+	if s.mark("web", "app") == "" {
+		t.Error("a restart, which rolls anyway, has not added the mark")
+	}
+	if n := s.replicaSets("web"); n != 2 {
+		t.Errorf("%d ReplicaSets after a restart, want 2", n)
+	}
+}
+
+// TestTheMarksOfTools: a Deployment of SAP's pod-reloader or of Wave has the hash from the start, so that it has one ReplicaSet, and keeps
+// it; and so have the other kinds.
+func TestTheMarksOfTools(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"))
+	wave := s.deploymentFile("web", "app", "1", "wave.pusher.com/update-on-config-change")
+	s.apply("client", wave)
+	hash := s.deployment("web").Spec.Template.Annotations["wave.pusher.com/config-hash"]
+	if len(hash) != 64 {
+		t.Fatalf("its hash is %q", hash)
+	}
+	s.settled("web")
+	s.kubectl("replace", "--namespace="+s.ns, "-f", wave)
+	if n := s.replicaSets("web"); n != 1 {
+		t.Errorf("%d ReplicaSets, want 1", n)
+	}
+	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
+		name := strings.ToLower(kind)
+		text := strings.Replace(manifest(s.ns, name, "app", "1", auto), "kind: Deployment", "kind: "+kind, 1)
+		if kind == "StatefulSet" {
+			text = strings.Replace(text, "spec:\n", "spec:\n  serviceName: web\n", 1)
+		}
+		s.apply("client", s.file("workload.yaml", text))
+		made, err := shared.Kube.Kubectl(s.ctx, "get", "--namespace="+s.ns, kind, name, "-o", "yaml")
+		s.must(err)
+		if !strings.Contains(made, "STAKATER_APP_CONFIGMAP") {
+			t.Errorf("a %s is created as\n%s", kind, made)
+		}
+	}
+}
+
+// TestAway: while the webhook is away everybody writes workloads, and what it missed is mended afterwards, with one roll at most.
+func TestAway(t *testing.T) {
+	s := newSite(t)
+	file := s.deploymentFile("web", "app", "1", auto)
+	s.apply("client", s.configFile("app", "one"), file)
+	s.settled("web")
+	s.apply("client", s.configFile("app", "two"))
+	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
+		t.Fatalf("the first change (-want +got):\n%s", diff)
+	}
+	marked := s.mark("web", "app")
+
+	shared.Reroll.Kill()
+	s.kubectl("replace", "--namespace="+s.ns, "-f", file)
+	if got := s.mark("web", "app"); got != "" {
+		t.Fatalf("without a webhook the mark is %q", got)
+	}
+	s.apply("client", s.configFile("app", "three"), s.deploymentFile("web", "app", "2", auto))
+	before := s.replicaSets("web")
+	s.must(shared.Reroll.Start())
+	s.must(shared.Reroll.WaitReady(s.ctx))
+	s.answering()
+	s.await(func() error {
+		outcomes := s.outcomes("web", 2)
+		if last := outcomes[len(outcomes)-1]; !slices.Contains([]string{"Reloaded", "PodsNewer", "AlreadyCurrent"}, last) {
+			return fmt.Errorf("Reroll makes %s of it", last)
+		}
+		return nil
+	})
+	if after := s.replicaSets("web"); after > before+1 {
+		t.Errorf("%d ReplicaSets, %d before it was back", after, before)
+	}
+	s.kubectl("rollout", "restart", "--namespace="+s.ns, "deployment/web")
+	if got := s.mark("web", "app"); got == "" || got == marked {
+		t.Errorf("the mark is %q, and was %q two contents ago", got, marked)
+	}
+	rolls, err := s.client.AppsV1().ReplicaSets(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	s.must(err)
+	if len(rolls.Items) > before+2 {
+		t.Errorf("%d ReplicaSets after a restart", len(rolls.Items))
+	}
+}

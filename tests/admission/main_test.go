@@ -1,0 +1,126 @@
+// Package admission tests the admission webhook where it works: registered with a real API server as the chart registers it, called by what
+// helm and kubectl do, with real controllers that count what rolls.
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/tools"
+)
+
+const (
+	// configuration is the name of the MutatingWebhookConfiguration.
+	configuration = "reroll"
+	// lifetime is that of the certificates, of which the tests see several.
+	lifetime = 20 * time.Second
+)
+
+var (
+	// shared is the line of all tests, each of which has a namespace of its own there.
+	shared *line.Line
+	// address is where the webhook is.
+	address string
+	// helm is the real binary.
+	helm string
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	var err error
+	if address, err = freeAddress(); err != nil {
+		return 1, err
+	}
+	if helm, err = tools.Path(ctx, "helm"); err != nil {
+		return 1, err
+	}
+	shared, err = line.Start(ctx, line.Options{
+		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: append(admissionFlags(address), "--dialects", "reroll,stakater,sap,wave"),
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer shared.Stop()
+	if err := register(ctx); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// admissionFlags are those of a process whose webhook is at an address.
+func admissionFlags(address string) []string {
+	return []string{
+		"--admission-address", address, "--admission-hosts", "127.0.0.1", "--admission-configuration", configuration,
+		"--admission-certificate-lifetime", lifetime.String(),
+	}
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close() //nolint:errcheck // nothing was sent
+	return listener.Addr().String(), nil
+}
+
+// register makes the configuration of the chart, with the address of this machine in the place of the Service's, and waits until the
+// process lets the API server trust it.
+func register(ctx context.Context) error {
+	chart, err := filepath.Abs("../../helm/reroll")
+	if err != nil {
+		return err
+	}
+	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true",
+		"--show-only", "templates/admission.yaml").Output()
+	if err != nil {
+		return fmt.Errorf("render the chart: %w", err)
+	}
+	var webhooks admissionregistrationv1.MutatingWebhookConfiguration
+	for _, document := range documents(rendered) {
+		var candidate admissionregistrationv1.MutatingWebhookConfiguration
+		if err := yaml.Unmarshal(document, &candidate); err == nil && candidate.Kind == "MutatingWebhookConfiguration" {
+			webhooks = candidate
+		}
+	}
+	if len(webhooks.Webhooks) != 1 {
+		return fmt.Errorf("the chart registers %d webhooks, want 1", len(webhooks.Webhooks))
+	}
+	// A Secret and a ConfigMap of the tests are in the namespace default, as is the process itself.
+	url := "https://" + address + *webhooks.Webhooks[0].ClientConfig.Service.Path
+	webhooks.Name, webhooks.Webhooks[0].ClientConfig = configuration, admissionregistrationv1.WebhookClientConfig{URL: &url}
+	client := shared.Kube.Client().AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if _, err := client.Create(ctx, &webhooks, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return line.Poll(ctx, func(ctx context.Context) error {
+		found, err := client.Get(ctx, configuration, metav1.GetOptions{})
+		if err == nil && len(found.Webhooks[0].ClientConfig.CABundle) == 0 {
+			err = fmt.Errorf("nobody has said which certificate to trust; reroll's log:\n%s", shared.Reroll.Log())
+		}
+		return err
+	})
+}

@@ -1,0 +1,104 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// TestRotation: while certificates and their CA are replaced, no request of the API server goes astray, and a second process, which does
+// nothing but keep marks, shows what is trusted as well.
+func TestRotation(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"))
+	second := s.alone()
+	var deployment appsv1.Deployment
+	s.must(yaml.Unmarshal([]byte(manifest("", "web", "app", "1", auto)), &deployment))
+	leaves, bundles, asked := map[string]bool{}, map[string]bool{}, 0
+	s.await(func() error {
+		made, err := s.client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return line.Stop(err)
+		}
+		if n := len(made.Spec.Template.Spec.Containers[0].Env); n != 3 {
+			return line.Stop(fmt.Errorf("request %d went astray: %d variables", asked, n))
+		}
+		asked++
+		bundle := s.bundle()
+		leaf, err := s.shown(second, bundle)
+		if err != nil {
+			return line.Stop(err)
+		}
+		leaves[leaf], bundles[string(bundle)] = true, true
+		if len(leaves) < 3 || len(bundles) < 2 {
+			return fmt.Errorf("%d requests saw %d certificates and %d bundles", asked, len(leaves), len(bundles))
+		}
+		return nil
+	})
+	t.Logf("%d requests saw %d certificates and %d bundles", asked, len(leaves), len(bundles))
+}
+
+// bundle returns what the API server trusts.
+func (s *site) bundle() []byte {
+	s.t.Helper()
+	found, err := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.ctx, configuration, metav1.GetOptions{})
+	s.must(err)
+	return found.Webhooks[0].ClientConfig.CABundle
+}
+
+// shown returns the certificate that is shown at an address, if a bundle vouches for it.
+func (s *site) shown(address string, bundle []byte) (string, error) {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(bundle)
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: pool}}
+	connection, err := dialer.DialContext(s.ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("the second process: %w", err)
+	}
+	defer connection.Close() //nolint:errcheck // nothing was sent
+	return string(connection.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw), nil
+}
+
+// alone starts a process that has the webhook and nothing else, and returns its address once it is ready.
+func (s *site) alone() string {
+	s.t.Helper()
+	binary, err := line.Build(s.ctx)
+	s.must(err)
+	address, err := freeAddress()
+	s.must(err)
+	metrics, err := freeAddress()
+	s.must(err)
+	cmd := exec.Command(binary, append([]string{
+		"admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--namespace", "default", "--metrics-address", metrics,
+	}, admissionFlags(address)...)...)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.must(cmd.Start())
+	s.t.Cleanup(func() {
+		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+			s.t.Errorf("the second process ended badly: %v\n%s", err, log.String())
+		}
+	})
+	other := line.Reroll{Ops: "http://" + metrics}
+	s.must(line.Poll(s.ctx, func(ctx context.Context) error {
+		code, answer, err := other.Probe(ctx, "/readyz")
+		if err == nil && code != 200 {
+			err = fmt.Errorf("%d %s", code, answer)
+		}
+		return err
+	}))
+	return address
+}
