@@ -100,6 +100,8 @@ type Dispatcher struct {
 	paused map[reloader.WorkloadRef]*workload.Workload
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
+	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
+	inLine map[reloader.Config]struct{}
 	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]reloader.Copy
 	exports map[reloader.Config]*exported
@@ -146,6 +148,7 @@ func New(o Options) *Dispatcher {
 		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:    map[reloader.WorkloadRef]*workload.Workload{},
 		denials:   map[reloader.Config]denial{},
+		inLine:    map[reloader.Config]struct{}{},
 		copies:    map[reloader.Config]reloader.Copy{},
 		exports:   map[reloader.Config]*exported{},
 		looks:     newFlight(),

@@ -208,5 +208,5 @@ func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reload
 }
 
 func metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
-	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Unselected: f.Unselected}
+	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
 }

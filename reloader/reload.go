@@ -20,6 +20,8 @@ const (
 	ReasonRequested Reason = "Requested"
 	// ReasonFollowed: the config is one of another cluster.
 	ReasonFollowed Reason = "Followed"
+	// ReasonSelected: the labels of the config match a selector.
+	ReasonSelected Reason = "Selected"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -84,6 +86,7 @@ var Reasons = map[Reason]string{
 	ReasonSearch:             "searches among its references, and the config carries the match annotation",
 	ReasonRequested:          "was to be rolled at once because somebody asked for it",
 	ReasonFollowed:           "follows the config of another cluster",
+	ReasonSelected:           "selects the config by its labels",
 	ReasonNotOptedIn:         "carries no annotation that asks for this config",
 	ReasonConfigIgnored:      "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:           "excludes the config",

@@ -59,7 +59,7 @@ func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 // asks reports whether a clause that gives this reason demands a reload.
 func asks(why reloader.Reason) bool {
 	switch why {
-	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed:
+	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed, reloader.ReasonSelected:
 		return true
 	}
 	return false

@@ -82,10 +82,11 @@ func (c Clause) covers(kind reloader.ConfigKind) bool {
 	return c.Kinds == nil || slices.Contains(c.Kinds, kind)
 }
 
-// ConfigMeta is a config and its annotations.
+// ConfigMeta is a config with its annotations and labels.
 type ConfigMeta struct {
 	Config      reloader.Config
 	Annotations map[string]string
+	Labels      map[string]string
 	// Unselected says that the config's labels do not match those that the installation asks for.
 	Unselected bool
 }

@@ -92,7 +92,7 @@ func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	manager, written := dataManager(o.ManagedFields)
 	selector := c.options.ResourceSelector
 	return live.Meta{
-		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Annotations: kept, DataManager: manager, DataWritten: written,
+		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Annotations: kept, Labels: o.Labels, DataManager: manager, DataWritten: written,
 		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
 }

@@ -230,12 +230,8 @@ func (s *Settings) completeBrakes(f *pflag.FlagSet) error {
 	if err != nil || texts == "" {
 		return err
 	}
-	for text := range strings.SplitSeq(texts, ";") {
-		window, err := control.ParseWindow(strings.TrimSpace(text))
-		if err != nil {
-			return fmt.Errorf("--%s: %w", maintenanceWindowsFlag, err)
-		}
-		s.Brakes.Windows = append(s.Brakes.Windows, window)
+	if s.Brakes.Windows, err = control.ParseWindows(texts); err != nil {
+		return fmt.Errorf("--%s: %w", maintenanceWindowsFlag, err)
 	}
 	return nil
 }
