@@ -105,6 +105,8 @@ type Dispatcher struct {
 	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]reloader.Copy
 	exports map[reloader.Config]*exported
+	// memories are what other tools remember; nothing is added to them once we are ready.
+	memories map[memory]map[string]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -151,6 +153,7 @@ func New(o Options) *Dispatcher {
 		inLine:    map[reloader.Config]struct{}{},
 		copies:    map[reloader.Config]reloader.Copy{},
 		exports:   map[reloader.Config]*exported{},
+		memories:  map[memory]map[string]string{},
 		looks:     newFlight(),
 		verifyQ:   newQueue[reloader.Config](m, time.Minute),
 		edgesQ:    newQueue[reloader.WorkloadRef](m, time.Minute),

@@ -201,7 +201,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	change, changed := d.compare(c, f, last, known, hints)
 	if !changed {
 		last, err = d.attribute(ctx, last, f, hints)
-		d.remember(c, f)
+		d.rememberWrite(c, f, last.Change, hints)
 		look.finds("", err)
 		if d.wasTakenBack(c) {
 			d.spread(last)

@@ -28,6 +28,13 @@ func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.D
 		if err != nil {
 			return d.holdBack(t, decidedAt, w, steps, err)
 		}
+		hold, err := d.lacking(ctx, t, w, steps)
+		switch {
+		case err != nil:
+			return d.holdBack(t, decidedAt, w, steps, err)
+		case hold != nil:
+			return d.holdUntilThere(t, hold)
+		}
 		patched, id, err := d.roll(ctx, t, w, steps)
 		if fateOf(err) == fateStale {
 			if moved, readErr := d.reread(ctx, t, w); readErr != nil {

@@ -69,7 +69,9 @@ func (d *Dispatcher) onCreate(w *workload.Workload, c reloader.Config) bool {
 }
 
 func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) bool {
-	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool { return dl.OnDelete }))
+	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool {
+		return dl.OnDelete || dl.Goes != nil && dl.Goes(w, c)
+	}))
 }
 
 // seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.

@@ -63,6 +63,8 @@ const (
 	ReasonRateLimited      Reason = "RateLimited"
 	// ReasonConcurrencyLimited: as many workloads as may are rolling out.
 	ReasonConcurrencyLimited Reason = "ConcurrencyLimited"
+	// ReasonMissingConfig: something is missing without which no pod of the workload starts.
+	ReasonMissingConfig Reason = "MissingConfig"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
 	ReasonPaused Reason = "Paused"
 	// ReasonFailing is that of a workload that could not be patched again and again.
@@ -118,6 +120,7 @@ var Reasons = map[Reason]string{
 	ReasonFlapping:           "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
 	ReasonRateLimited:        "is held back by the limit on reloads per minute",
 	ReasonConcurrencyLimited: "is held back until fewer workloads are rolling out at the same time",
+	ReasonMissingConfig:      "is held back: a config or key is missing without which its pods do not start",
 	ReasonPaused:             "was given a new mark, and rolls when its pause period ends",
 	ReasonFailing:            "could not be patched many times in a row, and is tried again now and then",
 	ReasonWaitingForStep:     "is held back until those that go before it have rolled out",
@@ -134,7 +137,7 @@ var Reasons = map[Reason]string{
 var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
 	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited,
-	ReasonConcurrencyLimited, ReasonPaused,
+	ReasonConcurrencyLimited, ReasonPaused, ReasonMissingConfig,
 	ReasonFailing, ReasonWaitingForStep, ReasonHalted,
 }
 

@@ -11,6 +11,19 @@ type draft struct {
 	uses []reloader.Use
 	// byVolume and byVariable are the containers that carry the mark because they mount the config first, or have a variable of it.
 	byVolume, byVariable int
+	// required and optional say that some use needs the config, and that some use does without; keys are needed.
+	required, optional bool
+	keys               []string
+}
+
+// need notes a use that says whether it does without the config, or without some keys of it.
+func (d *draft) need(optional *bool, keys ...string) {
+	if optional != nil && *optional {
+		d.optional = true
+		return
+	}
+	d.required = true
+	d.keys = append(d.keys, keys...)
 }
 
 // add joins u to the use of the same field and container, if there is one. A use without keys is one of all keys.
@@ -31,7 +44,9 @@ func (d *draft) reference() *Reference {
 	if carrier == NoContainer {
 		carrier = d.byVariable
 	}
-	return &Reference{Uses: d.uses, Container: carrier}
+	return &Reference{
+		Uses: d.uses, Container: carrier, Required: d.required, Optional: d.optional && !d.required, RequiredKeys: sorted(d.keys),
+	}
 }
 
 func sorted(keys []string) []string {

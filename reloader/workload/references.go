@@ -75,9 +75,13 @@ func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *
 
 // variables notes the configs that feed c's environment; carrier is the regular container that would carry their marks.
 func (c *collector) variables(spec *corev1.Container, carrier int) {
-	note := func(kind reloader.ConfigKind, name, how string, keys ...string) {
+	note := func(kind reloader.ConfigKind, name, how string, optional *bool, keys ...string) {
 		d := c.use(kind, name, reloader.Use{How: how, Container: spec.Name, Keys: keys})
-		if d != nil && d.byVariable == NoContainer {
+		if d == nil {
+			return
+		}
+		d.need(optional, keys...)
+		if d.byVariable == NoContainer {
 			d.byVariable = carrier
 		}
 	}
@@ -86,18 +90,18 @@ func (c *collector) variables(spec *corev1.Container, carrier int) {
 			continue
 		}
 		if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-			note(reloader.ConfigMap, r.Name, UseEnv, r.Key)
+			note(reloader.ConfigMap, r.Name, UseEnv, r.Optional, r.Key)
 		}
 		if r := e.ValueFrom.SecretKeyRef; r != nil {
-			note(reloader.Secret, r.Name, UseEnv, r.Key)
+			note(reloader.Secret, r.Name, UseEnv, r.Optional, r.Key)
 		}
 	}
 	for _, e := range spec.EnvFrom {
 		if r := e.ConfigMapRef; r != nil {
-			note(reloader.ConfigMap, r.Name, UseEnvFrom)
+			note(reloader.ConfigMap, r.Name, UseEnvFrom, r.Optional)
 		}
 		if r := e.SecretRef; r != nil {
-			note(reloader.Secret, r.Name, UseEnvFrom)
+			note(reloader.Secret, r.Name, UseEnvFrom, r.Optional)
 		}
 	}
 }

@@ -13,18 +13,18 @@ import (
 // volume notes the configs of v: those whose keys become files, and the secret that its driver reads.
 func (c *collector) volume(v *corev1.Volume) {
 	if s := v.ConfigMap; s != nil {
-		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items)
+		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items, s.Optional)
 	}
 	if s := v.Secret; s != nil {
-		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items)
+		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items, s.Optional)
 	}
 	if v.Projected != nil {
 		for _, s := range v.Projected.Sources {
 			if m := s.ConfigMap; m != nil {
-				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items)
+				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items, m.Optional)
 			}
 			if m := s.Secret; m != nil {
-				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items)
+				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items, m.Optional)
 			}
 		}
 	}
@@ -42,8 +42,11 @@ func (c *collector) volume(v *corev1.Volume) {
 const classAttribute = "secretProviderClass"
 
 // files notes a config whose keys are files of a volume, all or those of items.
-func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath) {
+func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath, optional *bool) {
 	c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
+	if d := c.found[reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}]; d != nil {
+		d.need(optional, itemKeys(items)...) // a volume is made whole, mounted or not
+	}
 }
 
 // mounts notes a config that becomes a volume: one use for each mount, or one without a container if there is none. keys returns
