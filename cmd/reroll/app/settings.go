@@ -43,6 +43,7 @@ type Settings struct {
 	FallbackWatch  bool
 	Brakes         dispatcher.Brakes
 	Rollouts
+	Tools
 	Stakater
 
 	IngestAddress      string
@@ -117,6 +118,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	s.Rollouts.bind(f)
+	s.Tools.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
 	f.BoolVar(&s.DryRun, "dry-run", false, "decide and record, but write nothing to the cluster")
@@ -179,7 +181,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
