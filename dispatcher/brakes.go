@@ -82,7 +82,7 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if p, paused := d.control.Paused(t.w, now); paused {
 		return &reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
 	}
-	if opening := control.Opening(d.Brakes.Windows, now); !opening.Equal(now) {
+	if opening := control.OpeningOfBoth(d.Brakes.Windows, d.Dialects.Maintenance(t.w), now); !opening.Equal(now) {
 		return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
 	}
 	interval := d.Brakes.MinInterval
@@ -96,6 +96,9 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 		return &reloader.Hold{Reason: reloader.ReasonFlapping, Due: due}
 	}
 	if hold := d.inStep(t, now); hold != nil {
+		return hold
+	}
+	if hold := d.inOrder(t, now); hold != nil {
 		return hold
 	}
 	if hold := d.crowded(t); hold != nil {

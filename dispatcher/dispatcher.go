@@ -100,9 +100,13 @@ type Dispatcher struct {
 	paused map[reloader.WorkloadRef]*workload.Workload
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
+	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
+	inLine map[reloader.Config]struct{}
 	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]reloader.Copy
 	exports map[reloader.Config]*exported
+	// memories are what other tools remember; nothing is added to them once we are ready.
+	memories map[memory]map[string]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -146,8 +150,10 @@ func New(o Options) *Dispatcher {
 		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:    map[reloader.WorkloadRef]*workload.Workload{},
 		denials:   map[reloader.Config]denial{},
+		inLine:    map[reloader.Config]struct{}{},
 		copies:    map[reloader.Config]reloader.Copy{},
 		exports:   map[reloader.Config]*exported{},
+		memories:  map[memory]map[string]string{},
 		looks:     newFlight(),
 		verifyQ:   newQueue[reloader.Config](m, time.Minute),
 		edgesQ:    newQueue[reloader.WorkloadRef](m, time.Minute),

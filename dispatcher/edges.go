@@ -116,11 +116,11 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	was := t.handled[c]
 	e := d.voiced(d.evidence(t, w, c), w, c, f)
 	proven := e.marked && slices.Contains(values, e.mark)
-	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven)
+	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven) || e.marked && e.outOfDate(values)
 	d.mu.Unlock()
 	var settle reloader.Handled
 	if doubtful {
-		if settle, err = d.judge(ctx, t, w, c, f, e, proven, was.How != ""); err != nil {
+		if settle, err = d.judgeAdopted(ctx, t, w, c, f, e, proven, was.How != ""); err != nil {
 			return err
 		}
 		if settle.How == reloader.ReasonBaseline && outdated(was, f) {
@@ -194,6 +194,9 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if proven {
 		h.How = reloader.ReasonAlreadyCurrent
 		return h, nil
+	}
+	if e.marked && e.speaker.Versions {
+		return reloader.Handled{}, nil // newer pods prove nothing: what was written need not be content
 	}
 	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)

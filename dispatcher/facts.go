@@ -122,7 +122,7 @@ func (d *Dispatcher) written(c reloader.Config, hints []reloader.Hint) bool {
 // absence returns the fact that c is not there. What it last said about itself still holds for its deletion.
 func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
 	last, _, _ := d.recall(c)
-	return fact{Meta: live.Meta{Annotations: last.Annotations, Unselected: last.Unselected}, absent: true, at: at, seen: time.Now()}
+	return fact{Meta: live.Meta{Annotations: last.Annotations, Labels: last.Labels, Unselected: last.Unselected}, absent: true, at: at, seen: time.Now()}
 }
 
 // remembered returns the fact known about exactly the version of c that meta describes, from this process or an earlier one.
@@ -201,7 +201,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	change, changed := d.compare(c, f, last, known, hints)
 	if !changed {
 		last, err = d.attribute(ctx, last, f, hints)
-		d.remember(c, f)
+		d.rememberWrite(c, f, last.Change, hints)
 		look.finds("", err)
 		if d.wasTakenBack(c) {
 			d.spread(last)

@@ -227,7 +227,7 @@ func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 		panic(err)
 	}
 	for config, reference := range w.Template.References {
-		if _, there := c.objects[configRef(config)]; !there && len(reference.Required) > 0 {
+		if _, there := c.objects[configRef(config)]; !there && len(reference.Waiting) > 0 {
 			return true
 		}
 	}

@@ -42,6 +42,8 @@ type world struct {
 	informer bool
 	// configure changes the options of dispatchers that are started.
 	configure func(*dispatcher.Options)
+	// dialects changes those that are spoken by dispatchers that are started; nil leaves them.
+	dialects func(dialect.Set) dialect.Set
 	// control is what dispatchers that are started find.
 	control control.Control
 }
@@ -145,6 +147,9 @@ func (w *world) launch() *process {
 		w.t.Fatal(err)
 	}
 	dialects := dialect.All(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})
+	if w.dialects != nil {
+		dialects = w.dialects(dialects)
+	}
 	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,

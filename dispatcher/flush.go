@@ -28,6 +28,13 @@ func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.D
 		if err != nil {
 			return d.holdBack(t, decidedAt, w, steps, err)
 		}
+		hold, err := d.lacking(ctx, t, w, steps)
+		switch {
+		case err != nil:
+			return d.holdBack(t, decidedAt, w, steps, err)
+		case hold != nil:
+			return d.holdUntilThere(t, hold)
+		}
 		patched, id, err := d.roll(ctx, t, w, steps)
 		if fateOf(err) == fateStale {
 			if moved, readErr := d.reread(ctx, t, w); readErr != nil {
@@ -77,7 +84,7 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 // unquiet returns how long t has to wait although its window has passed, because hints about its configs are still to be verified: when
 // many configs change at once, those of one workload are to go out together. The maximum wait ends that. The caller holds mu.
 func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
-	if d.inSteps() && !d.ready.Load() {
+	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
 	window, maxWait := d.waits(t)

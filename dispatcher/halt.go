@@ -124,6 +124,7 @@ func (d *Dispatcher) inSteps() bool {
 // The caller holds mu.
 func (d *Dispatcher) nextAfter(t *tracked) {
 	d.nextStep(t)
+	d.nextInOrder(t)
 	d.nextOfCrowd()
 }
 

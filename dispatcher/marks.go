@@ -64,7 +64,9 @@ func (d *Dispatcher) onCreate(w *workload.Workload, c reloader.Config) bool {
 }
 
 func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) bool {
-	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool { return dl.OnDelete }))
+	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool {
+		return dl.OnDelete || dl.Goes != nil && dl.Goes(w, c)
+	}))
 }
 
 // seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.
@@ -203,5 +205,5 @@ func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reload
 }
 
 func metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
-	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Unselected: f.Unselected}
+	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
 }

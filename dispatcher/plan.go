@@ -28,6 +28,8 @@ type step struct {
 	collides bool
 	// markedSince says that the workload was marked by somebody since the content was written.
 	markedSince bool
+	// rewritten says that the content is as it was, and every write of it counts.
+	rewritten bool
 	// deleted says that the workload is brought to the config's absence.
 	deleted bool
 }
@@ -203,12 +205,13 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		s.outcome, s.mark = reloader.ReasonKeysUnused, e.mark
 		return s
 	}
-	s.mark, s.markedSince = mark, e.since(f, s.latest)
+	s.rewritten = force && same && e.outOfDate(values)
+	s.mark, s.markedSince = mark, !s.rewritten && e.since(f, s.latest)
 	chosen := d.strategyBy(w, e.speaker)
 	switch {
 	case e.marked && mark != e.mark && slices.Contains(values, e.mark):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark // made of versions, of which none comes twice
-	case e.proves(mark, handled, f, s.latest):
+	case !s.rewritten && e.proves(mark, handled, f, s.latest):
 		s.outcome = reloader.ReasonAlreadyCurrent
 	case mark == "", e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
@@ -222,7 +225,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 // container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
 // what the step is for.
 func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence) (step, error) {
-	if s.outcome != reloader.ReasonReloaded || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
+	if s.outcome != reloader.ReasonReloaded || s.rewritten || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
 		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
 		return s, nil
 	}

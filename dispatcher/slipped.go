@@ -47,7 +47,7 @@ func (d *Dispatcher) judgeCreation(ctx context.Context, w *workload.Workload, c 
 	if !requires(w, c) || !known || f.Created.IsZero() || d.unchanged(c, f) {
 		return h, nil
 	}
-	older, err := d.Workloads.StartedBetween(ctx, w, after, f.Created, w.Template.References[c].Required)
+	older, err := d.Workloads.StartedBetween(ctx, w, after, f.Created, w.Template.References[c].Waiting)
 	if err != nil {
 		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
 	}
@@ -60,7 +60,7 @@ func (d *Dispatcher) judgeCreation(ctx context.Context, w *workload.Workload, c 
 // requires reports whether some container of w cannot start while c is not there.
 func requires(w *workload.Workload, c reloader.Config) bool {
 	ref := w.Template.References[c]
-	return ref != nil && len(ref.Required) > 0
+	return ref != nil && len(ref.Waiting) > 0
 }
 
 // unchanged reports whether c is known to have had the content of f already before it was deleted and made again.

@@ -20,6 +20,8 @@ const (
 	ReasonRequested Reason = "Requested"
 	// ReasonFollowed: the config is one of another cluster.
 	ReasonFollowed Reason = "Followed"
+	// ReasonSelected: the labels of the config match a selector.
+	ReasonSelected Reason = "Selected"
 	// Why a change does not ask for one.
 	ReasonNotOptedIn     Reason = "NotOptedIn"
 	ReasonConfigIgnored  Reason = "ConfigIgnored"
@@ -61,6 +63,8 @@ const (
 	ReasonRateLimited      Reason = "RateLimited"
 	// ReasonConcurrencyLimited: as many workloads as may are rolling out.
 	ReasonConcurrencyLimited Reason = "ConcurrencyLimited"
+	// ReasonMissingConfig: something is missing without which no pod of the workload starts.
+	ReasonMissingConfig Reason = "MissingConfig"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
 	ReasonPaused Reason = "Paused"
 	// ReasonFailing is that of a workload that could not be patched again and again.
@@ -88,6 +92,7 @@ var Reasons = map[Reason]string{
 	ReasonSearch:             "searches among its references, and the config carries the match annotation",
 	ReasonRequested:          "was to be rolled at once because somebody asked for it",
 	ReasonFollowed:           "follows the config of another cluster",
+	ReasonSelected:           "selects the config by its labels",
 	ReasonNotOptedIn:         "carries no annotation that asks for this config",
 	ReasonConfigIgnored:      "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:           "excludes the config",
@@ -119,6 +124,7 @@ var Reasons = map[Reason]string{
 	ReasonFlapping:           "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
 	ReasonRateLimited:        "is held back by the limit on reloads per minute",
 	ReasonConcurrencyLimited: "is held back until fewer workloads are rolling out at the same time",
+	ReasonMissingConfig:      "is held back: a config or key is missing without which its pods do not start",
 	ReasonPaused:             "was given a new mark, and rolls when its pause period ends",
 	ReasonFailing:            "could not be patched many times in a row, and is tried again now and then",
 	ReasonWaitingForStep:     "is held back until those that go before it have rolled out",
@@ -137,7 +143,7 @@ var Reasons = map[Reason]string{
 var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
 	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited,
-	ReasonConcurrencyLimited, ReasonPaused,
+	ReasonConcurrencyLimited, ReasonPaused, ReasonMissingConfig,
 	ReasonFailing, ReasonWaitingForStep, ReasonHalted, ReasonWaitingForReplica,
 }
 

@@ -20,6 +20,7 @@ type Window struct {
 // Limits of a window.
 const (
 	maxWindowText = 200
+	maxWindows    = 32
 	cronFields    = 5
 	minLength     = time.Minute
 	maxLength     = 7 * 24 * time.Hour
@@ -51,6 +52,25 @@ func ParseWindow(text string) (Window, error) {
 	return Window{text: strings.Join(fields, " "), schedule: schedule, length: length}, nil
 }
 
+// ParseWindows reads several windows, separated by semicolons. It is open when any of them is.
+func ParseWindows(text string) ([]Window, error) {
+	if len(text) > maxWindows*maxWindowText {
+		return nil, fmt.Errorf("windows have at most %d characters together", maxWindows*maxWindowText)
+	}
+	texts := strings.Split(text, ";")
+	if len(texts) > maxWindows {
+		return nil, fmt.Errorf("there are %d windows, more than %d", len(texts), maxWindows)
+	}
+	windows := make([]Window, len(texts))
+	for i, one := range texts {
+		var err error
+		if windows[i], err = ParseWindow(strings.TrimSpace(one)); err != nil {
+			return nil, err
+		}
+	}
+	return windows, nil
+}
+
 // String returns the window as it was written.
 func (w Window) String() string { return w.text }
 
@@ -63,6 +83,25 @@ func (w Window) Open(now time.Time) bool {
 
 // Next returns when the window opens next; zero if never.
 func (w Window) Next(now time.Time) time.Time { return w.schedule.Next(now) }
+
+// OpeningOfBoth returns when some window of each of two lists is open next: now if that is so now, and an empty list is always open. Zero is
+// never, or not within the next openings that it looks at.
+func OpeningOfBoth(a, b []Window, now time.Time) time.Time {
+	at := now
+	for range maxOpenings {
+		first := Opening(a, at)
+		if first.IsZero() {
+			return time.Time{}
+		}
+		if at = Opening(b, first); at.IsZero() || at.Equal(first) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// maxOpenings bounds how far OpeningOfBoth looks ahead.
+const maxOpenings = 64
 
 // Opening returns when reloads are let go next: now if no window is given or one is open. Zero is never.
 func Opening(windows []Window, now time.Time) time.Time {

@@ -2,12 +2,24 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // All returns every dialect, most important first. Adding a tool is one word here.
 func All(o StakaterOptions) Set {
-	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(), Fabric8(), Trigger(), Xing()}
+	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(CollaborneOptions{}), Fabric8(), Trigger(), Xing()}
+}
+
+// With returns s with d in place of the dialect of the same name.
+func (s Set) With(d *Dialect) Set {
+	changed := slices.Clone(s)
+	for i, old := range changed {
+		if old.Name == d.Name {
+			changed[i] = d
+		}
+	}
+	return changed
 }
 
 // Names returns the names of the dialects of s.

@@ -21,6 +21,9 @@ type Choices struct {
 	// Window is the annotation with the quiet window of the workload, and MinInterval the one with the shortest time between two of its
 	// rolls, both as Go durations.
 	Window, MinInterval string
+	// Maintenance is the annotation with the windows in which the workload may be rolled, and Weight the one with its place among those that
+	// roll for the same change, a whole number.
+	Maintenance, Weight string
 }
 
 // StrategyChoice is an annotation that chooses a strategy.
@@ -41,7 +44,7 @@ func (c Choices) keeps(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval}, key)
+	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval, c.Maintenance, c.Weight}, key)
 }
 
 // Strategy returns the name of the strategy that w chooses; empty means the installation's default.
@@ -118,6 +121,12 @@ func (c Choices) problems(w *workload.Workload) []string {
 		if _, err := duration(w.Annotations[d.key], d.longest); d.key != "" && err != nil {
 			found = append(found, d.key+": "+err.Error()+"; the installation's holds")
 		}
+	}
+	if _, err := c.maintenance(w); err != nil {
+		found = append(found, c.Maintenance+": "+err.Error()+"; the installation's windows hold")
+	}
+	if _, err := c.weight(w); err != nil {
+		found = append(found, c.Weight+": "+err.Error()+"; it goes with the first")
 	}
 	choice := c.Strategy[w.Kind]
 	if value, said := w.Annotations[choice.Key]; said && choice.Strict && choice.Names[value] == "" {

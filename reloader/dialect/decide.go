@@ -59,7 +59,7 @@ func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 // asks reports whether a clause that gives this reason demands a reload.
 func asks(why reloader.Reason) bool {
 	switch why {
-	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed:
+	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed, reloader.ReasonSelected:
 		return true
 	}
 	return false
@@ -100,10 +100,19 @@ func (s scope) value(c Clause) string {
 	switch c.Where {
 	case OnWorkload:
 		return s.w.Annotations[c.Key]
+	case OnWorkloadInstead:
+		if !s.says(OnWorkload) {
+			return s.w.Annotations[c.Key]
+		}
 	case OnWorkloadOrTemplate:
 		return s.triggers[c.Key]
 	}
 	return ""
+}
+
+// says reports whether the workload has some clause of that place.
+func (s scope) says(where Where) bool {
+	return slices.ContainsFunc(s.clauses, func(c Clause) bool { return c.Where == where && s.w.Annotations[c.Key] != "" })
 }
 
 // values returns what c says on each object that it is read on.

@@ -40,6 +40,15 @@ type Dialect struct {
 	Counts func(w *workload.Workload, c reloader.Config, key string) bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
 	OnCreate, OnDelete bool
+	// Goes reports whether w may go on without c, so that its deletion is a change for w even if OnDelete does not say so; nil if that holds for
+	// none.
+	Goes func(w *workload.Workload, c reloader.Config) bool
+	// Waits says that w is not rolled while a config or key is missing without which none of its pods starts.
+	Waits bool
+	// Versions says that every write to a config counts, also one that leaves its content as it is. Marks have to be made of versions then.
+	Versions bool
+	// State is where the tool keeps its memory; nil if it has none.
+	State *State
 	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
 	Faults func(w *workload.Workload) []string
 	// Overrules says that what this dialect forbids, no other can ask for, and that a key which it does not count, no other does.
@@ -72,6 +81,8 @@ const (
 	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
 	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
 	OnWorkloadOrTemplate Where = "workload, else pod template"
+	// OnWorkloadInstead is the metadata of the workload if that has none of the clauses of OnWorkload that are about the config's kind.
+	OnWorkloadInstead Where = "workload, if it says nothing else"
 	// OnConfig is the metadata of the config.
 	OnConfig Where = "config"
 	// Installation is no object: the clause holds for every workload.
@@ -82,10 +93,11 @@ func (c Clause) covers(kind reloader.ConfigKind) bool {
 	return c.Kinds == nil || slices.Contains(c.Kinds, kind)
 }
 
-// ConfigMeta is a config and its annotations.
+// ConfigMeta is a config with its annotations and labels.
 type ConfigMeta struct {
 	Config      reloader.Config
 	Annotations map[string]string
+	Labels      map[string]string
 	// Unselected says that the config's labels do not match those that the installation asks for.
 	Unselected bool
 }
@@ -117,7 +129,7 @@ func (d *Dialect) speaks(w *workload.Workload) bool {
 		return false
 	}
 	addressed := slices.ContainsFunc(d.Clauses, func(c Clause) bool {
-		return c.Where != OnWorkload || w.Annotations[c.Key] != ""
+		return c.Where != OnWorkload && c.Where != OnWorkloadInstead || w.Annotations[c.Key] != ""
 	})
 	return addressed && (d.Asked == nil || d.Asked(w))
 }

@@ -38,6 +38,8 @@ const (
 	Globs Meaning = "globs"
 	// ExcludeGlobs is Exclude with * for any characters and ? for one.
 	ExcludeGlobs Meaning = "exclude globs"
+	// Selected is a label selector; configs of the workload's namespace whose labels match reload it, referenced or not.
+	Selected Meaning = "selected"
 	// Follow lists configs of other clusters, separated by commas, that reload the workload, perhaps with the local copies that it reads. It
 	// is about no others, and as to those of other clusters nothing but IgnoreWorkload overrules it here.
 	Follow Meaning = "follow"
@@ -70,6 +72,7 @@ var meanings = map[Meaning]behaviour{
 	Globs:          {decide: decideListed(parseGlobs), plan: planListed(parseGlobs)},
 	ExcludeGlobs:   {decide: decideExcludeGlobs, plan: planExcludeGlobs},
 	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},
+	Selected:       {decide: decideSelected, plan: planSelected},
 	Follow:         {decide: decideFollow, plan: planFollow},
 }
 

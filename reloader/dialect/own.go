@@ -14,20 +14,26 @@ import (
 
 // The annotations of Reroll itself, but for those that it writes.
 const (
-	ownAuto        = OwnPrefix + "auto"
-	ownConfigMaps  = OwnPrefix + "configmaps"
-	ownSecrets     = OwnPrefix + "secrets"
-	ownExclude     = OwnPrefix + "exclude"
+	ownAuto       = OwnPrefix + "auto"
+	ownConfigMaps = OwnPrefix + "configmaps"
+	ownSecrets    = OwnPrefix + "secrets"
+	ownExclude    = OwnPrefix + "exclude"
+
+	ownConfigMapSelector = OwnPrefix + "configmap-selector"
+	ownSecretSelector    = OwnPrefix + "secret-selector"
+
 	ownIgnore      = OwnPrefix + "ignore"
 	ownKeys        = OwnPrefix + "keys"
 	ownStrategy    = OwnPrefix + "strategy"
 	ownWindow      = OwnPrefix + "window"
 	ownMinInterval = OwnPrefix + "min-interval"
+	ownMaintenance = OwnPrefix + "maintenance-window"
+	ownWeight      = OwnPrefix + "weight"
 )
 
 // ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
 var ownKeysOnWorkloads = []string{
-	ownAuto, ownConfigMaps, ownSecrets, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, FollowKey,
+	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, ownWeight, FollowKey,
 	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
@@ -44,6 +50,8 @@ func Own() *Dialect {
 			{ownConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Globs},
 			{ownSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Globs},
 			{ownAuto, OnWorkload, nil, Auto},
+			{ownConfigMapSelector, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Selected},
+			{ownSecretSelector, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Selected},
 			{FollowKey, OnWorkload, plainConfigs, Follow},
 		},
 		Sees:      stakaterSees,
@@ -51,7 +59,9 @@ func Own() *Dialect {
 		Overrules: true,
 		Counts:    ownCounts,
 		Faults:    ownFaults,
-		Choices:   Choices{Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval},
+		Choices: Choices{
+			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Weight: ownWeight,
+		},
 	}
 }
 

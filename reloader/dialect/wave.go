@@ -20,7 +20,8 @@ const (
 )
 
 // Wave returns the dialect of Wave. Other than the tool, it sees what init containers and pull secrets refer to, and a config of another
-// namespace must be shared by its owner.
+// namespace must be shared by its owner. A workload of which a config or key is missing that its pods cannot start without waits for that,
+// whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
 		Name:         "wave",
@@ -38,7 +39,17 @@ func Wave() *Dialect {
 		Asked:    func(w *workload.Workload) bool { return w.Annotations[waveAuto] == exactlyTrue },
 		Counts:   waveCounts,
 		OnCreate: true,
+		Goes:     waveGoes,
+		Waits:    true,
 	}
+}
+
+// waveGoes reports whether w does without c: each of its references is optional, and what it names beside them always is.
+func waveGoes(w *workload.Workload, c reloader.Config) bool {
+	if r := w.Template.References[c]; r != nil {
+		return r.Optional
+	}
+	return waveNames(w, c)
 }
 
 // waveNeeds is what Wave hashes of one config: some keys, all keys, or nothing.

@@ -92,7 +92,8 @@ func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	manager, written, alone := dataManager(o.ManagedFields)
 	selector := c.options.ResourceSelector
 	return live.Meta{
-		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, DataManager: manager, DataWritten: written, DataAlone: alone,
+		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, Labels: o.Labels,
+		DataManager: manager, DataWritten: written, DataAlone: alone,
 		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
 }

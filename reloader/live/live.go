@@ -15,6 +15,8 @@ type Meta struct {
 	Created time.Time
 	// Annotations has only those that somebody asked for.
 	Annotations map[string]string
+	// Labels are all labels; nil for what has no labels of its own.
+	Labels map[string]string
 	// DataManager is the field manager that last wrote the config's data, and DataWritten is when, by the second; zero if nobody says.
 	DataManager string
 	DataWritten time.Time

@@ -14,6 +14,10 @@ type Reference struct {
 	// container that mounts the first volume of the config; the first container of all if only an init container mounts it; the
 	// first container with a variable from it; the first of all if only an init container has one.
 	Container int
-	// Required are the containers of the template, sorted, that cannot start while the config is not there; nil if all can.
-	Required []string
+	// Waiting are the containers of the template, sorted, that cannot start while the config is not there; nil if all can.
+	Waiting []string
+	// Required says that no pod starts without the config, and RequiredKeys are the keys that none starts without; sorted. Optional says that
+	// pods start without it, and read it where it is there.
+	Required, Optional bool
+	RequiredKeys       []string
 }

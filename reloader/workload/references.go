@@ -92,11 +92,9 @@ func (c *collector) variables(spec *corev1.Container, carrier int, waiting ...st
 		if d == nil {
 			return
 		}
+		d.need(optional, waiting, keys...)
 		if d.byVariable == NoContainer {
 			d.byVariable = carrier
-		}
-		if optional == nil || !*optional {
-			d.required = append(d.required, waiting...)
 		}
 	}
 	for _, e := range spec.Env {

@@ -4,96 +4,67 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
+// unneeded leaves out whether a config is required, which TestRequired shows.
+var unneeded = cmpopts.IgnoreFields(workload.Reference{}, "Waiting", "Required", "Optional", "RequiredKeys")
+
 func TestRequired(t *testing.T) {
-	always, yes, no := corev1.ContainerRestartPolicyAlways, true, false
-	from := func(name string, optional *bool) corev1.EnvFromSource {
-		return corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: local(name), Optional: optional}}
+	yes, no := true, false
+	env := func(key string, optional *bool) corev1.EnvVar {
+		v := cmEnv("c", key)
+		v.ValueFrom.ConfigMapKeyRef.Optional = optional
+		return v
 	}
-	one := func(optional *bool) corev1.EnvVar {
-		return corev1.EnvVar{Name: "V", ValueFrom: &corev1.EnvVarSource{
-			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: local("s"), Key: "k", Optional: optional},
-		}}
+	from := func(optional *bool) corev1.EnvFromSource {
+		f := cmFrom("c")
+		f.ConfigMapRef.Optional = optional
+		return f
 	}
-	volume := func(optional *bool) corev1.Volume {
-		v := cmVolume("v", "c")
+	volume := func(optional *bool, items ...corev1.KeyToPath) corev1.Volume {
+		v := cmVolume("v", "c", items...)
 		v.ConfigMap.Optional = optional
 		return v
 	}
-	projected := corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
-		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: local("c"), Optional: &yes}},
-		{Secret: &corev1.SecretProjection{LocalObjectReference: local("s")}},
-	}}}}
-	cases := map[string]struct {
+	one := func(c corev1.Container, volumes ...corev1.Volume) corev1.PodSpec {
+		return corev1.PodSpec{Containers: []corev1.Container{c}, Volumes: volumes}
+	}
+	for name, c := range map[string]struct {
 		reason string
 		spec   corev1.PodSpec
-		want   map[reloader.Config][]string
+		want   workload.Reference
 	}{
-		"variables": {
-			"the other containers start without it",
-			corev1.PodSpec{Containers: []corev1.Container{with(container("m"), []corev1.EnvVar{one(nil)}, from("c", &no)), container("n")}},
-			map[reloader.Config][]string{cm("c"): {"m"}, sec("s"): {"m"}},
-		},
-		"optional variables": {
-			"nobody waits for it",
-			corev1.PodSpec{Containers: []corev1.Container{with(container("m"), []corev1.EnvVar{one(&yes)}, from("c", &yes))}},
-			map[reloader.Config][]string{cm("c"): nil, sec("s"): nil},
-		},
-		"optional for one of two": {
-			"the other waits",
-			corev1.PodSpec{Containers: []corev1.Container{with(container("m"), nil, from("c", &yes)), with(container("n"), nil, from("c", nil))}},
-			map[reloader.Config][]string{cm("c"): {"n"}},
-		},
-		"variables of an init container and of a sidecar": {
-			"what comes behind waits, and what comes before does not",
-			corev1.PodSpec{
-				InitContainers: []corev1.Container{
-					container("first"), with(container("second"), nil, from("c", nil)),
-					{Name: "third", RestartPolicy: &always, Env: []corev1.EnvVar{one(nil)}},
-				},
-				Containers: []corev1.Container{container("m")},
-			},
-			map[reloader.Config][]string{cm("c"): {"m", "second", "third"}, sec("s"): {"m", "third"}},
-		},
-		"a volume": {
-			"it is mounted before anything starts",
-			corev1.PodSpec{Volumes: []corev1.Volume{volume(nil)}, InitContainers: []corev1.Container{container("i")}, Containers: []corev1.Container{container("m"), container("n", "v")}},
-			map[reloader.Config][]string{cm("c"): {"i", "m", "n"}},
-		},
-		"an optional volume": {
-			"it may be empty",
-			corev1.PodSpec{Volumes: []corev1.Volume{volume(&yes)}, Containers: []corev1.Container{container("m", "v")}},
-			map[reloader.Config][]string{cm("c"): nil},
-		},
-		"a volume that nobody mounts": {
-			"a roll too many is worse here than one too few",
-			corev1.PodSpec{Volumes: []corev1.Volume{volume(nil)}, Containers: []corev1.Container{container("m")}},
-			map[reloader.Config][]string{cm("c"): nil},
-		},
-		"a projected volume": {
-			"each source says for itself whether it is optional",
-			corev1.PodSpec{Volumes: []corev1.Volume{projected}, Containers: []corev1.Container{container("m", "v")}},
-			map[reloader.Config][]string{cm("c"): nil, sec("s"): {"m"}},
-		},
-		"an image pull secret": {
-			"the image may be there, or need no secret",
-			corev1.PodSpec{ImagePullSecrets: []corev1.LocalObjectReference{local("s")}, Containers: []corev1.Container{container("m")}},
-			map[reloader.Config][]string{sec("s"): nil},
-		},
+		"variable":          {"its key must be there", one(corev1.Container{Env: []corev1.EnvVar{env("a", nil), env("b", &no)}}), workload.Reference{Required: true, RequiredKeys: []string{"a", "b"}}},
+		"optional variable": {"neither the key nor the config", one(corev1.Container{Env: []corev1.EnvVar{env("a", &yes)}}), workload.Reference{Optional: true}},
+		"one of two":        {"only one key", one(corev1.Container{Env: []corev1.EnvVar{env("a", &yes), env("b", nil)}}), workload.Reference{Required: true, RequiredKeys: []string{"b"}}},
+		"environment":       {"any keys", one(corev1.Container{EnvFrom: []corev1.EnvFromSource{from(nil)}}), workload.Reference{Required: true}},
+		"optional, and not": {"one of them needs it", one(corev1.Container{EnvFrom: []corev1.EnvFromSource{from(&yes), from(nil)}}), workload.Reference{Required: true}},
+		"volume":            {"it is mounted before the container starts", one(container("m", "v"), volume(nil)), workload.Reference{Required: true}},
+		"items":             {"each must be there", one(container("m", "v"), volume(nil, corev1.KeyToPath{Key: "k", Path: "p"})), workload.Reference{Required: true, RequiredKeys: []string{"k"}}},
+		"unmounted volume":  {"the kubelet leaves it out", one(corev1.Container{}, volume(nil)), workload.Reference{}},
+		"optional volume":   {"with items or without", one(container("m", "v"), volume(&yes, corev1.KeyToPath{Key: "k", Path: "p"})), workload.Reference{Optional: true}},
+		"an init container": {"must start, too", corev1.PodSpec{InitContainers: []corev1.Container{{Env: []corev1.EnvVar{env("a", nil)}}}}, workload.Reference{Required: true, RequiredKeys: []string{"a"}}},
+	} {
+		got := referencesOf(t, c.spec)[reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns", Name: "c"}]
+		if got == nil {
+			t.Errorf("%s: there is no reference", name)
+			continue
+		}
+		if diff := cmp.Diff(&c.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(workload.Reference{}, "Uses", "Container", "Waiting")); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
 	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := map[reloader.Config][]string{}
-			for config, r := range referencesOf(t, test.spec) {
-				got[config] = r.Required
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-		})
+}
+
+// TestPullSecretsAreNotRequired: pods start without one, if their images are there.
+func TestPullSecretsAreNotRequired(t *testing.T) {
+	got := referencesOf(t, corev1.PodSpec{ImagePullSecrets: []corev1.LocalObjectReference{local("s")}})[sec("s")]
+	if got.Required || got.Optional {
+		t.Errorf("%+v", got)
 	}
 }

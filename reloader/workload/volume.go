@@ -42,13 +42,11 @@ func (c *collector) volume(v *corev1.Volume) {
 const classAttribute = "secretProviderClass"
 
 // files notes a config whose keys are files of a volume, all or those of items. A volume that some container mounts is there before any
-// container starts, unless it may lack the config.
+// container starts, unless it may lack the config; one that none mounts keeps nobody waiting.
 func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath, optional *bool) {
 	mounted := c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
-	if mounted && (optional == nil || !*optional) {
-		if d := c.found[reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}]; d != nil {
-			d.required = append(d.required, namesFrom(c.spec, 0)...)
-		}
+	if d := c.found[reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}]; mounted && d != nil {
+		d.need(optional, namesFrom(c.spec, 0), itemKeys(items)...)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects, err := dialect.All(s.stakaterDialect()).Choose(s.Dialects)
+	dialects, err := s.dialects().Choose(s.Dialects)
 	if err != nil {
 		return fmt.Errorf("--%s: %w", dialectsFlag, err)
 	}

@@ -43,6 +43,7 @@ type Settings struct {
 	FallbackWatch  bool
 	Brakes         dispatcher.Brakes
 	Rollouts
+	Tools
 	Stakater
 	Admission Admission
 
@@ -121,6 +122,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	s.Rollouts.bind(f)
+	s.Tools.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
 	s.bindStakater(f)
@@ -182,7 +184,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
@@ -238,12 +240,8 @@ func (s *Settings) completeBrakes(f *pflag.FlagSet) error {
 	if err != nil || texts == "" {
 		return err
 	}
-	for text := range strings.SplitSeq(texts, ";") {
-		window, err := control.ParseWindow(strings.TrimSpace(text))
-		if err != nil {
-			return fmt.Errorf("--%s: %w", maintenanceWindowsFlag, err)
-		}
-		s.Brakes.Windows = append(s.Brakes.Windows, window)
+	if s.Brakes.Windows, err = control.ParseWindows(texts); err != nil {
+		return fmt.Errorf("--%s: %w", maintenanceWindowsFlag, err)
 	}
 	return nil
 }

@@ -282,6 +282,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
+		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",
 		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)

@@ -44,6 +44,9 @@
 {{- with .Values.dialects }}
 - --dialects={{ join "," . }}
 {{- end }}
+{{- with .Values.collaborneState }}
+- --collaborne-state={{ . }}
+{{- end }}
 {{- if not (kindIs "invalid" .Values.kube.qps) }}
 - --kube-qps={{ .Values.kube.qps }}
 {{- end }}
@@ -125,6 +128,9 @@
 {{- end }}
 {{- if .Values.haltOnFailedRollouts }}
 - --halt-on-failed-rollouts
+{{- end }}
+{{- if .Values.sapVersions }}
+- --sap-versions
 {{- end }}
 {{- if .Values.autoReloadAll }}
 - --auto-reload-all

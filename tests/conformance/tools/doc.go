@@ -1,7 +1,10 @@
-// Package tools shows on a real API server that Reroll takes over the workloads of SAP's pod-reloader, Wave, Collaborne's
-// kubernetes-reloader, fabric8's configmapcontroller, k8s-trigger-controller and xing's restart controller without a roll, from the marks
-// that they have left.
+// Package tools shows, sentence by sentence, what becomes of the behaviour of SAP's pod-reloader, Wave, Collaborne's kubernetes-reloader,
+// fabric8's configmapcontroller and k8s-trigger-controller under Reroll: kept, or fixed on purpose.
 //
-// What each of them does about a change is shown by the scenarios of tests/scenarios whose names begin with dialect. The tools themselves do
-// not run here: their marks are restated in the tests from their sources.
+// Each file in the folders beside this package that have the names of Tools is one case: what theirs does, what ours does and why, and a
+// scenario that shows ours on a real API server. docs/compatibility-tools.md is generated from them, so that no line of it stands without a
+// test. TestAdoption shows that Reroll takes over the workloads of these tools, and of xing's restart controller, without a roll, from the
+// marks that they have left. The tools themselves do not run here: what they do is restated from their sources.
 package tools
+
+//go:generate go run ./generate .. ../../../docs/compatibility-tools.md

@@ -22,6 +22,7 @@ const tones: Record<string, Tone> = {
   RateLimited: 'wait',
   ConcurrencyLimited: 'wait',
   Paused: 'wait',
+  MissingConfig: 'wait',
   WaitingForStep: 'wait',
   WaitingForReplica: 'wait',
   ReplicaUnchanged: 'bad',

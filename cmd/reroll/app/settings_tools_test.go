@@ -1,0 +1,38 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+func TestToolSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		tools Tools
+		ok    bool
+	}{
+		"none":             {Tools{}, true},
+		"all":              {Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "configmap.reloader.stakater.com/reload", Secret: "x/y", State: "reloader-state"}}, true},
+		"no annotation":    {Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "a b"}}, false},
+		"nor one":          {Tools{Collaborne: dialect.CollaborneOptions{Secret: "/x"}}, false},
+		"no ConfigMap":     {Tools{Collaborne: dialect.CollaborneOptions{State: "ns/state"}}, false},
+		"no name of a map": {Tools{Collaborne: dialect.CollaborneOptions{State: "State"}}, false},
+	} {
+		if err := c.tools.check(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestToolsAreHeard: what the flags say reaches the dialects.
+func TestToolsAreHeard(t *testing.T) {
+	plain := Settings{}.dialects()
+	told := Settings{Tools: Tools{SAPVersions: true, Collaborne: dialect.CollaborneOptions{State: "reloader-state"}}}.dialects()
+	for name, set := range map[string]dialect.Set{"plain": plain, "told": told} {
+		sap, _ := set.Named("sap")
+		collaborne, _ := set.Named("collaborne")
+		if sap.Versions != (name == "told") || (collaborne.State != nil) != (name == "told") {
+			t.Errorf("%s: versions %v, state %v", name, sap.Versions, collaborne.State)
+		}
+	}
+}

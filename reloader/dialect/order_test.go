@@ -1,0 +1,55 @@
+package dialect_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+func TestWeight(t *testing.T) {
+	set := dialect.All(dialect.StakaterOptions{})
+	for value, c := range map[string]struct {
+		want     int
+		problems []string
+	}{
+		"":     {},
+		"0":    {},
+		"10":   {want: 10},
+		"1000": {want: 1000},
+		"1001": {problems: []string{`reroll.dev/weight: "1001" is no whole number from 0 to 1000; it goes with the first`}},
+		"-1":   {problems: []string{`reroll.dev/weight: "-1" is no whole number from 0 to 1000; it goes with the first`}},
+		"1.5":  {problems: []string{`reroll.dev/weight: "1.5" is no whole number from 0 to 1000; it goes with the first`}},
+	} {
+		w := app(annotations{auto: "true", "reroll.dev/weight": value}, nil)
+		interest, _ := set.Interest(w)
+		if got := set.Weight(w); got != c.want {
+			t.Errorf("%q: weight %d, want %d", value, got, c.want)
+		}
+		if diff := cmp.Diff(c.problems, interest.Problems, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q: problems (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
+func TestMaintenance(t *testing.T) {
+	set := dialect.All(dialect.StakaterOptions{})
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	w := app(annotations{auto: "true", "reroll.dev/maintenance-window": "CRON_TZ=UTC 0 3 * * * 1h; CRON_TZ=UTC 30 11 * * * 1h"}, nil)
+	windows := set.Maintenance(w)
+	if len(windows) != 2 || windows[0].Open(noon) || !windows[1].Open(noon) {
+		t.Errorf("windows %v", windows)
+	}
+	if interest, _ := set.Interest(w); len(interest.Problems) > 0 {
+		t.Errorf("problems %q", interest.Problems)
+	}
+	faulty := app(annotations{auto: "true", "reroll.dev/maintenance-window": "0 3 * * * 1h;"}, nil)
+	interest, _ := set.Interest(faulty)
+	want := []string{`reroll.dev/maintenance-window: a window is five fields of cron and a length, such as "0 22 * * 1-5 6h"; the installation's windows hold`}
+	if diff := cmp.Diff(want, interest.Problems); diff != "" || set.Maintenance(faulty) != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,89 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+const selector = "reroll.dev/configmap-selector"
+
+func TestSelector(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason   string
+		selector string
+		config   reloader.Config
+		labels   map[string]string
+		want     reloader.Reason
+	}{
+		"matches":           {"its labels are as asked for", "app=web", cm("x"), map[string]string{"app": "web", "more": "yes"}, reloader.ReasonSelected},
+		"sets":              {"as kubectl has them", "tier in (a, b), !old", cm("x"), map[string]string{"tier": "b"}, reloader.ReasonSelected},
+		"another value":     {"all of it must match", "app=web,tier=a", cm("x"), map[string]string{"app": "web"}, reloader.ReasonConfigUnselected},
+		"no labels":         {"nothing is there to match", "app", cm("x"), nil, reloader.ReasonConfigUnselected},
+		"another kind":      {"each kind has a selector of its own", "app", sec("x"), map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
+		"another namespace": {"a selector is about the workload's", "app", reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "x"}, map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
+		"faulty":            {"it selects nothing", "app in", cm("x"), map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
+	} {
+		w := app(annotations{selector: c.selector}, nil)
+		set := dialect.All(dialect.StakaterOptions{})
+		got := set.Decide(w, dialect.ConfigMeta{Config: c.config, Labels: c.labels})
+		if got.Why != c.want || got.Reload != (c.want == reloader.ReasonSelected) {
+			t.Errorf("%s: %+v, want %s: %s", name, got, c.want, c.reason)
+		}
+		if interest, ok := set.Interest(w); got.Reload && (!ok || !interest.Wants(c.config)) {
+			t.Errorf("%s: the interest is %+v", name, interest)
+		}
+	}
+}
+
+// TestSelectorIsOverruled: what the workload excludes or the config says of itself counts for more than its labels.
+func TestSelectorIsOverruled(t *testing.T) {
+	labels := map[string]string{"app": "web"}
+	excluded := app(annotations{selector: "app", "reroll.dev/exclude": "x*"}, nil)
+	if got := dialect.Own().Decide(excluded, dialect.ConfigMeta{Config: cm("xy"), Labels: labels}); got.Why != reloader.ReasonExcluded {
+		t.Errorf("%+v", got)
+	}
+	ignored := dialect.ConfigMeta{Config: cm("a"), Labels: labels, Annotations: annotations{"reroll.dev/ignore": "true"}}
+	if got := dialect.Own().Decide(app(annotations{selector: "app"}, nil), ignored); got.Why != reloader.ReasonConfigIgnored {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFaultySelectors(t *testing.T) {
+	for text, want := range map[string]string{
+		"a==b,":                           `"a==b," is no label selector, such as app=web,tier in (front,back); it selects nothing`,
+		"a in b":                          `"a in b" is no label selector, such as app=web,tier in (front,back); it selects nothing`,
+		" ":                               "a selector that asks for nothing would select everything; a glob * in a list says that; it selects nothing",
+		strings.Repeat("a", 3e3):          "the selector has 3000 bytes, more than 2048; it selects nothing",
+		"a" + strings.Repeat(",a!=b", 16): "the selector has 17 requirements, more than 16; it selects nothing",
+	} {
+		got, ok := dialect.Own().Interest(app(annotations{selector: text}, nil))
+		if diff := cmp.Diff([]string{selector + ": " + want}, got.Problems); !ok || diff != "" || len(got.Patterns) > 0 {
+			t.Errorf("%.20q: opted in %v, patterns %v (-want +got):\n%s", text, ok, got.Patterns, diff)
+		}
+	}
+}
+
+// FuzzSelector checks that whatever a selector says, nothing is decided for that the interest does not name.
+func FuzzSelector(f *testing.F) {
+	f.Add("app=web", "app", "web")
+	f.Add("tier in (a,b),!old", "tier", "b")
+	f.Add("x > 5", "x", "7")
+	f.Fuzz(func(t *testing.T, text, key, value string) {
+		w := app(annotations{selector: text}, nil)
+		interest, ok := dialect.Own().Interest(w)
+		got := dialect.Own().Decide(w, dialect.ConfigMeta{Config: cm("c"), Labels: map[string]string{key: value}})
+		if got.Reload && (!ok || !interest.Wants(cm("c")) || len(interest.Problems) > 0) {
+			t.Errorf("%+v, but the interest is %+v", got, interest)
+		}
+		for _, p := range interest.Problems {
+			if len(p) > 1000 || strings.Contains(p, "\n") {
+				t.Errorf("problem %q", p)
+			}
+		}
+	})
+}

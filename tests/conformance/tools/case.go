@@ -1,0 +1,94 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// Tool is a tool and the folder beside this package that has its cases.
+type Tool struct {
+	// Folder is also the name of its dialect.
+	Folder, Title string
+}
+
+// Tools are all, in the order of the page.
+var Tools = []Tool{
+	{"sap", "SAP pod-reloader"},
+	{"wave", "Wave"},
+	{"collaborne", "Collaborne kubernetes-reloader"},
+	{"fabric8", "fabric8 configmapcontroller"},
+	{"trigger", "k8s-trigger-controller"},
+}
+
+// Case is one data file: what a tool does, what Reroll does, and a scenario that shows that.
+type Case struct {
+	scenario.Scenario
+	Tool Tool `json:"-"`
+	// Theirs is what the tool does, and Ours what Reroll does; Ours is empty if that is the same.
+	Theirs string `json:"theirs"`
+	Ours   string `json:"ours,omitempty"`
+	// Why is the reason for a difference, and Old how to get the old behaviour, where that can be had.
+	Why string `json:"why,omitempty"`
+	Old string `json:"old,omitempty"`
+	// Flags are those of reroll.
+	Flags []string `json:"flags,omitempty"`
+}
+
+// Cases returns all data files under a folder, by tool and name. The folder is that of the suites.
+func Cases(folder string) ([]Case, error) {
+	var all []Case
+	for _, tool := range Tools {
+		files, err := filepath.Glob(filepath.Join(folder, tool.Folder, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			return nil, errors.Join(err, fmt.Errorf("%s has no cases", tool.Folder))
+		}
+		slices.Sort(files)
+		for _, file := range files {
+			c, err := read(tool, file)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+func read(tool Tool, file string) (Case, error) {
+	c := Case{Tool: tool}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return c, err
+	}
+	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+		return c, err
+	}
+	c.Name = tool.Folder + "-" + strings.TrimSuffix(filepath.Base(file), ".yaml")
+	c.Reason = c.Theirs
+	if c.Ours != "" {
+		c.Reason = c.Ours
+	}
+	switch {
+	case c.Theirs == "":
+		return c, errors.New("nothing is said about the tool")
+	case (c.Ours == "") != (c.Why == ""):
+		return c, errors.New("a difference has a reason, and what is the same has none")
+	}
+	return c, c.Validate()
+}
+
+// Group names the reroll process that c needs: cases of the same name share one.
+func (c Case) Group() string { return strings.Join(c.Flags, " ") }
+
+// Alone reports whether c stops reroll, so that no other case can run beside it.
+func (c Case) Alone() bool {
+	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
+}
