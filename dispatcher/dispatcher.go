@@ -189,6 +189,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	for _, r := range records {
 		d.records[r.Workload] = r
 	}
+	d.replay(records, time.Now())
 	return nil
 }
 
