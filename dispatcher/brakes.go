@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -48,6 +49,32 @@ func perMinute(n int) *rate.Limiter {
 		return rate.NewLimiter(rate.Inf, 1)
 	}
 	return rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), max(1, n/10))
+}
+
+// limiterOf returns the limiter of a namespace. The caller holds mu.
+func (d *Dispatcher) limiterOf(namespace string) *rate.Limiter {
+	limiter := d.limiters.namespaces[namespace]
+	if limiter == nil {
+		limiter = perMinute(d.Brakes.NamespacePerMinute)
+		d.limiters.namespaces[namespace] = limiter
+	}
+	return limiter
+}
+
+// replay has the rate limits know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
+// with a burst each time. The caller holds mu.
+func (d *Dispatcher) replay(records []reloader.WorkloadRecord, now time.Time) {
+	var lately []reloader.WorkloadRecord
+	for _, r := range records {
+		if at := r.Pace.At; at.After(now.Add(-time.Minute)) && !at.After(now) {
+			lately = append(lately, r)
+		}
+	}
+	slices.SortFunc(lately, func(a, b reloader.WorkloadRecord) int { return a.Pace.At.Compare(b.Pace.At) })
+	for _, r := range lately {
+		d.limiterOf(r.Workload.Namespace).ReserveN(r.Pace.At, 1)
+		d.limiters.all.ReserveN(r.Pace.At, 1)
+	}
 }
 
 // SetControl tells the dispatcher what those who run the cluster want held back.
@@ -130,12 +157,7 @@ func (d *Dispatcher) takeSlot(t *tracked, now time.Time) time.Time {
 		t.slot = slot{}
 	}
 	if t.slot.namespace.IsZero() {
-		limiter := d.limiters.namespaces[t.w.Namespace]
-		if limiter == nil {
-			limiter = perMinute(d.Brakes.NamespacePerMinute)
-			d.limiters.namespaces[t.w.Namespace] = limiter
-		}
-		t.slot.namespace = now.Add(limiter.ReserveN(now, 1).DelayFrom(now))
+		t.slot.namespace = now.Add(d.limiterOf(t.w.Namespace).ReserveN(now, 1).DelayFrom(now))
 	}
 	if t.slot.all.IsZero() && !t.slot.namespace.After(now) {
 		t.slot.all = now.Add(d.limiters.all.ReserveN(now, 1).DelayFrom(now))

@@ -120,6 +120,8 @@ type Dispatcher struct {
 	// rolloutQ has the workloads whose rollout may have a deadline to keep.
 	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	driftQ   workqueue.TypedRateLimitingInterface[drift]
+	// sweepQ has the scopes that could not be swept.
+	sweepQ workqueue.TypedRateLimitingInterface[scope]
 	// exportQ has the configs that other clusters are to be told of.
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
 
@@ -162,6 +164,7 @@ func New(o Options) *Dispatcher {
 		resumeQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
 		rolloutQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
 		driftQ:    newQueue[drift](m, time.Minute),
+		sweepQ:    newQueue[scope](m, time.Minute),
 		exportQ:   newQueue[reloader.Config](m, time.Minute),
 		limiters:  limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
@@ -195,6 +198,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	for _, r := range records {
 		d.records[r.Workload] = r
 	}
+	d.replay(records, time.Now())
 	return nil
 }
 
@@ -212,6 +216,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	work(&begin, 1, d.rolloutQ, d.rolloutDue)
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
+	work(&begin, 1, d.sweepQ, func(s scope) time.Duration { return d.sweepAgain(working, s) })
 	work(&begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
@@ -225,7 +230,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ, d.exportQ} {
+	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ, d.sweepQ, d.exportQ} {
 		q.ShutDown()
 	}
 	_ = begin.Wait()

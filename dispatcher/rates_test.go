@@ -98,3 +98,30 @@ func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
+func TestRatesHoldThroughRestarts(t *testing.T) {
+	for name, b := range map[string]dispatcher.Brakes{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.braked(b)
+				count := w.fleetOf("other", 200)
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+				for range 12 {
+					w.pass(5 * time.Second)
+					w.stop()
+					w.start()
+				}
+				if rolls := count(); rolls < 40 || rolls > 75 {
+					t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
+				}
+				w.pass(quiet)
+				if rolls := count(); rolls != 200 {
+					t.Errorf("%d rolls at the end, want 200", rolls)
+				}
+			})
+		})
+	}
+}

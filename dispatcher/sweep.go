@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -87,7 +88,7 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 		return
 	}
 	for round := 0; ctx.Err() == nil; round++ {
-		d.sweepRound(ctx, round%sweepGetFactor == 0)
+		d.sweepRound(ctx, round)
 		d.expandPatterns()
 		d.metrics.swept.SetToCurrentTime()
 	}
@@ -95,16 +96,33 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 
 // sweepRound looks at every scope, evenly spread over the interval. A suspicion is about those that it has looked at, too, so that it begins
 // anew then, and does not pause any more.
-func (d *Dispatcher) sweepRound(ctx context.Context, each bool) {
+func (d *Dispatcher) sweepRound(ctx context.Context, round int) {
 	scopes := d.scopes()
-	step := d.SweepInterval / time.Duration(max(1, len(scopes)))
-	hurry := d.pauseSweep(ctx, step)
+	p := pace{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
+	begin := time.Now()
+	p.hurry = d.pauseSweep(ctx, p.step)
 	for i := 0; i < len(scopes) && ctx.Err() == nil; i++ {
-		if i > 0 && !hurry && d.pauseSweep(ctx, step) {
-			hurry, i = true, 0
+		if i > 0 && !p.hurry && d.pauseSweep(ctx, time.Until(begin.Add(time.Duration(i+1)*p.step))) {
+			p.hurry, i = true, 0
 		}
-		d.sweepScope(ctx, scopes[i], hurry || each)
+		if d.sweepScope(ctx, scopes[i], p) {
+			p.hurry, i = true, -1
+		}
 	}
+}
+
+// pace is how a scope is swept: in which round, how long it may take, and whether there is no time for that.
+type pace struct {
+	round int
+	step  time.Duration
+	hurry bool
+}
+
+// turn reports whether it is the turn of c, which has to be read to be looked at: each has one in sweepGetFactor rounds.
+func (p pace) turn(c reloader.Config) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(c.String()))
+	return p.hurry || h.Sum32()%sweepGetFactor == uint32(p.round%sweepGetFactor)
 }
 
 // pauseSweep waits, and reports whether somebody suspects a gap.
@@ -139,29 +157,59 @@ func (d *Dispatcher) scopes() []scope {
 	return found
 }
 
-// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions cannot be listed, it looks at
-// each, if each is wanted.
-func (d *Dispatcher) sweepScope(ctx context.Context, s scope, each bool) {
-	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
-	unlisted := apierrors.IsForbidden(err)
-	if err != nil && !unlisted {
+// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions cannot be listed, it looks at those
+// whose turn it is, spread over the time that there is, and reports whether somebody suspected a gap meanwhile.
+func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) (suspected bool) {
+	switch err := d.sweepListed(ctx, s); {
+	case err == nil:
+		return false
+	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
-		return
+		d.sweepQ.AddRateLimited(s)
+		return false
 	}
-	if unlisted && !each {
-		return
-	}
-	d.mu.Lock()
-	known := d.index.known(s.kind, s.namespace)
-	d.mu.Unlock()
-	for _, c := range known {
-		if ctx.Err() != nil {
-			return
+	known := slices.DeleteFunc(d.knownIn(s), func(c reloader.Config) bool { return !p.turn(c) })
+	for i, c := range known {
+		if i > 0 && !p.hurry && d.pauseSweep(ctx, p.step/time.Duration(len(known))) {
+			return true
 		}
-		if meta, there := listed[c]; unlisted || !d.asSeen(c, meta, there) {
+		if ctx.Err() != nil {
+			return false
+		}
+		d.sweepConfig(ctx, c)
+	}
+	return false
+}
+
+// sweepListed lists the configs of one scope and looks at those that are not in the version last seen.
+func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
+	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
+	if err != nil {
+		return err
+	}
+	for _, c := range d.knownIn(s) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if meta, there := listed[c]; !d.asSeen(c, meta, there) {
 			d.sweepConfig(ctx, c)
 		}
 	}
+	return nil
+}
+
+// sweepAgain sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
+func (d *Dispatcher) sweepAgain(ctx context.Context, s scope) time.Duration {
+	if err := d.sweepListed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
+		return again
+	}
+	return 0
+}
+
+func (d *Dispatcher) knownIn(s scope) []reloader.Config {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.index.known(s.kind, s.namespace)
 }
 
 // asSeen reports whether c is as the last look, or the last change, says.

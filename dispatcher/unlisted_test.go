@@ -17,7 +17,7 @@ import (
 
 const (
 	part1 scenario.Ref = "Secret/part-1"
-	parts              = `secret.reloader.stakater.com/reload: "part-.*"`
+	parts string       = `secret.reloader.stakater.com/reload: "part-.*"`
 )
 
 var part1Config = reloader.Config{Kind: reloader.Secret, Namespace: scenario.DefaultNamespace, Name: "part-1"}

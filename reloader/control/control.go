@@ -74,6 +74,11 @@ type pauseText struct {
 	By        string `json:"by,omitempty"`
 }
 
+// Unread is what holds as long as nobody could read the ConfigMap: it may say that everything is frozen.
+func Unread() Control {
+	return Control{Frozen: true, Reason: "the ConfigMap " + ConfigMap + " could not be read yet, and may say so"}
+}
+
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Control {
 	c := Control{Reason: cut(data[ReasonKey]), By: cut(data[ByKey])}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,36 +18,76 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// controlWait bounds the wait for the first answer: a freeze should hold from the start, but who may not read it must start, too.
+// controlWait bounds the wait for the first answer: a freeze holds from the start, but who may not read it must say so some time.
 const controlWait = 10 * time.Second
 
 // WatchControl calls set with the data of the ConfigMap control.ConfigMap and when it was last written, now and whenever it changes, until ctx
-// ends. It returns once set was called for what there is; nil data means that there is none. If that takes longer than ten seconds it
-// returns an error, and goes on trying.
+// ends, never twice at a time. It returns once set was called for what there is; nil data means that there is none. If that takes longer
+// than ten seconds it returns an error, and goes on trying: until set is called, nobody knows what is there.
 func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string, written time.Time)) error {
+	return c.watchControl(ctx, controlWait, set)
+}
+
+func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string, written time.Time)) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(c.Namespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
 		}))
 	informer := factory.Core().V1().ConfigMaps().Informer()
+	said := teller{set: set}
 	tell := func(obj any) {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
-			set(m.Data, writtenAt(m))
+			said.say(m.Data, writtenAt(m))
 		}
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { set(nil, time.Time{}) },
+		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { said.say(nil, time.Time{}) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
 	}
 	factory.StartWithContext(ctx)
-	wait, cancel := context.WithTimeout(ctx, controlWait)
-	defer cancel()
-	if !cache.WaitForCacheSync(wait.Done(), registration.HasSynced) {
-		return fmt.Errorf("watch ConfigMap %s/%s: no answer in %s", c.Namespace, control.ConfigMap, controlWait)
+	answered := make(chan struct{})
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+			said.sayNothing()
+			close(answered)
+		}
+	}()
+	wait := time.NewTimer(longest)
+	defer wait.Stop()
+	select {
+	case <-answered:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return fmt.Errorf("watch ConfigMap %s/%s: no answer in %s", c.Namespace, control.ConfigMap, longest)
 	}
-	return nil
+}
+
+// teller calls set for one at a time, and remembers whether it did.
+type teller struct {
+	set func(data map[string]string, written time.Time)
+
+	mu   sync.Mutex
+	once bool
+}
+
+func (t *teller) say(data map[string]string, written time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.once = true
+	t.set(data, written)
+}
+
+// sayNothing says that there is nothing, unless something was said.
+func (t *teller) sayNothing() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.once {
+		t.set(nil, time.Time{})
+	}
 }
 
 // writtenAt returns when somebody last wrote o, by the API server's clock.

@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/ingest/watch"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -61,6 +60,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.startCanary(cluster, d)
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
+	p.health.add("control", p.controls.healthy)
 	if !s.EnableHA {
 		p.start("dispatcher", func(ctx context.Context) error { return p.runDispatcher(ctx, cluster, d) })
 		p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
@@ -157,13 +157,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
 	}
-	set := func(data map[string]string, written time.Time) {
-		d.SetControl(control.Parse(data).Bounded(written))
-		p.status.hurry()
-	}
-	if err := cluster.WatchControl(ctx, set); err != nil && ctx.Err() == nil {
-		p.logger.Warn("nobody can freeze reloads", "error", err)
-	}
+	p.watchControl(ctx, cluster, d)
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
 		if ctx.Err() != nil {
 			return nil

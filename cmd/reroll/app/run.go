@@ -36,6 +36,8 @@ type program struct {
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *dispatcher.Canary
 	status *status
+	// controls is what those who run the cluster want held back.
+	controls controls
 	// forwarder brings records to a hub; nil if there is none.
 	forwarder *queue.Forwarder
 }

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+// controls hands what those who run the cluster want held back to the dispatcher. As long as nobody can read that, everything is held back.
+type controls struct {
+	mu sync.Mutex
+	// set is the dispatcher's.
+	set func(control.Control)
+	// read says that the ConfigMap was read, and unread why it was not although there was time enough.
+	read   bool
+	unread error
+}
+
+// say takes the data of the ConfigMap.
+func (c *controls) say(data map[string]string, written time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read, c.unread = true, nil
+	c.set(control.Parse(data).Bounded(written))
+}
+
+// fail takes why the ConfigMap could not be read so far.
+func (c *controls) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.read {
+		c.unread = err
+		c.set(control.Unread())
+	}
+}
+
+// healthy fails while everything is held back because the ConfigMap could not be read.
+func (c *controls) healthy(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unread != nil {
+		return fmt.Errorf("every reload is held back, because there may be a freeze: %w", c.unread)
+	}
+	return nil
+}
+
+// watchControl has d hold back what is to be held back. It returns when that is known, or has waited long enough.
+func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
+	p.controls.mu.Lock()
+	p.controls.set = func(c control.Control) {
+		d.SetControl(c)
+		p.status.hurry()
+	}
+	p.controls.mu.Unlock()
+	if err := cluster.WatchControl(ctx, p.controls.say); err != nil && !errors.Is(err, context.Canceled) {
+		p.logger.Warn("every reload is held back, because there may be a freeze", "error", err)
+		p.controls.fail(err)
+	}
+}
