@@ -5,8 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -14,27 +14,31 @@ import (
 
 var flagInHelp = regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([A-Za-z0-9-]+)`)
 
-// serveFlags asks the real binary which flags it has.
-var serveFlags = sync.OnceValues(func() (map[string]bool, error) {
-	cmd := exec.Command("go", "run", "./cmd/reroll", "serve", "--help")
-	cmd.Dir = root
-	help, err := output(cmd)
+// flagsOf asks the real binary which flags a role has.
+func flagsOf(t *testing.T, role string) map[string]bool {
+	t.Helper()
+	binary, err := line.Build(t.Context())
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
+	}
+	help, err := output(exec.CommandContext(t.Context(), binary, role, "--help"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	flags := map[string]bool{}
 	for _, m := range flagInHelp.FindAllStringSubmatch(help, -1) {
 		flags[m[1]] = true
 	}
-	return flags, nil
-})
+	return flags
+}
 
 // TestFlagsAreTheBinarys compares the arguments that chart and Compose file pass with the help of the binary they start.
 func TestFlagsAreTheBinarys(t *testing.T) {
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			objects := decode(t, render(t, "--values", folder+"/values.yaml"))
-			checkFlags(t, statefulSet(t, objects).Spec.Template.Spec.Containers[0].Args)
+			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
+				checkFlags(t, w.pod.Spec.Containers[0].Args)
+			}
 		})
 	}
 	t.Run("compose", func(t *testing.T) {
@@ -65,13 +69,14 @@ var notOffered = map[string]string{
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.
 func TestEveryFlagIsOffered(t *testing.T) {
-	known, err := serveFlags()
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := flagsOf(t, "serve")
 	given := map[string]bool{}
 	for _, folder := range valuesCases(t) {
-		container := statefulSet(t, decode(t, render(t, "--values", folder+"/values.yaml"))).Spec.Template.Spec.Containers[0]
+		w := workloads(t, decode(t, render(t, "--values", folder+"/values.yaml")))[0]
+		if w.role() != "serve" {
+			continue
+		}
+		container := w.pod.Spec.Containers[0]
 		for _, arg := range container.Args[1:] {
 			name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 			given[name] = true
@@ -97,16 +102,23 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			container := statefulSet(t, decode(t, render(t, "--values", folder+"/values.yaml"))).Spec.Template.Spec.Containers[0]
-			cmd := exec.CommandContext(t.Context(), binary, container.Args...)
-			for _, v := range container.Env {
-				cmd.Env = append(cmd.Env, v.Name+"="+cmp.Or(v.Value, stored[v.Name], "stored"))
-			}
-			if _, err := output(cmd); err == nil || !strings.Contains(err.Error(), "/etc/reroll/ingest-tls/tls.crt: no such file") {
-				t.Errorf("it does not get as far as its certificate: %v", err)
+			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
+				container := w.pod.Spec.Containers[0]
+				cmd := exec.CommandContext(t.Context(), binary, container.Args...)
+				for _, v := range container.Env {
+					cmd.Env = append(cmd.Env, v.Name+"="+cmp.Or(v.Value, stored[v.Name], "stored"))
+				}
+				if _, err := output(cmd); err == nil || !strings.Contains(err.Error(), firstFile[w.role()]) || !strings.Contains(err.Error(), "no such file") {
+					t.Errorf("%s does not get as far as its first file: %v", w.name, err)
+				}
 			}
 		})
 	}
+}
+
+// firstFile is what each role reads first: its certificate, or how it logs in to NATS.
+var firstFile = map[string]string{
+	"serve": "/etc/reroll/ingest-tls/tls.crt", "ingest": "/etc/reroll/ingest-tls/tls.crt", "dispatch": "/etc/reroll/nats/", "api": "/etc/reroll/nats/",
 }
 
 // stored are the values of variables that come from Secrets.
@@ -119,17 +131,14 @@ var stored = map[string]string{
 
 func checkFlags(t *testing.T, args []string) {
 	t.Helper()
-	known, err := serveFlags()
-	if err != nil {
-		t.Fatal(err)
+	if len(args) < 2 || !slices.Contains([]string{"serve", "ingest", "dispatch", "api"}, args[0]) {
+		t.Fatalf("arguments start no role: %v", args)
 	}
-	if len(args) < 2 || args[0] != "serve" {
-		t.Fatalf("arguments do not start the one-process shape: %v", args)
-	}
+	known := flagsOf(t, args[0])
 	for _, arg := range args[1:] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		if !known[name] {
-			t.Errorf("the binary has no flag --%s", name)
+			t.Errorf("%s has no flag --%s", args[0], name)
 		}
 	}
 }

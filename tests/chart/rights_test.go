@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,6 +24,8 @@ import (
 // usage is what a process does that was started with some values.
 type usage struct {
 	values string
+	// role is the process that it is; empty is serve.
+	role string
 	// prepare is what the cluster needs besides.
 	prepare func(t *testing.T, cluster *rig.Cluster)
 	options kube.Options
@@ -76,37 +79,56 @@ var usages = []usage{
 	},
 }
 
+// rolesUsages are those of the shape in which each role is a process, under an account of its own.
+var rolesUsages = []usage{
+	{values: "roles", role: "api", clients: true},
+	{
+		values: "roles", role: "dispatch", clients: true, lead: true, namespaces: []string{"shop"}, kinds: builtIn,
+		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+	},
+}
+
 // TestRightsAreThoseThatAreUsed lets the program's only way to Kubernetes do, on a real API server and under the chart's own account,
 // all that there is to do: nothing may be refused, and no right may be left over.
 func TestRightsAreThoseThatAreUsed(t *testing.T) {
 	cluster := startRig(t)
-	for _, u := range usages {
-		t.Run(u.values, func(t *testing.T) {
-			objects := decode(t, render(t, "--values", filepath.Join("testdata", u.values, "values.yaml")))
+	for _, u := range append(rolesUsages, usages...) {
+		t.Run(u.values+u.role, func(t *testing.T) {
+			objects := rendered(t, u.values)
+			name := account(t, objects, u.role)
+			granted := grantsOf(objects, name)
 			forgetOwn(t, cluster)
 			if u.prepare != nil {
 				u.prepare(t, cluster)
 			}
 			bind(t, cluster, u.values)
-			w := newWitness(t, cluster, account(t, objects))
+			w := newWitness(t, cluster, accountUser+name)
 			u.exercise(t, w, cluster.Client())
 			// Watches begin in the background.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := line.Poll(ctx, func(context.Context) error { return w.unused(grants(objects)) }); err != nil {
+			if err := line.Poll(ctx, func(context.Context) error { return w.unused(granted) }); err != nil {
 				t.Error(err)
 			}
-			if diff := cmp.Diff(u.refused, w.refused()); diff != "" {
+			if diff := gocmp.Diff(u.refused, w.refused()); diff != "" {
 				t.Errorf("requests that were refused (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// account is the user as whom the pod comes.
-func account(t *testing.T, objects []runtime.Object) string {
+// accountUser precedes the name of an account of the release in that of its user.
+const accountUser = "system:serviceaccount:" + namespace + ":"
+
+// account is the one that the pods of a role have; an empty role is serve.
+func account(t *testing.T, objects []runtime.Object, role string) string {
 	t.Helper()
-	return "system:serviceaccount:" + namespace + ":" + statefulSet(t, objects).Spec.Template.Spec.ServiceAccountName
+	all := workloads(t, objects)
+	i := slices.IndexFunc(all, func(w runner) bool { return w.role() == cmp.Or(role, "serve") })
+	if i < 0 {
+		t.Fatalf("nobody runs as %s", role)
+	}
+	return all[i].pod.Spec.ServiceAccountName
 }
 
 // startRig returns an API server with the namespaces of the tests.
@@ -180,7 +202,7 @@ func bind(t *testing.T, cluster *rig.Cluster, values string) {
 func TestScopedAccountMayNotMore(t *testing.T) {
 	cluster := startRig(t)
 	bind(t, cluster, "namespaced")
-	user := account(t, decode(t, render(t, "--values", "testdata/namespaced/values.yaml")))
+	user := accountUser + account(t, rendered(t, "namespaced"), "")
 	may := func(a authorizationv1.ResourceAttributes) bool {
 		t.Helper()
 		review, err := cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{

@@ -33,7 +33,8 @@ func Command(version string) *cobra.Command {
 	}
 	add("Ask", cli.Questions(version)...)
 	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version))
-	add("Prepare", append(cli.Preparations(), natsCommand(version))...)
+	add("Prepare", append(cli.Preparations(), natsCommand(version), cli.MigrateValues())...)
+	add("Probe", cli.Probes()...)
 	var runs []*cobra.Command
 	for _, role := range roles {
 		runs = append(runs, roleCommand(role, version))

@@ -8,6 +8,11 @@
 {{- printf "%s-%s" (include "reroll.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{/* Of a scope: something if the API server asks its pods. */}}
+{{- define "reroll.admits" -}}
+{{- if and .Values.admission.enabled (eq .role "serve") }}yes{{ end -}}
+{{- end -}}
+
 {{- define "reroll.admissionArgs" -}}
 {{- with .Values.admission }}
 {{- if .enabled }}
@@ -66,6 +71,9 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- define "reroll.admissionChecks" -}}
 {{- $v := .Values -}}
 {{- if $v.admission.enabled -}}
+{{- if ne $v.shape "one-process" -}}
+{{- fail "admission.enabled is of the shape one-process: with roles, run reroll admission beside them (docs/admission.md)" -}}
+{{- end -}}
 {{- if or $v.webhook.url $v.webhook.existingSecret -}}
 {{- fail "admission.enabled has no use beside webhook.url and webhook.existingSecret, with which no marks are written" -}}
 {{- end -}}

@@ -1,8 +1,11 @@
-{{/* One flag per line, as the binary spells them. */}}
+{{/* Of a scope: one flag per line, as the binary spells them. */}}
 {{- define "reroll.args" -}}
-- serve
+- {{ .role }}
+{{- if include "reroll.dispatches" . }}
 - --cluster-name={{ .Values.clusterName }}
 - --namespace=$(POD_NAMESPACE)
+{{- end }}
+{{- if include "reroll.ingests" . }}
 - --ingest-address=:9443
 - --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
 - --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
@@ -12,20 +15,28 @@
 {{- if .Values.ingest.tokenSecretName }}
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
 {{- end }}
+{{- end }}
 {{- if not (include "reroll.externalNats" .) }}
 - --data-dir=/var/lib/reroll
 {{- else if not .Values.natsUrlSecretName }}
 - --nats-url={{ .Values.natsUrl }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
+{{- if include "reroll.dispatches" . }}
 {{- include "reroll.hubArgs" . }}
+{{- end }}
+{{- if include "reroll.admits" . }}
 {{- include "reroll.admissionArgs" . }}
+{{- end }}
+{{- if include "reroll.answers" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --auth={{ include "reroll.apiAuth" . }}
 {{- with .Values.api.audiences }}
 - {{ printf "--auth-audiences=%s" (join "," .) | quote }}
 {{- end }}
+{{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
+{{- if include "reroll.dispatches" . }}
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
 - --sweep-interval={{ .Values.sweepInterval }}
@@ -64,9 +75,12 @@
 - --enable-pprof
 - --pprof-addr={{ .Values.pprof.address }}
 {{- end }}
+{{- else if .Values.redactActors }}
+- --redact-actors
+{{- end }}
 - --log-format={{ .Values.log.format }}
 - --log-level={{ .Values.log.level }}
-{{- range .Values.extraArgs }}
+{{- range ternary .Values.extraArgs (get (index .Values (ternary "ingest" "api" (eq .role "ingest"))) "extraArgs") (ne (include "reroll.dispatches" .) "") }}
 - {{ . | quote }}
 {{- end }}
 {{- end -}}
@@ -76,17 +90,18 @@
 {{- .Values.api.auth | default (ternary "token" "none" .Values.api.expose) }}
 {{- end -}}
 
-{{/* How to use NATS. The keys of the Secret are files in the pod. */}}
+{{/* Of a scope: how to use NATS. The keys of the Secret are files in the pod. */}}
 {{- define "reroll.natsArgs" -}}
+{{- $login := include "reroll.natsLogin" . | fromYaml }}
 {{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
-{{- with index $.Values.nats.keys $key }}
+{{- with index $login.keys $key }}
 - --nats-{{ $flag }}=/etc/reroll/nats/{{ . }}
 {{- end }}
 {{- end }}
-{{- with .Values.nats.user }}
+{{- with $login.user }}
 - {{ printf "--nats-user=%s" . | quote }}
 {{- end }}
-{{- with .Values.nats.inboxPrefix }}
+{{- with $login.inboxPrefix }}
 - {{ printf "--nats-inbox-prefix=%s" . | quote }}
 {{- end }}
 {{- if .Values.nats.bindOnly }}
@@ -95,8 +110,8 @@
 {{- with int .Values.nats.replicas }}
 - --nats-replicas={{ . }}
 {{- end }}
-{{- with .Values.nats.storeSize }}
-- --nats-store-size={{ . }}
+{{- if and .Values.nats.storeSize (eq .role "serve") }}
+- --nats-store-size={{ .Values.nats.storeSize }}
 {{- end }}
 {{- end -}}
 
@@ -123,7 +138,7 @@
 {{- if .Values.dryRun }}
 - --dry-run
 {{- end }}
-{{- if .Values.enableHA }}
+{{- if or .Values.enableHA (eq .role "dispatch") }}
 - --enable-ha
 {{- end }}
 {{- if .Values.haltOnFailedRollouts }}

@@ -1,7 +1,31 @@
 {{/* Fails on values that fit their types and not each other. */}}
 {{- define "reroll.checks" -}}
 {{- $v := .Values -}}
-{{- if not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName) -}}
+{{- if and (ne $v.shape "one-process") (not (include "reroll.externalNats" .)) -}}
+{{- fail (printf "shape %s needs natsUrl or natsUrlSecretName: its processes meet at an external NATS" $v.shape) -}}
+{{- end -}}
+{{- if and (ne $v.shape "one-process") (ne (int $v.replicas) 1) -}}
+{{- fail "replicas is of the shape one-process: set ingest.replicas, dispatch.replicas or api.replicas" -}}
+{{- end -}}
+{{- if and (eq $v.shape "hub") $v.hub.url -}}
+{{- fail "hub.url is of a cluster that forwards to a hub; a hub forwards nothing" -}}
+{{- end -}}
+{{- range $role := list "ingest" "dispatch" "api" -}}
+{{- $own := (index $v $role).nats -}}
+{{- if and (compact (values $own.keys)) (not $own.secretName) -}}
+{{- fail (printf "%s.nats.keys needs %s.nats.secretName: keys of which Secret?" $role $role) -}}
+{{- end -}}
+{{- if and (eq $v.shape "one-process") (or $own.secretName $own.user $own.inboxPrefix) -}}
+{{- fail (printf "%s.nats is of the shapes with roles: one process has one log-in, nats" $role) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.ingest.tls.certManager.enabled (not $v.ingest.tls.certManager.issuerRef.name) -}}
+{{- fail "ingest.tls.certManager needs issuerRef.name: who signs?" -}}
+{{- end -}}
+{{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
+{{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
+{{- end -}}
+{{- if not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub")) -}}
 {{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
 {{- end -}}
 {{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}

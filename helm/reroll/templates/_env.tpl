@@ -1,16 +1,17 @@
-{{/* The environment of the process: which replica it is, what has no flag, and what nobody should see in a list of processes. */}}
+{{/* Of a scope: the environment of the process: which replica it is, what has no flag, and what nobody should see in a list of processes. */}}
 {{- define "reroll.env" -}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-{{- if .Values.metaInfo }}
+{{- $dispatches := include "reroll.dispatches" . }}
+{{- if and .Values.metaInfo $dispatches }}
 - name: RELOADER_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: RELOADER_DEPLOYMENT_NAME
-  value: {{ include "reroll.fullname" . }}
+  value: {{ include "reroll.roleName" . }}
 {{- end }}
-{{- if .Values.metrics.countByNamespace }}
+{{- if and .Values.metrics.countByNamespace $dispatches }}
 - name: METRICS_COUNT_BY_NAMESPACE
   value: enabled
 {{- end }}
@@ -18,11 +19,11 @@
 - name: REROLL_NATS_URL
   valueFrom: {secretKeyRef: {name: {{ . }}, key: nats-url}}
 {{- end }}
-{{- if or .Values.webhook.url .Values.webhook.existingSecret }}
+{{- if and (or .Values.webhook.url .Values.webhook.existingSecret) $dispatches }}
 - name: REROLL_WEBHOOK_URL
   valueFrom: {secretKeyRef: {name: {{ default (include "reroll.urlsSecretName" .) .Values.webhook.existingSecret }}, key: webhook-url}}
 {{- end }}
-{{- if .Values.alerts.enabled }}
+{{- if and .Values.alerts.enabled $dispatches }}
 {{- include "reroll.alertEnv" . }}
 {{- end }}
 {{- end -}}

@@ -2,14 +2,14 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* At most 50 characters, so that suffixes and the pod's revision label stay within 63. */}}
+{{/* At most 46 characters, so that suffixes and the pod's revision label stay within 63. */}}
 {{- define "reroll.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 46 | trimSuffix "-" -}}
 {{- else if contains (include "reroll.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- .Release.Name | trunc 46 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (include "reroll.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "reroll.name" .) | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -31,12 +31,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* Of a scope: as whom its pods come. */}}
 {{- define "reroll.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "reroll.fullname" .) .Values.serviceAccount.name -}}
 {{- else -}}
 {{- required "serviceAccount.name is needed when serviceAccount.create is false" .Values.serviceAccount.name -}}
 {{- end -}}
+{{- if ne .role "serve" }}-{{ .role }}{{ end -}}
 {{- end -}}
 
 {{- define "reroll.ingestService" -}}

@@ -212,7 +212,7 @@
   resources: [configmaps]
   verbs: [create]
 {{- end }}
-{{- if and .Values.enableHA (not .Values.dryRun) }}
+{{- if and (or .Values.enableHA (eq .Values.shape "roles")) (not .Values.dryRun) }}
 # get: see which replica leads.
 # update: lead on, or give it up.
 - apiGroups: [coordination.k8s.io]

@@ -1,0 +1,76 @@
+{{/* What follows from the shape. A scope is the root with the name of a role beside the values: set (omit $ "role") "role" $role. */}}
+
+{{/* The roles that run, separated by commas. */}}
+{{- define "reroll.roles" -}}
+{{- get (dict "one-process" "serve" "roles" "ingest,dispatch,api" "hub" "api") .Values.shape -}}
+{{- end -}}
+
+{{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
+{{- define "reroll.ingests" -}}
+{{- if has .role (list "serve" "ingest") }}true{{ end -}}
+{{- end -}}
+{{- define "reroll.dispatches" -}}
+{{- if has .role (list "serve" "dispatch") }}true{{ end -}}
+{{- end -}}
+{{- define "reroll.answers" -}}
+{{- if has .role (list "serve" "api") }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: something if it asks the API server. */}}
+{{- define "reroll.asksKubernetes" -}}
+{{- if include "reroll.dispatches" . }}true{{ else if and (include "reroll.answers" .) (eq (include "reroll.apiAuth" .) "token") }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: what its pods, and what is about them, are called. */}}
+{{- define "reroll.roleName" -}}
+{{- include "reroll.fullname" . }}{{ if ne .role "serve" }}-{{ .role }}{{ end -}}
+{{- end -}}
+
+{{- define "reroll.roleSelector" -}}
+{{ include "reroll.selectorLabels" . }}
+{{- if ne .role "serve" }}
+app.kubernetes.io/component: {{ .role }}
+{{- end }}
+{{- end -}}
+
+{{- define "reroll.roleLabels" -}}
+{{ include "reroll.labels" . }}
+{{- if ne .role "serve" }}
+app.kubernetes.io/component: {{ .role }}
+{{- end }}
+{{- end -}}
+
+{{/* Of a scope: the Service that leads to its metrics. */}}
+{{- define "reroll.metricsService" -}}
+{{- include "reroll.roleName" . }}{{ if ne .role "serve" }}-metrics{{ end -}}
+{{- end -}}
+
+{{- define "reroll.replicas" -}}
+{{- if eq .role "serve" }}{{ int .Values.replicas }}{{ else }}{{ int (index .Values .role).replicas }}{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: how it logs in to NATS, as YAML. What a role has of its own stands for all of it. */}}
+{{- define "reroll.natsLogin" -}}
+{{- $login := .Values.nats -}}
+{{- if ne .role "serve" -}}
+{{- $own := (index .Values .role).nats -}}
+{{- if or $own.secretName $own.user }}{{ $login = $own }}{{ end -}}
+{{- end -}}
+{{- pick $login "secretName" "keys" "user" "inboxPrefix" | toYaml -}}
+{{- end -}}
+
+{{- define "reroll.resources" -}}
+{{- $own := dict -}}
+{{- if ne .role "serve" }}{{ $own = (index .Values .role).resources }}{{ end -}}
+{{- default .Values.resources $own | toYaml -}}
+{{- end -}}
+
+{{/* Of the pod of helm test, which no Service of the release may take for one of its own. */}}
+{{- define "reroll.testLabels" -}}
+app.kubernetes.io/name: {{ include "reroll.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "reroll.auditClientSecretName" -}}
+{{- printf "%s-audit-client" (include "reroll.fullname" .) -}}
+{{- end -}}

@@ -1,0 +1,131 @@
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
+func TestFlowSchemaIsAboutWhoAsks(t *testing.T) {
+	for values, want := range map[string][]string{
+		"roles": {"example-reroll-dispatch", "example-reroll-api"}, "fleet-member": {"example-reroll"}, "default": nil,
+	} {
+		var got []string
+		for _, object := range rendered(t, values) {
+			schema, ok := object.(*flowcontrolv1.FlowSchema)
+			if !ok {
+				continue
+			}
+			for _, s := range schema.Spec.Rules[0].Subjects {
+				got = append(got, s.ServiceAccount.Name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: subjects (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// custom returns the objects of a kind that Kubernetes itself does not have.
+func custom(objects []runtime.Object, kind string) (found []*unstructured.Unstructured) {
+	for _, object := range objects {
+		if o, ok := object.(*unstructured.Unstructured); ok && o.GetKind() == kind {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// TestAlertsAreThoseOfTheShape: an alert about what does not run here would fire for ever, or never.
+func TestAlertsAreThoseOfTheShape(t *testing.T) {
+	one := []string{"reroll-ingest", "reroll-dispatch", "reroll-queue", "reroll-api"}
+	for values, want := range map[string][]string{
+		"roles":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
+		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
+		"hub":          {"reroll-queue", "reroll-api"},
+	} {
+		var got []string
+		for _, o := range custom(rendered(t, values), "PrometheusRule") {
+			groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, group := range groups {
+				got = append(got, group.(map[string]any)["name"].(string))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: groups of alerts (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+func TestDashboardsAreTheFiles(t *testing.T) {
+	files, err := filepath.Glob(chart + "/files/dashboards/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dashboards: %v", err)
+	}
+	want := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[filepath.Base(file)] = strings.TrimSpace(string(text))
+	}
+	got := map[string]string{}
+	for _, object := range decode(t, render(t, "--set", "dashboards.enabled=true,dashboards.namespace=grafana")) {
+		if config, ok := object.(*corev1.ConfigMap); ok && config.Namespace == "grafana" && config.Labels["grafana_dashboard"] == "1" {
+			for name, text := range config.Data {
+				got[name] = strings.TrimSpace(text)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dashboards (-files +ConfigMaps):\n%s", diff)
+	}
+}
+
+// TestCertificatesAreWhatIsAskedFor: cert-manager makes the Secrets that the pods mount and the notes name, for the names that both ends
+// look for.
+func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
+	names := map[string][]string{}
+	for _, o := range custom(rendered(t, "roles"), "Certificate") {
+		secret, _, _ := unstructured.NestedString(o.Object, "spec", "secretName")
+		hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "dnsNames")
+		names[secret] = hosts
+	}
+	want := map[string][]string{
+		"example-reroll-ingest-tls":   {"example-reroll-ingest.reroll-system.svc", "example-reroll-ingest.reroll-system.svc.cluster.local"},
+		"example-reroll-audit-client": {"east.audit.reroll.dev"},
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("names by Secret (-want +got):\n%s", diff)
+	}
+	text := notes(t, "--values", "testdata/roles/values.yaml")
+	for secret := range want {
+		if !strings.Contains(text, "get secret "+secret+" ") {
+			t.Errorf("the notes do not say what to take from %s", secret)
+		}
+	}
+}
+
+// TestMigratedValuesAreAccepted installs on paper what reroll migrate-values makes of values of Stakater's chart.
+func TestMigratedValuesAreAccepted(t *testing.T) {
+	files, err := filepath.Glob(root + "/cmd/reroll/cli/testdata/migrate-values/*.golden")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no migrated values: %v", err)
+	}
+	for _, file := range files {
+		decode(t, render(t, "--values", file))
+	}
+}

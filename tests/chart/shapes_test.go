@@ -1,0 +1,203 @@
+package chart_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// runner is a StatefulSet or a Deployment of the chart.
+type runner struct {
+	name     string
+	replicas int32
+	pod      corev1.PodTemplateSpec
+	claims   []corev1.PersistentVolumeClaim
+}
+
+// role is the subcommand that its pods run.
+func (w runner) role() string { return w.pod.Spec.Containers[0].Args[0] }
+
+func workloads(t *testing.T, objects []runtime.Object) (found []runner) {
+	t.Helper()
+	for _, object := range objects {
+		switch o := object.(type) {
+		case *appsv1.StatefulSet:
+			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template, o.Spec.VolumeClaimTemplates})
+			checkSelector(t, o.Spec.Selector, o.Spec.Template)
+		case *appsv1.Deployment:
+			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template, nil})
+			checkSelector(t, o.Spec.Selector, o.Spec.Template)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("no workload rendered")
+	}
+	return found
+}
+
+func checkSelector(t *testing.T, s *metav1.LabelSelector, pod corev1.PodTemplateSpec) {
+	t.Helper()
+	if !selects(t, s, pod.Labels) {
+		t.Errorf("%v does not select %v", s, pod.Labels)
+	}
+}
+
+func selects(t *testing.T, s *metav1.LabelSelector, of map[string]string) bool {
+	t.Helper()
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector.Matches(labels.Set(of))
+}
+
+// rendered decodes what values of testdata become.
+func rendered(t *testing.T, values string, args ...string) []runtime.Object {
+	t.Helper()
+	return decode(t, render(t, append([]string{"--values", filepath.Join("testdata", values, "values.yaml")}, args...)...))
+}
+
+func TestShapesRunTheirRoles(t *testing.T) {
+	for values, want := range map[string]map[string]int32{
+		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1},
+		"roles": {"ingest": 3, "dispatch": 2, "api": 2}, "hub": {"api": 3},
+	} {
+		got := map[string]int32{}
+		for _, w := range workloads(t, rendered(t, values)) {
+			got[w.role()] = w.replicas
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: replicas by role (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// TestEverythingSelectsOneWorkload: a Service, budget or policy that selects the pods of two roles, or of none, does what nobody means.
+func TestEverythingSelectsOneWorkload(t *testing.T) {
+	for _, values := range []string{"default", "ha", "roles", "hub", "fleet-member", "admission"} {
+		objects := rendered(t, values)
+		all := workloads(t, objects)
+		check := func(what string, s metav1.LabelSelector) (chosen []runner) {
+			t.Helper()
+			for _, w := range all {
+				if selects(t, &s, w.pod.Labels) {
+					chosen = append(chosen, w)
+				}
+			}
+			if len(chosen) != 1 {
+				t.Errorf("%s: %s selects %d workloads", values, what, len(chosen))
+			}
+			return chosen
+		}
+		budgets, policies := 0, 0
+		for _, object := range objects {
+			switch o := object.(type) {
+			case *corev1.Service:
+				for _, w := range check("Service "+o.Name, metav1.LabelSelector{MatchLabels: o.Spec.Selector}) {
+					checkService(t, o, w.pod.Labels, portsOf(w))
+				}
+			case *policyv1.PodDisruptionBudget:
+				budgets++
+				for _, w := range check("budget "+o.Name, *o.Spec.Selector) {
+					if w.replicas < 2 {
+						t.Errorf("%s: nobody can drain the node of %s", values, w.name)
+					}
+				}
+			case *networkingv1.NetworkPolicy:
+				policies++
+				for _, w := range check("policy "+o.Name, o.Spec.PodSelector) {
+					checkPolicyPorts(t, o, portsOf(w))
+				}
+			}
+		}
+		several := 0
+		for _, w := range all {
+			if w.replicas > 1 {
+				several++
+			}
+			checkMounts(t, w)
+		}
+		if budgets != several {
+			t.Errorf("%s: %d budgets for %d workloads with several replicas", values, budgets, several)
+		}
+		if policies != 0 && policies != len(all) {
+			t.Errorf("%s: %d policies for %d workloads", values, policies, len(all))
+		}
+	}
+}
+
+func portsOf(w runner) map[string]bool {
+	ports := map[string]bool{}
+	for _, p := range w.pod.Spec.Containers[0].Ports {
+		ports[p.Name] = true
+	}
+	return ports
+}
+
+// checkPolicyPorts: every port of the pod is let in on some condition, and nothing else.
+func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports map[string]bool) {
+	t.Helper()
+	open := map[string]bool{}
+	for _, rule := range policy.Spec.Ingress {
+		for _, p := range rule.Ports {
+			open[p.Port.String()] = true
+		}
+	}
+	if diff := cmp.Diff(ports, open); diff != "" {
+		t.Errorf("policy %s (-ports of the pod +let in):\n%s", policy.Name, diff)
+	}
+}
+
+// TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, and
+// the rest is for who rolls.
+func TestRightsAreByRole(t *testing.T) {
+	objects := rendered(t, "roles")
+	want := map[string][]string{
+		"ingest": nil, "api": {"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create"},
+	}
+	for _, w := range workloads(t, objects) {
+		got := grantsOf(objects, w.pod.Spec.ServiceAccountName)
+		if w.role() == "dispatch" {
+			if slices.ContainsFunc(got[""], func(grant string) bool { return strings.Contains(grant, "review") }) || len(got[""]) < 8 || len(got[namespace]) == 0 {
+				t.Errorf("dispatch may %q", got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want[w.role()], got[""]); diff != "" || len(got[namespace]) > 0 {
+			t.Errorf("rights of %s (-want +got):\n%s%v", w.role(), diff, got[namespace])
+		}
+		if token := *w.pod.Spec.AutomountServiceAccountToken; token != (len(got) > 0) {
+			t.Errorf("%s gets a token: %t, with the rights %v", w.role(), token, got)
+		}
+	}
+}
+
+// grantsOf are the grants of the roles that an account of the release's namespace is bound to.
+func grantsOf(objects []runtime.Object, account string) map[string][]string {
+	var bound []runtime.Object
+	names := map[string]bool{}
+	for _, object := range objects {
+		if key, subjects, ok := binding(object); ok && slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool { return s.Name == account }) {
+			names[key] = true
+		}
+	}
+	for _, object := range objects {
+		for key := range roles([]runtime.Object{object}) {
+			if names[key] {
+				bound = append(bound, object)
+			}
+		}
+	}
+	return grants(bound)
+}

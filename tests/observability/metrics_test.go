@@ -1,0 +1,207 @@
+package observability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// targetLabels are those that Prometheus gives to what it scrapes, and those of its own histograms.
+var targetLabels = []string{"job", "namespace", "cluster", "instance", "pod", "le"}
+
+var (
+	selector = regexp.MustCompile(`\b((?:reroll|reloader|rest_client|process|go|apiserver)[a-z0-9_:]*)(?:\{([^}]*)\})?`)
+	matcher  = regexp.MustCompile(`([a-z_]+)(=~|!=|=)"((?:[^"\\]|\\.)*)"`)
+	grouping = regexp.MustCompile(`(?:by|without) \(([^)]*)\)`)
+	pair     = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
+)
+
+// exposed has the values of each label of each metric.
+type exposed map[string]map[string][]string
+
+// read adds the samples of an answer of /metrics whose names begin with prefix. The API server's answer is megabytes.
+func (e exposed) read(text, prefix string) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, prefix) || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name := line[:strings.IndexAny(line, "{ ")]
+		if e[name] == nil {
+			e[name] = map[string][]string{}
+		}
+		for _, p := range pair.FindAllStringSubmatch(line, -1) {
+			e[name][p[1]] = append(e[name][p[1]], p[2])
+		}
+	}
+}
+
+// check returns what is asked for in a query and exposed by nobody. recorded are the metrics that rules make.
+func (e exposed) check(query string, recorded []string) error {
+	var errs []error
+	known := slices.Clone(targetLabels)
+	for _, s := range selector.FindAllStringSubmatch(query, -1) {
+		if slices.Contains(recorded, s[1]) {
+			continue
+		}
+		labels, ok := e[s[1]]
+		if !ok {
+			errs = append(errs, fmt.Errorf("nobody exposes %s", s[1]))
+			continue
+		}
+		known = slices.AppendSeq(known, maps.Keys(labels))
+		for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+			errs = append(errs, checkMatcher(s[1], labels, m[1], m[3]))
+		}
+	}
+	for _, g := range grouping.FindAllStringSubmatch(query, -1) {
+		for label := range strings.SplitSeq(g[1], ", ") {
+			if !slices.Contains(known, label) {
+				errs = append(errs, fmt.Errorf("no metric of the query has a label %s", label))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkMatcher looks for each of the values between bars. Codes of answers are exposed once they occur.
+func checkMatcher(metric string, labels map[string][]string, label, values string) error {
+	if slices.Contains(targetLabels, label) && label != "le" {
+		return nil
+	}
+	if labels[label] == nil {
+		return fmt.Errorf("%s has no label %s", metric, label)
+	}
+	if label == "code" {
+		return nil
+	}
+	for value := range strings.SplitSeq(values, "|") {
+		pattern := regexp.MustCompile("^(?:" + strings.ReplaceAll(value, `\\`, `\`) + ")$")
+		if !slices.ContainsFunc(labels[label], pattern.MatchString) && metric != "apiserver_audit_error_total" {
+			return fmt.Errorf("%s has no %s=%q", metric, label, value)
+		}
+	}
+	return nil
+}
+
+// TestQueriesAskForWhatIsThere runs every role against a real API server, with all that adds metrics turned on, and looks for each
+// metric, label and label value of alerts and dashboard in their answers. The API server drops audit events there, as an alert wants.
+func TestQueriesAskForWhatIsThere(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	l, err := line.StartRoles(ctx, line.Options{
+		Kube: kube.Options{
+			ControlPlaneOnly: true, Audit: &kube.Audit{Throttle: true},
+			APIServerFlags: []string{"--audit-webhook-batch-buffer-size=1", "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=0.1", "--audit-webhook-batch-throttle-burst=1"},
+		},
+		Flags: []string{"--enable-ha", "--watch-configs", "--hub-url", startNATS(t)},
+		Environment: []string{
+			"POD_NAME=one", "POD_NAMESPACE=default", "ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=http://127.0.0.1:9/", "METRICS_COUNT_BY_NAMESPACE=enabled",
+		},
+	}, startNATS(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+	var recorded, queries []string
+	for _, r := range rules(t) {
+		recorded, queries = append(recorded, r.Record), append(queries, r.Expr)
+	}
+	queries = append(queries, dashboardQueries(t)...)
+	// Some series appear with what they count.
+	looking, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	var missing error
+	err = line.Poll(looking, func(ctx context.Context) error {
+		there, err := scrape(ctx, l)
+		if err != nil {
+			return err
+		}
+		var errs []error
+		for _, query := range queries {
+			if err := there.check(query, recorded); err != nil {
+				errs = append(errs, fmt.Errorf("%w in %s", err, query))
+			}
+		}
+		missing = errors.Join(errs...)
+		return missing
+	})
+	if err != nil {
+		t.Errorf("%v; at the last full look: %v", err, missing)
+	}
+}
+
+// scrape asks all processes, after somebody has used each of them.
+func scrape(ctx context.Context, l *line.Line) (exposed, error) {
+	var answer any
+	if err := l.Reroll.Get(ctx, "/api/v1/reloads", &answer); err != nil {
+		return nil, err
+	}
+	noise := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "noise-"}}
+	if _, err := l.Kube.Client().CoreV1().ConfigMaps("default").Create(ctx, noise, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	there := exposed{}
+	for _, process := range []*line.Reroll{l.Ingest, l.Dispatch, l.Reroll} {
+		text, err := process.Metrics(ctx)
+		if err != nil {
+			return nil, err
+		}
+		there.read(text, "")
+	}
+	text, err := l.Kube.Client().CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	there.read(string(text), "apiserver_audit_")
+	return there, err
+}
+
+// TestMissingMetricsAreNoticed shows that the look above can fail.
+func TestMissingMetricsAreNoticed(t *testing.T) {
+	there := exposed{}
+	there.read("# TYPE reroll_held_workloads gauge\nreroll_held_workloads{reason=\"Frozen\"} 0\n", "")
+	for query, wrong := range map[string]bool{
+		`sum by (reason) (reroll_held_workloads)`:                        false,
+		`reroll_held_workloads{job="a",reason=~"Frozen"}`:                false,
+		`reroll:made:by_a_rule`:                                          false,
+		`reroll_hold_workloads`:                                          true,
+		`reroll_held_workloads{reason=~"Frozen|Cold"}`:                   true,
+		`reroll_held_workloads{why="Frozen"}`:                            true,
+		`sum by (why) (reroll_held_workloads)`:                           true,
+		`reroll_held_workloads{reason="Frozen"} > reroll_hold_workloads`: true,
+	} {
+		if err := there.check(query, []string{"reroll:made:by_a_rule"}); (err != nil) != wrong {
+			t.Errorf("%s: %v, want an error: %t", query, err, wrong)
+		}
+	}
+}
+
+// startNATS returns the address of a NATS server with JetStream.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 4 << 30,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS does not come up")
+	}
+	return s.ClientURL()
+}
