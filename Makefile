@@ -169,6 +169,10 @@ fuzz: ## Fuzz every target for FUZZTIME (default 60s) each
 docker: ## Build the container image
 	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
+.PHONY: compose
+compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
+	COMPOSE_ENGINE=1 go test -count=1 -timeout 25m -v ./tests/compose
+
 .PHONY: clean
 clean: ## Remove what was built inside the repository
 	rm -rf bin reroll-data

@@ -29,7 +29,7 @@ var serveFlags = sync.OnceValues(func() (map[string]bool, error) {
 	return flags, nil
 })
 
-// TestFlagsAreTheBinarys compares the arguments that chart and Compose file pass with the help of the binary they start.
+// TestFlagsAreTheBinarys compares the arguments that the chart passes with the help of the binary they start.
 func TestFlagsAreTheBinarys(t *testing.T) {
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
@@ -37,9 +37,6 @@ func TestFlagsAreTheBinarys(t *testing.T) {
 			checkFlags(t, statefulSet(t, objects).Spec.Template.Spec.Containers[0].Args)
 		})
 	}
-	t.Run("compose", func(t *testing.T) {
-		checkFlags(t, compose(t).Services["reroll"].Command)
-	})
 }
 
 // notOffered are the flags that no value stands for.
