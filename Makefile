@@ -22,6 +22,9 @@ FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
 TESTFLAGS ?=
 
+# The same in the Dockerfile: two builds of one version are equal byte by byte, wherever they were made.
+build_flags = -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
+
 # The executable of a pinned tool; built at the first use.
 tool = $$(cd tests/tools/$(1) && go tool -n $(1))
 # Nested modules: tools, and the parts of the test rig.
@@ -34,7 +37,19 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/reroll, static
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/reroll ./cmd/reroll
+	CGO_ENABLED=0 go build $(build_flags) -o bin/reroll ./cmd/reroll
+
+.PHONY: release
+release: ## Build what a release has: bin/reroll-linux-amd64 and -arm64, their lists of parts (SBOM) and checksums
+	for arch in amd64 arm64; do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build $(build_flags) -o bin/reroll-linux-$$arch ./cmd/reroll; \
+	  go run ./tests/sbom bin/reroll-linux-$$arch > bin/reroll-linux-$$arch.cdx.json; \
+	done
+	cd bin && sha256sum reroll-linux-* > sha256sums.txt
+
+.PHONY: sbom
+sbom: build ## List what bin/reroll is made of, in CycloneDX: bin/reroll.cdx.json
+	go run ./tests/sbom bin/reroll > bin/reroll.cdx.json
 
 .PHONY: kube
 kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached)
@@ -153,6 +168,10 @@ fuzz: ## Fuzz every target for FUZZTIME (default 60s) each
 .PHONY: docker
 docker: ## Build the container image
 	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+.PHONY: compose
+compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
+	COMPOSE_ENGINE=1 go test -count=1 -timeout 25m -v ./tests/compose
 
 .PHONY: clean
 clean: ## Remove what was built inside the repository

@@ -2,11 +2,15 @@ package chart_test
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 var imageTag = regexp.MustCompile(`:v?[0-9]+\.[0-9]+\.[0-9]+$`)
@@ -98,6 +102,29 @@ func TestComposePathsAreMounted(t *testing.T) {
 	}
 }
 
+// TestComposeFlagsAreTheBinarys compares the flags of each role with the help of the binary.
+func TestComposeFlagsAreTheBinarys(t *testing.T) {
+	binary, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"ingest", "dispatch", "api"} {
+		help, err := output(exec.CommandContext(t.Context(), binary, role, "--help"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := compose(t).Services[role].Command
+		if command[0] != role {
+			t.Errorf("service %s runs %s", role, command[0])
+		}
+		for _, arg := range command[1:] {
+			if name, _, _ := strings.Cut(arg, "="); !strings.Contains(help, " "+name+" ") {
+				t.Errorf("%s knows no %s", role, name)
+			}
+		}
+	}
+}
+
 func TestComposeAuditPolicyIsTheCharts(t *testing.T) {
 	checkPolicy(t, compose(t).Configs["audit-policy"].Content)
 }
@@ -111,15 +138,28 @@ func TestComposeCertificates(t *testing.T) {
 	shell(t, dir, script)
 	checkPair(t, in("cluster-ca"), in("kube-apiserver"), serves, "kube-apiserver")
 	checkPair(t, in("cluster-ca"), in("admin"), asks, "admin")
-	checkPair(t, in("audit-ca"), in("reroll"), serves, "reroll")
+	checkPair(t, in("audit-ca"), in("reroll"), serves, "ingest")
 	checkPair(t, in("audit-ca"), in("audit-client"), asks, "compose.audit.reroll.dev")
 
+	for _, server := range []string{"nats-1", "nats-2", "nats-3"} {
+		checkPair(t, in("nats-ca"), in("nats"), serves, server)
+	}
+	// A route is both ends at once.
+	shell(t, dir, "openssl verify -CAfile nats-ca.crt -purpose sslserver nats-route.crt && openssl verify -CAfile nats-ca.crt -purpose sslclient nats-route.crt")
+	for _, role := range []string{"ingest", "dispatch", "api"} {
+		checkPair(t, in("nats-ca"), in("reroll-"+role), asks, role)
+	}
+
 	webhook, user := currentContext(t, p.Configs["audit-webhook"].Content)
-	if webhook.Server != "https://reroll:9443/v1/audit/compose" || webhook.CertificateAuthority != "/pki/audit-ca.crt" ||
+	if webhook.Server != "https://ingest:9443/v1/audit/compose" || webhook.CertificateAuthority != "/pki/audit-ca.crt" ||
 		user.ClientCertificate != "/pki/audit-client.crt" || user.ClientKey != "/pki/audit-client.key" {
 		t.Errorf("the audit webhook uses other files: %+v %+v", webhook, user)
 	}
-	cluster, admin := currentContext(t, p.Configs["kubeconfig"].Content)
+	kubeconfig, err := os.ReadFile(in("kubeconfig.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, admin := currentContext(t, string(kubeconfig))
 	if cluster.Server != "https://kube-apiserver:6443" || cluster.CertificateAuthority != "/pki/cluster-ca.crt" ||
 		admin.ClientCertificate != "/pki/admin.crt" || admin.ClientKey != "/pki/admin.key" {
 		t.Errorf("the kubeconfig uses other files: %+v %+v", cluster, admin)

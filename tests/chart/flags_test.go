@@ -32,7 +32,7 @@ func flagsOf(t *testing.T, role string) map[string]bool {
 	return flags
 }
 
-// TestFlagsAreTheBinarys compares the arguments that chart and Compose file pass with the help of the binary they start.
+// TestFlagsAreTheBinarys compares the arguments that the chart passes with the help of the binary they start.
 func TestFlagsAreTheBinarys(t *testing.T) {
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
@@ -41,9 +41,6 @@ func TestFlagsAreTheBinarys(t *testing.T) {
 			}
 		})
 	}
-	t.Run("compose", func(t *testing.T) {
-		checkFlags(t, compose(t).Services["reroll"].Command)
-	})
 }
 
 // notOffered are the flags that no value stands for.

@@ -27,6 +27,7 @@ type auditKubeconfig struct {
 	server, cluster, serverName string
 	ca, cert, key, token        string
 	embed                       bool
+	distribution                string
 }
 
 func auditKubeconfigGenerate() *cobra.Command {
@@ -36,19 +37,15 @@ func auditKubeconfigGenerate() *cobra.Command {
 		Short: "Print the kubeconfig for --audit-webhook-config-file of the API server",
 		Long: "Print the kubeconfig for --audit-webhook-config-file of the API server. Paths are those that the API server sees; it reads a certificate\n" +
 			"and a token again when their files change, and embedded ones never. Besides it, give the API server these flags:\n" +
-			"  --audit-webhook-mode=batch --audit-webhook-batch-max-wait=100ms --audit-webhook-truncate-enabled=true",
+			"  --audit-webhook-mode=batch --audit-webhook-batch-max-wait=100ms --audit-webhook-truncate-enabled=true\n" +
+			"With --for they stand in its head, with the place of the file, and ca.crt, client.crt and client.key are taken from beside it unless said otherwise.",
 		Example: "  reroll audit-kubeconfig generate --server https://10.96.0.50:9443 --cluster local --tls-server-name reroll-ingest.reroll.svc \\\n" +
 			"    --certificate-authority /etc/kubernetes/reroll/ca.crt \\\n" +
-			"    --client-certificate /etc/kubernetes/reroll/client.crt --client-key /etc/kubernetes/reroll/client.key > audit-webhook.yaml",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			content, err := k.render()
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(content)
-			return err
-		},
+			"    --client-certificate /etc/kubernetes/reroll/client.crt --client-key /etc/kubernetes/reroll/client.key > audit-webhook.yaml\n" +
+			"  reroll audit-kubeconfig generate --for kubeadm --server https://10.96.0.50:9443 --tls-server-name reroll-ingest.reroll.svc",
+		Args:    cobra.NoArgs,
+		PreRunE: k.placeFiles,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return k.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&k.server, "server", "", "address of Reroll's ingest, https://HOST:PORT, as the API server reaches it")
@@ -58,12 +55,64 @@ func auditKubeconfigGenerate() *cobra.Command {
 	f.StringVar(&k.cert, "client-certificate", "", "file of the API server's certificate, whose name is the cluster's or ends with .audit.reroll.dev")
 	f.StringVar(&k.key, "client-key", "", "file of that certificate's key")
 	f.StringVar(&k.token, "token-file", "", "file of the token from the ingest's --ingest-token-file, instead of a certificate")
-	f.BoolVar(&k.embed, "embed", false, "put the files' contents, read here, into the kubeconfig")
+	f.BoolVar(&k.embed, "embed", false, "put the files' contents, read here, into the kubeconfig; always with --for where the API server would not find them")
+	bindDistribution(cmd, &k.distribution)
 	_ = cmd.MarkFlagRequired("server")
 	cmd.MarkFlagsRequiredTogether("client-certificate", "client-key")
 	cmd.MarkFlagsMutuallyExclusive("client-certificate", "token-file")
 	cmd.MarkFlagsOneRequired("client-certificate", "token-file")
 	return cmd
+}
+
+// placeFiles fills in, for a distribution, what no flag says: ca.crt, client.crt and client.key in its folder; if they are embedded,
+// those of the working folder.
+func (k *auditKubeconfig) placeFiles(cmd *cobra.Command, _ []string) error {
+	if k.distribution == "" {
+		return nil
+	}
+	d, err := findDistribution(k.distribution)
+	if err == nil {
+		_, err = d.KubeconfigHeader()
+	}
+	if err != nil {
+		return err
+	}
+	k.embed = k.embed || d.Embed
+	files := map[string]string{"certificate-authority": "ca.crt"}
+	if k.token == "" {
+		files["client-certificate"], files["client-key"] = "client.crt", "client.key"
+	}
+	for flag, file := range files {
+		if cmd.Flags().Changed(flag) {
+			continue
+		}
+		if !k.embed {
+			file = d.Path(file)
+		}
+		if err := cmd.Flags().Set(flag, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *auditKubeconfig) run(cmd *cobra.Command) error {
+	header := ""
+	if k.distribution != "" {
+		d, err := findDistribution(k.distribution)
+		if err != nil {
+			return err
+		}
+		if header, err = d.KubeconfigHeader(); err != nil {
+			return err
+		}
+	}
+	content, err := k.render()
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(append([]byte(header), content...))
+	return err
 }
 
 func (k auditKubeconfig) render() ([]byte, error) {

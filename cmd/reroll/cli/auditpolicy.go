@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 )
 
 // systemNamespaces are those whose configs change all the time and are seldom anybody's to reload.
@@ -17,58 +19,139 @@ func auditPolicyCommand() *cobra.Command {
 	return group("audit-policy", "Make the audit policy that the API server needs", auditPolicyGenerate())
 }
 
+// auditPolicy is what goes into the file.
+type auditPolicy struct {
+	quiet          []string
+	classes        bool
+	rulesOnly      bool
+	distribution   string
+	merge          string
+	quietWasChosen func() bool
+}
+
 func auditPolicyGenerate() *cobra.Command {
-	var quiet []string
-	var classes, rulesOnly bool
+	var p auditPolicy
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Print an audit policy that reports who wrote which ConfigMap or Secret, and never its content",
 		Long: "Print an audit policy for --audit-policy-file of the API server. It reports writes of ConfigMaps and Secrets at the level Metadata: who,\n" +
-			"what, when, and never the content. The first rule that matches decides: put these before the rules of a policy of your own (--rules-only).",
-		Example: "  reroll audit-policy generate > audit-policy.yaml\n  reroll audit-policy generate --ignore-namespace kube-public --rules-only",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return writePolicy(cmd.OutOrStdout(), quiet, classes, rulesOnly)
-		},
+			"what, when, and never the content. The first rule that matches decides. With --merge, the rules that report stand before those of a policy\n" +
+			"that is there already; those that leave something out do not, so that nothing is lost to whoever else reads the audit log.",
+		Example: "  reroll audit-policy generate > audit-policy.yaml\n  reroll audit-policy generate --for k3s\n" +
+			"  reroll audit-policy generate --merge /etc/kubernetes/audit-policy.yaml\n  reroll audit-policy generate --ignore-namespace kube-public --rules-only",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&quiet, "ignore-namespace", systemNamespaces, "namespace whose configs are not reported; may be given several times; an empty name is none")
-	f.BoolVar(&classes, "secret-provider-classes", true, "report what the Secrets Store CSI driver has rotated, for --enable-csi-integration")
-	f.BoolVar(&rulesOnly, "rules-only", false, "print the rules alone, without the last, to be put before those of another policy")
+	f.StringSliceVar(&p.quiet, "ignore-namespace", systemNamespaces, "namespace whose configs are not reported; may be given several times; an empty name is none, as is the default with --merge")
+	f.BoolVar(&p.classes, "secret-provider-classes", true, "report what the Secrets Store CSI driver has rotated, for --enable-csi-integration")
+	f.BoolVar(&p.rulesOnly, "rules-only", false, "print the rules alone, without the last, to be put before those of another policy")
+	f.StringVar(&p.merge, "merge", "", "file of the policy that is there already; ours is put in front of its rules")
+	p.quietWasChosen = func() bool { return f.Changed("ignore-namespace") }
+	bindDistribution(cmd, &p.distribution)
+	cmd.MarkFlagsMutuallyExclusive("merge", "rules-only")
 	return cmd
+}
+
+// bindDistribution declares --for.
+func bindDistribution(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "for", "", "kind of cluster, to say where the file goes: "+strings.Join(distribution.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(distribution.Names(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// findDistribution returns what --for names.
+func findDistribution(name string) (distribution.Distribution, error) {
+	d, err := distribution.Find(name)
+	if err != nil {
+		return d, Usage(fmt.Errorf("--for: %w", err))
+	}
+	return d, nil
+}
+
+func (p *auditPolicy) run(cmd *cobra.Command) error {
+	header := ""
+	if p.distribution != "" {
+		d, err := findDistribution(p.distribution)
+		if err != nil {
+			return err
+		}
+		if header, err = d.PolicyHeader(); err != nil {
+			return err
+		}
+	}
+	text := p.whole()
+	switch {
+	case p.rulesOnly:
+		text = p.rules()
+	case p.merge != "":
+		merged, lowered, err := p.mergeFile()
+		if err != nil {
+			return err
+		}
+		for _, warning := range lowered {
+			_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "warning:", printable(warning))
+		}
+		text = merged
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), header+text)
+	return err
+}
+
+// whole returns a policy of our rules alone.
+func (p *auditPolicy) whole() string {
+	return "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitManagedFields: true\nomitStages: [RequestReceived, ResponseStarted]\nrules:\n" +
+		p.rules() + "  - level: None\n"
 }
 
 // rotations are where the Secrets Store CSI driver writes what it has rotated.
 const rotations = "{group: secrets-store.csi.x-k8s.io, resources: [secretproviderclasspodstatuses]}"
 
-// writePolicy writes the policy, with the reason of each rule.
-func writePolicy(w io.Writer, quiet []string, classes, rulesOnly bool) error {
+// rules returns the rules, with the reason of each.
+func (p *auditPolicy) rules() string {
 	var b strings.Builder
-	if !rulesOnly {
-		b.WriteString("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitManagedFields: true\nomitStages: [RequestReceived, ResponseStarted]\nrules:\n")
+	b.WriteString("# The controller that copies kube-root-ca.crt into every namespace.\n" +
+		"- level: None\n  users: [\"system:serviceaccount:kube-system:root-ca-cert-publisher\"]\n  resources: [{group: \"\", resources: [configmaps]}]\n")
+	b.WriteString(p.quietRule())
+	b.WriteString(p.reportingRules(""))
+	return shift(b.String(), "  ")
+}
+
+// quietRule leaves the configs of some namespaces out.
+func (p *auditPolicy) quietRule() string {
+	quiet := slices.DeleteFunc(slices.Clone(p.quiet), func(name string) bool { return name == "" })
+	if len(quiet) == 0 {
+		return ""
 	}
-	b.WriteString("  # The controller that copies kube-root-ca.crt into every namespace.\n" +
-		"  - level: None\n    users: [\"system:serviceaccount:kube-system:root-ca-cert-publisher\"]\n    resources: [{group: \"\", resources: [configmaps]}]\n")
-	if quiet = slices.DeleteFunc(slices.Clone(quiet), func(name string) bool { return name == "" }); len(quiet) > 0 {
-		whose := "the system"
-		if !slices.Equal(quiet, systemNamespaces) {
-			whose = "each namespace"
+	whose := "the system"
+	if !slices.Equal(quiet, systemNamespaces) {
+		whose = "each namespace"
+	}
+	rule := fmt.Sprintf("# Churn of %s's own configs. Delete this rule to reload workloads there.\n"+
+		"- level: None\n  namespaces: [%s]\n  resources:\n    - {group: \"\", resources: [configmaps, secrets]}\n", whose, strings.Join(quiet, ", "))
+	if p.classes {
+		rule += "    - " + rotations + "\n"
+	}
+	return rule
+}
+
+// reportingRules report writes. more is a line of each, or empty.
+func (p *auditPolicy) reportingRules(more string) string {
+	text := "# Who wrote which config, never its content.\n" +
+		"- level: Metadata\n  verbs: [create, update, patch, delete, deletecollection]\n  resources: [{group: \"\", resources: [configmaps, secrets]}]\n" + more
+	if p.classes {
+		text += "# What the Secrets Store CSI driver has rotated, for --enable-csi-integration.\n" +
+			"- level: Metadata\n  verbs: [update, patch]\n  resources: [" + rotations + "]\n" + more
+	}
+	return text
+}
+
+// shift moves lines to the right.
+func shift(text, margin string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = margin + line
 		}
-		fmt.Fprintf(&b, "  # Churn of %s's own configs. Delete this rule to reload workloads there.\n"+
-			"  - level: None\n    namespaces: [%s]\n    resources:\n      - {group: \"\", resources: [configmaps, secrets]}\n", whose, strings.Join(quiet, ", "))
-		if classes {
-			b.WriteString("      - " + rotations + "\n")
-		}
 	}
-	b.WriteString("  # Who wrote which config, never its content.\n" +
-		"  - level: Metadata\n    verbs: [create, update, patch, delete, deletecollection]\n    resources: [{group: \"\", resources: [configmaps, secrets]}]\n")
-	if classes {
-		b.WriteString("  # What the Secrets Store CSI driver has rotated, for --enable-csi-integration.\n" +
-			"  - level: Metadata\n    verbs: [update, patch]\n    resources: [" + rotations + "]\n")
-	}
-	if !rulesOnly {
-		b.WriteString("  - level: None\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return strings.Join(lines, "")
 }

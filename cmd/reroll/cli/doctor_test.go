@@ -89,11 +89,7 @@ func TestPolicy(t *testing.T) {
 
 func generated(t *testing.T, quiet []string, classes bool) string {
 	t.Helper()
-	var b strings.Builder
-	if err := writePolicy(&b, quiet, classes, false); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return (&auditPolicy{quiet: quiet, classes: classes}).whole()
 }
 
 // TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants by default.

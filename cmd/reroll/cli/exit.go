@@ -88,7 +88,13 @@ func CheckUsage(root *cobra.Command) {
 		}
 		return
 	}
-	root.PreRunE = func(cmd *cobra.Command, _ []string) error {
+	fill := root.PreRunE
+	root.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if fill != nil {
+			if err := fill(cmd, args); err != nil {
+				return err
+			}
+		}
 		return Usage(errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()))
 	}
 	if check := root.Args; check != nil {

@@ -1,0 +1,138 @@
+// Package distribution knows the kinds of clusters: where the API server of each reads files, how it reaches Reroll, and how it is given
+// flags. It writes the piece of a distribution's own configuration that has the API server report to Reroll.
+//
+// A distribution is an entry in All, a template in settings/, and a guide in docs/install.
+package distribution
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Files that the API server is given, by their names in its folder.
+const (
+	PolicyFile     = "audit-policy.yaml"
+	KubeconfigFile = "audit-webhook.yaml"
+)
+
+// Distribution is a kind of cluster.
+type Distribution struct {
+	// Name is how it is called on the command line, and its guide.
+	Name string
+	// Title is how people call it.
+	Title string
+	// Dir is the folder of the files as its API server sees it. It is empty if the API server can be given no kubeconfig.
+	Dir string
+	// Where says how the files get into Dir.
+	Where string
+	// Embed tells that the API server would not find what the kubeconfig names, so that it carries the content.
+	Embed bool
+	// Inline tells that the distribution's configuration holds the files themselves. Such a kubeconfig carries all that it needs.
+	Inline bool
+	// Instead says where audit events come from if the API server can be given no kubeconfig.
+	Instead string
+	// TakesPolicy tells that it can be given a policy although it can be given no kubeconfig.
+	TakesPolicy bool
+}
+
+// everyNode is where files are that a static pod or a process reads.
+const everyNode = "on every control-plane node"
+
+// All are the distributions, by name.
+var All = []Distribution{
+	{Name: "aks", Title: "AKS", Instead: "the watch, or diagnostic records of the category kube-audit-admin"},
+	{Name: "cluster-api", Title: "Cluster API (kubeadm)", Dir: "/etc/kubernetes/reroll", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
+	{Name: "eks", Title: "EKS", Instead: "the watch, or CloudWatch logs through Amazon Data Firehose"},
+	{Name: "gardener", Title: "Gardener", TakesPolicy: true, Instead: "the watch, or an extension that forwards audit events"},
+	{Name: "gke", Title: "GKE", Instead: "the watch, or Cloud Logging entries through Pub/Sub"},
+	{Name: "k0s", Title: "k0s", Dir: "/var/lib/k0s/reroll", Where: "on every controller, readable by the user kube-apiserver"},
+	{Name: "k3s", Title: "k3s", Dir: "/etc/rancher/k3s/reroll", Where: "on every server"},
+	{Name: "kind", Title: "kind", Dir: "/etc/kubernetes/reroll", Where: "from the folder reroll beside kind's configuration"},
+	{Name: "kops", Title: "kOps", Dir: "/srv/kubernetes/kube-apiserver", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
+	{Name: "kubeadm", Title: "kubeadm", Dir: "/etc/kubernetes/reroll", Where: everyNode},
+	{Name: "kubespray", Title: "Kubespray", Dir: "/etc/kubernetes/reroll", Where: everyNode},
+	{Name: "minikube", Title: "minikube", Dir: "/etc/ssl/certs", Embed: true, Where: "from ~/.minikube/files/etc/ssl/certs of the machine that runs minikube"},
+	{Name: "openshift", Title: "OpenShift", Instead: "the watch, or a ClusterLogForwarder"},
+	{Name: "rke2", Title: "RKE2", Dir: "/etc/rancher/rke2/reroll", Embed: true, Where: "on every server"},
+	{Name: "talos", Title: "Talos Linux", Dir: "/var/etc/reroll", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
+	{Name: "vcluster", Title: "vcluster", Dir: "/etc/reroll", Where: "from the Secret reroll-audit in the namespace of the virtual cluster"},
+}
+
+// Names returns the names of all distributions.
+func Names() []string {
+	names := make([]string, len(All))
+	for i, d := range All {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// Find returns the distribution of a name.
+func Find(name string) (Distribution, error) {
+	i := slices.IndexFunc(All, func(d Distribution) bool { return d.Name == name })
+	if i < 0 {
+		return Distribution{}, fmt.Errorf("%q is none of %s", name, strings.Join(Names(), ", "))
+	}
+	return All[i], nil
+}
+
+// Guide is where the distribution is explained, in the repository.
+func (d Distribution) Guide() string { return "docs/install/" + d.Name + ".md" }
+
+// Settings is the command that prints the distribution's own configuration.
+func (d Distribution) Settings() string { return "reroll audit-settings generate --for " + d.Name }
+
+// Path returns where the API server sees one of the files.
+func (d Distribution) Path(file string) string { return d.Dir + "/" + file }
+
+// Flag is a flag of the API server, without its dashes.
+type Flag struct{ Name, Value string }
+
+// String returns the flag as it stands on a command line.
+func (f Flag) String() string { return "--" + f.Name + "=" + f.Value }
+
+// Flags returns the flags of the API server.
+func (d Distribution) Flags() []Flag {
+	return []Flag{
+		{"audit-policy-file", d.Path(PolicyFile)},
+		{"audit-webhook-config-file", d.Path(KubeconfigFile)},
+		{"audit-webhook-mode", "batch"},
+		// Its default has a change wait for up to 30 s.
+		{"audit-webhook-batch-max-wait", "100ms"},
+		{"audit-webhook-truncate-enabled", "true"},
+	}
+}
+
+// PolicyHeader returns comments that say where a policy goes, or why the distribution takes none.
+func (d Distribution) PolicyHeader() (string, error) {
+	switch {
+	case d.Dir != "":
+		return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s prints how it is told of it.\n", d.Settings()), nil
+	case d.TakesPolicy:
+		return fmt.Sprintf("# For %s: %s prints what it belongs into. See %s.\n", d.Title, d.Settings(), d.Guide()), nil
+	}
+	return "", fmt.Errorf("%s lets nobody choose the audit policy: use %s; see %s", d.Title, d.Instead, d.Guide())
+}
+
+// KubeconfigHeader returns comments that say where a kubeconfig goes and which flags the API server needs, or why the distribution takes
+// none.
+func (d Distribution) KubeconfigHeader() (string, error) {
+	if d.Dir == "" {
+		return "", fmt.Errorf("%s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, d.Guide())
+	}
+	var b strings.Builder
+	b.WriteString(d.header(KubeconfigFile))
+	if d.Embed {
+		b.WriteString("# It holds a private key or a token: nobody but the API server should read it. A new one takes a restart of the API server.\n")
+	}
+	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s prints as %s takes them:\n", d.Settings(), d.Title)
+	for _, f := range d.Flags() {
+		fmt.Fprintf(&b, "#   %s\n", f)
+	}
+	return b.String(), nil
+}
+
+func (d Distribution) header(file string) string {
+	return fmt.Sprintf("# For %s: %s, %s. See %s.\n", d.Title, d.Path(file), d.Where, d.Guide())
+}

@@ -1,0 +1,219 @@
+package distribution
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestFind(t *testing.T) {
+	for _, d := range All {
+		if got, err := Find(d.Name); err != nil || got != d {
+			t.Errorf("%s: %v, %v", d.Name, got, err)
+		}
+	}
+	if _, err := Find("kubernetes"); err == nil || !strings.Contains(err.Error(), "kubeadm, kubespray, minikube") {
+		t.Errorf("who misspells a name is not told the names: %v", err)
+	}
+	if !slices.IsSorted(Names()) {
+		t.Errorf("the names are in no order: %v", Names())
+	}
+}
+
+// TestEveryDistributionIsWhole: each says where files go or what to do instead, and has its guide.
+func TestEveryDistributionIsWhole(t *testing.T) {
+	for _, d := range All {
+		if (d.Dir == "") == (d.Instead == "") || (d.Dir == "") != (d.Where == "") || d.TakesPolicy && d.Dir != "" {
+			t.Errorf("%s: it is not clear how it hears of changes: %+v", d.Name, d)
+		}
+		if d.Inline && !d.Embed {
+			t.Errorf("%s: its settings hold a kubeconfig that names files", d.Name)
+		}
+		guide, err := os.ReadFile("../../../" + d.Guide())
+		if err != nil {
+			t.Errorf("%s has no guide: %v", d.Name, err)
+			continue
+		}
+		text := string(guide)
+		if !strings.Contains(text, "**Run here") && !strings.Contains(text, "**From the distribution's documentation, not run here") {
+			t.Errorf("%s does not say whether it was run", d.Guide())
+		}
+		if !strings.Contains(text, d.Settings()) {
+			t.Errorf("%s does not say %s", d.Guide(), d.Settings())
+		}
+	}
+}
+
+func TestHeadersAreComments(t *testing.T) {
+	for _, d := range All {
+		policy, err := d.PolicyHeader()
+		if (err == nil) != (d.Dir != "" || d.TakesPolicy) {
+			t.Errorf("%s: policy: %v", d.Name, err)
+		}
+		kubeconfig, err := d.KubeconfigHeader()
+		if (err == nil) != (d.Dir != "") {
+			t.Errorf("%s: kubeconfig: %v", d.Name, err)
+		}
+		for line := range strings.Lines(policy + kubeconfig) {
+			if !strings.HasPrefix(line, "# ") {
+				t.Errorf("%s: %q is no comment", d.Name, line)
+			}
+		}
+		for _, f := range d.Flags() {
+			if kubeconfig != "" && !strings.Contains(kubeconfig, f.String()+"\n") {
+				t.Errorf("%s does not say %s", d.Name, f)
+			}
+		}
+	}
+}
+
+// What is put into the settings in the tests.
+const (
+	policy     = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n  - level: None\n"
+	kubeconfig = "# a comment\napiVersion: v1\nkind: Config\n"
+)
+
+// TestSettingsGiveTheFlags reads what each prints as its readers do: every flag is there with its value.
+func TestSettingsGiveTheFlags(t *testing.T) {
+	for _, d := range All {
+		t.Run(d.Name, func(t *testing.T) {
+			text, err := d.WriteSettings(policy, kubeconfig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := leaves(t, d, text)
+			for _, f := range d.Flags() {
+				if d.Dir == "" || d.Name == "talos" && f.Name == "audit-policy-file" || d.Name == "kops" && f.Name == "audit-webhook-truncate-enabled" {
+					continue
+				}
+				if !slices.Contains(values, flagAs(d, f)) {
+					t.Errorf("%s is missing in\n%s", flagAs(d, f), text)
+				}
+			}
+		})
+	}
+}
+
+// flagAs is a flag as leaves shows it.
+func flagAs(d Distribution, f Flag) string {
+	switch {
+	case d.Name == "kops":
+		words := strings.Split(f.Name, "-")
+		for i, word := range words[1:] {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+		return strings.Join(words, "") + "=" + f.Value
+	case d.Name == "minikube":
+		return "--extra-config=apiserver." + f.Name + "=" + f.Value
+	case d.Name == "vcluster":
+		return f.String()
+	}
+	return f.Name + "=" + f.Value
+}
+
+// leaves returns the settings' values: name=value of maps and of lists of {name, value}, and the texts of lists.
+func leaves(t *testing.T, d Distribution, text []byte) (out []string) {
+	t.Helper()
+	if d.Name == "minikube" {
+		return strings.Fields(strings.ReplaceAll(string(text), "\\\n", ""))
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				if s, ok := item.(string); ok {
+					out = append(out, s)
+				}
+				walk(item)
+			}
+		case map[string]any:
+			if name, ok := v["name"].(string); ok && v["value"] != nil {
+				out = append(out, name+"="+v["value"].(string))
+			}
+			for key, item := range v {
+				s, ok := item.(string)
+				if ok && d.Name == "kind" && strings.Contains(s, "\n") { // a patch, which is YAML itself
+					walk(read(t, []byte(s)))
+				} else if ok {
+					out = append(out, key+"="+s)
+				}
+				walk(item)
+			}
+		case string:
+			if strings.Contains(v, "\n") {
+				walk(read(t, []byte(v)))
+			}
+		}
+	}
+	for _, document := range regexp.MustCompile(`(?m)^---$`).Split(string(text), -1) {
+		walk(read(t, []byte(document)))
+	}
+	return out
+}
+
+func read(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict(text, &v); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return v
+}
+
+// TestSettingsHoldTheFiles: where the settings are the place of a file, it comes out of them as it was.
+func TestSettingsHoldTheFiles(t *testing.T) {
+	for _, d := range All {
+		text, err := d.WriteSettings(policy, "")
+		if d.Inline {
+			if err == nil || !strings.Contains(err.Error(), "audit-kubeconfig generate --for "+d.Name) {
+				t.Errorf("%s without a kubeconfig: %v", d.Name, err)
+			}
+			if text, err = d.WriteSettings(policy, kubeconfig); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(leaves(t, d, text), "content="+kubeconfig) {
+				t.Errorf("%s does not hold the kubeconfig:\n%s", d.Name, text)
+			}
+		}
+		values := leaves(t, d, text)
+		switch d.Name {
+		case "kops", "cluster-api":
+			if !slices.Contains(values, "content="+policy) {
+				t.Errorf("%s does not hold the policy:\n%s", d.Name, text)
+			}
+		case "gardener":
+			if !slices.Contains(values, "policy="+policy) {
+				t.Errorf("%s does not hold the policy:\n%s", d.Name, text)
+			}
+		case "talos":
+			if !slices.Contains(values, "level=None") {
+				t.Errorf("%s does not hold the policy:\n%s", d.Name, text)
+			}
+		}
+	}
+}
+
+// TestSettingsMountTheFolder: an API server in a pod sees the folder that its flags name.
+func TestSettingsMountTheFolder(t *testing.T) {
+	for _, d := range All {
+		switch d.Name {
+		case "k3s", "k0s", "rke2", "minikube", "kops":
+			continue // a process of the host, or a folder that is mounted anyway
+		}
+		if d.Dir == "" {
+			continue
+		}
+		text, err := d.WriteSettings(policy, kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(leaves(t, d, text), "mountPath="+path.Clean(d.Dir)) {
+			t.Errorf("%s does not mount %s:\n%s", d.Name, d.Dir, text)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Package compose_test brings up docker-compose.yaml on a real engine (make compose): every service but those of profiles, with the images,
+// commands, files, volumes, users and dependencies that the file names. No image is pulled: each is made here of the same program, under the
+// same name.
+//
+// What is read is what the loader of the Compose specification makes of the file; what is done with it is in engine_test.go.
+package compose_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// suiteTime bounds everything, stepTime one wait: nine programs start at once.
+const (
+	suiteTime = 20 * time.Minute
+	stepTime  = 4 * time.Minute
+)
+
+// TestCompose rolls a Deployment, and again after the death of a NATS server.
+func TestCompose(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
+	defer cancel()
+	e := newEngine(ctx, t)
+	e.makeImages(ctx, t)
+	e.up(ctx, t)
+	address := "http://" + e.published(ctx, t, "api", "8080")
+
+	e.kubectl(ctx, t, "create", "configmap", "settings", "--from-literal=colour=blue")
+	e.kubectl(ctx, t, "create", "deployment", "web", "--image=none.example/web")
+	e.kubectl(ctx, t, "set", "env", "deployment/web", "--from=configmap/settings")
+	e.kubectl(ctx, t, "annotate", "deployment", "web", "reloader.stakater.com/auto=true")
+	await(ctx, t, address+"/api/v1/workloads/compose/default/Deployment/web", `"handled"`, 1)
+
+	e.kubectl(ctx, t, "patch", "configmap", "settings", `--patch={"data":{"colour":"red"}}`)
+	await(ctx, t, address+"/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 1)
+	if told := get(ctx, address+"/api/v1/reloads?namespace=default"); !strings.Contains(told, `"user":"admin"`) {
+		t.Errorf("the audit events of the API server do not come in: %s", told)
+	}
+	if replicaSets := e.kubectl(ctx, t, "get", "replicasets", "-o", "name"); strings.Count(replicaSets, "web") < 2 {
+		t.Errorf("no new ReplicaSet: %s", replicaSets)
+	}
+
+	e.docker(ctx, t, "kill", e.name("nats-1"))
+	e.kubectl(ctx, t, "patch", "configmap", "settings", `--patch={"data":{"colour":"green"}}`)
+	await(ctx, t, address+"/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 2)
+}
+
+// await waits until an answer of the API has a text n times.
+func await(ctx context.Context, t *testing.T, url, text string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		told := get(ctx, url)
+		if strings.Count(told, text) < n {
+			return fmt.Errorf("%s: %s", url, told)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 1 << 20
+
+// get returns an answer of the API without spaces, or why there is none.
+func get(ctx context.Context, url string) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err.Error()
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	var answer json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer); err != nil {
+		return err.Error()
+	}
+	// Numbers and texts stay as they are; only the layout goes.
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,84 @@
+package install_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// TestGuides runs the commands of each guide in a folder with the certificates of the quick start. What they make is what the API server's
+// own loaders take.
+func TestGuides(t *testing.T) {
+	guides, err := filepath.Glob(root + "/docs/install/*.md")
+	if err != nil || len(guides) < 17 {
+		t.Fatalf("%d guides, %v", len(guides), err)
+	}
+	certificates := newReader(t)
+	certificates.follow(t, commands(t, read(t, "quickstart.md"), "1. Certificates"))
+	for _, file := range guides {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			r := newReader(t)
+			for _, name := range []string{"ca.crt", "client.crt", "client.key"} {
+				if err := os.Link(filepath.Join(certificates.dir, name), filepath.Join(r.dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ran := 0
+			for _, section := range read(t, "install/"+filepath.Base(file)) {
+				r.follow(t, section.Commands)
+				ran += len(section.Commands)
+			}
+			if ran == 0 {
+				t.Error("nothing was run")
+			}
+			expectLoadable(t, r.dir)
+			expectLoadable(t, filepath.Join(r.dir, "reroll"))
+		})
+	}
+}
+
+// expectLoadable checks the policy and the kubeconfig in a folder, if they are there. What the kubeconfig names is looked for beside it:
+// the folder that it means is on another machine.
+func expectLoadable(t *testing.T, dir string) {
+	t.Helper()
+	if content, err := os.ReadFile(filepath.Join(dir, "audit-policy.yaml")); err == nil {
+		if _, err := policy.LoadPolicyFromBytes(content); err != nil {
+			t.Errorf("the API server refuses the policy: %v", err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "audit-webhook.yaml"))
+	if err != nil {
+		return
+	}
+	loaded, err := clientcmd.Load(content)
+	if err != nil {
+		t.Fatalf("the API server refuses the kubeconfig: %v", err)
+	}
+	here := func(file *string) {
+		if *file != "" {
+			*file = filepath.Join(dir, filepath.Base(*file))
+		}
+	}
+	for _, c := range loaded.Clusters {
+		here(&c.CertificateAuthority)
+	}
+	for _, u := range loaded.AuthInfos {
+		here(&u.ClientCertificate)
+		here(&u.ClientKey)
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*loaded, nil).ClientConfig()
+	if err != nil {
+		t.Fatalf("the API server refuses the kubeconfig: %v", err)
+	}
+	if _, err := rest.TransportFor(config); err != nil {
+		t.Errorf("the API server would not start: %v", err)
+	}
+	if !strings.HasPrefix(config.Host, "https://") || !strings.HasSuffix(config.Host, "/v1/audit/local") || config.CertData == nil && config.CertFile == "" {
+		t.Errorf("events go to %s, without a certificate or with", config.Host)
+	}
+}

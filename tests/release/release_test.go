@@ -1,0 +1,244 @@
+// Package release_test looks at what a release is made with: the binary, its list of parts, the image and the workflows.
+package release_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const root = "../.."
+
+// flags are those of Makefile and Dockerfile, for a version.
+func flags(version string) []string {
+	return []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version=" + version}
+}
+
+// build builds reroll from the sources in a folder.
+func build(t *testing.T, dir, target string, environment ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build"}, flags("1.2.3")...), "-o", target, "./cmd/reroll")...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux"), environment...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	content, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// copySources copies the repository to another folder, as far as the image is built from it.
+func copySources(t *testing.T) string {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-co", "--exclude-standard", "-z", "go.mod", "go.sum", "api", "cmd", "dispatcher", "ingest", "reloader")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // it was deleted, and that is not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestTwoBuildsAreEqual builds in two folders, the second time with an empty cache, so that every package is compiled again. No release is
+// made without it.
+func TestTwoBuildsAreEqual(t *testing.T) {
+	if os.Getenv("RELEASE_FULL") == "" {
+		t.Skip("it compiles everything twice: RELEASE_FULL=1")
+	}
+	binary := filepath.Join(t.TempDir(), "reroll")
+	first := build(t, root, binary)
+	second := build(t, copySources(t), filepath.Join(t.TempDir(), "reroll"), "GOCACHE="+t.TempDir())
+	if !bytes.Equal(first, second) {
+		t.Errorf("two builds differ: %d and %d bytes", len(first), len(second))
+	}
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(first, []byte(here)) {
+		t.Error("the binary knows where it was built")
+	}
+	expectStatic(t, binary)
+	expectParts(t, binary)
+	version, err := exec.CommandContext(t.Context(), binary, "version").CombinedOutput()
+	if err != nil || !strings.Contains(string(version), "1.2.3") {
+		t.Errorf("the version is %q, %v", version, err)
+	}
+}
+
+// expectStatic: an image from scratch has no loader and no libraries.
+func expectStatic(t *testing.T, binary string) {
+	t.Helper()
+	file, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("the binary wants a loader")
+		}
+	}
+}
+
+// expectParts checks the list of parts of a binary.
+func expectParts(t *testing.T, binary string) {
+	t.Helper()
+	run := func() []byte {
+		cmd := exec.CommandContext(t.Context(), "go", "run", "./tests/sbom", binary)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	text := run()
+	var list struct {
+		BOMFormat  string
+		Components []struct{ PURL string }
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	var urls strings.Builder
+	for _, c := range list.Components {
+		urls.WriteString(c.PURL + "\n")
+	}
+	for _, want := range []string{"pkg:golang/github.com/nats-io/nats-server/v2@v", "pkg:golang/k8s.io/client-go@v", "pkg:golang/std@1.", "pkg:npm/preact@", "pkg:npm/%40preact/signals@"} {
+		if !strings.Contains(urls.String(), want) {
+			t.Errorf("%s is not among the parts:\n%s", want, urls.String())
+		}
+	}
+	for _, other := range []string{"pkg:npm/esbuild", "go-cmp"} {
+		if strings.Contains(urls.String(), other) {
+			t.Errorf("%s is no part of the binary", other)
+		}
+	}
+	if list.BOMFormat != "CycloneDX" || !bytes.Equal(text, run()) {
+		t.Error("the list is of another form, or another one each time")
+	}
+}
+
+// TestOneWayToBuild: Makefile and Dockerfile give the compiler the same flags.
+func TestOneWayToBuild(t *testing.T) {
+	want := regexp.MustCompile(`-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main\.version=\$\(?VERSION\)?"`)
+	for _, name := range []string{"Makefile", "Dockerfile"} {
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(want.FindAll(content, -1)); n != 1 {
+			t.Errorf("%s has these flags %d times", name, n)
+		}
+	}
+}
+
+// TestImage: nothing in it but what is needed, and a user who is nobody.
+func TestImage(t *testing.T) {
+	content, err := os.ReadFile(root + "/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, image, found := strings.Cut(string(content), "\nFROM scratch\n")
+	if !found || strings.Contains(image, "\nRUN ") {
+		t.Error("the image is not made from scratch")
+	}
+	for _, want := range []string{"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/reroll\"]\n", "org.opencontainers.image.licenses=\"Apache-2.0\""} {
+		if !strings.Contains(image, want) {
+			t.Errorf("the image has no %q", want)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^FROM --platform=\$BUILDPLATFORM docker\.io/library/golang:[0-9]+\.[0-9]+\.[0-9]+-`).Match(content) {
+		t.Error("the compiler has no exact version, or runs on the platform that it builds for")
+	}
+}
+
+// workflow is what is looked at of a workflow.
+type workflow struct {
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Permissions map[string]string
+		Steps       []struct {
+			Uses, Run string
+			With      map[string]any
+		}
+	}
+}
+
+// pinned is an action by its commit; the line says which version that is.
+var pinned = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+@[0-9a-f]{40}$`)
+
+// TestWorkflows: every action is one commit, nobody may more than they need, and what is called of make is there.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(root + "/.github/workflows/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	makefile, err := os.ReadFile(root + "/Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(content, &w); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
+			t.Errorf("%s: whoever is not said to may do more than read: %v", file, w.Permissions)
+		}
+		for name, job := range w.Jobs {
+			for _, step := range job.Steps {
+				if step.Uses != "" && !pinned.MatchString(step.Uses) {
+					t.Errorf("%s: job %s uses %s, which is no commit", file, name, step.Uses)
+				}
+				if step.Uses != "" && !regexp.MustCompile(regexp.QuoteMeta(step.Uses)+` # v[0-9]+\.[0-9]+\.[0-9]+\n`).Match(content) {
+					t.Errorf("%s: %s does not say which version that is", file, step.Uses)
+				}
+				if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
+					t.Errorf("%s: job %s leaves its credentials lying about", file, name)
+				}
+				for _, target := range regexp.MustCompile(`make ([a-z-]+)`).FindAllStringSubmatch(step.Run, -1) {
+					if !bytes.Contains(makefile, []byte("\n"+target[1]+":")) {
+						t.Errorf("%s: there is no make %s", file, target[1])
+					}
+				}
+			}
+		}
+	}
+}
