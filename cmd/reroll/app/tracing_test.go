@@ -29,7 +29,7 @@ func TestNothingStandsBetweenUnlessSpansAreWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sink ingest.Sink = nowhere{}
-	if sink = p.hintsTo(sink); sink == (ingest.Sink)(nowhere{}) {
+	if sink = p.hintsTo(sink); sink == ingest.Sink(nowhere{}) {
 		t.Error("nothing is told of hints although somebody wants to know")
 	}
 	if err := p.close(); err != nil {
