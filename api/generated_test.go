@@ -15,8 +15,11 @@ import (
 	"testing"
 )
 
+// enoughGenerated is how many requests are enough for each operation to be met in all ways that count.
+const enoughGenerated = 10_000
+
 var (
-	generated = flag.Int("generated", 10_000, "how many requests TestGeneratedRequests makes")
+	generated = flag.Int("generated", enoughGenerated, "how many requests TestGeneratedRequests makes as each of two clients")
 	seed      = flag.Uint64("seed", 0, "what they are made from; 0 is another each time")
 )
 
@@ -169,23 +172,50 @@ func (g *generator) request() *http.Request {
 	return r.WithContext(ended)
 }
 
-// No request that can be made from the document is answered with a fault of ours, and every answer is as the document says.
+// No request that can be made from the document is answered with a fault of ours, and every answer is as the document says: where nobody
+// can be told apart, and to somebody who may do everything.
 func TestGeneratedRequests(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
 	t.Logf("go test ./api -run %s -seed %d", t.Name(), *seed)
-	f := newFixture(t)
-	f.populate()
-	g := newGenerator(t, f, *seed)
-	codes := map[int]int{}
-	answered := map[string]bool{}
+	made := 0
+	for _, who := range []string{"", "alice"} {
+		t.Run("as "+who, func(t *testing.T) {
+			f := newFixture(t)
+			f.populate()
+			if who != "" {
+				f.guard(t, door{allowed: everything})
+			}
+			g := newGenerator(t, f, *seed)
+			codes := g.ask(t, f, who)
+			for _, n := range codes {
+				made += n
+			}
+			t.Logf("%d operations, answers: %v", len(g.operations), codes)
+			if *generated >= enoughGenerated && (codes[200] < *generated/4 || codes[422] == 0 || codes[404] == 0 || codes[406] == 0 || codes[400] == 0) {
+				t.Errorf("the requests are not of every kind: %v", codes)
+			}
+		})
+	}
+	if made != 2**generated {
+		t.Errorf("%d requests were made, want %d", made, 2**generated)
+	}
+}
+
+// ask makes requests of f as who, each of which must be answered as the document says, and counts the answers of each status.
+func (g *generator) ask(t *testing.T, f *fixture, who string) map[int]int {
+	t.Helper()
+	codes, done := map[int]int{}, map[string]bool{}
 	for range *generated {
 		r := g.request()
+		if who != "" {
+			r.Header.Set("Authorization", who)
+		}
 		w := f.do(t, r)
 		codes[w.Code]++
 		if w.Code == http.StatusOK {
-			answered[strings.Join(strings.Split(r.URL.Path, "/")[:4], "/")] = true
+			done[strings.Join(strings.Split(r.URL.Path, "/")[:4], "/")] = true
 		}
 		if w.Code >= 500 {
 			t.Errorf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
@@ -194,13 +224,10 @@ func TestGeneratedRequests(t *testing.T) {
 			t.Fatalf("%s %s", r.Method, r.URL)
 		}
 	}
-	t.Logf("%d operations, answers: %v", len(g.operations), codes)
-	if *generated >= 10_000 && (codes[200] < *generated/4 || codes[422] == 0 || codes[404] == 0 || codes[406] == 0 || codes[400] == 0) {
-		t.Errorf("the requests are not of every kind: %v", codes)
-	}
 	for _, operation := range g.operations {
-		if prefix := strings.Join(strings.Split(operation.path, "/")[:4], "/"); *generated >= 10_000 && !answered[prefix] {
+		if prefix := strings.Join(strings.Split(operation.path, "/")[:4], "/"); *generated >= enoughGenerated && !done[prefix] {
 			t.Errorf("no request to %s was ever answered", prefix)
 		}
 	}
+	return codes
 }

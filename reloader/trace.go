@@ -27,16 +27,51 @@ func (c Change) TraceParent(messageID string) string {
 // TraceParent returns the traceparent of the message that carries r: in the trace of the newest change among its causes. If it has no
 // cause, the trace begins with r.
 func (r Reload) TraceParent(messageID string) string {
-	if len(r.Causes) == 0 {
+	newest, ok := r.NewestCause()
+	if !ok {
 		return traceParent(traceID(r.Cluster, "", r.ID), messageID)
 	}
-	newest := r.Causes[0]
-	for _, c := range r.Causes[1:] {
-		if c.VerifiedAt.After(newest.VerifiedAt) {
+	return traceParent(traceID(r.Cluster, newestAuditID(newest.Candidates), newest.ChangeID), messageID)
+}
+
+// MessageKey is what the message that carries h is identified by in its trace: the same for the same request and config, so that whoever
+// knows these knows the parent ID. It is empty if h is of no request; then the message has to have an identity of its own.
+func (h Hint) MessageKey() string { return hintKey(h.AuditID, h.Config) }
+
+// HintKey is the MessageKey of the hint of c's newest candidate; empty if there is none.
+func (c Change) HintKey() string { return hintKey(newestAuditID(c.Candidates), c.Config) }
+
+func hintKey(auditID string, c Config) string {
+	if auditID == "" {
+		return ""
+	}
+	return "hint/" + auditID + "/" + c.String()
+}
+
+// MessageKey is what the message that carries c is identified by in its trace.
+func (c Change) MessageKey() string { return changeKey(c.ID) }
+
+// MessageKey is what the message that carries a cause's change is identified by in its trace.
+func (c Cause) MessageKey() string { return changeKey(c.ChangeID) }
+
+func changeKey(id string) string { return "change/" + id }
+
+// MessageKey is what the message that carries r is identified by in its trace: another one once it is known what became of the rollout.
+func (r Reload) MessageKey() string {
+	if r.Rollout != nil {
+		return "rollout/" + r.ID
+	}
+	return "reload/" + r.ID
+}
+
+// NewestCause returns the cause of r with the newest change; of several with the same time the first. ok is false if r has none.
+func (r Reload) NewestCause() (newest Cause, ok bool) {
+	for i, c := range r.Causes {
+		if i == 0 || c.VerifiedAt.After(newest.VerifiedAt) {
 			newest = c
 		}
 	}
-	return traceParent(traceID(r.Cluster, newestAuditID(newest.Candidates), newest.ChangeID), messageID)
+	return newest, len(r.Causes) > 0
 }
 
 // newestAuditID returns the audit ID of the newest candidate that has one; of several with the same time that of the first.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,14 @@ func newMessage(subject, kind, cluster string, at time.Time, data []byte) *nats.
 	}}
 }
 
-// traced returns m in the trace of the record that it carries.
-func traced(m *nats.Msg, record interface{ TraceParent(messageID string) string }) *nats.Msg {
-	m.Header["traceparent"] = []string{record.TraceParent(m.Header.Get("ce-id"))}
+// traceable is a record that is part of a trace.
+type traceable interface {
+	TraceParent(messageID string) string
+	MessageKey() string
+}
+
+// traced returns m in the trace of the record that it carries. Its parent ID is that of the span which tells of the message's storing.
+func traced(m *nats.Msg, record traceable) *nats.Msg {
+	m.Header["traceparent"] = []string{record.TraceParent(cmp.Or(record.MessageKey(), m.Header.Get("ce-id")))}
 	return m
 }

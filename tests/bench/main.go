@@ -26,6 +26,7 @@ var measurements = map[string]func(*bench, context.Context) error{
 	"fanout":  (*bench).fanOuts,
 	"memory":  (*bench).memory,
 	"ingest":  (*bench).ingest,
+	"api":     (*bench).api,
 }
 
 // fleetMeasurements are those of a hub and its clusters, which run lines of their own.
@@ -41,14 +42,17 @@ type setting struct {
 	audit   kube.Audit
 	window  time.Duration
 	measure []string
+	// apart says that what is measured starts all that it needs: there is no line.
+	apart bool
 }
 
 var settings = []setting{
-	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout", "memory"}},
-	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}},
-	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}},
-	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}},
-	{"many events at ingest", kube.Audit{}, time.Second, []string{"ingest"}},
+	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout", "memory"}, false},
+	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}, false},
+	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}, false},
+	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}, false},
+	{"many events at ingest", kube.Audit{}, time.Second, []string{"ingest"}, false},
+	{"many questions", kube.Audit{}, 0, []string{"api"}, true},
 }
 
 // options are how much is measured.
@@ -59,6 +63,9 @@ type options struct {
 	configs int
 	rate    int
 	time    time.Duration
+	reloads int
+	asks    int
+	clients int
 }
 
 func main() {
@@ -66,13 +73,16 @@ func main() {
 		return
 	}
 	var o options
-	names := "latency,fanout,memory,ingest,hub,catchup,follow"
+	names := "latency,fanout,memory,ingest,api,hub,catchup,follow"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
 	flag.IntVar(&o.configs, "configs", 3000, "ConfigMaps, and as many Secrets, for the memory figure")
 	flag.IntVar(&o.rate, "events", 4000, "events per second for the ingest figure")
 	flag.DurationVar(&o.time, "time", time.Minute, "how long to send them")
+	flag.IntVar(&o.reloads, "reloads", 100_000, "reloads on record for the api figures")
+	flag.IntVar(&o.asks, "asks", 200, "how often each question is asked for them")
+	flag.IntVar(&o.clients, "clients", 500, "streams of events for them")
 	flag.Parse()
 	o.only = strings.Split(names, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -97,7 +107,7 @@ func run(ctx context.Context, o options) error {
 			continue
 		}
 		heading(s.name)
-		if err := onLine(ctx, s, o); err != nil {
+		if err := measure(ctx, s, o); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
@@ -107,6 +117,23 @@ func run(ctx context.Context, o options) error {
 			if err := measure(ctx, o); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+		}
+	}
+	return nil
+}
+
+func measure(ctx context.Context, s setting, o options) error {
+	if !s.apart {
+		return onLine(ctx, s, o)
+	}
+	return (&bench{options: o}).all(ctx, s.measure)
+}
+
+// all measures one thing after the other.
+func (b *bench) all(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := measurements[name](b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
@@ -127,10 +154,5 @@ func onLine(ctx context.Context, s setting, o options) error {
 	}
 	defer l.Stop()
 	b := &bench{options: o, line: l, client: l.Kube.Client(), token: senders.token}
-	for _, name := range s.measure {
-		if err := measurements[name](b, ctx); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return b.all(ctx, s.measure)
 }

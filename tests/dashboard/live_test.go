@@ -64,6 +64,7 @@ func TestEditsAppearLiveOnARealCluster(t *testing.T) {
 	s.b.wait(t, `.blank >> text="Nothing has changed yet"`)
 
 	s.prepare(t, ctx)
+	s.baselines(t, ctx)
 	s.edit(t, ctx, "alice@example.com", `{"data":{"GREETING":"good morning"}}`)
 	s.b.wait(t, `[data-row]:has-text("alice@example.com"):has-text("settings"):has-text("~GREETING"):has-text("cart") .badge.good`)
 	s.b.shoot(t, "live")
@@ -77,6 +78,7 @@ func TestEditsAppearLiveOnARealCluster(t *testing.T) {
 	s.b.faultless(t)
 }
 
+// prepare makes people and a Deployment that follows two configs.
 func (s scene) prepare(t *testing.T, ctx context.Context) {
 	t.Helper()
 	for _, args := range [][]string{
@@ -87,14 +89,24 @@ func (s scene) prepare(t *testing.T, ctx context.Context) {
 			t.Fatal(err)
 		}
 	}
+	s.apply(t, ctx, manifests)
+	if err := s.Kube.WaitRollout(ctx, namespace, "deployment", "cart"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s scene) apply(t *testing.T, ctx context.Context, manifests string) {
+	t.Helper()
 	cmd := s.Kube.Command(ctx, "apply", "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("apply: %v: %s", err, output)
 	}
-	if err := s.Kube.WaitRollout(ctx, namespace, "deployment", "cart"); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// baselines waits until both configs have a baseline.
+func (s scene) baselines(t *testing.T, ctx context.Context) {
+	t.Helper()
 	err := line.Poll(ctx, func(ctx context.Context) error {
 		n, err := s.Reroll.Baselines(ctx, namespace, "cart")
 		if err == nil && n != 2 {

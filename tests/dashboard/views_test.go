@@ -40,6 +40,11 @@ func serve(t *testing.T, fleet *showcase.Fleet, before func(http.Handler) http.H
 	if before != nil {
 		handler = before(handler)
 	}
+	return serveHandler(t, handler)
+}
+
+func serveHandler(t *testing.T, handler http.Handler) string {
+	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections) // streams of events would be waited for

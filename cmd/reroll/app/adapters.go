@@ -19,7 +19,7 @@ func follower(p *projection.Projection) queue.Followed {
 		Workload:     p.PutWorkload,
 		WorkloadGone: p.DeleteWorkload,
 		Cluster:      p.PutCluster,
-		CaughtUp:     p.SetCaughtUp,
+		CaughtUp:     func() { caughtUp(p) },
 
 		ChangesLost:   p.ForgetChanges,
 		ReloadsLost:   p.ForgetReloads,

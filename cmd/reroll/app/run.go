@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
+	"github.com/reroll-dev/reroll/cmd/reroll/tracing"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
@@ -40,6 +41,8 @@ type program struct {
 	controls controls
 	// forwarder brings records to a hub; nil if there is none.
 	forwarder *queue.Forwarder
+	// tracer tells a collector how far changes get; nil if nobody wants to know.
+	tracer *tracing.Tracer
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -78,7 +81,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.admitOnly() {
 		return append(parts, p.admitAlone)
 	}
-	parts = append(parts, p.openQueue)
+	parts = append(parts, p.trace, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}

@@ -104,3 +104,6 @@ export function verbOf(change: Change): string {
 }
 
 export const refText = (ref: Config | WorkloadRef): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
+
+// segments makes a path of names, whatever is in them.
+export const segments = (...names: string[]): string => names.map(encodeURIComponent).join('/');

@@ -84,6 +84,8 @@ export interface Reload extends ReloadSummary {
   dialect?: string;
   strategy?: string;
   causes: Cause[];
+  /** Who asked for it, if no change is behind it. */
+  request?: { user?: string; reason?: string; at: string };
   attempts?: number;
 }
 
@@ -149,6 +151,7 @@ export interface Freeze {
   frozen: boolean;
   reason?: string;
   until?: string;
+  by?: string;
 }
 
 export interface Pause {
@@ -156,6 +159,7 @@ export interface Pause {
   selector: string;
   until: string;
   reason?: string;
+  by?: string;
 }
 
 export interface Window {
@@ -258,4 +262,10 @@ export interface Stats {
   workloads: TopEntry[];
   configs: TopEntry[];
   warnings: string[];
+}
+
+export interface Self {
+  authenticated: boolean;
+  user?: string;
+  actions: string[];
 }

@@ -37,18 +37,20 @@ async function faultOf(answer: Response): Promise<Fault> {
   switch (answer.status) {
     case 401:
       return { kind: 'unauthenticated' };
-    case 403:
-      return { kind: 'forbidden' };
-    case 404:
-      return { kind: 'unknown' };
     case 410:
       return { kind: 'expired' };
     case 502:
     case 504:
       return { kind: 'unreachable' };
   }
-  const problem: { detail?: string } = await answer.json().catch(() => ({}));
-  return { kind: 'refused', status: answer.status, detail: problem.detail ?? answer.statusText };
+  const { detail = '' }: { detail?: string } = await answer.json().catch(() => ({}));
+  switch (answer.status) {
+    case 403:
+      return { kind: 'forbidden', detail };
+    case 404:
+      return { kind: 'unknown', detail };
+  }
+  return { kind: 'refused', status: answer.status, detail: detail || answer.statusText };
 }
 
 const patience = 5;
@@ -101,5 +103,3 @@ export async function askAll<T>(path: string, parameters: Record<string, string 
   } while (next && items.length < most);
   return { items, more: next !== undefined, warnings };
 }
-
-export const segments = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useKeys } from '../parts/keys';
 import { Icon, type IconName } from '../parts/glyph';
 import { LinkState, LostBanner } from '../parts/linkstate';
+import { DoneNote } from '../parts/order';
 import { Overlay } from '../parts/overlay';
 import { Blank } from '../parts/states';
 import { TokenForm } from '../parts/tokenform';
@@ -70,6 +71,7 @@ export function App() {
         <LostBanner />
         {needsToken.value && <TokenForm />}
         <View path={route.value.path} />
+        <DoneNote />
       </main>
       <p class="hidden" role="status" aria-live="polite">
         {said.value}

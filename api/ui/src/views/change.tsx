@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { duration, personName, refText, verbOf } from '../lib/format';
+import { duration, personName, refText, segments, verbOf } from '../lib/format';
 import { stateOf } from '../lib/outcome';
 import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, Keys, Time, WorkloadLink } from '../parts/bits';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
-import { ask, query, segments } from '../state/client';
+import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
 import { book, edition } from '../state/timeline';
 

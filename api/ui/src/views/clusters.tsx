@@ -1,10 +1,13 @@
 import { count } from '../lib/format';
+import { freezeOf, pauseOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
 import { Badge, Fact, Facts, Time } from '../parts/bits';
 import { Glyph } from '../parts/glyph';
+import { OrderButton } from '../parts/order';
 import { Answer, Blank, Warnings } from '../parts/states';
 import { askAll } from '../state/client';
+import { may } from '../state/may';
 import { useResource } from '../state/resource';
 import { href } from '../state/router';
 
@@ -45,11 +48,22 @@ function Health({ c }: { c: Cluster }) {
 function ClusterCard({ c }: { c: Cluster }) {
   return (
     <li class="card">
-      <h2>
-        {c.name} <Health c={c} />
-        {c.dryRun && <Badge reason="DryRun" />}
-        {c.freeze.frozen && <Badge reason="Frozen" />}
-      </h2>
+      <div class="titled">
+        <h2>
+          {c.name} <Health c={c} />
+          {c.dryRun && <Badge reason="DryRun" />}
+          {c.freeze.frozen && <Badge reason="Frozen" />}
+          {c.pauses.length > 0 && (
+            <a href={href(['held'])}>
+              <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
+            </a>
+          )}
+        </h2>
+        <div class="actions">
+          {may('pause') && <OrderButton order={pauseOf(c.name)} />}
+          {c.freeze.frozen ? may('thaw') && <OrderButton order={thawOf(c.name)} /> : may('freeze') && <OrderButton order={freezeOf(c.name)} />}
+        </div>
+      </div>
       {c.problems.length > 0 && (
         <ul class="problems">
           {c.problems.map((p) => (

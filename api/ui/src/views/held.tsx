@@ -1,12 +1,16 @@
-import { count } from '../lib/format';
+import { count, personName } from '../lib/format';
+import { resumeOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
 import type { Cluster, HeldWorkload } from '../lib/types';
 import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
+import { OrderButton } from '../parts/order';
 import { Answer, Blank, Warnings } from '../parts/states';
 import { askAll } from '../state/client';
+import { may } from '../state/may';
 import { useResource } from '../state/resource';
 import { amend, changeHref, route } from '../state/router';
+import { LetGo } from './letgo';
 
 const most = 2_000;
 
@@ -78,12 +82,15 @@ function Cards({ title, list, none }: { title: string; list: HeldWorkload[]; non
                 waits for <ConfigLink cluster={w.cluster} config={p.config} />, <a href={changeHref(p.change)}>this change</a>
               </p>
             ))}
+            <LetGo cluster={w.cluster} workload={w.workload} hold={w.hold} configs={w.pending.map((p) => p.config)} />
           </li>
         ))}
       </ul>
     </section>
   );
 }
+
+const by = (brake: { by?: string }): string => (brake.by ? `, put on by ${personName(brake.by)}` : '');
 
 // Controls are the brakes that somebody has put on: freezes, pauses, windows.
 function Controls() {
@@ -99,8 +106,9 @@ function Controls() {
               <Badge reason="Frozen" /> All reloads of {c.name} are frozen
             </h2>
             <p>
-              {c.freeze.reason} {c.freeze.until ? <>Until <Time at={c.freeze.until} />.</> : 'Until somebody thaws them.'}
+              {c.freeze.reason} {c.freeze.until ? <>Ends <Time at={c.freeze.until} /></> : 'Until somebody thaws them'}{by(c.freeze)}.
             </p>
+            {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
           </div>
         ))}
       {clusters.flatMap((c) =>
@@ -111,8 +119,10 @@ function Controls() {
               {p.selector && <small class="mono"> {p.selector}</small>}
             </h2>
             <p>
-              {p.reason} Until <Time at={p.until} />.
+              {p.reason} Ends <Time at={p.until} />
+              {by(p)}.
             </p>
+            {may('resume', p.namespace) && <OrderButton order={resumeOf(c.name, p)} small />}
           </div>
         )),
       )}

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { count } from '../lib/format';
+import { count, segments } from '../lib/format';
 import { isNarrowGraph, narrowGraph } from '../lib/graph';
 import type { Graph, Impact } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, WorkloadLink } from '../parts/bits';
@@ -7,7 +7,7 @@ import { Choice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
 import { Icon } from '../parts/glyph';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { ask, query, segments } from '../state/client';
+import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
 import { amend, href, route } from '../state/router';
 import { GraphTable } from './graphtable';

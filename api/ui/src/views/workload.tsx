@@ -1,12 +1,16 @@
-import { duration } from '../lib/format';
+import { duration, personName, segments } from '../lib/format';
+import { pauseOf, reloadOf } from '../lib/orders';
 import { conditionOf, stateOf } from '../lib/outcome';
 import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, Time, Who } from '../parts/bits';
+import { OrderButton } from '../parts/order';
 import { Answer } from '../parts/states';
-import { ask, query, segments } from '../state/client';
+import { ask, query } from '../state/client';
+import { may } from '../state/may';
 import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
 import { Explain } from './explain';
+import { LetGo } from './letgo';
 import { workloadEvents } from './workloads';
 
 export type Place = NonNullable<ReturnType<typeof placeOf>>;
@@ -22,14 +26,17 @@ export function WorkloadPage({ place }: { place: Place }) {
         <a href={href(['workloads'])}>Workloads</a> <span aria-hidden="true">/</span>{' '}
         <a href={href(['workloads'], { namespace })}>{namespace}</a>
       </nav>
-      <h1 id="title">
-        {name} <small>{kind}</small>
-      </h1>
+      <div class="titled">
+        <h1 id="title">
+          {name} <small>{kind}</small>
+        </h1>
+        {found.data && <Actions w={found.data} />}
+      </div>
       <Answer of={found} what="this workload">
         {(w) => (
           <>
             <Summary w={w} />
-            {w.hold && <HoldBox hold={w.hold} />}
+            {w.hold && <HoldBox w={w} hold={w.hold} />}
             <Dependencies w={w} />
             <Explain path={path} />
             <History place={place} />
@@ -37,6 +44,16 @@ export function WorkloadPage({ place }: { place: Place }) {
         )}
       </Answer>
     </article>
+  );
+}
+
+function Actions({ w: { cluster, workload } }: { w: Workload }) {
+  const { namespace } = workload;
+  return (
+    <div class="actions">
+      {may('reload', namespace) && <OrderButton order={reloadOf(cluster, workload)} />}
+      {may('pause', namespace) && <OrderButton order={pauseOf(cluster, namespace)} />}
+    </div>
   );
 }
 
@@ -73,7 +90,7 @@ function Summary({ w }: { w: Workload }) {
   );
 }
 
-function HoldBox({ hold }: { hold: Hold }) {
+function HoldBox({ w, hold }: { w: Workload; hold: Hold }) {
   return (
     <div class={hold.deadLetter ? 'box bad' : 'box wait'} role="note">
       <h2>
@@ -91,6 +108,7 @@ function HoldBox({ hold }: { hold: Hold }) {
         )}
         {hold.attempts ? `, after ${hold.attempts} attempts` : ''}.
       </p>
+      <LetGo cluster={w.cluster} workload={w.workload} hold={hold} configs={w.dependencies.filter((d) => d.pendingChange).map((d) => d.config)} />
     </div>
   );
 }
@@ -192,6 +210,14 @@ function Entry({ r }: { r: Reload }) {
         {r.latencySeconds !== undefined && <span class="faint">after {duration(r.latencySeconds)}</span>}
       </div>
       {(r.rollout?.message ?? r.message) && <p>{r.rollout?.message ?? r.message}</p>}
+      {r.request && (
+        <p class="because">
+          <span class="whoin">
+            <b class={r.request.user ? '' : 'nobody'}>{personName(r.request.user ?? '') || 'Somebody'}</b> <small>asked for it</small>
+          </span>
+          {r.request.reason}
+        </p>
+      )}
       {r.causes.map((c) => (
         <p class="because" key={c.changeID}>
           <span class="whoin">

@@ -1,0 +1,27 @@
+import { goOnWith, retryOf } from '../lib/orders';
+import type { Config, Hold, WorkloadRef } from '../lib/types';
+import { OrderButton } from '../parts/order';
+import { may } from '../state/may';
+
+interface Props {
+  cluster: string;
+  workload: WorkloadRef;
+  hold: Hold;
+  // configs are those whose changes the workload waits for.
+  configs: Config[];
+}
+
+// LetGo lets somebody try again what was given up: the roll of a workload, or the changes whose rollouts were halted.
+export function LetGo({ cluster, workload, hold, configs }: Props) {
+  if (!may('retry', workload.namespace)) return null;
+  if (hold.reason === 'Halted') {
+    return (
+      <div class="line">
+        {configs.map((c) => (
+          <OrderButton key={c.kind + c.namespace + c.name} order={goOnWith(cluster, c)} small />
+        ))}
+      </div>
+    );
+  }
+  return hold.deadLetter || hold.attempts ? <OrderButton order={retryOf(cluster, workload)} small /> : null;
+}
