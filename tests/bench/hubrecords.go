@@ -61,7 +61,7 @@ func (w *hubWriter) put(ctx context.Context, subject string, data []byte) error 
 	return err
 }
 
-var candidates = []reloader.Candidate{{
+var hubCandidates = []reloader.Candidate{{
 	Actor: reloader.Actor{User: "system:serviceaccount:argocd:argocd-application-controller", UserAgent: "argocd-application-controller/v3.1.0", FieldManager: "argocd-controller"},
 	Verb:  "patch", AuditID: "7f0c6dd1-9e2b-4c55-8d0a-000000000001", Basis: reloader.BasisOnlyWriter,
 }}
@@ -81,7 +81,7 @@ func (w *hubWriter) putChange(ctx context.Context) (string, error) {
 	c := reloader.Change{
 		Cluster: w.cluster, Config: w.config(), Type: reloader.ChangeUpdated, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f",
 		ResourceVersion: fmt.Sprint(w.n), Old: digest(w.n), New: digest(w.n + 1), Keys: []reloader.KeyChange{{Key: "settings.yaml", Op: reloader.KeyChanged}},
-		Candidates: candidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
+		Candidates: hubCandidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
 	}
 	c.ID = reloader.ChangeID(c)
 	w.changed = c.ID
@@ -100,7 +100,7 @@ func (w *hubWriter) putReload(ctx context.Context, of int) error {
 		UID: "0c4a3f0e-1d55-4b0c-9f6a-0b8f2a3c7d11", Dialect: "stakater", Strategy: "env-vars", Outcome: reloader.ReasonReloaded,
 		Causes: []reloader.Cause{{
 			ChangeID: w.changed, Config: w.config(), Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", OldSum: w.sum(w.n), NewSum: w.sum(w.n + 1),
-			Keys: []reloader.KeyChange{{Key: "settings.yaml", Op: reloader.KeyChanged}}, Candidates: candidates, Source: reloader.SourceAudit,
+			Keys: []reloader.KeyChange{{Key: "settings.yaml", Op: reloader.KeyChanged}}, Candidates: hubCandidates, Source: reloader.SourceAudit,
 			RequestedAt: now, ReceivedAt: now, VerifiedAt: now, Container: "main",
 		}},
 		Attempts: 1, Generation: int64(w.n), DecidedAt: now, PatchedAt: now,
