@@ -20,8 +20,8 @@ const (
 // TestUpdate: before and after a request, and what the webhook makes of it. In all cases config and other say "new".
 func TestUpdate(t *testing.T) {
 	old, fresh, freshOther := markOf(t, config, "old"), markOf(t, config, "new"), markOf(t, other, "new")
-	entry := strategy.BroughtWith("", config, versionOf(config, "new"))
-	both := strategy.BroughtWith(entry, other, versionOf(other, "new"))
+	entry := strategy.BroughtWith("", config, versionOf(config, "new"), "sum of new")
+	both := strategy.BroughtWith(entry, other, versionOf(other, "new"), "sum of new")
 	cases := map[string]struct {
 		reason                string
 		before, after, expect deployment

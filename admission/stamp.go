@@ -43,7 +43,7 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 		brought++
 		s := seen[c]
 		if version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum); strategy.BroughtVersion(d.now, c) != version {
-			says = strategy.BroughtWith(says, c, version)
+			says = strategy.BroughtWith(says, c, version, s.Digest.Sum)
 		}
 	}
 	ops = append(slices.Clone(d.restored), written...)

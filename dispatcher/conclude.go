@@ -26,6 +26,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if patched != nil {
+		d.keepUnsaid(t, w)
 		t.w = newer(patched, t.w)
 	}
 	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
@@ -101,7 +102,7 @@ func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, now time.Tim
 	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
 		t.handled[s.config] = reloader.Handled{
 			KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, At: now, Mark: s.mark,
-			Brought: broughtVersion(d.strategyOf(w).Target(w), s.config),
+			Brought: d.broughtOf(w, s.config),
 		}
 	}
 	p := t.pending[s.config]

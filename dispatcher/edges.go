@@ -175,7 +175,7 @@ func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Con
 	}
 	was := t.handled[c]
 	if e.marked {
-		return !proven && e.mark != was.Mark && d.reloadOn(w) != t.lastReload
+		return !proven && e.mark != was.Mark && (d.reloadOn(w) != t.lastReload || e.unsaid(was))
 	}
 	return e.contradicts(was, "", versionOf(latest))
 }
@@ -202,7 +202,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	if d.madeSince(t, w, c, f) {
-		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at}, nil // it was absent
+		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Brought: h.Brought}, nil // it was absent
 	}
 	return d.judgeHint(ctx, w, c, f, h)
 }

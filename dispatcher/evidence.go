@@ -27,11 +27,12 @@ type evidence struct {
 	mark    string
 	marked  bool
 	speaker *dialect.Dialect
-	// brought is the version of the config that BroughtAnnotation tells; empty if it does not.
+	// brought is the version of the config that BroughtAnnotation of target tells; empty if it does not.
 	brought string
+	target  *workload.Workload
 	// others says that somebody marked the workload since the last reload that is on record: another tool, or a process that ended before
-	// it could record it. fresh says that this is proved by the time of the mark.
-	others, fresh bool
+	// it could record it. fresh says that this is proved by the time of the mark, and died that it was such a process.
+	others, fresh, died bool
 	// markedAt is when the workload was marked, and written when it was written last, by the API server's clock; zero if it does not say.
 	markedAt, written time.Time
 }
@@ -39,10 +40,13 @@ type evidence struct {
 // evidence returns what w, a version of t's workload, says about c. The caller holds mu.
 func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Config) evidence {
 	target := d.strategyOf(w).Target(w)
-	e := evidence{brought: broughtVersion(target, c), markedAt: target.MarkedAt, written: target.Written}
+	e := evidence{brought: strategy.BroughtVersion(target, c), target: target, markedAt: target.MarkedAt, written: target.Written}
 	e = d.voiced(e, w, c, d.facts[c])
 	e.others = d.othersMarked(t, w)
 	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "")
+	last := d.reloadOn(w)
+	never := t.markedAt.IsZero() && len(t.recent) == 0
+	e.died = last != "" && !slices.Contains(t.recent, last) && (e.fresh || never)
 	return e
 }
 
@@ -56,10 +60,28 @@ func (d *Dispatcher) othersMarked(t *tracked, w *workload.Workload) bool {
 // contradicts reports whether somebody who did not record it brought the workload to other content than h says. hash is the mark of
 // the content that is live, and version that of its latest change.
 func (e evidence) contradicts(h reloader.Handled, hash, version string) bool {
-	if !e.others {
+	if !e.others && !e.unsaid(h) {
 		return false
 	}
 	return e.marked && e.mark != h.Mark && e.mark != hash || e.brought != "" && e.brought != h.Brought && e.brought != version
+}
+
+// unsaid reports whether a process that ended before it could record it brought the workload to the version of the config that the workload
+// tells of, and not a rollback, which brings what the workload tells back as well.
+func (e evidence) unsaid(h reloader.Handled) bool {
+	return e.brought != "" && e.brought != h.Brought && (e.died || e.brought == h.Unsaid)
+}
+
+// keepUnsaid notes what ended processes did to w, a version of t's workload, and did not record, before what proves it is overwritten: a
+// roll for other configs is about to be on record. The caller holds mu.
+func (d *Dispatcher) keepUnsaid(t *tracked, w *workload.Workload) {
+	for c := range t.edges {
+		h := t.handled[c]
+		if e := d.evidence(t, w, c); e.unsaid(h) && h.How != "" {
+			h.Unsaid = e.brought
+			t.handled[c] = h
+		}
+	}
 }
 
 // proves reports whether the workload was brought to the latest change already, whose mark is mark.
@@ -69,6 +91,9 @@ func (e evidence) proves(mark string, h reloader.Handled, f fact, latest reloade
 	}
 	if e.brought != "" && e.brought == strategy.Version(latest.Config, f.UID, f.ResourceVersion, f.digest.Sum) {
 		return true // the admission webhook has read a later version of the same content
+	}
+	if e.unsaid(h) && strategy.BroughtTo(e.target, latest.Config, sumAfter(latest)) {
+		return true // the content was another one meanwhile, to which nobody brought the workload
 	}
 	return e.marked && e.mark == mark && h.Mark != mark && (e.fresh || e.others && e.since(f, latest))
 }
@@ -125,7 +150,7 @@ func (d *Dispatcher) reloadOn(w *workload.Workload) string {
 func broughtTo(target *workload.Workload, steps []step) string {
 	text := target.Annotations[BroughtAnnotation]
 	for _, s := range steps {
-		text = strategy.BroughtWith(text, s.config, versionOf(s.latest))
+		text = strategy.BroughtWith(text, s.config, versionOf(s.latest), sumAfter(s.latest))
 	}
 	return text
 }
@@ -133,9 +158,9 @@ func broughtTo(target *workload.Workload, steps []step) string {
 // broughtEntry is what BroughtAnnotation says about a workload that was brought to c.
 func broughtEntry(c reloader.Change) string { return strategy.BroughtEntry(c.Config, versionOf(c)) }
 
-// broughtVersion returns the version of c to which target says that it was brought; empty if it does not say.
-func broughtVersion(target *workload.Workload, c reloader.Config) string {
-	return strategy.BroughtVersion(target, c)
+// broughtOf returns the version of c to which w, or what rolls it, says that it was brought; empty if it does not say.
+func (d *Dispatcher) broughtOf(w *workload.Workload, c reloader.Config) string {
+	return strategy.BroughtVersion(d.strategyOf(w).Target(w), c)
 }
 
 // versionOf identifies the content that c leaves and the write that left it. Unlike the ID of c it does not depend on what was there before,

@@ -184,7 +184,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	case follows(handled, change):
 		d.addPending(t, change, false)
 	case handled.How == "" && d.appeared(t, change):
-		t.handled[c] = reloader.Handled{How: reloader.ReasonBaseline, At: change.VerifiedAt} // it was absent
+		t.handled[c] = reloader.Handled{How: reloader.ReasonBaseline, At: change.VerifiedAt, Brought: d.broughtOf(t.w, c)} // it was absent
 		d.addPending(t, change, false)
 	case handled.How == "" || !sumsComparable(handled, change):
 		d.unsettle(t, c)
@@ -199,7 +199,9 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		d.unsettle(t, c)
 	case handled.Sum == "":
 		// The config was absent when the workload was first seen. Its pods could not start without it, or did not want it.
-		t.handled[c] = reloader.Handled{KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt}
+		t.handled[c] = reloader.Handled{
+			KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt, Brought: d.broughtOf(t.w, c),
+		}
 		d.settleQ.Add(t.w.Ref())
 	case handled.Sum != change.New.Sum || t.pending[c] != nil:
 		d.addPending(t, change, false)

@@ -16,6 +16,8 @@ type Handled struct {
 	Mark string `json:"mark,omitempty"`
 	// Brought is the version of this config to which the workload said then that it was brought; empty if it did not say.
 	Brought string `json:"brought,omitempty"`
+	// Unsaid is a later version to which a process brought the workload that ended before it could record it; empty if there is none.
+	Unsaid string `json:"unsaid,omitempty"`
 }
 
 // Use is one place in a pod template that refers to a config.

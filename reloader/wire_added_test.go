@@ -2,6 +2,7 @@ package reloader_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,4 +30,12 @@ func TestGoldenListed(t *testing.T) {
 	listed := wholeWorkload
 	listed.ListedAt = at.Add(-time.Minute)
 	golden(t, "workload-listed", listed)
+}
+
+// TestGoldenUnsaid: what a process did that ended before it could record it.
+func TestGoldenUnsaid(t *testing.T) {
+	unsaid := wholeWorkload
+	unsaid.Edges = slices.Clone(unsaid.Edges)
+	unsaid.Edges[0].Handled.Unsaid = "mfrggzdfmztwq2lk"
+	golden(t, "workload-unsaid", unsaid)
 }

@@ -86,7 +86,7 @@ func miss(ctx context.Context, q *queue.Queue) error {
 			c := reloader.Change{
 				Cluster: line.ClusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: fmt.Sprint("app-", n)},
 				Type: reloader.ChangeUpdated, New: reloader.Digest{KeyID: "03f3c349c140", Sum: fmt.Sprintf("%064d", n)},
-				Candidates: candidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
+				Candidates: hubCandidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
 			}
 			c.ID = reloader.ChangeID(c)
 			_, err := q.AppendChange(ctx, c, 0)
@@ -100,7 +100,7 @@ func miss(ctx context.Context, q *queue.Queue) error {
 				UID: "u", Outcome: reloader.ReasonReloaded, DecidedAt: now, PatchedAt: now,
 				Causes: []reloader.Cause{{
 					ChangeID: "c", Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: fmt.Sprint("app-", n%missedChanges)},
-					Why: reloader.ReasonAuto, Candidates: candidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
+					Why: reloader.ReasonAuto, Candidates: hubCandidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
 				}},
 			})
 		})

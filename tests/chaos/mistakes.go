@@ -12,8 +12,8 @@ var trials = []trial{{
 	mistakes: []mistake{
 		{"the sweep believes what it remembers", lost, []edit{{
 			"dispatcher/sweep.go",
-			"if meta, there := listed[c]; unlisted || !d.asSeen(c, meta, there) {",
-			"if meta, there := listed[c]; unlisted && !d.asSeen(c, meta, there) {",
+			"if meta, there := listed[c]; !d.asSeen(c, meta, there) {",
+			"if meta, there := listed[c]; false && !d.asSeen(c, meta, there) {",
 		}}},
 		{"nobody sweeps", lost, []edit{{"dispatcher/sweep.go", "if d.SweepInterval <= 0 {", "if d.SweepInterval != 0 {"}}},
 		{"nobody compares digests", doubled, []edit{

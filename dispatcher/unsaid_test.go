@@ -1,0 +1,66 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// TestCrashThenAnotherThenBack: with rolls on record or without, the process that brought app to 2 ended before it could record that. The next one cannot read app, and rolls
+// for other, which it records. Only then it finds that app was 3 meanwhile, and is back.
+func TestCrashThenAnotherThenBack(t *testing.T) {
+	tests := map[string]struct {
+		content string
+		rolls   int64
+		reason  string
+	}{
+		"at what the workload was brought to": {"2", 2, "pods and marks have that content"},
+		"at what is on record":                {"1", 3, "pods and marks have the content of between"},
+	}
+	for name, test := range tests {
+		for before, strategy := range map[int64]string{0: "env-vars", 2: "annotations"} {
+			t.Run(fmt.Sprintf("%s, %s, %d on record", name, strategy, before), func(t *testing.T) {
+				settings := scenario.Settings{Strategy: strategy, Window: scenario.Duration(5 * time.Second), MaxWait: scenario.Duration(time.Minute)}
+				inWorld(t, settings, func(t *testing.T, w *world) {
+					w.twoConfigs("app", "other")
+					w.start()
+					w.pass(quiet)
+					if before > 0 {
+						w.edit(alice, app, "0")
+						w.pass(quiet)
+						w.edit(alice, app, "1")
+						w.pass(quiet)
+					}
+					w.store.lose(nil, errLost)
+					w.edit(alice, app, "2")
+					w.pass(10 * time.Second)
+					w.rolled(web, before+1)
+					w.stop()
+					w.store.lose(nil, nil)
+					w.failing(func(_, ref string) error {
+						if strings.HasSuffix(ref, "/app") {
+							return errLost
+						}
+						return nil
+					})
+					p := w.launch()
+					w.stream.connect(p.Handle)
+					w.edit(alice, "ConfigMap/other", "2")
+					w.pass(10 * time.Second)
+					w.rolled(web, before+2)
+					w.edit(alice, app, "3")
+					w.failing(nil)
+					w.pass(3 * time.Second)
+					w.edit(alice, app, test.content)
+					w.pass(time.Hour)
+					if g, _ := w.Generation(t.Context(), web); g != before+test.rolls+1 {
+						t.Errorf("%d rolls, want %d: %s", g-1, before+test.rolls, test.reason)
+					}
+				})
+			})
+		}
+	}
+}
