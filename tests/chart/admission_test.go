@@ -33,10 +33,17 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 		values   []string
 		dialects []string
 		options  dialect.StakaterOptions
+		more     dialect.CollaborneOptions
 	}{
-		"all":          {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}},
-		"one":          {[]string{"--set", "dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
-		"another name": {[]string{"--set", "dialects={stakater},annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}},
+		"all": {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
+		"one": {[]string{"--set", "dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
+		"alternatives": {
+			[]string{"--set", "dialects={collaborne},annotationKeys.alternativeConfigmap=example.com/cm,annotationKeys.alternativeSecret=example.com/s"},
+			[]string{"collaborne"},
+			dialect.StakaterOptions{},
+			dialect.CollaborneOptions{ConfigMap: "example.com/cm", Secret: "example.com/s"},
+		},
+		"another name": {[]string{"--set", "dialects={stakater},annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}, dialect.CollaborneOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -44,7 +51,7 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 			for _, m := range quotedKey.FindAllStringSubmatch(webhook.MatchConditions[0].Expression, -1) {
 				got = append(got, m[1])
 			}
-			chosen, err := dialect.All(tc.options).Choose(tc.dialects)
+			chosen, err := dialect.All(tc.options).With(dialect.Collaborne(tc.more)).Choose(tc.dialects)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +73,7 @@ func optIns(d *dialect.Dialect) []string {
 			continue
 		}
 		switch c.Where {
-		case dialect.OnWorkload:
+		case dialect.OnWorkload, dialect.OnWorkloadInstead:
 			keys = append(keys, c.Key)
 		case dialect.OnEither, dialect.OnWorkloadOrTemplate:
 			keys = append(keys, c.Key, c.Key)

@@ -23,6 +23,9 @@ var (
 
 // health looks at each part again and again, so that a probe of the process is answered at once.
 type health struct {
+	// changed is called when a part has become well or ill; nil if nobody wants to know.
+	changed func()
+
 	mu     sync.Mutex
 	probes []func(context.Context) error
 	checks []ops.Check
@@ -60,13 +63,21 @@ func (h *health) look(ctx context.Context) {
 	var all sync.WaitGroup
 	for i, probe := range probes {
 		all.Go(func() {
-			err := probe(ctx)
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.checks[i].Err = err
+			if err := probe(ctx); h.note(i, err) && h.changed != nil {
+				h.changed()
+			}
 		})
 	}
 	all.Wait()
+}
+
+// note stores the answer of a probe, and reports whether its part has become well or ill.
+func (h *health) note(i int, err error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.checks[i].Err
+	h.checks[i].Err = err
+	return (was == nil) != (err == nil)
 }
 
 // end makes the state fail from now on, whatever the probes say: nobody must begin to rely on a process that goes away.

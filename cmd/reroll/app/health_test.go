@@ -24,6 +24,24 @@ func failures(checks []ops.Check) map[string]string {
 	return found
 }
 
+// TestHealthTellsOfChanges: who shows the state elsewhere need not ask all the time.
+func TestHealthTellsOfChanges(t *testing.T) {
+	told := 0
+	h := health{changed: func() { told++ }}
+	var answer error
+	h.add("moody", func(context.Context) error { return answer })
+	for i, step := range []struct {
+		answer error
+		told   int
+	}{{errBroken, 0}, {nil, 1}, {nil, 1}, {errBroken, 2}, {errNotProbed, 2}, {nil, 3}} {
+		answer = step.answer
+		h.look(t.Context())
+		if told != step.told {
+			t.Errorf("look %d: told %d times, want %d", i, told, step.told)
+		}
+	}
+}
+
 func TestHealthFollowsItsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h health

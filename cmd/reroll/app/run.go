@@ -51,6 +51,7 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 	logger := newLogger(os.Stderr, s)
 	slog.SetDefault(logger)
 	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry(), status: newStatus()}
+	p.health.changed = p.status.hurry
 	defer func() { err = errors.Join(err, p.close()) }()
 
 	s.logWarnings(logger)

@@ -35,10 +35,11 @@
 {{/* The annotations with which a workload opts in, as a JSON object: on its own metadata, and on its own or those of its pod template. */}}
 {{- define "reroll.admissionKeys" -}}
 {{- $tools := dict
-  "reroll" (list "reroll.dev/auto" "reroll.dev/configmaps" "reroll.dev/secrets" "reroll.dev/follow")
+  "reroll" (list "reroll.dev/auto" "reroll.dev/configmaps" "reroll.dev/secrets" "reroll.dev/configmap-selector" "reroll.dev/secret-selector" "reroll.dev/follow")
   "sap" (list "pod-reloader.cs.sap.com/configmaps" "pod-reloader.cs.sap.com/secrets")
   "wave" (list "wave.pusher.com/update-on-config-change" "wave.pusher.com/extra-configmaps" "wave.pusher.com/extra-secrets")
-  "collaborne" (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret")
+  "collaborne" (compact (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret"
+    .Values.annotationKeys.alternativeConfigmap .Values.annotationKeys.alternativeSecret))
   "fabric8" (list "configmap.fabric8.io/update-on-change")
   "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets")
   "xing" (list "com.xing.deployment-restart") }}
