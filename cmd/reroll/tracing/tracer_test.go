@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -193,18 +194,16 @@ func TestOffUnlessACollectorIsNamed(t *testing.T) {
 	}
 }
 
-// TestCollectorThatIsAwayHoldsUpNobody: telling returns at once, and so does the end when its time is over.
-func TestCollectorThatIsAwayHoldsUpNobody(t *testing.T) {
-	away := httptest.NewServer(nil)
-	away.Close()
-	t.Setenv(endpointVariable, away.URL)
+// TestCollectorThatHangsHoldsUpNobody: telling returns although nothing is taken, and so does the end when its time is over.
+func TestCollectorThatHangsHoldsUpNobody(t *testing.T) {
+	over := make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer collector.Close()
+	defer close(over)
+	t.Setenv(endpointVariable, collector.URL)
 	tracer := start(t)
-	begun := time.Now()
 	for range 10_000 {
 		tracer.Hints([]reloader.Hint{hint}, second(2), second(3), nil)
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("10000 hints took %s", took)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
