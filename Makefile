@@ -64,7 +64,7 @@ test: test-unit test-system ## Run every test: unit with race detector and fuzz 
 
 .PHONY: test-unit
 test-unit: ## Run the packages' own tests, with the race detector
-	go test -race -timeout 15m $(TESTFLAGS) $(product)
+	go test -race -timeout 30m $(TESTFLAGS) $(product)
 
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
