@@ -44,9 +44,8 @@ func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Confi
 	e = d.voiced(e, w, c, d.facts[c])
 	e.others = d.othersMarked(t, w)
 	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "")
-	last := d.reloadOn(w)
 	never := t.markedAt.IsZero() && len(t.recent) == 0
-	e.died = last != "" && !slices.Contains(t.recent, last) && (e.fresh || never)
+	e.died = d.reloadOn(w) != "" && (e.fresh || never) // a reload on record may have the same name: content that comes back has it
 	return e
 }
 

@@ -29,7 +29,7 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 					w.start()
 					w.pass(quiet)
 					if before > 0 {
-						w.edit(alice, app, "0")
+						w.edit(alice, app, "2") // what is done later has the name of this one
 						w.pass(quiet)
 						w.edit(alice, app, "1")
 						w.pass(quiet)
