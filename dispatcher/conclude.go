@@ -25,11 +25,14 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if patched != nil {
+	done := len(withOutcome(steps, reloader.ReasonReloaded)) > 0
+	if done {
 		d.keepUnsaid(t, w)
+	}
+	if patched != nil {
 		t.w = newer(patched, t.w)
 	}
-	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
+	if done {
 		d.remind(t, patched, id)
 	}
 	for _, s := range steps {

@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestCrashThenAnotherThenBack: with rolls on record or without, the process that brought app to 2 ended before it could record that. The next one cannot read app, and rolls
-// for other, which it records. Only then it finds that app was 3 meanwhile, and is back.
+// TestCrashThenAnotherThenBack: with rolls on record or without, the process that brought app to 2 ended before it could record that. The next
+// one cannot read app, and rolls for other, or finds that this was done, too, which it records. Only then it finds that app was 3 meanwhile, and is back.
 func TestCrashThenAnotherThenBack(t *testing.T) {
 	tests := map[string]struct {
 		content string
@@ -21,8 +21,13 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 		"at what is on record":                {"1", 3, "pods and marks have the content of between"},
 	}
 	for name, test := range tests {
-		for before, strategy := range map[int64]string{0: "env-vars", 2: "annotations"} {
-			t.Run(fmt.Sprintf("%s, %s, %d on record", name, strategy, before), func(t *testing.T) {
+		for _, variant := range []struct {
+			before   int64
+			strategy string
+			done     bool
+		}{{0, "env-vars", false}, {2, "annotations", false}, {0, "annotations", true}, {2, "env-vars", true}} {
+			before, strategy := variant.before, variant.strategy
+			t.Run(fmt.Sprintf("%s, %s, %d on record, done %v", name, strategy, before, variant.done), func(t *testing.T) {
 				settings := scenario.Settings{Strategy: strategy, Window: scenario.Duration(5 * time.Second), MaxWait: scenario.Duration(time.Minute)}
 				inWorld(t, settings, func(t *testing.T, w *world) {
 					w.twoConfigs("app", "other")
@@ -38,6 +43,10 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 					w.edit(alice, app, "2")
 					w.pass(10 * time.Second)
 					w.rolled(web, before+1)
+					if variant.done {
+						w.edit(alice, "ConfigMap/other", "2")
+						w.pass(10 * time.Second)
+					}
 					w.stop()
 					w.store.lose(nil, nil)
 					w.failing(func(_, ref string) error {
@@ -48,7 +57,9 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 					})
 					p := w.launch()
 					w.stream.connect(p.Handle)
-					w.edit(alice, "ConfigMap/other", "2")
+					if !variant.done {
+						w.edit(alice, "ConfigMap/other", "2")
+					}
 					w.pass(10 * time.Second)
 					w.rolled(web, before+2)
 					w.edit(alice, app, "3")
