@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,7 +131,8 @@ func (c *Control) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-func cut(text string) string { return text[:min(len(text), maxText)] }
+// cut bounds text, and leaves no half of a character at its end.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
 
 // Freeze reports whether everything is held back at a time, and until when; zero is until somebody thaws it.
 func (c Control) Freeze(now time.Time) (frozen bool, until time.Time) {

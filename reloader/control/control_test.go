@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,6 +153,14 @@ func TestFaultyWindows(t *testing.T) {
 		if w, err := control.ParseWindow(text); err == nil {
 			t.Errorf("%q is taken for %v", text, w)
 		}
+	}
+}
+
+// TestLongReason: what is too long is cut between characters.
+func TestLongReason(t *testing.T) {
+	got := control.Parse(map[string]string{"freeze": "true", control.ReasonKey: "a" + strings.Repeat("ü", 300)})
+	if !utf8.ValidString(got.Reason) || len(got.Reason) > 256 || !strings.HasSuffix(got.Reason, "ü") {
+		t.Errorf("%d bytes: %q", len(got.Reason), got.Reason)
 	}
 }
 

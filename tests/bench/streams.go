@@ -94,7 +94,9 @@ func (b *bench) toTheLast(ctx context.Context, url string, cause func() error) (
 			return nil, err
 		}
 		took = append(took, last.Sub(start))
-		time.Sleep(between)
+		if !until(gctx, time.Now().Add(between)) {
+			return nil, context.Cause(gctx)
+		}
 	}
 	return took, nil
 }
