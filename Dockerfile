@@ -18,6 +18,6 @@ COPY --from=build /out/reroll /reroll
 # An empty folder of the right owner: a new volume mounted here takes its owner over.
 COPY --from=build --chown=65532:65532 /out/data /var/lib/reroll
 USER 65532:65532
-EXPOSE 8080 9090 9443
+EXPOSE 8080 9090 9443 9444
 ENTRYPOINT ["/reroll"]
 CMD ["serve", "--data-dir=/var/lib/reroll"]

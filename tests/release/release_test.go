@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,10 +39,50 @@ func build(t *testing.T, dir, target string, environment ...string) []byte {
 	return content
 }
 
+// imageSources are the files and folders that .dockerignore lets into the build of the image.
+func imageSources(t *testing.T) (names []string) {
+	t.Helper()
+	content, err := os.ReadFile(root + "/.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestImageHasItsSources: every package of ours that the binary is built from is let into the build of the image.
+func TestImageHasItsSources(t *testing.T) {
+	const module = "github.com/reroll-dev/reroll/"
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/reroll")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, seen := imageSources(t), 0
+	for line := range strings.Lines(string(out)) {
+		folder, ours := strings.CutPrefix(strings.TrimSpace(line), module)
+		if !ours {
+			continue
+		}
+		seen++
+		if top, _, _ := strings.Cut(folder, "/"); !slices.Contains(sources, top) {
+			t.Errorf("%s is kept out by .dockerignore", folder)
+		}
+	}
+	if seen == 0 {
+		t.Error("the binary is built from nothing of ours")
+	}
+}
+
 // copySources copies the repository to another folder, as far as the image is built from it.
 func copySources(t *testing.T) string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "git", "ls-files", "-co", "--exclude-standard", "-z", "go.mod", "go.sum", "api", "cmd", "dispatcher", "ingest", "reloader")
+	list := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-co", "--exclude-standard", "-z"}, imageSources(t)...)...)
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
