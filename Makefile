@@ -20,6 +20,8 @@ STORMFLAGS ?=
 FLEET_CUT_SECONDS ?= 300
 FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
+# Where make upgrade starts from: the first commit that ran, and one of long ago. Later, the releases.
+UPGRADE_FROM ?= $(shell git log --reverse --diff-filter=A --format=%h -- cmd/reroll/main.go | head -n 1) HEAD~60
 TESTFLAGS ?=
 
 # The same in the Dockerfile: two builds of one version are equal byte by byte, wherever they were made.
@@ -47,6 +49,16 @@ release: ## Build what a release has: bin/reroll-linux-amd64 and -arm64, their l
 	done
 	cd bin && sha256sum reroll-linux-* > sha256sums.txt
 
+# krew wants an exact version, which only a release has.
+.PHONY: krew
+krew: ## Pack what make release has made as the kubectl plugin reroll, with the manifest for krew: bin/reroll.yaml
+	go run ./tests/krew $(VERSION) bin
+	cd bin && sha256sum reroll-linux-* kubectl-reroll-*.tar.gz reroll.yaml > sha256sums.txt
+
+.PHONY: chart
+chart: ## Package the chart: bin/reroll-<version>.tgz
+	$(call tool,helm) package helm/reroll --destination bin
+
 .PHONY: sbom
 sbom: build ## List what bin/reroll is made of, in CycloneDX: bin/reroll.cdx.json
 	go run ./tests/sbom bin/reroll > bin/reroll.cdx.json
@@ -66,10 +78,15 @@ test: test-unit test-system ## Run every test: unit with race detector and fuzz 
 test-unit: ## Run the packages' own tests, with the race detector
 	go test -race -timeout 30m $(TESTFLAGS) $(product)
 
+# Those that count what happens in a given time, or starve on a busy machine, run alone; the others mostly wait, and do so two at a time.
+alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease
+together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|hostile|lease)$$')
+
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
 test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
-	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) ./tests/...
+	go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
+	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
 	DEMO_EXIT=1 go run ./tests/demo
 
 .PHONY: conformance
@@ -77,7 +94,7 @@ conformance: kube ## Run the conformance suite about Stakater Reloader on a real
 	go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/conformance/...
 
 .PHONY: check
-check: check-format check-vet check-static check-modules check-words check-generated check-dashboard ## Format, vet, static analysis, imports, modules, words, generated files
+check: check-format check-vet check-static check-workflows check-modules check-words check-generated check-dashboard ## Format, vet, static analysis, workflows, imports, modules, words, generated files
 	go test -count=1 ./tests
 
 .PHONY: check-format
@@ -97,6 +114,11 @@ check-vet:
 .PHONY: check-static
 check-static:
 	$(call tool,staticcheck) -checks all ./...
+
+# Without the linters that it calls if a machine happens to have them.
+.PHONY: check-workflows
+check-workflows:
+	$(call tool,actionlint) -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: check-modules
 check-modules:
@@ -157,13 +179,20 @@ fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and th
 	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
 	go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
 
+.PHONY: upgrade
+upgrade: kube ## Exchange binaries of older commits for the one of these sources, and back, on a real API server; UPGRADE_FROM='v1.2.3 HEAD~9' names others
+	UPGRADE_FROM="$(UPGRADE_FROM)" go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
+
 .PHONY: fuzz
-fuzz: ## Fuzz every target for FUZZTIME (default 60s) each
-	@git grep --untracked -lE '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r dir; do \
+fuzz: ## Fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
+	@found=; \
+	for dir in $$(git grep --untracked -lE '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
 	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -c6-); do \
-	    echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$dir"; \
+	    echo "$$dir $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x "./$$dir" || found="$$found$$dir $$target\n"; \
 	  done; \
-	done
+	done; \
+	if [ -n "$$found" ]; then printf "\nfound something wrong:\n$$found"; exit 1; fi
 
 .PHONY: docker
 docker: ## Build the container image
@@ -172,6 +201,10 @@ docker: ## Build the container image
 .PHONY: compose
 compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
 	COMPOSE_ENGINE=1 go test -count=1 -timeout 25m -v ./tests/compose
+
+.PHONY: node
+node: kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
+	NODE_TEST=1 go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
 
 .PHONY: clean
 clean: ## Remove what was built inside the repository

@@ -66,13 +66,13 @@ func TestUpdate(t *testing.T) {
 			"what was dropped is brought up to date",
 			deployment{opted: auto, env: env("A", "1", configVar, old), second: env(otherVar, freshOther), image: "1"},
 			deployment{opted: auto, env: env("A", "1"), second: env(otherVar, freshOther), image: "2"},
-			deployment{opted: auto, env: env("A", "1", configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: entry},
+			deployment{opted: auto, env: env("A", "1", configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: both},
 		},
 		"new image and nothing else": {
-			"marks that are up to date stay, and nothing is told",
+			"marks that are up to date stay, and what the pods start with is told: the marks need not be made of all of that",
 			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "1"},
 			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2"},
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2"},
+			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: both},
 		},
 		"an older mark brought back": {
 			"a rollback to the same template with an older mark is none",
@@ -186,6 +186,37 @@ func TestTools(t *testing.T) {
 				t.Errorf("made of half of what it stands for, it is %q", got)
 			}
 		})
+	}
+}
+
+// TestMarkTellsNothingOfOtherNamespaces: whoever may write a workload gets to read its mark, also without writing anything.
+func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
+	theirs := reloader.Config{Kind: reloader.Secret, Namespace: "theirs", Name: "token"} // one of its own by that name would hide it
+	mark := func(share, content string) string {
+		s := seenOf(theirs, content)
+		s.Annotations = map[string]string{"reroll.dev/share-with": share}
+		d := deployment{opted: map[string]string{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-secrets": "theirs/token"}}
+		made, _, _ := patched(t, rules, nil, d.raw(t), map[reloader.Config]Seen{config: seenOf(config, "new"), other: seenOf(other, "new"), theirs: s})
+		return made.Spec.Template.Annotations[strategy.WaveHashKey]
+	}
+	if alone := mark("another", "a"); alone == "" || alone != mark("another", "b") {
+		t.Error("it is made of a Secret that is not shared")
+	}
+	if mark("*", "a") == mark("*", "b") {
+		t.Error("it is not made of one that is")
+	}
+}
+
+// TestLabelsChoose: a selector is about the labels of configs.
+func TestLabelsChoose(t *testing.T) {
+	for label, chosen := range map[string]bool{"web": true, "db": false} {
+		s := seenOf(config, "new")
+		s.Labels = map[string]string{"app": label}
+		d := deployment{opted: map[string]string{"reroll.dev/configmap-selector": "app=web"}}
+		_, marked, _ := patched(t, rules, nil, d.raw(t), map[reloader.Config]Seen{config: s, other: seenOf(other, "new")})
+		if (marked > 0) != chosen {
+			t.Errorf("label %s: %d marked", label, marked)
+		}
 	}
 }
 

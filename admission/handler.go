@@ -70,6 +70,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, began, http.StatusServiceUnavailable, errors.New("too many requests at a time"))
 		return
 	}
+	// Whoever sends slowly must not keep a turn for longer than an answer is waited for. A writer without deadlines has no slow sender.
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = http.NewResponseController(w).SetReadDeadline(deadline)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		h.refuse(w, began, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLong.Limit))
@@ -128,9 +132,12 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 		}
 		err = errors.Join(err, marshalErr)
 	}
+	if result == resultHeld {
+		response.Warnings = append(response.Warnings, heldWarning)
+	}
 	if err != nil {
 		result = resultMissed
-		response.Warnings = []string{warning(err)}
+		response.Warnings = append(response.Warnings, warning(err))
 		h.options.Logger.Warn("admission could not keep all marks", "kind", r.Kind.Kind, "namespace", r.Namespace, "name", r.Name, "error", err)
 	}
 	if result != resultUntouched {
@@ -138,6 +145,9 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	}
 	return response, result
 }
+
+// heldWarning is what whoever writes a workload is told whose pods wait.
+const heldWarning = "reroll: no pod of this workload is scheduled until every config is there that it needs: each says which in " + strategy.WaitsForKey
 
 // warning is what whoever writes the workload is told.
 func warning(err error) string {
@@ -155,9 +165,11 @@ func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	if err != nil || draft == nil {
 		return nil, resultUntouched, err
 	}
-	seen, missed := h.see(ctx, draft.Needs)
+	seen, missed := h.see(ctx, draft.reads())
 	ops, brought, err := draft.Patch(seen, time.Now())
 	switch {
+	case err == nil && len(draft.Missing(seen)) > 0:
+		return ops, resultHeld, missed
 	case brought > 0:
 		return ops, resultMarked, errors.Join(missed, err)
 	case len(ops) > 0:

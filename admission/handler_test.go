@@ -1,9 +1,12 @@
 package admission
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -186,6 +189,41 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%d %s, want %d and %q", answer.Code, answer.Body, tc.code, tc.says)
 			}
 		})
+	}
+}
+
+// TestSlowSenderKeepsNoTurn: whoever sends half a body is answered when the time that an answer is waited for is over.
+func TestSlowSenderKeepsNoTurn(t *testing.T) {
+	handler := newHandler(t, &world{}, nil)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	for range maxConcurrent {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "POST %s?timeout=1s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{", Path); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s, want 400", answer.Status)
+			}
+		}()
+	}
+	answer, err := server.Client().Post(server.URL+Path, "application/json", bytes.NewReader(request(t, &imageOne, &imageTwo, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("somebody else gets %s", answer.Status)
 	}
 }
 

@@ -14,6 +14,8 @@ const (
 	resultRestored = "restored"
 	// resultMarked: marks were added or brought up to date.
 	resultMarked = "marked"
+	// resultHeld: the pods are not scheduled for now.
+	resultHeld = "held"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
 	// resultRefused: nobody could understand the request.
@@ -34,9 +36,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "reroll_admission_review_seconds", Help: "Time that requests of the admission webhook took, for which whoever writes a workload waits.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultMissed, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultMissed, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

@@ -29,28 +29,53 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 	if general.Own {
 		return d.restored, 0, nil // the pod template carries no marks
 	}
+	missing := d.Missing(seen)
 	placed := newestOnly(d.place(general, seen, now))
+	waits := len(missing) > 0 || strategy.Unscheduled(d.now)
+	if waits {
+		placed = slices.DeleteFunc(placed, func(p strategy.Placed) bool { return d.waits(p) })
+	}
 	written, err := strategy.Write(d.now, placed)
 	if err != nil {
 		return d.restored, 0, err
 	}
-	said := d.now.Annotations[strategy.BroughtKey]
-	says := said
-	for _, c := range d.Needs {
-		if !d.advances(c, placed) {
-			continue
-		}
-		brought++
-		s := seen[c]
-		if version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum); strategy.BroughtVersion(d.now, c) != version {
-			says = strategy.BroughtWith(says, c, version, s.Digest.Sum)
-		}
-	}
+	says, brought := d.says(seen, placed, waits)
 	ops = append(slices.Clone(d.restored), written...)
-	if says != said && !d.created {
+	if len(missing) > 0 {
+		ops = append(ops, strategy.HoldScheduling(d.now, d.scheduler, dialect.MissingText(missing))...)
+	}
+	if says != d.now.Annotations[strategy.BroughtKey] {
 		ops = append(ops, strategy.Annotate(d.now, strategy.BroughtKey, says)...)
 	}
 	return ops, brought, nil
+}
+
+// says returns what strategy.BroughtKey is to say, and how many configs the workload is brought to. It tells of every config that somebody
+// asks for, not only of those whose mark becomes another: a mark need not be made of all that pods read, and they start anew in any case. A
+// workload that has just been created says nothing: its marks stand for what it was created with. waits says that some dialects' marks are
+// left for later.
+func (d *Draft) says(seen map[reloader.Config]Seen, placed []strategy.Placed, waits bool) (text string, brought int) {
+	text = d.now.Annotations[strategy.BroughtKey]
+	for _, c := range d.Needs {
+		s, ok := seen[c]
+		if !ok || s.Absent || !d.asks(s.about(c), waits) {
+			continue
+		}
+		version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum)
+		tells := !d.created && strategy.BroughtVersion(d.now, c) != version
+		if tells {
+			text = strategy.BroughtWith(text, c, version, s.Digest.Sum)
+		}
+		if tells || d.advances(c, placed) {
+			brought++
+		}
+	}
+	return text, brought
+}
+
+// asks reports whether a dialect asks for a config; waits leaves out those that wait for what is missing.
+func (d *Draft) asks(c dialect.ConfigMeta, waits bool) bool {
+	return slices.ContainsFunc(d.rules.Dialects.Asking(d.now, c), func(dl *dialect.Dialect) bool { return !waits || !dl.Waits })
 }
 
 // place returns the marks that every dialect which asks has for what was seen, but for those whose place somebody's own has taken.
@@ -66,7 +91,7 @@ func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, 
 			mark.At = now
 		}
 		var by []string
-		for _, dl := range d.rules.Dialects.Asking(d.now, dialect.ConfigMeta{Config: c, Annotations: s.Annotations, Unselected: s.Unselected}) {
+		for _, dl := range d.rules.Dialects.Asking(d.now, s.about(c)) {
 			writer := dl.Writer(general)
 			mark.Value = value(d.now, dl, c, seen)
 			if mark.Value == "" || slices.Contains(by, writer.Name) || writer.Taken != nil && writer.Taken(d.now, c) {
@@ -91,8 +116,8 @@ func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen ma
 		if !ok {
 			return ""
 		}
-		if !s.Absent {
-			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, Content: s.Content}
+		if !s.Absent && dl.Tells(w, s.about(c)) {
+			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Content: s.Content}
 		}
 	}
 	values := dl.Joint.Values(w, parts)
@@ -100,6 +125,11 @@ func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen ma
 		return ""
 	}
 	return values[0]
+}
+
+// about returns what dialects ask about c.
+func (s Seen) about(c reloader.Config) dialect.ConfigMeta {
+	return dialect.ConfigMeta{Config: c, Annotations: s.Annotations, Labels: s.Labels, Unselected: s.Unselected}
 }
 
 // newestOnly leaves of the marks for the annotation that has room for one only the newest: otherwise they would take turns.

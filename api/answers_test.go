@@ -59,12 +59,30 @@ func TestGraph(t *testing.T) {
 	if g := get1[view.Graph](t, f, "/api/v1/graph?configName=settings"); len(g.Edges) != 1 || len(g.Nodes) != 2 || g.Edges[0].Keys[0] != "level" {
 		t.Errorf("of one config: %+v", g)
 	}
+	if g := get1[view.Graph](t, f, "/api/v1/graph?limit=1&configNamespace=shop&configCluster=local&configName=settings"); len(g.Edges) != 1 || len(g.Warnings) != 0 {
+		t.Errorf("of one config in its place: %+v", g)
+	}
 	r := httptest.NewRequest("GET", "/api/v1/graph?configName=password", nil)
 	r.Header.Set("Accept", graphType)
 	w := f.do(t, r)
 	want := `"local/Secret/shop/password" -> "local/Deployment/shop/cart" [style=dashed, label=""];`
 	if w.Header().Get("Content-Type") != graphType || !strings.Contains(w.Body.String(), want) || !strings.HasPrefix(w.Body.String(), "digraph") {
 		t.Errorf("%s %s", w.Header().Get("Content-Type"), w.Body)
+	}
+}
+
+// Workloads without a dependency of the kind that is asked for leave room for those that have one.
+func TestGraphOfFew(t *testing.T) {
+	f := newFixture(t)
+	f.records.PutCluster(reloader.ClusterStatus{Cluster: "local", At: time.Now()})
+	for _, name := range []string{"a", "b", "c"} {
+		settled := aWorkload("shop", name)
+		settled.Edges[0].Pending = ""
+		f.records.PutWorkload(settled)
+	}
+	f.records.PutWorkload(aWorkload("shop", "waits"))
+	if g := get1[view.Graph](t, f, "/api/v1/graph?pending=true&limit=1"); len(g.Edges) != 1 || len(g.Warnings) != 0 {
+		t.Errorf("want the one dependency that is pending, and no warning: %+v", g)
 	}
 }
 

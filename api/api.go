@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -43,6 +44,7 @@ type server struct {
 	commands Commands
 	redact   bool
 	denied   *prometheus.CounterVec
+	open     prometheus.Gauge
 	logger   *slog.Logger
 }
 
@@ -58,10 +60,13 @@ func New(o Options) (http.Handler, error) {
 	if o.RequestRate == 0 {
 		o.RequestRate = DefaultRequestRate
 	}
+	if err := o.Metrics.Register(clusterMetrics{o.Records}); err != nil {
+		return nil, fmt.Errorf("register metrics of clusters: %w", err)
+	}
 	router := newRouter(m, o)
 	document, err := mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
-		access: o.Access, commands: o.Commands, redact: o.RedactActors, denied: m.denied, logger: o.Logger,
+		access: o.Access, commands: o.Commands, redact: o.RedactActors, denied: m.denied, open: m.streams, logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type ChangeFilter struct {
 	Name             string    `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
 	Type             string    `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
 	IncludeBaselines bool      `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
-	Since            time.Time `query:"since" doc:"Only changes verified at this time or later (RFC 3339)."`
+	Since            time.Time `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
 }
 
 func (f *ChangeFilter) match(c *reloader.Change) bool {
@@ -76,6 +76,9 @@ func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutp
 func (a *server) missing(what string) error {
 	if !a.records.CaughtUp() {
 		return stillReading()
+	}
+	if what == "workload" {
+		return huma.Error404NotFound("There is no such workload, or it is not opted in.")
 	}
 	return huma.Error404NotFound("There is no such " + what + ", or it is no longer kept.")
 }

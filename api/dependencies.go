@@ -18,9 +18,8 @@ type DependencyFilter struct {
 }
 
 // matchEdge judges what the filter says about dependencies; match judges the rest.
-func (f *DependencyFilter) matchEdge(e reloader.Edge) bool {
-	return is(f.ConfigKind, e.Config.Kind) &&
-		is(f.ConfigName, e.Config.Name) &&
+func (f *DependencyFilter) matchEdge(w *reloader.WorkloadRecord, e reloader.Edge) bool {
+	return f.matchConfig(w, e.Config) &&
 		(f.Key == "" || slices.ContainsFunc(e.Uses, f.matchUse)) &&
 		(!f.Pending || e.Pending != "")
 }
@@ -74,7 +73,7 @@ func (a *server) dependencies(in *listDependenciesInput, after place) (rows []*d
 		key := projection.WorkloadKey{Cluster: w.Cluster, Workload: w.Workload}
 		for _, e := range sortedEdges(w.Edges) {
 			at := place{key, e.Config}
-			if !in.matchEdge(e) || at.compare(after) <= 0 {
+			if !in.matchEdge(w, e) || at.compare(after) <= 0 {
 				continue
 			}
 			if len(rows) == in.Limit {

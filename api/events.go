@@ -66,6 +66,8 @@ func (a *server) streamEvents(ctx context.Context, in *streamEventsInput) (*huma
 		if ctx.Method() == http.MethodHead {
 			return
 		}
+		a.open.Inc()
+		defer a.open.Dec()
 		s := &stream{server: a, filter: in.EventFilter, clusters: clusters, w: newEventWriter(ctx.BodyWriter())}
 		span, cancel := a.streamSpan(ctx.Context())
 		defer cancel()

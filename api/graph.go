@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,7 +29,8 @@ type graphOutput struct {
 func (a *server) getGraph(ctx context.Context, in *getGraphInput) (*graphOutput, error) {
 	var workloads []*reloader.WorkloadRecord
 	a.records.EachWorkload(projection.WorkloadKey{}, func(w *reloader.WorkloadRecord) bool {
-		if in.match(w) {
+		// A workload without an edge that is asked for must not count, or those behind it would be left out without a word.
+		if in.match(w) && slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return in.matchEdge(w, e) }) {
 			workloads = append(workloads, w)
 		}
 		return len(workloads) <= in.Limit

@@ -37,12 +37,13 @@ func answer[R, V any](a *server, items []*R, show func(*R) V, next string) *list
 // warnings says what any answer may be missing.
 func (a *server) warnings() []string {
 	found := []string{}
-	if !a.records.CaughtUp() {
+	caughtUp := a.records.CaughtUp()
+	if !caughtUp {
 		found = append(found, "The stored records are still being read; some may be missing.")
 	}
 	now := time.Now()
 	for _, c := range a.records.Clusters() {
-		if v := view.FromCluster(c, now); v.Health == view.Away {
+		if v := view.FromCluster(c, now); v.Health == view.Away || v.Health == view.Unknown && caughtUp {
 			found = append(found, "Cluster "+c.Name+": "+v.Problems[0]+" What is on record may be out of date.")
 		}
 	}

@@ -123,16 +123,23 @@ func TestWorkloadFilters(t *testing.T) {
 	east.Cluster, east.Workload.Kind = "east", "DaemonSet"
 	east.Edges[0].Config.Kind, east.Edges[0].Config.Name = reloader.ConfigMap, "settings"
 	f.records.PutWorkload(east)
+	follower := aWorkload("edge", "proxy")
+	follower.Edges[0].Config = reloader.Config{Cluster: "hub", Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
+	f.records.PutWorkload(follower)
 	cases := map[string]struct {
 		query string
 		want  []string
 	}{
-		"by namespace and name": {"", []string{"local/bank/Deployment/till", "east/shop/DaemonSet/api", "local/shop/Deployment/api", "local/shop/Deployment/cart"}},
+		"by namespace and name": {"", []string{"local/bank/Deployment/till", "local/edge/Deployment/proxy", "east/shop/DaemonSet/api", "local/shop/Deployment/api", "local/shop/Deployment/cart"}},
 		"cluster":               {"cluster=east", []string{"east/shop/DaemonSet/api"}},
 		"namespace":             {"namespace=bank", []string{"local/bank/Deployment/till"}},
 		"kind":                  {"kind=DaemonSet", []string{"east/shop/DaemonSet/api"}},
 		"name":                  {"name=cart", []string{"local/shop/Deployment/cart"}},
-		"config kind":           {"configKind=ConfigMap", []string{"east/shop/DaemonSet/api"}},
+		"config namespace":      {"configNamespace=shared", []string{"local/edge/Deployment/proxy"}},
+		"config cluster":        {"configCluster=hub", []string{"local/edge/Deployment/proxy"}},
+		"its own cluster":       {"configCluster=east", []string{"east/shop/DaemonSet/api"}},
+		"of another's config":   {"configCluster=hub&configNamespace=shop", []string{}},
+		"config kind":           {"configKind=ConfigMap", []string{"local/edge/Deployment/proxy", "east/shop/DaemonSet/api"}},
 		"config name":           {"configName=password&namespace=shop", []string{"local/shop/Deployment/api", "local/shop/Deployment/cart"}},
 		"both of the same edge": {"configKind=ConfigMap&configName=password", []string{}},
 	}

@@ -97,7 +97,7 @@ func (a *server) command(ctx context.Context, header CommandHeader, deed Deed, c
 		return nil, huma.Error422UnprocessableEntity("This cannot be asked: " + err.Error() + ".")
 	}
 	answer, err := a.commands.Command(ctx, c)
-	a.logger.InfoContext(ctx, "command given", "id", c.ID, "verb", c.Verb, "cluster", c.Cluster, "user", c.User, "result", answer.Result, "error", err)
+	a.logger.InfoContext(ctx, "command given", "command", c.ID, "reload", answer.ReloadID, "verb", c.Verb, "cluster", c.Cluster, "user", c.User, "result", answer.Result, "error", err)
 	if err != nil {
 		return nil, commandFailed(c, err)
 	}

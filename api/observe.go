@@ -17,6 +17,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	denied   *prometheus.CounterVec
+	streams  prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -34,8 +35,11 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
 		denied: newDenied(),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reroll_api_streams", Help: "Streams of events that are open.",
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.denied} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.denied, m.streams} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of the API: %w", err)
 		}

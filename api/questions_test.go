@@ -193,18 +193,35 @@ func TestImpact(t *testing.T) {
 		"some paused": {"labels are not on record", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
 			s.Pauses = []reloader.Pause{{Selector: "a=b", Until: until}}
 		}, "Reloaded", 1},
-		"dead":               {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
-		"dispatcher is away": {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
+		"outside its own windows": {"it says when it rolls", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			opens := time.Now().UTC().Add(2 * time.Hour)
+			w.Terms.Windows = []string{fmt.Sprintf("CRON_TZ=UTC %d %d * * * 1h", opens.Minute(), opens.Hour())}
+		}, "OutsideWindow", 0},
+		"inside its own windows": {"one is open", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.Windows = []string{"CRON_TZ=UTC * * * * * 1h"}
+		}, "Reloaded", 0},
+		"rolled a moment ago": {"its interval is not over", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.MinInterval, w.Pace.At = 3600, time.Now().Add(-time.Minute)
+		}, "TooSoon", 0},
+		"rolled long ago": {"its interval is over", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.MinInterval, w.Pace.At = 3600, time.Now().Add(-2*time.Hour)
+		}, "Reloaded", 0},
+		"lacks another config": {"its pods cannot start", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.Missing = []reloader.Missing{{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "gone"}}}
+		}, "MissingConfig", 0},
+		"lacks this config": {"the change may be that it comes", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.Missing = []reloader.Missing{{Config: w.Edges[0].Config}}
+		}, "Reloaded", 0},
+		"lacks a key of it": {"the change may bring any key", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Terms.Missing = []reloader.Missing{{Config: w.Edges[0].Config, Keys: []string{"a"}}}
+		}, "Reloaded", 0},
+		"alone with its weight": {"nobody goes before it", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Terms.Weight = 5 }, "Reloaded", 0},
+		"dead":                  {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
+		"dispatcher is away":    {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.populate()
-			s, w := aStatus(), aWorkload("shop", "cart")
-			tc.edit(&s, &w)
-			f.records.PutCluster(s)
-			f.records.PutWorkload(w)
-			got := get1[view.Impact](t, f, passwordPath+"/impact")
+			got := impactWith(t, tc.edit)
 			if len(got.Workloads) != 1 || got.Workloads[0].Outcome != tc.want || len(got.Warnings) != tc.warned {
 				t.Fatalf("%s: got %+v", tc.reason, got)
 			}
@@ -212,6 +229,54 @@ func TestImpact(t *testing.T) {
 				t.Errorf("%s: %d roll, %d wait", tc.reason, got.Rolls, got.Waits)
 			}
 		})
+	}
+}
+
+// impactWith returns the impact of a Secret on one workload, after edit has made the records of both and of their cluster what they are.
+func impactWith(t *testing.T, edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord)) view.Impact {
+	t.Helper()
+	f := newFixture(t)
+	f.populate()
+	s, w := aStatus(), aWorkload("shop", "cart")
+	edit(&s, &w)
+	f.records.PutCluster(s)
+	f.records.PutWorkload(w)
+	return get1[view.Impact](t, f, passwordPath+"/impact")
+}
+
+// TestImpactInOrder: of two workloads the one with less weight goes first, and the other waits for it, but for one of another namespace.
+func TestImpactInOrder(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	cart, db, elsewhere := aWorkload("shop", "cart"), aWorkload("shop", "db"), aWorkload("bank", "db")
+	cart.Terms.Weight, db.Terms.Weight = 20, 10
+	elsewhere.Edges[0].Config = cart.Edges[0].Config
+	for _, w := range []reloader.WorkloadRecord{cart, db, elsewhere} {
+		f.records.PutWorkload(w)
+	}
+	got := map[string]view.ImpactedWorkload{}
+	for _, w := range get1[view.Impact](t, f, passwordPath+"/impact").Workloads {
+		got[w.Workload.Namespace+"/"+w.Workload.Name] = w
+	}
+	if w := got["shop/cart"]; w.Outcome != "WaitingForStep" || w.Message != "Deployment/shop/db goes first, with less weight" {
+		t.Errorf("cart: %+v", w)
+	}
+	if got["shop/db"].Outcome != "Reloaded" || got["bank/db"].Outcome != "Reloaded" {
+		t.Errorf("who goes first: %+v", got)
+	}
+}
+
+// TestImpactOfMissingKeys: keys that are supposed to change and are not those that are missing let nobody go.
+func TestImpactOfMissingKeys(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	cart := aWorkload("shop", "cart")
+	cart.Terms.Missing = []reloader.Missing{{Config: cart.Edges[0].Config, Keys: []string{"a", "b"}}}
+	f.records.PutWorkload(cart)
+	for keys, want := range map[string]string{"a,b": "", "a": "of Secret/shop/password these keys are missing: b", "c": "of Secret/shop/password these keys are missing: a, b"} {
+		if w := get1[view.Impact](t, f, passwordPath+"/impact?keys="+keys).Workloads[0]; w.Message != want || (w.Outcome == "Reloaded") != (want == "") {
+			t.Errorf("%s: %+v", keys, w)
+		}
 	}
 }
 

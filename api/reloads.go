@@ -21,7 +21,7 @@ type ReloadFilter struct {
 	ConfigName string      `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
 	Change     string      `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
 	Outcome    view.Reason `query:"outcome" doc:"Only reloads with this outcome."`
-	Since      time.Time   `query:"since" doc:"Only reloads decided at this time or later (RFC 3339)."`
+	Since      time.Time   `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
 }
 
 func (f *ReloadFilter) match(r *reloader.Reload) bool {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -18,6 +19,9 @@ type WorkloadFilter struct {
 	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
 	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only workloads that depend on a config of this kind."`
 	ConfigName string `query:"configName" maxLength:"253" doc:"Only workloads that depend on a config of this name."`
+
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"Only workloads that depend on a config of this namespace, which need not be their own."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"Only workloads that depend on a config of this cluster, which need not be their own."`
 }
 
 func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
@@ -25,16 +29,22 @@ func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
 		is(f.Namespace, w.Workload.Namespace) &&
 		is(f.Kind, w.Workload.Kind) &&
 		is(f.Name, w.Workload.Name) &&
-		f.matchEdges(w.Edges)
+		f.matchEdges(w)
 }
 
-func (f *WorkloadFilter) matchEdges(edges []reloader.Edge) bool {
-	if f.ConfigKind == "" && f.ConfigName == "" {
+func (f *WorkloadFilter) matchEdges(w *reloader.WorkloadRecord) bool {
+	if f.ConfigKind == "" && f.ConfigName == "" && f.ConfigNamespace == "" && f.ConfigCluster == "" {
 		return true
 	}
-	return slices.ContainsFunc(edges, func(e reloader.Edge) bool {
-		return is(f.ConfigKind, e.Config.Kind) && is(f.ConfigName, e.Config.Name)
-	})
+	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return f.matchConfig(w, e.Config) })
+}
+
+// matchConfig judges what the filter says about one config of a workload.
+func (f *WorkloadFilter) matchConfig(w *reloader.WorkloadRecord, c reloader.Config) bool {
+	return is(f.ConfigKind, c.Kind) &&
+		is(f.ConfigName, c.Name) &&
+		is(f.ConfigNamespace, c.Namespace) &&
+		is(f.ConfigCluster, cmp.Or(c.Cluster, w.Cluster))
 }
 
 type listWorkloadsInput struct {

@@ -19,6 +19,24 @@ func bases(c reloader.Change) map[string]reloader.Basis {
 	return found
 }
 
+// expectCandidates fails the test unless the newest change of app names these candidates, and returns it.
+func (w *world) expectCandidates(want map[string]reloader.Basis) reloader.Change {
+	w.t.Helper()
+	change, _ := w.store.changesOf(appConfig)
+	if d := cmp.Diff(want, bases(change)); d != "" {
+		w.t.Errorf("candidates (-want +got):\n%s", d)
+	}
+	return change
+}
+
+// editUnheard edits app and returns the hint of that, which nobody has got.
+func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
+	w.t.Helper()
+	w.stream.hold()
+	w.edit(by, app, value)
+	return w.stream.take()[0]
+}
+
 // TestWho: who may have made a change, and why we think so.
 func TestWho(t *testing.T) {
 	carol := reloader.Actor{User: "carol", UserAgent: "kubectl/v1.37", FieldManager: "kubectl-edit"}
@@ -126,9 +144,7 @@ func TestWhoOfAChangeFoundEarly(t *testing.T) {
 		w.usual()
 		w.start()
 		w.pass(quiet)
-		w.stream.hold()
-		w.edit(alice, app, "2")
-		hint := w.stream.take()[0]
+		hint := w.editUnheard(alice, "2")
 		w.deploy("second", auto, "app")
 		w.pass(2 * time.Second)
 		w.stream.send(hint)

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -59,22 +58,6 @@ func (d *Dispatcher) limiterOf(namespace string) *rate.Limiter {
 		d.limiters.namespaces[namespace] = limiter
 	}
 	return limiter
-}
-
-// replay has the rate limits know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
-// with a burst each time. The caller holds mu.
-func (d *Dispatcher) replay(records []reloader.WorkloadRecord, now time.Time) {
-	var lately []reloader.WorkloadRecord
-	for _, r := range records {
-		if at := r.Pace.At; at.After(now.Add(-time.Minute)) && !at.After(now) {
-			lately = append(lately, r)
-		}
-	}
-	slices.SortFunc(lately, func(a, b reloader.WorkloadRecord) int { return a.Pace.At.Compare(b.Pace.At) })
-	for _, r := range lately {
-		d.limiterOf(r.Workload.Namespace).ReserveN(r.Pace.At, 1)
-		d.limiters.all.ReserveN(r.Pace.At, 1)
-	}
 }
 
 // SetControl tells the dispatcher what those who run the cluster want held back.
@@ -186,6 +169,8 @@ func (d *Dispatcher) holdFor(t *tracked, hold *reloader.Hold, now time.Time) tim
 		hold.Since = now
 		if t.hold != nil && t.hold.Reason == hold.Reason {
 			hold.Since = t.hold.Since
+		} else {
+			d.metrics.heldBack(hold.Reason)
 		}
 		t.hold = hold
 		d.settleQ.Add(t.w.Ref())

@@ -155,6 +155,30 @@ func TestMinInterval(t *testing.T) {
 	})
 }
 
+// TestMinIntervalCountsWhatIsNotOnRecord: a roll that a process made and did not record is one.
+func TestMinIntervalCountsWhatIsNotOnRecord(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{MinInterval: 10 * time.Minute})
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.store.lose(nil, errLost)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.rolled(web, 1)
+		w.stop()
+		w.store.lose(nil, nil)
+		w.start()
+		w.pass(time.Minute)
+		w.edit(alice, app, "3")
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.held(reloader.ReasonTooSoon)
+		w.pass(10 * time.Minute)
+		w.rolled(web, 2)
+	})
+}
+
 // TestFlapping: two controllers that overwrite each other's content every second for a day.
 func TestFlapping(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -35,6 +35,7 @@ func TestChaos(t *testing.T) {
 				Window:   scenario.Duration(window), MaxWait: scenario.Duration(5 * window),
 			}
 			inWorld(t, settings, func(t *testing.T, w *world) {
+				w.overhears = seed/4%2 == 1
 				c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 7)), value: "1"}
 				w.usual()
 				w.pass(time.Minute)

@@ -106,7 +106,7 @@ func (d *Dispatcher) rollRequested(ctx context.Context, t *tracked, c reloader.C
 		}
 		if err != nil {
 			d.stakater.failed(err)
-			return d.requestFailed(w, c, err)
+			return d.requestFailed(w, c, id, err)
 		}
 		return d.concludeRequest(t, w, patched, c, id, decidedAt)
 	}
@@ -194,19 +194,20 @@ func (d *Dispatcher) concludeRequest(t *tracked, w, patched *workload.Workload, 
 			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
 		}
 		d.remind(t, patched, id)
-		d.follow(t, w.Progress.Revision, r)
+		followed := d.supersede(t, r)
+		defer d.follow(followed, w.Progress.Revision, r)
 	} else {
 		t.recent = append(t.recent, id)
 	}
 	d.finish(w, r)
-	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "id", r.ID, "command", c.ID, "actors", []string{c.User}, "strategy", r.Strategy)
+	d.logRequested(r)
 	d.settleQ.Add(w.Ref())
 	return answer
 }
 
 // requestFailed says what becomes of a command whose patch met an error.
-func (d *Dispatcher) requestFailed(w *workload.Workload, c reloader.Command, err error) reloader.CommandAnswer {
-	d.Logger.Warn("workload cannot be rolled as requested", "workload", w.Ref().String(), "command", c.ID, "error", err)
+func (d *Dispatcher) requestFailed(w *workload.Workload, c reloader.Command, id string, err error) reloader.CommandAnswer {
+	d.Logger.Warn("workload cannot be rolled as requested", "workload", w.Ref().String(), "reload", id, "command", c.ID, "error", err)
 	switch fate := fateOf(err); {
 	case fate == fateGone:
 		return answerTo(c, reloader.CommandNotFound, w.Ref().String()+" does not exist any more")

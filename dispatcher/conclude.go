@@ -39,29 +39,36 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		if d.instead() != reloader.ReasonReloaded {
 			s.mark = ""
 		}
-		d.done(t, newestOf(patched, w), s, now)
+		d.done(t, newestOf(patched, w), s, decidedAt, now)
 	}
 	for _, group := range byOutcome(steps) {
-		r := d.newReload(t, w, group, id, decidedAt)
-		if group[0].outcome == reloader.ReasonReloaded && patched != nil {
-			r.PatchedAt, r.Generation = now, patched.Generation
-			d.metrics.observe(r)
-			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
-		}
-		if r.Outcome == reloader.ReasonReloaded {
-			d.follow(t, w.Progress.Revision, r)
-		}
-		d.finish(w, r)
-		d.logReload(r)
+		d.report(t, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
 	d.stakater.decided(w.Kind, steps)
 	t.letOff()
-	if patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
+	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}
 	d.nextAfter(t)
 	d.settleQ.AddAfter(w.Ref(), recordDelay)
 	return d.rest(t)
+}
+
+// report has r recorded, counted, logged and, if it rolled w, followed. patched is as for conclude. The caller holds mu.
+func (d *Dispatcher) report(t *tracked, w, patched *workload.Workload, r reloader.Reload, now time.Time) {
+	if r.Outcome == reloader.ReasonReloaded && patched != nil {
+		r.PatchedAt, r.Generation = now, patched.Generation
+		d.metrics.observe(r)
+		d.stakater.rolled(r.Workload, now.Sub(r.DecidedAt), true)
+	}
+	if r.Outcome == reloader.ReasonReloaded {
+		t = d.supersede(t, r)
+	}
+	d.finish(w, r)
+	d.logReload(r)
+	if r.Outcome == reloader.ReasonReloaded {
+		d.follow(t, w.Progress.Revision, r)
+	}
 }
 
 // maxRecent bounds the reloads that a workload remembers by name.
@@ -81,7 +88,7 @@ func (d *Dispatcher) remind(t *tracked, patched *workload.Workload, id string) {
 
 // finish has r recorded by the next settle. The caller holds mu.
 func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
-	d.finished[w.Ref()] = append(d.finished[w.Ref()], finished{w, r})
+	d.finished[w.Ref()] = append(d.finished[w.Ref()], finished{w: w, reload: r})
 	d.metrics.reloads.WithLabelValues(string(r.Outcome)).Inc()
 }
 
@@ -94,7 +101,7 @@ func newestOf(patched, w *workload.Workload) *workload.Workload {
 }
 
 // done ends one step: the workload, which is w now, is at its content. Changes that arrived meanwhile stay pending. The caller holds mu.
-func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, now time.Time) {
+func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, decidedAt, now time.Time) {
 	if s.outcome == reloader.ReasonDryRun && w.Roll() != workload.NewJob {
 		// What would have been done is not done: who ends the dry run finds the workload as it was before. Not so a CronJob, of which
 		// nobody could tell whether somebody else has started its Job.
@@ -102,11 +109,21 @@ func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, now time.Tim
 		delete(t.pending, s.config)
 		return
 	}
-	if _, edge := t.edges[s.config]; edge && !(s.outcome == reloader.ReasonReverted && s.mark == "" && t.handled[s.config].How != "") {
-		t.handled[s.config] = reloader.Handled{
-			KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, At: now, Mark: s.mark,
-			Brought: d.broughtOf(w, s.config),
+	if _, edge := t.edges[s.config]; edge {
+		h := t.handled[s.config]
+		if s.passesOver() {
+			// It may come back as it was, and what it has been meanwhile is looked at then.
+			t.away[s.config] = t.away[s.config] || slices.ContainsFunc(s.changes, func(c reloader.Change) bool { return differs(h, c) })
+			delete(t.pending, s.config)
+			return
 		}
+		if s.outcome != reloader.ReasonReverted || s.mark != "" || h.How == "" {
+			h = reloader.Handled{KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, Mark: s.mark, Brought: d.broughtOf(w, s.config)}
+		}
+		if h.At = now; s.outcome == reloader.ReasonReverted {
+			h.At = decidedAt // what came and went since then was not looked at
+		}
+		t.handled[s.config], t.away[s.config] = h, false
 	}
 	p := t.pending[s.config]
 	if p == nil {
@@ -126,10 +143,8 @@ func (d *Dispatcher) rest(t *tracked) time.Duration {
 	if len(t.pending) == 0 {
 		return 0
 	}
-	for _, p := range t.pending {
-		if at := p.changes[0].VerifiedAt; t.first.IsZero() || at.Before(t.first) {
-			t.first = at
-		}
+	if oldest := t.oldestPending(); t.first.IsZero() || oldest.Before(t.first) {
+		t.first = oldest
 	}
 	return max(time.Millisecond, time.Until(t.due))
 }
@@ -161,7 +176,7 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 		d.finish(w, r)
 	}
 	d.nextAfter(t)
-	d.Logger.Warn("workload cannot be rolled yet", "workload", w.Ref().String(), "reason", reason, "attempt", t.attempts, "error", err)
+	d.logFailed(w, steps, reloader.Hold{Reason: reason, Message: err.Error(), Attempts: t.attempts})
 	d.settleQ.Add(w.Ref())
 	return again
 }
@@ -180,7 +195,9 @@ func (d *Dispatcher) holdFailed(t *tracked, reason reloader.Reason, err error) (
 			first = first && was.Reason != reason
 		}
 	}
-	t.hold = hold
+	if t.hold = hold; first {
+		d.metrics.heldBack(reason)
+	}
 	return first
 }
 
@@ -232,22 +249,11 @@ func sumAfter(c reloader.Change) string {
 	return c.New.Sum
 }
 
-func (d *Dispatcher) logReload(r reloader.Reload) {
-	configs := make([]string, 0, len(r.Causes))
-	actors := make([]string, 0, len(r.Causes))
-	for _, c := range r.Causes {
-		configs = append(configs, c.Config.String())
-		for _, who := range c.Candidates {
-			actors = append(actors, who.Actor.User)
-		}
+// newer returns the later of the answer to a patch and what is known by the watch, which may be ahead of it also within one generation:
+// then the workload's controller has seen what the answer cannot tell yet.
+func newer(answer, known *workload.Workload) *workload.Workload {
+	if answer.Older(known) || answer.UID == known.UID && answer.Generation == known.Generation && known.Progress.Observed && !answer.Progress.Observed {
+		return known
 	}
-	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "id", r.ID,
-		"configs", slices.Compact(configs), "actors", slices.Compact(actors), "strategy", r.Strategy)
-}
-
-func newer(a, b *workload.Workload) *workload.Workload {
-	if a.Older(b) {
-		return b
-	}
-	return a
+	return answer
 }

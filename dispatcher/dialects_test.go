@@ -242,6 +242,29 @@ func TestOtherNamespacesConfig(t *testing.T) {
 	})
 }
 
+// TestMarkTellsNothingOfOtherNamespaces: a mark that is made of several configs together is made of those of other namespaces that are shared
+// with the workload's. What the tool itself made of all of them proves as well that nothing has changed.
+func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
+	made := func(share string) (mark string) {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.must(w.create(alice, object(t, fmt.Sprintf(
+				`{kind: ConfigMap, metadata: {name: kept, namespace: theirs, annotations: {reroll.dev/share-with: %s}}, data: {a: "1"}}`, share))))
+			w.give("app", "1")
+			w.deploy("web", `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-configmaps: theirs/kept`, "app")
+			w.start()
+			w.pass(quiet)
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			w.rolled(web, 1)
+			mark = w.templateAnnotation(strategy.WaveHashKey)
+		})
+		return mark
+	}
+	if alone := waveMark("2"); made("another") != alone || made("main") == alone {
+		t.Error("the mark is made of a config that is not shared, or not of one that is")
+	}
+}
+
 // TestOtherNamespacesConfigIsNamedNoMore: a glob for one's own namespace does not go on asking for it.
 func TestOtherNamespacesConfigIsNamedNoMore(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

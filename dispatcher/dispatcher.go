@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -58,6 +57,8 @@ type Options struct {
 	Copies Copies
 	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
 	CountByNamespace bool
+	// Traced says that what is recorded is told of as traces, which metrics then name.
+	Traced bool
 	// Flushers is how many workloads are patched at once; 32 if zero.
 	Flushers int
 }
@@ -84,20 +85,32 @@ type Dispatcher struct {
 	latest map[reloader.Config]reloader.StoredChange
 	// facts has what the last read of each such config said.
 	facts map[reloader.Config]fact
+	// told has the requests that looks at a config have answered.
+	told tolds
 	// takenBack has the configs of which a change was made known and could not be stored.
 	takenBack map[reloader.Config]struct{}
 	// began is when this process began.
 	began time.Time
 	// parked has the deliveries that wait for their config to be verified.
 	parked map[reloader.Config][]Delivery
+	// overheard has the hints that are looked into before they come by the stream, answered when each of them was, and relook when a
+	// config is to be looked at once more.
+	overheard map[reloader.Config][]reloader.Hint
+	answered  map[utterance]time.Time
+	relook    map[reloader.Config]time.Time
 	// verifying has the configs whose deliveries are being answered.
 	verifying map[reloader.Config]struct{}
 	// finished has the reloads that are not recorded yet. They outlive their workload.
 	finished map[reloader.WorkloadRef][]finished
+	// underWay is how many workloads are being rolled, and late has those whose records make way for that, and since when.
+	underWay int
+	late     map[reloader.WorkloadRef]time.Time
 	// records has what an earlier process recorded about workloads that have not been seen yet in this one.
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
 	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
 	paused map[reloader.WorkloadRef]*workload.Workload
+	// unscheduled has the workloads whose pods nobody schedules, opted in or not.
+	unscheduled map[reloader.WorkloadRef]*workload.Workload
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
 	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
@@ -105,25 +118,18 @@ type Dispatcher struct {
 	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]reloader.Copy
 	exports map[reloader.Config]*exported
+	// follows has the number of each config of another cluster that is asked for.
+	follows map[reloader.Config]uint64
+	// unasked are the configs of other clusters that are followed beyond reloader.MaxWanted.
+	unasked map[reloader.Config]struct{}
 	// memories are what other tools remember; nothing is added to them once we are ready.
 	memories map[memory]map[string]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
 
-	looks   *flight
-	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	edgesQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	// rolloutQ has the workloads whose rollout may have a deadline to keep.
-	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	driftQ   workqueue.TypedRateLimitingInterface[drift]
-	// sweepQ has the scopes that could not be swept.
-	sweepQ workqueue.TypedRateLimitingInterface[scope]
-	// exportQ has the configs that other clusters are to be told of.
-	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	looks *flight
+	queues
 
 	// suspicion has the reason for a sweep of everything.
 	suspicion chan string
@@ -144,29 +150,29 @@ func New(o Options) *Dispatcher {
 		index:     newIndex(),
 		latest:    map[reloader.Config]reloader.StoredChange{},
 		facts:     map[reloader.Config]fact{},
+		told:      tolds{},
 		takenBack: map[reloader.Config]struct{}{},
 		began:     time.Now(),
 		parked:    map[reloader.Config][]Delivery{},
 		verifying: map[reloader.Config]struct{}{},
+		overheard: map[reloader.Config][]reloader.Hint{},
+		answered:  map[utterance]time.Time{},
+		relook:    map[reloader.Config]time.Time{},
 		finished:  map[reloader.WorkloadRef][]finished{},
+		late:      map[reloader.WorkloadRef]time.Time{},
 		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:    map[reloader.WorkloadRef]*workload.Workload{},
 		denials:   map[reloader.Config]denial{},
-		inLine:    map[reloader.Config]struct{}{},
-		copies:    map[reloader.Config]reloader.Copy{},
-		exports:   map[reloader.Config]*exported{},
-		memories:  map[memory]map[string]string{},
-		looks:     newFlight(),
-		verifyQ:   newQueue[reloader.Config](m, time.Minute),
-		edgesQ:    newQueue[reloader.WorkloadRef](m, time.Minute),
-		flushQ:    newQueue[reloader.WorkloadRef](m, 5*time.Minute),
-		settleQ:   newQueue[reloader.WorkloadRef](m, 10*time.Second),
-		resumeQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
-		rolloutQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
-		driftQ:    newQueue[drift](m, time.Minute),
-		sweepQ:    newQueue[scope](m, time.Minute),
-		exportQ:   newQueue[reloader.Config](m, time.Minute),
-		limiters:  limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
+
+		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},
+
+		inLine:   map[reloader.Config]struct{}{},
+		copies:   map[reloader.Config]reloader.Copy{},
+		exports:  map[reloader.Config]*exported{},
+		memories: map[memory]map[string]string{},
+		looks:    newFlight(),
+		queues:   newQueues(m),
+		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),
 	}
@@ -198,7 +204,6 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	for _, r := range records {
 		d.records[r.Workload] = r
 	}
-	d.replay(records, time.Now())
 	return nil
 }
 
@@ -209,6 +214,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 
+	d.replay(time.Now())
 	var begin, settle errgroup.Group
 	work(&settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
 	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
@@ -217,6 +223,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
 	work(&begin, 1, d.sweepQ, func(s scope) time.Duration { return d.sweepAgain(working, s) })
+	work(&begin, 1, d.lookQ, func(c reloader.Config) time.Duration { return d.lookAtAgain(working, c) })
 	work(&begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
 	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
@@ -230,9 +237,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is pending at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.verifyQ, d.edgesQ, d.flushQ, d.resumeQ, d.rolloutQ, d.driftQ, d.sweepQ, d.exportQ} {
-		q.ShutDown()
-	}
+	d.takeNoMore()
 	_ = begin.Wait()
 	d.settleRest()
 	d.settleQ.ShutDown()

@@ -60,6 +60,9 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.unsettled = refused == nil && t.lacksBaseline()
+	if len(t.pending) == 0 {
+		t.waited = time.Time{}
+	}
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused, t.broken = "", 0
@@ -114,6 +117,10 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	}
 	d.mu.Lock()
 	was := t.handled[c]
+	if err := d.unanswered(c); err != nil && was.How == "" {
+		d.mu.Unlock()
+		return err
+	}
 	e := d.voiced(d.evidence(t, w, c), w, c, f)
 	proven := e.marked && slices.Contains(values, e.mark)
 	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven) || e.marked && e.outOfDate(values)
@@ -126,6 +133,9 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 		if settle.How == reloader.ReasonBaseline && outdated(was, f) {
 			settle = reloader.Handled{}
 		}
+	}
+	if err := d.lookBehind(ctx, t, c, was, stored.Change); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,7 +193,7 @@ func (d *Dispatcher) unrecorded(t *tracked, w *workload.Workload, c reloader.Con
 // judge says to which content an edge that is new to us was brought, by whom ever; proven says that it carries the mark of f, and known
 // that it is not new, but what is on record of it is in doubt. The zero Handled means that w missed a change.
 func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, e evidence, proven, known bool) (reloader.Handled, error) {
-	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.at, Mark: e.mark, Brought: e.brought}
+	h := reloader.Handled{KeyID: f.digest.KeyID, Sum: f.digest.Sum, How: reloader.ReasonBaseline, At: f.seen, Mark: e.mark, Brought: e.brought}
 	if f.absent {
 		h.KeyID, h.Sum = "", ""
 		return h, nil
@@ -195,6 +205,9 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 		h.How = reloader.ReasonAlreadyCurrent
 		return h, nil
 	}
+	if e.unreadable(d.Ring) {
+		return h, nil
+	}
 	if e.marked && e.speaker.Versions {
 		return reloader.Handled{}, nil // newer pods prove nothing: what was written need not be content
 	}
@@ -202,7 +215,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	if d.madeSince(t, w, c, f) {
-		return reloader.Handled{How: reloader.ReasonBaseline, At: f.at, Brought: h.Brought}, nil // it was absent
+		return reloader.Handled{How: reloader.ReasonBaseline, At: f.seen, Brought: h.Brought}, nil // it was absent
 	}
 	return d.judgeHint(ctx, w, c, f, h)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -31,8 +32,10 @@ type evidence struct {
 	brought string
 	target  *workload.Workload
 	// others says that somebody marked the workload since the last reload that is on record: another tool, or a process that ended before
-	// it could record it. fresh says that this is proved by the time of the mark, and died that it was such a process.
+	// it could record it. fresh says that this is proved by the time of the mark or by who wrote it, and died that it was such a process.
 	others, fresh, died bool
+	// disproved says that pods have started while the config had other content than the one to which the workload was brought.
+	disproved bool
 	// markedAt is when the workload was marked, and written when it was written last, by the API server's clock; zero if it does not say.
 	markedAt, written time.Time
 }
@@ -43,7 +46,7 @@ func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Confi
 	e := evidence{brought: strategy.BroughtVersion(target, c), target: target, markedAt: target.MarkedAt, written: target.Written}
 	e = d.voiced(e, w, c, d.facts[c])
 	e.others = d.othersMarked(t, w)
-	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "")
+	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "") || t.unclaimed(target)
 	never := t.markedAt.IsZero() && len(t.recent) == 0
 	e.died = d.reloadOn(w) != "" && (e.fresh || never) // a reload on record may have the same name: content that comes back has it
 	return e
@@ -52,8 +55,16 @@ func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Confi
 // othersMarked reports whether w, a version of t's workload, was marked by somebody since the last reload that is on record. The caller
 // holds mu.
 func (d *Dispatcher) othersMarked(t *tracked, w *workload.Workload) bool {
-	last := d.reloadOn(w)
-	return last != "" && !slices.Contains(t.recent, last) || d.strategyOf(w).Target(w).MarkedAt.After(t.markedAt)
+	last, target := d.reloadOn(w), d.strategyOf(w).Target(w)
+	return last != "" && !slices.Contains(t.recent, last) || target.MarkedAt.After(t.markedAt) || t.unclaimed(target)
+}
+
+// unclaimed reports whether target, which carries the marks of a version of t's workload, names a reload that is not the last on record
+// although it is we who wrote that name. A rollback brings such names back, too, but not in our name. So it tells also within the second of
+// a reload that is on record. The caller holds mu.
+func (t *tracked) unclaimed(target *workload.Workload) bool {
+	last := target.Annotations[LastReloadAnnotation]
+	return target.Signed && last != "" && last != t.lastReload && !target.MarkedAt.Before(t.markedAt)
 }
 
 // contradicts reports whether somebody who did not record it brought the workload to other content than h says. hash is the mark of
@@ -63,6 +74,16 @@ func (e evidence) contradicts(h reloader.Handled, hash, version string) bool {
 		return false
 	}
 	return e.marked && e.mark != h.Mark && e.mark != hash || e.brought != "" && e.brought != h.Brought && e.brought != version
+}
+
+// unreadable reports whether the mark was made under a digest key that is there no more, as after the key was lost, or the workload restored
+// into another cluster: then nobody can tell what it was made of.
+func (e evidence) unreadable(ring *digest.Ring) bool {
+	if !e.marked || e.speaker.Joint == nil || e.speaker.Joint.KeyOf == nil {
+		return false
+	}
+	keyID := e.speaker.Joint.KeyOf(e.mark)
+	return keyID != "" && !ring.Knows(keyID)
 }
 
 // unsaid reports whether a process that ended before it could record it brought the workload to the version of the config that the workload
@@ -85,12 +106,22 @@ func (d *Dispatcher) keepUnsaid(t *tracked, w *workload.Workload) {
 
 // proves reports whether the workload was brought to the latest change already, whose mark is mark.
 func (e evidence) proves(mark string, h reloader.Handled, f fact, latest reloader.Change) bool {
+	return e.provesVersion(f, latest) || !e.disproved && e.provesContent(mark, h, f, latest)
+}
+
+// provesVersion reports whether the workload was brought to what is live, as it was written then.
+func (e evidence) provesVersion(f fact, latest reloader.Change) bool {
 	if e.brought == versionOf(latest) {
 		return true
 	}
 	if e.brought != "" && e.brought == strategy.Version(latest.Config, f.UID, f.ResourceVersion, f.digest.Sum) {
 		return true // the admission webhook has read a later version of the same content
 	}
+	return false
+}
+
+// provesContent reports whether the workload was brought to the content of the latest change, be it before that went away and came back.
+func (e evidence) provesContent(mark string, h reloader.Handled, f fact, latest reloader.Change) bool {
 	if e.unsaid(h) && strategy.BroughtTo(e.target, latest.Config, sumAfter(latest)) {
 		return true // the content was another one meanwhile, to which nobody brought the workload
 	}

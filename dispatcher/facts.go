@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,40 +25,6 @@ type fact struct {
 	hashes map[string]string
 	// at is when the read began, and seen when it had ended: whatever it said was there by then, and perhaps not before.
 	at, seen time.Time
-}
-
-// flight gives each config to one reader at a time.
-type flight struct {
-	mu    sync.Mutex
-	locks map[reloader.Config]*flightLock
-}
-
-type flightLock struct {
-	sync.Mutex
-	users int
-}
-
-func newFlight() *flight { return &flight{locks: map[reloader.Config]*flightLock{}} }
-
-// lock waits until nobody else holds c and returns the call that gives it back.
-func (f *flight) lock(c reloader.Config) func() {
-	f.mu.Lock()
-	l := f.locks[c]
-	if l == nil {
-		l = &flightLock{}
-		f.locks[c] = l
-	}
-	l.users++
-	f.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(f.locks, c)
-		}
-	}
 }
 
 // read looks at the live object: at its metadata first, and at its content only if that differs from what is known already. fresh says
@@ -129,19 +95,14 @@ func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
 func (d *Dispatcher) remembered(c reloader.Config, meta live.Meta, hashed bool) (fact, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f, ok := d.facts[c]; ok && !f.absent && sameVersion(f.Meta, meta) && (f.hashes != nil || !hashed) {
+	if f, ok := d.facts[c]; ok && !f.absent && f.version().is(meta) && (f.hashes != nil || !hashed) {
 		return f, true
 	}
 	l, ok := d.latest[c]
-	if ok && !hashed && l.Change.Present() && d.Ring.Knows(l.Change.New.KeyID) &&
-		sameVersion(live.Meta{UID: l.Change.UID, ResourceVersion: l.Change.ResourceVersion}, meta) {
+	if ok && !hashed && l.Change.Present() && d.Ring.Knows(l.Change.New.KeyID) && versionIn(l.Change).is(meta) {
 		return fact{digest: l.Change.New}, true
 	}
 	return fact{}, false
-}
-
-func sameVersion(a, b live.Meta) bool {
-	return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
 }
 
 // recall returns what the last look at c said, if there was one, and the latest change.
@@ -200,14 +161,19 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	}
 	change, changed := d.compare(c, f, last, known, hints)
 	if !changed {
+		d.metrics.unchanged.Inc()
 		last, err = d.attribute(ctx, last, f, hints)
 		d.rememberWrite(c, f, last.Change, hints)
+		if err == nil {
+			d.heard(c, hints)
+		}
 		look.finds("", err)
 		if d.wasTakenBack(c) {
 			d.spread(last)
 		}
 		return f, last, err
 	}
+	change.OldSeenAt = d.lastSeen(last.Change, change)
 	if d.Window == 0 && len(hints) > 0 && change.Type == reloader.ChangeUpdated && !d.startsJobs(c) {
 		d.anticipate(change, f, last)
 	}
@@ -218,6 +184,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 		return fact{}, reloader.StoredChange{}, err
 	}
 	d.remember(c, f)
+	d.heard(c, hints)
 	d.spread(stored)
 	d.suspectDrift(change, f)
 	return f, stored, nil
@@ -279,6 +246,7 @@ func (d *Dispatcher) append(ctx context.Context, change reloader.Change, last re
 	d.latest[change.Config] = stored
 	d.mu.Unlock()
 	d.metrics.changes.WithLabelValues(string(change.Type), string(change.Source)).Inc()
+	d.logChange(change)
 	return stored, nil
 }
 
@@ -311,7 +279,7 @@ func (d *Dispatcher) catchUp(ctx context.Context, c reloader.Config) {
 	}
 }
 
-// trim forgets what is known about configs that no workload depends on any more.
+// trim forgets what is known about configs that no workload depends on any more, and what was overheard for nothing.
 func (d *Dispatcher) trim() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -325,4 +293,6 @@ func (d *Dispatcher) trim() {
 			delete(d.facts, c)
 		}
 	}
+	maps.DeleteFunc(d.told, func(c reloader.Config, _ []uint64) bool { return !d.needed(c) })
+	d.forgetAnswered(time.Now())
 }

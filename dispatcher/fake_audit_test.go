@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"time"
@@ -26,24 +27,87 @@ func (c *cluster) report(ref scenario.Ref, verb reloader.Verb, by reloader.Actor
 	})
 }
 
-// manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes.
-func manage(obj scenario.Typed, by reloader.Actor, data bool) {
-	fields := `{"f:metadata":{}}`
-	if data {
-		fields = `{"f:data":{}}`
-	}
+// fieldSet is what the managed fields say of one manager.
+type fieldSet map[string]any
+
+// manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes. An
+// annotation of a workload belongs to whoever gave it its value.
+func manage(old, obj scenario.Typed, by reloader.Actor, data bool) {
 	now := metav1.Now().Rfc3339Copy()
-	entries := []metav1.ManagedFieldsEntry{{
-		Manager: by.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: metav1.NewFieldsV1(fields),
-	}}
+	mine, written := fieldSet{}, annotated(old, obj)
+	var others []metav1.ManagedFieldsEntry
 	for _, e := range obj.GetManagedFields() {
-		if e.Manager != by.FieldManager {
-			entries = append(entries, e)
-		} else if e.FieldsV1.GetRawString() != fields {
-			entries[0].FieldsV1 = metav1.NewFieldsV1(`{"f:data":{},"f:metadata":{}}`)
+		fields := fieldsOf(e)
+		if e.Manager == by.FieldManager {
+			mine = fields
+			continue
+		}
+		for _, key := range written {
+			delete(fields.under("f:metadata").under("f:annotations"), "f:"+key)
+		}
+		e.FieldsV1 = fields.raw()
+		others = append(others, e)
+	}
+	if data {
+		mine.add("f:data")
+	} else {
+		mine.add("f:metadata")
+	}
+	for _, key := range written {
+		mine.add("f:metadata").add("f:annotations").add("f:" + key)
+	}
+	obj.SetManagedFields(append([]metav1.ManagedFieldsEntry{{
+		Manager: by.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: mine.raw(),
+	}}, others...))
+}
+
+// annotated returns the annotations of a workload that are not as they were.
+func annotated(old, obj scenario.Typed) []string {
+	var keys []string
+	if scenario.Template(obj) == nil {
+		return nil
+	}
+	for key, value := range obj.GetAnnotations() {
+		if old == nil || old.GetAnnotations()[key] != value {
+			keys = append(keys, key)
 		}
 	}
-	obj.SetManagedFields(entries)
+	return keys
+}
+
+func fieldsOf(e metav1.ManagedFieldsEntry) fieldSet {
+	s := fieldSet{}
+	if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &s); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func (s fieldSet) raw() *metav1.FieldsV1 {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return metav1.NewFieldsV1(string(raw))
+}
+
+// under returns what s has under key; nil if nothing.
+func (s fieldSet) under(key string) fieldSet {
+	switch inner := s[key].(type) {
+	case map[string]any:
+		return inner
+	case fieldSet:
+		return inner
+	}
+	return nil
+}
+
+// add puts key into s, if it is not there, and returns what s has under it.
+func (s fieldSet) add(key string) fieldSet {
+	if s.under(key) == nil {
+		s[key] = fieldSet{}
+	}
+	return s.under(key)
 }
 
 func normalise(obj scenario.Typed) {

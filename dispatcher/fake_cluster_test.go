@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -31,7 +32,9 @@ type cluster struct {
 	objects map[scenario.Ref]scenario.Typed
 	// started is when the pods of each workload started: at every change of the template, podStart later. Where a config is missing without
 	// which they cannot, the workload is waiting for it.
-	started  map[scenario.Ref]time.Time
+	started map[scenario.Ref]time.Time
+	// part is the only container that started then; empty if all did.
+	part     string
 	waiting  map[scenario.Ref]bool
 	podStart time.Duration
 	serial   int
@@ -198,7 +201,7 @@ func (c *cluster) replace(ref scenario.Ref, old, obj scenario.Typed, by reloader
 // commit stores obj and tells the watcher. The caller holds mu.
 func (c *cluster) commit(ref scenario.Ref, obj scenario.Typed, by reloader.Actor, data bool) {
 	obj.SetResourceVersion(c.next())
-	manage(obj, by, data)
+	manage(c.objects[ref], obj, by, data)
 	if scenario.Template(obj) != nil {
 		if old, ok := c.objects[ref]; !ok || old.GetGeneration() != obj.GetGeneration() {
 			c.waiting[ref] = true
@@ -219,12 +222,15 @@ func (c *cluster) startPods() {
 	}
 }
 
-// lacksConfig reports whether a config is missing without which pods of obj cannot start. The caller holds mu.
+// lacksConfig reports whether a config is missing without which pods of obj cannot start, or a scheduler. The caller holds mu.
 func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 	kind, _ := workload.KindNamed(obj.GetObjectKind().GroupVersionKind().Kind)
 	w, err := kind.Strip(obj, func(string) bool { return false })
 	if err != nil {
 		panic(err)
+	}
+	if w.Template.Scheduler == strategy.NoScheduler {
+		return true
 	}
 	for config, reference := range w.Template.References {
 		if _, there := c.objects[configRef(config)]; !there && len(reference.Waiting) > 0 {

@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,8 @@ func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace st
 	for ref, obj := range c.objects {
 		k, ns, name, _ := ref.Split()
 		if k == string(kind) && ns == namespace {
-			found[reloader.Config{Kind: kind, Namespace: ns, Name: name}] = live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
+			m := metaOf(obj)
+			found[reloader.Config{Kind: kind, Namespace: ns, Name: name}] = live.Meta{UID: m.UID, ResourceVersion: m.ResourceVersion, DataWritten: m.DataWritten}
 		}
 	}
 	return found, nil
@@ -161,7 +163,7 @@ func (c client) StartedBy(ctx context.Context, w *workload.Workload, t time.Time
 }
 
 // StartedBetween compares whole seconds.
-func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, _ []string) (bool, error) {
+func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, names []string) (bool, error) {
 	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
 		return false, err
 	}
@@ -169,5 +171,8 @@ func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after,
 	defer c.mu.Unlock()
 	at, ok := c.started[workloadRef(w.Ref())]
 	second := at.Truncate(time.Second)
+	if c.part != "" && !slices.Contains(names, c.part) {
+		return false, nil
+	}
 	return ok && !at.After(time.Now()) && second.After(after.Truncate(time.Second)) && second.Before(before.Truncate(time.Second)), nil
 }

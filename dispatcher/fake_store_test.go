@@ -2,7 +2,9 @@ package dispatcher_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -104,6 +106,25 @@ func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (re
 	return reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}, true, nil
 }
 
+// maxKept is how many changes of a config are kept.
+const maxKept = 64
+
+// ChangesOf returns the changes of one config that are kept.
+func (s *store) ChangesOf(_ context.Context, _ string, c reloader.Config) ([]reloader.StoredChange, error) {
+	if c.Cluster != "" {
+		return nil, fmt.Errorf("%w: changes of %s are on record in its own cluster", reloader.ErrInvalidName, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []reloader.StoredChange
+	for _, data := range s.history {
+		if change := decode[reloader.Change](data); change.Config == c {
+			found = append(found, reloader.StoredChange{Change: change})
+		}
+	}
+	return found[max(0, len(found)-maxKept):], s.lostChanges
+}
+
 // AppendChange appends.
 func (s *store) AppendChange(_ context.Context, c reloader.Change, expectedLast uint64) (uint64, error) {
 	s.mu.Lock()
@@ -198,10 +219,10 @@ func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
 			continue
 		}
 		at := slices.IndexFunc(found, func(o reloader.Reload) bool { return o.ID == r.ID && o.DecidedAt.Equal(r.DecidedAt) })
-		if r.Rollout == nil || at < 0 {
+		if at < 0 || r.Rollout == nil && reflect.DeepEqual(r.Causes, found[at].Causes) {
 			found = append(found, r)
 		} else {
-			found[at] = r
+			found[at] = r // a later word: what became of it, or who was behind it
 		}
 	}
 	return found

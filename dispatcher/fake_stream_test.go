@@ -29,6 +29,8 @@ func newStream() *stream { return &stream{last: map[reloader.Config]reloader.Hin
 type loan struct {
 	stream *stream
 	hint   reloader.Hint
+	// back says that it is to be lent again, however many of those who have it ask for that.
+	back bool
 }
 
 // Hint returns the hint.
@@ -43,8 +45,15 @@ func (l *loan) Ack() {
 
 // Retry lends it again later.
 func (l *loan) Retry(after time.Duration) {
+	l.stream.mu.Lock()
+	defer l.stream.mu.Unlock()
+	if l.back {
+		return
+	}
+	l.back = true
 	time.AfterFunc(after, func() {
 		l.stream.mu.Lock()
+		l.back = false
 		still := slices.Contains(l.stream.open, l)
 		consumers := slices.Clone(l.stream.consumers)
 		l.stream.mu.Unlock()

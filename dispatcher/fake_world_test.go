@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -40,6 +42,8 @@ type world struct {
 	running  []*process
 	late     []func()
 	informer bool
+	// overhears has the dispatchers hear of hints before the stream does.
+	overhears bool
 	// configure changes the options of dispatchers that are started.
 	configure func(*dispatcher.Options)
 	// dialects changes those that are spoken by dispatchers that are started; nil leaves them.
@@ -52,6 +56,8 @@ type world struct {
 type process struct {
 	*dispatcher.Dispatcher
 	client client
+	// known is each workload as the informer last had it.
+	known  map[reloader.WorkloadRef]*workload.Workload
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -61,7 +67,7 @@ var _ scenario.World = (*world)(nil)
 // newWorld returns a world in which nothing runs.
 func newWorld(t testing.TB, s scenario.Settings) *world {
 	w := &world{cluster: newCluster(), t: t, store: newStore(), stream: newStream(), settings: s, informer: true, keys: []digest.Key{key(1)}}
-	w.cluster.audit = w.stream.put
+	w.cluster.audit = w.hear
 	w.cluster.watch = w.observe
 	return w
 }
@@ -98,13 +104,35 @@ func (w *world) observe(ref scenario.Ref, obj scenario.Typed) {
 	tell()
 }
 
+// observe does what the roster of the Kubernetes adapter does.
 func (p *process) observe(ref scenario.Ref, obj scenario.Typed) {
-	if obj != nil {
-		p.Track(p.client.strip(obj))
+	kind, namespace, name, _ := ref.Split()
+	named := reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}
+	if obj == nil {
+		delete(p.known, named)
+		p.Forget(named)
 		return
 	}
-	kind, namespace, name, _ := ref.Split()
-	p.Forget(reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name})
+	w := p.client.strip(obj)
+	if old := p.known[named]; old != nil && w.Older(old) {
+		p.Forget(named)
+	}
+	p.known[named] = w
+	p.Track(w)
+}
+
+// hear takes a hint from the audit feed.
+func (w *world) hear(h reloader.Hint) {
+	w.mu.Lock()
+	var running []*process
+	if w.overhears {
+		running = slices.Clone(w.running)
+	}
+	w.mu.Unlock()
+	for _, p := range running {
+		p.Overhear([]reloader.Hint{h})
+	}
+	w.stream.put(h)
 }
 
 // stall keeps workloads from the dispatchers until catchUp.
@@ -150,7 +178,7 @@ func (w *world) launch() *process {
 	if w.dialects != nil {
 		dialects = w.dialects(dialects)
 	}
-	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
+	p := &process{client: client{w.cluster, dialects}, known: map[reloader.WorkloadRef]*workload.Workload{}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,
 		Hints: w.stream, Ring: ring, Dialects: dialects, Strategy: cmp.Or(w.settings.Strategy, "env-vars"),
@@ -206,8 +234,15 @@ func (w *world) pass(d time.Duration) {
 // quiet is longer than any retry that can be due after the last fault has ended, but for those of minutes.
 const quiet = 3 * time.Minute
 
-// Create makes an object as alice.
-func (w *world) Create(_ context.Context, obj scenario.Typed) error { return w.create(alice, obj) }
+// Create makes an object as alice. Its annotations may name namespaces, which are called here as in the scenario.
+func (w *world) Create(_ context.Context, obj scenario.Typed) error {
+	annotations := obj.GetAnnotations()
+	for key, value := range annotations {
+		annotations[key] = scenario.NamespaceWord.ReplaceAllString(value, "$1")
+	}
+	obj.SetAnnotations(annotations)
+	return w.create(alice, obj)
+}
 
 // Update replaces an object as alice.
 func (w *world) Update(_ context.Context, obj scenario.Typed) error { return w.update(alice, obj) }

@@ -15,10 +15,14 @@ const maxRereads = 5
 // flush rolls a workload whose window has closed, or records why it does not roll.
 func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.serveRequests(ctx, ref)
+	if wait := d.letSchedule(ctx, ref); wait != 0 {
+		return wait
+	}
 	t, wait := d.due(ref)
 	if t == nil {
 		return wait
 	}
+	defer d.rolling()()
 	decidedAt := time.Now()
 	for range maxRereads {
 		if !d.tracks(t) {
@@ -113,7 +117,7 @@ func (d *Dispatcher) relax(t *tracked) {
 
 // letOff has t wait for nothing.
 func (t *tracked) letOff() {
-	t.hold, t.was, t.attempts, t.first, t.slot, t.going = nil, nil, 0, time.Time{}, slot{}, false
+	t.hold, t.was, t.attempts, t.first, t.waited, t.slot, t.going = nil, nil, 0, time.Time{}, time.Time{}, slot{}, false
 }
 
 func (d *Dispatcher) tracks(t *tracked) bool {

@@ -1,13 +1,13 @@
 package dispatcher
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
@@ -27,18 +27,79 @@ type abroad struct{ reason string }
 // Error says why.
 func (a abroad) Error() string { return a.reason }
 
-// Followed returns the configs of other clusters that some workload follows, sorted.
-func (d *Dispatcher) Followed() []reloader.Config {
+// Followed returns the configs of other clusters that some workload follows, sorted, and of each cluster reloader.MaxWanted at most, which the
+// namespaces of the workloads share. The others cannot be followed, which is told on their workloads.
+func (d *Dispatcher) Followed() []reloader.Follow {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var followed []reloader.Config
-	for c := range d.index.byConfig {
-		if c.Cluster != "" {
-			followed = append(followed, c)
+	namespaces := map[string]map[string][]reloader.Config{} // of each cluster, who follows what
+	unasked := map[reloader.Config]struct{}{}
+	for c, dependents := range d.index.byConfig {
+		if c.Cluster == "" {
+			continue
+		}
+		if namespaces[c.Cluster] == nil {
+			namespaces[c.Cluster] = map[string][]reloader.Config{}
+		}
+		unasked[c] = struct{}{}
+		for namespace := range namespacesOf(dependents) {
+			namespaces[c.Cluster][namespace] = append(namespaces[c.Cluster][namespace], c)
 		}
 	}
-	slices.SortFunc(followed, compareConfigs)
+	var followed []reloader.Follow
+	numbers := map[reloader.Config]uint64{}
+	for _, followers := range namespaces {
+		for _, c := range shared(followers, reloader.MaxWanted) {
+			delete(unasked, c)
+			numbers[c] = cmp.Or(d.follows[c], uint64(time.Now().UnixNano()))
+			followed = append(followed, reloader.Follow{Config: c, Number: numbers[c]})
+		}
+	}
+	d.follows = numbers
+	d.leaveOut(unasked)
+	slices.SortFunc(followed, func(a, b reloader.Follow) int { return compareConfigs(a.Config, b.Config) })
 	return followed
+}
+
+func namespacesOf(dependents map[reloader.WorkloadRef]*tracked) map[string]struct{} {
+	found := map[string]struct{}{}
+	for ref := range dependents {
+		found[ref.Namespace] = struct{}{}
+	}
+	return found
+}
+
+// shared returns up to limit of the configs that namespaces ask for. They take turns, so that none can leave another with less than an equal share
+// of what it asks for; each begins with its first by kind, namespace and name.
+func shared(askers map[string][]reloader.Config, limit int) []reloader.Config {
+	order := slices.Sorted(maps.Keys(askers))
+	for _, asker := range order {
+		slices.SortFunc(askers[asker], compareConfigs)
+	}
+	taken := map[reloader.Config]struct{}{}
+	for turn := 0; len(taken) < limit && len(order) > 0; turn++ {
+		order = slices.DeleteFunc(order, func(asker string) bool { return turn >= len(askers[asker]) })
+		for _, asker := range order {
+			if len(taken) < limit {
+				taken[askers[asker][turn]] = struct{}{}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(taken), compareConfigs)
+}
+
+// leaveOut takes note of the configs that no owner is asked for, and has the workloads looked at that follow one for which that is new. The
+// caller holds mu.
+func (d *Dispatcher) leaveOut(unasked map[reloader.Config]struct{}) {
+	for c := range unasked {
+		if _, known := d.unasked[c]; known {
+			continue
+		}
+		for ref := range d.index.byConfig[c] {
+			d.edgesQ.Add(ref)
+		}
+	}
+	d.unasked = unasked
 }
 
 // Receive takes a copy from the owner of a config that is followed here. An older one than that before does no harm for long: copies
@@ -64,20 +125,24 @@ func (d *Dispatcher) Receive(c reloader.Copy) {
 func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange, error) {
 	d.mu.Lock()
 	received, heard := d.copies[c]
+	_, unasked := d.unasked[c]
 	last := d.latest[c]
 	d.mu.Unlock()
 	switch {
+	case unasked: // also what came while it was asked for: nothing newer does
+		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
 	case !heard:
-		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
+		return fact{}, last, unheard(c)
 	case received.Refused != "":
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, received.Refused)}
 	}
 	change := received.Change
 	change.Config = c
+	now := time.Now()
 	f := fact{
 		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
 		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion, Unproven: true},
-		digest: change.New, hashes: map[string]string{}, at: time.Now(),
+		digest: change.New, hashes: map[string]string{}, at: now, seen: now,
 	}
 	d.remember(c, f)
 	stored := reloader.StoredChange{Change: change}
@@ -90,106 +155,16 @@ func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange,
 	return f, stored, nil
 }
 
-// exported is a config that other clusters follow.
-type exported struct {
-	// targets are those that asked lately, and when.
-	targets map[string]time.Time
-	// looked is when the config was last looked at for them.
-	looked time.Time
+func unheard(c reloader.Config) error {
+	return abroad{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
 }
 
-const (
-	// wantTime is how long a target is remembered that does not ask again.
-	wantTime = 10 * time.Minute
-	// exportTime is how often a config is looked at for others although no hint came.
-	exportTime = time.Minute
-)
-
-// Wanted takes note of what another cluster wants to follow here, and has it told what it may know.
-func (d *Dispatcher) Wanted(w reloader.Want) {
-	if d.Copies == nil || w.Owner != d.Cluster || w.Target == d.Cluster {
-		return
+// unanswered returns an error if what is known of c was told to somebody who followed it earlier, so that its owner may have changed it since
+// and told nobody. Such a copy may say that what a workload was brought to is out of date, and cannot be what a workload begins with. The caller holds
+// mu.
+func (d *Dispatcher) unanswered(c reloader.Config) error {
+	if received := d.copies[c]; received.Answers != 0 && received.Answers != d.follows[c] {
+		return unheard(c)
 	}
-	now := time.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range w.Configs {
-		e := d.exports[c]
-		if e == nil {
-			e = &exported{targets: map[string]time.Time{}}
-			d.exports[c] = e
-		}
-		if _, known := e.targets[w.Target]; !known || now.Sub(e.looked) > exportTime {
-			d.exportQ.Add(c)
-		}
-		e.targets[w.Target] = now
-	}
-}
-
-// export looks at c and tells each cluster that wants to follow it what it may know.
-func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
-	targets := d.targetsOf(c)
-	if len(targets) == 0 {
-		return 0
-	}
-	f, stored, err := d.look(ctx, c, nil, false)
-	if err != nil && fateOf(err) != fateNever {
-		d.Logger.Warn("a config that other clusters follow could not be looked at", "config", c.String(), "error", err)
-		return again
-	}
-	for _, target := range targets {
-		told := reloader.Copy{Owner: d.Cluster, Target: target, Config: c, At: time.Now()}
-		if err != nil || f.absent || f.Unselected || stored.Change.ID == "" || !dialect.MayFollow(f.Annotations, target) {
-			told.Refused = fmt.Sprintf("it is not there, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, target)
-		} else {
-			told.Change = stored.Change
-		}
-		d.Copies.Send(told)
-	}
-	return 0
-}
-
-// targetsOf returns the clusters that want to follow c, and forgets those that do not ask any more.
-func (d *Dispatcher) targetsOf(c reloader.Config) (targets []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e := d.exports[c]
-	if e == nil {
-		return nil
-	}
-	e.looked = time.Now()
-	for target, asked := range e.targets {
-		if time.Since(asked) > wantTime {
-			delete(e.targets, target)
-			continue
-		}
-		targets = append(targets, target)
-	}
-	if len(targets) == 0 {
-		delete(d.exports, c)
-	}
-	slices.Sort(targets)
-	return targets
-}
-
-// needed reports whether c is to be looked at: somebody here depends on it, or another cluster follows it. The caller holds mu.
-func (d *Dispatcher) needed(c reloader.Config) bool {
-	return len(d.index.byConfig[c]) > 0 || d.exports[c] != nil
-}
-
-// exportedIn returns the configs of a kind and namespace that other clusters follow. The caller holds mu.
-func (d *Dispatcher) exportedIn(kind reloader.ConfigKind, namespace string) (found []reloader.Config) {
-	for c := range d.exports {
-		if c.Kind == kind && c.Namespace == namespace && len(d.index.byConfig[c]) == 0 {
-			found = append(found, c)
-		}
-	}
-	return found
-}
-
-// tellFollowers has other clusters told of c, if they follow it. The caller holds mu.
-func (d *Dispatcher) tellFollowers(c reloader.Config) {
-	if d.exports[c] != nil {
-		d.exportQ.Add(c)
-	}
+	return nil
 }

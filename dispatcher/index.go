@@ -21,6 +21,8 @@ type tracked struct {
 	handled map[reloader.Config]reloader.Handled
 	// pending has the changes that w waits for.
 	pending map[reloader.Config]*cause
+	// waited is since when, by the record, it waited in an earlier process; zero once that is over.
+	waited time.Time
 	// first is when the oldest pending change was verified, due when the window closes.
 	first, due time.Time
 	attempts   int
@@ -37,6 +39,9 @@ type tracked struct {
 	listed time.Time
 	// doubted are the edges that have been found out about before, or are on record: their configs are not new.
 	doubted map[reloader.Config]struct{}
+	// away has the configs that an earlier process saw go away from the content of handled and come back, before they were deleted, and those of
+	// which it was found out that none did, with false.
+	away map[reloader.Config]bool
 	// recorded says that the baselines of all edges are on record, so that they outlive the process.
 	recorded   bool
 	lastReload string
@@ -75,6 +80,7 @@ func newTracked(w *workload.Workload) *tracked {
 		dried:   map[reloader.Config]string{},
 		joint:   map[string]jointMark{},
 		doubted: map[reloader.Config]struct{}{},
+		away:    map[reloader.Config]bool{},
 	}
 }
 
@@ -147,6 +153,7 @@ func (x *index) unlink(t *tracked, c reloader.Config) {
 	delete(t.handled, c)
 	delete(t.pending, c)
 	delete(t.doubted, c)
+	delete(t.away, c)
 	drop(x.byConfig, c, t.w.Ref())
 }
 

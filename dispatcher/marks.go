@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -129,6 +130,7 @@ type jointMark struct {
 func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload, dl *dialect.Dialect) ([]string, error) {
 	interest, _ := dl.Interest(w)
 	parts := make(map[reloader.Config]dialect.Part, len(interest.Exact))
+	var untold []reloader.Config
 	basis := []string{string(w.UID), w.ResourceVersion}
 	for _, c := range interest.Exact {
 		f, err := d.part(ctx, c)
@@ -136,7 +138,10 @@ func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload
 			return nil, err
 		}
 		if !f.absent {
-			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum}
+			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
+		}
+		if !dl.Tells(w, metaOf(c, f)) {
+			untold = append(untold, c)
 		}
 		basis = append(basis, c.String(), parts[c].UID, parts[c].ResourceVersion, parts[c].Sum)
 	}
@@ -152,7 +157,12 @@ func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload
 			return nil, err
 		}
 	}
-	values := dl.Joint.Values(w, parts)
+	told := maps.Clone(parts)
+	maps.DeleteFunc(told, func(c reloader.Config, _ dialect.Part) bool { return slices.Contains(untold, c) })
+	values := dl.Joint.Values(w, told)
+	if len(told) < len(parts) {
+		values = append(values, dl.Joint.Values(w, parts)...) // the tool itself tells of them all
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.joint[dl.Name] = jointMark{now, values}

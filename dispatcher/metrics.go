@@ -16,6 +16,7 @@ type metrics struct {
 	rolloutDuration                prometheus.Histogram
 	drift                          prometheus.Counter
 	swept                          prometheus.Gauge
+	*course
 }
 
 func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
@@ -49,7 +50,9 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	})
 	r.MustRegister(m.rollouts, m.rolloutDuration, m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
-		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d))
+		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
+		newWaiting(d))
+	m.course = newCourse(r, d.Traced)
 	for _, reason := range reloader.HoldReasons {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "reroll_held_workloads", Help: "Workloads that wait longer than for their quiet window, by what holds them back.",
@@ -92,13 +95,17 @@ func countNothing(changes *prometheus.CounterVec) {
 }
 
 func histogram(name, help string) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{
+	return prometheus.NewHistogram(histogramOpts(name, help))
+}
+
+func histogramOpts(name, help string) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
 		Name: name, Help: help,
 		Buckets:                         []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		NativeHistogramBucketFactor:     1.1,
 		NativeHistogramMaxBucketNumber:  160,
 		NativeHistogramMinResetDuration: time.Hour,
-	})
+	}
 }
 
 func gauge(name, help string, count func() int, d *Dispatcher) prometheus.Collector {
@@ -132,18 +139,21 @@ func (d *Dispatcher) countHeld(reason reloader.Reason) (n float64) {
 
 // observe measures a reload that was patched.
 func (m *metrics) observe(r reloader.Reload) {
-	m.patchLatency.Observe(r.PatchedAt.Sub(r.DecidedAt).Seconds())
+	m.patched(r)
+	m.measure(m.patchLatency, r.PatchedAt.Sub(r.DecidedAt), r.TraceID)
 	for _, c := range r.Causes {
 		if !c.RequestedAt.IsZero() {
-			m.latency.Observe(r.PatchedAt.Sub(c.RequestedAt).Seconds())
+			m.measure(m.latency, r.PatchedAt.Sub(c.RequestedAt), func() string { return c.TraceID(r.Cluster) })
 		}
 	}
 }
 
-// ended counts a rollout, and measures how long it took if it came to its end.
-func (m *metrics) ended(r reloader.Rollout) {
-	m.rollouts.WithLabelValues(string(r.Result)).Inc()
-	if r.Result == reloader.ReasonRolledOut {
-		m.rolloutDuration.Observe(r.EndedAt.Sub(r.StartedAt).Seconds())
+// ended counts the rollout of a reload, and measures how long it took if it came to its end.
+func (m *metrics) ended(r reloader.Reload) {
+	m.rollouts.WithLabelValues(string(r.Rollout.Result)).Inc()
+	if r.Rollout.Result == reloader.ReasonRolledOut {
+		took := r.Rollout.EndedAt.Sub(r.Rollout.StartedAt)
+		m.measure(m.stages.WithLabelValues(stageRollout), took, r.TraceID)
+		m.measure(m.rolloutDuration, took, r.TraceID)
 	}
 }

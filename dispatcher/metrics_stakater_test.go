@@ -256,7 +256,9 @@ func TestChangeSeries(t *testing.T) {
 		r := w.measured(nil)
 		w.start()
 		before := describe(gathered(t, r, "reroll_changes_total"))
-		w.usual()
+		w.give("app", "1")
+		w.pass(time.Minute) // so that nobody depends on it yet, and its creation is no change
+		w.deploy("web", auto, "app")
 		w.pass(time.Minute)
 		w.edit(alice, app, "2")
 		w.pass(time.Minute)

@@ -2,10 +2,8 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -14,10 +12,8 @@ import (
 )
 
 // Some dialects promise that a workload is not rolled into pods that cannot start. Such a workload is held while something is missing that its
-// pod template requires. Nothing of that is written to the cluster, so that opting out undoes it, and so does taking Reroll away.
-
-// maxMissing bounds what a hold tells of.
-const maxMissing = 5
+// pod template requires. Nothing of that is written to the cluster, so that opting out undoes it, and so does taking Reroll away. For what is
+// written where pods are not even to be scheduled, see scheduling.go.
 
 // lacking returns why w must not be rolled now, although steps ask for it; nil if nothing is in the way.
 func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*reloader.Hold, error) {
@@ -41,29 +37,17 @@ func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Worklo
 		if err != nil {
 			return nil, err
 		}
-		missing = append(missing, missingOf(c, f, r)...)
+		missing = append(missing, dialect.Missing(c, r, f.absent, f.digest.Keys)...)
 	}
-	if len(missing) == 0 {
-		return nil, nil
-	}
-	if more := len(missing) - maxMissing; more > 0 {
-		missing = append(missing[:maxMissing], fmt.Sprintf("%d more", more))
-	}
-	return &reloader.Hold{Reason: reloader.ReasonMissingConfig, Message: "missing: " + strings.Join(missing, ", ")}, nil
+	return holdMissing(missing), nil
 }
 
-// missingOf says what of c, which is as f says, is not there although r requires it.
-func missingOf(c reloader.Config, f fact, r *workload.Reference) []string {
-	if f.absent {
-		return []string{c.String()}
+// holdMissing says that a workload waits for what is missing; nil if nothing is.
+func holdMissing(missing []string) *reloader.Hold {
+	if len(missing) == 0 {
+		return nil
 	}
-	var missing []string
-	for _, key := range r.RequiredKeys {
-		if _, there := f.digest.Keys[key]; !there {
-			missing = append(missing, fmt.Sprintf("key %.80q of %s", key, c))
-		}
-	}
-	return missing
+	return &reloader.Hold{Reason: reloader.ReasonMissingConfig, Message: "missing: " + dialect.MissingText(missing)}
 }
 
 // holdUntilThere has t wait for what it lacks, and returns how long to wait before looking again: a config that appears is told of at once.

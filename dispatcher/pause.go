@@ -74,8 +74,13 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 func (d *Dispatcher) dropPause(w *workload.Workload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paused[w.Ref()] == w {
-		delete(d.paused, w.Ref())
+	forgetExactly(d.paused, w)
+}
+
+// forgetExactly takes w out of all, and not another workload of its name.
+func forgetExactly(all map[reloader.WorkloadRef]*workload.Workload, w *workload.Workload) {
+	if all[w.Ref()] == w {
+		delete(all, w.Ref())
 	}
 }
 

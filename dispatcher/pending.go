@@ -1,9 +1,11 @@
 package dispatcher
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // maxCauses bounds the changes of one config that a waiting workload remembers: the first ones and the newest.
@@ -25,6 +27,9 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 	p.add(change)
 	if t.first.IsZero() || change.VerifiedAt.Before(t.first) {
 		t.first = change.VerifiedAt
+	}
+	if !t.waited.IsZero() {
+		t.first = earlier(t.first, t.waited) // of the changes before this process began only the newest is known
 	}
 	window, maxWait := d.waits(t)
 	t.due = earlier(change.VerifiedAt.Add(window), t.first.Add(maxWait))
@@ -62,4 +67,46 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// undecided is what is known of a pending config of a workload before it is looked at.
+type undecided struct {
+	config  reloader.Config
+	changes []reloader.Change
+	force   bool
+	handled reloader.Handled
+	says    evidence
+	// shared says that another config of the workload has its mark at the same place.
+	shared bool
+}
+
+// undecided returns t's workload, what is to be decided about it and the configs that are copies. reuse says that what is remembered
+// of configs may be used: somebody else who rolled the workload may know newer content, which must not be overwritten.
+func (d *Dispatcher) undecided(t *tracked) (w *workload.Workload, waiting []undecided, copied map[reloader.Config]replica, reuse bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, copied = t.w, d.replicasOf(t)
+	reuse = w.Roll() == workload.NewJob || d.reloadOn(w) == t.lastReload
+	shared := d.sharedPlaces(t)
+	for c, p := range t.pending {
+		if d.awaitsReplica(t, c, time.Now()) != nil {
+			continue
+		}
+		u := undecided{c, slices.Clone(p.changes), p.force, t.handled[c], d.evidence(t, w, c), shared[c]}
+		reuse = reuse && (u.says.brought == "" || u.says.brought == u.handled.Brought)
+		waiting = append(waiting, u)
+	}
+	return w, waiting, copied, reuse
+}
+
+// sharedPlaces returns the configs of t whose mark has the place of another's. The caller holds mu.
+func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
+	found := map[reloader.Config]bool{}
+	for c := range t.pending {
+		by := d.strategyBy(t.w, d.speaker(t.w, c, d.facts[c]))
+		for o := range t.edges {
+			found[c] = found[c] || samePlace(by, t.w, c, o)
+		}
+	}
+	return found
 }

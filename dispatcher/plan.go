@@ -28,6 +28,8 @@ type step struct {
 	collides bool
 	// markedSince says that the workload was marked by somebody since the content was written.
 	markedSince bool
+	// earlier says that the workload is known to have been brought to the content, but perhaps to an earlier write of it.
+	earlier bool
 	// rewritten says that the content is as it was, and every write of it counts.
 	rewritten bool
 	// deleted says that the workload is brought to the config's absence.
@@ -44,40 +46,25 @@ func (s step) sum() string {
 
 // plan decides about every pending config of t by what is live now, but for those that wait for their local copy.
 func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, []step, error) {
-	d.mu.Lock()
-	w := t.w
-	// If somebody else rolled w, they may know newer content than we remember, which must not be overwritten.
-	reuse := w.Roll() == workload.NewJob || d.reloadOn(w) == t.lastReload
-	waiting := make(map[reloader.Config]cause, len(t.pending))
-	handled := make(map[reloader.Config]reloader.Handled, len(t.pending))
-	says := make(map[reloader.Config]evidence, len(t.pending))
-	shared := d.sharedPlaces(t)
-	copied := d.replicasOf(t)
-	for c, p := range t.pending {
-		if d.awaitsReplica(t, c, time.Now()) != nil {
-			continue
-		}
-		waiting[c] = cause{changes: slices.Clone(p.changes), force: p.force}
-		handled[c], says[c] = t.handled[c], d.evidence(t, w, c)
-		reuse = reuse && (says[c].brought == "" || says[c].brought == t.handled[c].Brought)
-	}
-	d.mu.Unlock()
-
+	w, waiting, copied, reuse := d.undecided(t)
 	steps := make([]step, 0, len(waiting))
-	for c, p := range waiting {
-		f, stored, err := d.current(ctx, c, reuse)
+	for _, u := range waiting {
+		f, stored, err := d.current(ctx, u.config, reuse)
 		if err != nil {
 			return w, steps, err
 		}
-		s := step{config: c, changes: p.changes, latest: stored.Change}
+		s, err := d.withMissed(ctx, t, step{config: u.config, changes: u.changes, latest: stored.Change}, u.handled)
+		if err != nil {
+			return w, steps, err
+		}
 		if n := len(s.changes); stored.Change.ID != s.changes[n-1].ID && stored.Change.Type == reloader.ChangeUpdated {
 			s.changes = append(s.changes, stored.Change)
 		}
 		if f.absent {
-			s, err = d.stepGone(ctx, t, w, s, f, handled[c])
-			s.collides = s.outcome == reloader.ReasonReloaded && shared[c]
+			s, err = d.stepGone(ctx, t, w, s, f, u.handled)
+			s.collides = s.outcome == reloader.ReasonReloaded && u.shared
 		} else {
-			s, err = d.stepLive(ctx, t, w, s, f, handled[c], p.force, says[c])
+			s, err = d.stepLive(ctx, t, w, s, f, u.handled, u.force, u.says)
 		}
 		if err != nil {
 			return w, steps, err
@@ -156,7 +143,16 @@ func (d *Dispatcher) stepLive(ctx context.Context, t *tracked, w *workload.Workl
 	if err != nil {
 		return s, err
 	}
-	s = d.step(w, s, f, handled, force, e, values)
+	before := s
+	s = d.step(w, before, f, handled, force, e, values)
+	mixed, err := d.mixed(ctx, w, s, f, handled, e)
+	if err != nil {
+		return s, err
+	}
+	if mixed {
+		e.disproved = true
+		s = d.step(w, before, f, handled, true, e, values)
+	}
 	if s.outcome != reloader.ReasonReloaded {
 		return s, nil
 	}
@@ -166,7 +162,7 @@ func (d *Dispatcher) stepLive(ctx context.Context, t *tracked, w *workload.Workl
 	if s, err = d.neverSeen(ctx, w, s, f, handled, force); err != nil {
 		return s, err
 	}
-	return d.satisfied(ctx, w, s, f, e)
+	return d.satisfied(ctx, w, s, f, e, handled)
 }
 
 // neverSeen finds that nobody has to be rolled for the creation of a config that only a dialect counts as a change: nothing of w has
@@ -212,7 +208,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	case e.marked && mark != e.mark && slices.Contains(values, e.mark):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark // made of versions, of which none comes twice
 	case !s.rewritten && e.proves(mark, handled, f, s.latest):
-		s.outcome = reloader.ReasonAlreadyCurrent
+		s.outcome, s.earlier = reloader.ReasonAlreadyCurrent, !e.provesVersion(f, s.latest)
 	case mark == "", e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:
@@ -224,17 +220,51 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 // satisfied finds that w need not be rolled for a change that was on record before this process began, or before w was last written: each
 // container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
 // what the step is for.
-func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence) (step, error) {
+func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence, handled reloader.Handled) (step, error) {
 	if s.outcome != reloader.ReasonReloaded || s.rewritten || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
 		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
 		return s, nil
 	}
-	newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt)
+	newer, err := d.podsNewer(ctx, w, s.thereBy(f, handled))
 	if err == nil && newer {
 		s.outcome, s.collides = reloader.ReasonPodsNewer, false
 		s.mark = e.mark
 	}
 	return s, err
+}
+
+// thereBy returns a time at which the content of f was certainly there: when we first saw it, or when it was written, if what we saw before
+// leads to it by keys that were written alone. For a key that is taken away, nobody is named who could say when, and content that is older
+// than what the workload was brought to came back.
+func (s step) thereBy(f fact, handled reloader.Handled) time.Time {
+	seen, written := s.latest.VerifiedAt, f.DataWritten
+	if !written.Before(seen) || !written.After(handled.At) || !comesAndGoes(s.config) || !s.writes(handled) {
+		return seen
+	}
+	if s.latest.RequestedAt.After(written) {
+		written = s.latest.RequestedAt // somebody has written since, perhaps not data
+	}
+	return written
+}
+
+// writes reports whether the changes of s lead on from what handled says, and none of them takes a key away.
+func (s step) writes(handled reloader.Handled) bool {
+	if s.changes[0].Old.Sum != handled.Sum || s.changes[0].Old.KeyID != handled.KeyID {
+		return false
+	}
+	return !slices.ContainsFunc(s.changes, func(c reloader.Change) bool {
+		return c.Type != reloader.ChangeUpdated || len(c.Keys) == 0 || removes(c)
+	})
+}
+
+// passesOver reports whether the config is gone and its absence is nothing to the workload.
+func (s step) passesOver() bool {
+	return s.outcome == reloader.ReasonReverted && s.latest.Type == reloader.ChangeDeleted && !s.deleted
+}
+
+// removes reports whether c took a key away. Who owned it owns nothing of it any more, and the API server keeps no time of that.
+func removes(c reloader.Change) bool {
+	return slices.ContainsFunc(c.Keys, func(k reloader.KeyChange) bool { return k.Op == reloader.KeyRemoved })
 }
 
 // writtenSince reports whether w, or the object whose pod template it runs, was written after t, if anybody says when that was. Without a
@@ -250,18 +280,6 @@ func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time
 		return false, err
 	}
 	return d.Workloads.StartedBy(ctx, w, time.Now().Add(time.Minute))
-}
-
-// sharedPlaces returns the configs of t whose mark has the place of another's. The caller holds mu.
-func (d *Dispatcher) sharedPlaces(t *tracked) map[reloader.Config]bool {
-	found := map[reloader.Config]bool{}
-	for c := range t.pending {
-		by := d.strategyBy(t.w, d.speaker(t.w, c, d.facts[c]))
-		for o := range t.edges {
-			found[c] = found[c] || samePlace(by, t.w, c, o)
-		}
-	}
-	return found
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

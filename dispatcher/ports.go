@@ -14,7 +14,7 @@ import (
 type Configs interface {
 	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
-	// List returns the configs of a kind in a namespace, each with its version alone.
+	// List returns the configs of a kind in a namespace, each with its version alone, and when its data was written.
 	List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error)
 	// Terminating reports whether a namespace is being deleted, or is gone.
 	Terminating(ctx context.Context, namespace string) (bool, error)
@@ -31,7 +31,7 @@ type Workloads interface {
 	// also once it has ended, since what it made of the content is still in use.
 	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
 	// StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time
-	// and before another. Pods that are going away do not count.
+	// and before another. Init containers count also once they have ended. Pods that are going away do not count.
 	StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, containers []string) (bool, error)
 }
 
@@ -47,10 +47,12 @@ type Webhook interface {
 	Notify(ctx context.Context, r reloader.Reload) error
 }
 
-// Changes keeps the newest change of each config.
+// Changes keeps the changes of each config, of which the newest is the state.
 type Changes interface {
 	LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.StoredChange, error)
 	LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.StoredChange, bool, error)
+	// ChangesOf returns the changes of one config that are kept, the oldest first.
+	ChangesOf(ctx context.Context, cluster string, c reloader.Config) ([]reloader.StoredChange, error)
 	// AppendChange fails with reloader.ErrOutrun if the newest change of the config is not the one at expectedLast.
 	AppendChange(ctx context.Context, c reloader.Change, expectedLast uint64) (uint64, error)
 }

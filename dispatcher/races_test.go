@@ -211,6 +211,30 @@ func TestMaximumWait(t *testing.T) {
 	})
 }
 
+// TestMaximumWaitOverRestarts: it does not begin anew with each process.
+func TestMaximumWaitOverRestarts(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}
+	inWorld(t, settings, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for i := range 48 {
+			w.edit(alice, app, string(rune('A'+i)))
+			w.pass(250 * time.Millisecond)
+			if i%16 == 15 {
+				w.stop()
+				w.start()
+			}
+		}
+		w.rolled(web, 1)
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.edit(alice, app, "a")
+		w.pass(500 * time.Millisecond)
+		w.rolled(web, 2) // what has waited is over
+	})
+}
+
 // TestRequestsPerChange: at window 0 a change and a dependent cost one read and one patch, many dependents no more reads, and a
 // hint that comes twice one read of metadata more.
 func TestRequestsPerChange(t *testing.T) {

@@ -49,12 +49,19 @@ func (r *rollout) judge(p workload.Progress) (result reloader.Reason, message st
 	return reloader.ReasonRolling, ""
 }
 
-// follow begins to follow what becomes of reload r of t, which had that revision before. The caller holds mu.
-func (d *Dispatcher) follow(t *tracked, before string, r reloader.Reload) {
+// supersede ends the rollout that reload r of t takes the place of, and returns what is to be followed. It comes before r is recorded,
+// so that r is the last word about t. The caller holds mu.
+func (d *Dispatcher) supersede(t *tracked, r reloader.Reload) *tracked {
 	if now := d.index.get(r.Workload); now != nil && now.w.UID == t.w.UID {
 		t = now // a workload that is made anew may have been seen before we are told so
 	}
 	d.overtake(t, "another reload followed")
+	return t
+}
+
+// follow begins to follow what becomes of reload r of t, which had that revision before. It comes after r is recorded, since its
+// controller may have ended it already. The caller holds mu.
+func (d *Dispatcher) follow(t *tracked, before string, r reloader.Reload) {
 	if t.w.Progress.Phase == "" {
 		t.rollout = nil
 		return
@@ -134,8 +141,7 @@ func (d *Dispatcher) overtake(t *tracked, by string) {
 func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message string) {
 	r, ref := t.rollout, t.w.Ref()
 	r.state.Result, r.state.Message, r.state.EndedAt = result, message, time.Now()
-	d.metrics.ended(r.state)
-	d.Logger.Info("rollout", "workload", ref.String(), "result", result, "id", r.id, "message", message)
+	d.logRollout(ref, r)
 	if result == reloader.ReasonStalled {
 		d.Announcer.Complain(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
 			r.id, r.state.StartedAt.UTC().Format(time.RFC3339), message))
@@ -146,7 +152,8 @@ func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message s
 	}
 	state := r.state
 	known.Rollout = &state
-	d.finished[ref] = append(d.finished[ref], finished{t.w, known})
+	d.metrics.ended(known)
+	d.finished[ref] = append(d.finished[ref], finished{w: t.w, reload: known})
 	if r.over() {
 		r.reload = nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
@@ -381,4 +382,29 @@ func observed(t testing.TB, registry *prometheus.Registry, name string) (count u
 	}
 	t.Fatalf("no metric %s", name)
 	return 0, 0
+}
+
+// TestControllerIsFasterThanTheAnswer: the controller has seen the new template, and said its last word, before the API server's answer
+// to the patch arrives.
+func TestControllerIsFasterThanTheAnswer(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.spec(web, `{"paused":true}`)
+		w.start()
+		w.pass(quiet)
+		watched := w.cluster.watch
+		w.cluster.watch = func(ref scenario.Ref, obj scenario.Typed) {
+			watched(ref, obj)
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				seen := d.DeepCopy()
+				seen.Status.ObservedGeneration = seen.Generation
+				watched(ref, seen)
+			}
+		}
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonWaitingForOperator}}, w.results()); diff != "" {
+			t.Errorf("results of the rollout (-want +got):\n%s", diff)
+		}
+	})
 }

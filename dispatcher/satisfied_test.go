@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -93,6 +94,59 @@ func TestRolledByOthersWhileItIsRead(t *testing.T) {
 				then(w)
 				w.pass(quiet)
 				w.rolled(web, 3)
+			})
+		})
+	}
+}
+
+// TestRolledByOthersWhileAway: content that is written, and a workload that somebody changes after that, while no dispatcher runs, leave nothing
+// to do; but not where the pods may have started before the content became what it is.
+func TestRolledByOthersWhileAway(t *testing.T) {
+	write := func(data string) func(*world) {
+		return func(w *world) {
+			w.must(w.patch(bob, app, types.MergePatchType, fmt.Appendf(nil, `{"data":%s}`, data)))
+		}
+	}
+	restart := func(w *world) { w.restart(web) }
+	for name, c := range map[string]struct {
+		away []func(*world)
+		// rolls are those of Reroll.
+		rolls int
+	}{
+		"content before pods": {[]func(*world){write(`{"a":"2"}`), restart}, 0},
+		"pods before content": {[]func(*world){restart, write(`{"a":"2"}`)}, 1},
+		"both twice":          {[]func(*world){write(`{"a":"2"}`), restart, write(`{"a":"3"}`), restart}, 0},
+		"content last":        {[]func(*world){write(`{"a":"2"}`), restart, write(`{"a":"3"}`)}, 1},
+		"a key was added":     {[]func(*world){write(`{"b":"2"}`), restart}, 0},
+		"a key was taken":     {[]func(*world){write(`{"z":null}`), restart}, 1},
+		"a label came last": {[]func(*world){write(`{"a":"2"}`), restart, func(w *world) {
+			w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
+		}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"z":"1"}}`)))
+				w.pass(quiet)
+				w.stop()
+				before := w.outcomes(webRef)[reloader.ReasonReloaded]
+				for _, do := range c.away {
+					w.pass(time.Minute)
+					do(w)
+				}
+				w.pass(time.Minute)
+				w.start()
+				w.pass(quiet)
+				if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls {
+					t.Errorf("it was rolled %d times, want %d: %v", got, c.rolls, w.outcomes(webRef))
+				}
+				w.edit(alice, app, "4")
+				w.pass(quiet)
+				if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls+1 {
+					t.Errorf("after the next change it was rolled %d times, want %d", got, c.rolls+1)
+				}
 			})
 		})
 	}

@@ -13,45 +13,20 @@ import (
 type finished struct {
 	w      *workload.Workload
 	reload reloader.Reload
-}
-
-// recordDelay is how long records of reloads make way for patches, so that the last of many dependents does not wait until the first
-// ones are written down and announced.
-const recordDelay = 100 * time.Millisecond
-
-// settleRest has recorded at once what still makes way.
-func (d *Dispatcher) settleRest() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for ref := range d.finished {
-		d.settleQ.Add(ref)
-	}
+	// renamed, if set, is a change that has more candidates by now, as the last reload on record is to say; then reload only names the workload.
+	renamed *reloader.Change
 }
 
 // settle records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its
 // record. What cannot be stored is tried again for as long as it takes; until then the mark and the annotation on the workload
 // say the same.
 func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	d.mu.Lock()
-	waiting := slices.Clone(d.finished[ref])
-	for i := range waiting {
-		waiting[i].reload.Causes = d.attributed(waiting[i].reload.Causes)
+	if d.makesWay(ref) {
+		return recordDelay
 	}
-	var record *reloader.WorkloadRecord
-	t := d.index.get(ref)
-	if t != nil {
-		r := d.record(t)
-		record = &r
-	}
-	whole := t != nil && !t.unsettled
-	d.mu.Unlock()
-
+	t, waiting, record, whole := d.unstored(ref)
 	stored, err := d.store(ctx, waiting)
-	d.mu.Lock()
-	if d.finished[ref] = d.finished[ref][stored:]; len(d.finished[ref]) == 0 {
-		delete(d.finished, ref)
-	}
-	d.mu.Unlock()
+	d.forgetFinished(ref, stored)
 	switch {
 	case err != nil:
 	case record != nil:
@@ -61,7 +36,11 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	}
 	d.stakater.failed(err)
 	if err != nil {
-		d.Logger.Warn("record of a workload is not stored yet", "workload", ref.String(), "error", err)
+		line := []any{"workload", ref.String(), "error", err}
+		if stored < len(waiting) {
+			line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
+		}
+		d.Logger.Warn("record of a workload is not stored yet", line...)
 		return again
 	}
 	if whole {
@@ -72,13 +51,36 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	return 0
 }
 
+// unstored returns what is to be recorded of a workload: its finished reloads and its record, which is nil if it is not tracked. whole says
+// that the record has every baseline.
+func (d *Dispatcher) unstored(ref reloader.WorkloadRef) (t *tracked, waiting []finished, record *reloader.WorkloadRecord, whole bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waiting = slices.Clone(d.finished[ref])
+	for i := range waiting {
+		waiting[i].reload.Causes = d.attributed(waiting[i].reload.Causes)
+	}
+	if t = d.index.get(ref); t != nil {
+		r := d.record(t)
+		record = &r
+	}
+	return t, waiting, record, t != nil && !t.unsettled
+}
+
+// forgetFinished forgets the first n finished reloads of a workload.
+func (d *Dispatcher) forgetFinished(ref reloader.WorkloadRef, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.finished[ref] = d.finished[ref][n:]; len(d.finished[ref]) == 0 {
+		delete(d.finished, ref)
+	}
+}
+
 // attributed returns causes with the candidates that became known since the reload was decided. The caller holds mu.
 func (d *Dispatcher) attributed(causes []reloader.Cause) []reloader.Cause {
-	causes = slices.Clone(causes)
-	for i, c := range causes {
-		if l := d.latest[c.Config].Change; l.ID == c.ChangeID {
-			causes[i].Candidates = l.Candidates
-		}
+	known := causes
+	for _, c := range known {
+		causes = attributedTo(causes, d.latest[c.Config].Change)
 	}
 	return causes
 }
@@ -87,6 +89,12 @@ func (d *Dispatcher) attributed(causes []reloader.Cause) []reloader.Cause {
 func (d *Dispatcher) store(ctx context.Context, waiting []finished) (int, error) {
 	for i, f := range waiting {
 		r := f.reload
+		if f.renamed != nil {
+			if err := d.storeCandidates(ctx, r.Workload, *f.renamed); err != nil {
+				return i, err
+			}
+			continue
+		}
 		if r.Rollout != nil {
 			if err := d.storeRollout(ctx, r); err != nil {
 				return i, err
@@ -131,7 +139,10 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
 		Strategy: d.strategyName(t), Problems: slices.Clone(t.interest.Problems),
-		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, ListedAt: t.listed, UpdatedAt: time.Now(),
+		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, ListedAt: t.listed, Terms: d.terms(t), UpdatedAt: time.Now(),
+	}
+	if len(t.pending) > 0 {
+		r.WaitsSince = t.first
 	}
 	if t.refused != "" {
 		r.Problems = append(r.Problems, t.refused)

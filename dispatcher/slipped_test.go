@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -166,4 +167,123 @@ func TestMadeTwiceBetweenLooks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBackAfterPodsHaveStarted: while a workload is held back its config changes, pods start, and the content is back. What is on record, and
+// on the workload, is that content; but the pods have the one of between. Without such pods there is nothing to do.
+func TestBackAfterPodsHaveStarted(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(w *world)
+		rolls     int64
+	}{
+		"nothing started":  {func(*world) {}, 1},
+		"pods were lost":   {func(w *world) { w.restarted(web) }, 2},
+		"restarted before": {func(*world) {}, 1},
+		"pods were lost, and it is made anew": {func(w *world) {
+			w.restarted(web)
+			w.pass(time.Minute)
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.must(w.delete(alice, app))
+			w.pass(time.Minute)
+			w.give("app", "2")
+			w.pass(time.Minute)
+		}, 2},
+	} {
+		for _, strategy := range []string{"env-vars", "annotations"} {
+			t.Run(name+", "+strategy, func(t *testing.T) {
+				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+					w.usual()
+					p := w.start()
+					w.pass(quiet)
+					w.edit(alice, app, "2")
+					w.pass(quiet)
+					if name == "restarted before" {
+						w.restarted(web)
+						w.pass(time.Minute)
+					}
+					p.SetControl(control.Control{Frozen: true})
+					w.edit(alice, app, "3")
+					w.pass(time.Minute)
+					test.meanwhile(w)
+					w.pass(time.Minute)
+					w.edit(alice, app, "2")
+					w.pass(time.Minute)
+					p.SetControl(control.Control{})
+					w.pass(quiet)
+					w.rolled(web, test.rolls)
+					w.stop()
+					w.start()
+					w.pass(quiet)
+					w.rolled(web, test.rolls)
+				})
+			})
+		}
+	}
+}
+
+// TestBackAfterTheEnd: the same, and who saw the content go away ended before it came back. What is on record of the workload is the content
+// that is live, and who comes next looks once, and not at every start.
+func TestBackAfterTheEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(w *world)
+		rolls     int64
+	}{
+		"nothing started":      {func(*world) {}, 0},
+		"pods were lost":       {func(w *world) { w.restarted(web) }, 1},
+		"and it changed twice": {func(w *world) { w.restarted(web); w.pass(time.Minute); w.edit(alice, app, "3") }, 1},
+		"and somebody saw both": {func(w *world) {
+			w.restarted(web)
+			w.pass(time.Minute)
+			w.edit(alice, app, "3")
+			w.start().SetControl(control.Control{Frozen: true})
+			w.pass(quiet)
+			w.stop()
+		}, 1},
+		"and somebody saw it come back and go again": {func(w *world) {
+			w.restarted(web)
+			w.pass(time.Minute)
+			w.edit(alice, app, "1")
+			w.start().SetControl(control.Control{Frozen: true})
+			w.pass(quiet)
+			w.edit(alice, app, "3")
+			w.pass(time.Minute)
+			w.stop()
+		}, 1},
+	} {
+		for _, strategy := range []string{"env-vars", "annotations"} {
+			t.Run(name+", "+strategy, func(t *testing.T) {
+				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+					w.usual()
+					w.control = control.Control{Frozen: true}
+					w.start()
+					w.pass(quiet)
+					w.edit(alice, app, "2")
+					w.pass(time.Minute)
+					w.stop()
+					test.meanwhile(w)
+					w.pass(time.Minute)
+					w.edit(alice, app, "1")
+					w.pass(time.Minute)
+					w.control = control.Control{}
+					for range 3 {
+						w.start()
+						w.pass(quiet)
+						w.rolled(web, test.rolls)
+						w.stop()
+					}
+					if n := len(w.store.reloadsOf(webRef)); n != 1 {
+						t.Errorf("%d reloads are on record, want one: Reverted, or what rolled it", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// restarted has the pods of a workload be made anew, as when their node is lost.
+func (w *world) restarted(ref scenario.Ref) {
+	w.cluster.mu.Lock()
+	defer w.cluster.mu.Unlock()
+	w.cluster.started[ref] = time.Now()
 }

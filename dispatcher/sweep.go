@@ -29,6 +29,8 @@ type scope struct {
 // drift is a change that was found although no hint has told of it yet.
 type drift struct {
 	config reloader.Config
+	// change is its ID.
+	change string
 	found  time.Time
 	// written is when the content was written, by the API server's clock; zero if it does not say.
 	written time.Time
@@ -88,7 +90,9 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 		return
 	}
 	for round := 0; ctx.Err() == nil; round++ {
+		began := time.Now()
 		d.sweepRound(ctx, round)
+		d.metrics.sweepSeconds.Observe(time.Since(began).Seconds())
 		d.expandPatterns()
 		d.metrics.swept.SetToCurrentTime()
 	}
@@ -183,6 +187,7 @@ func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) (suspected
 
 // sweepListed lists the configs of one scope and looks at those that are not in the version last seen.
 func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
+	at := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
 	if err != nil {
 		return err
@@ -193,6 +198,8 @@ func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
 		}
 		if meta, there := listed[c]; !d.asSeen(c, meta, there) {
 			d.sweepConfig(ctx, c)
+		} else {
+			d.seenAgain(c, meta, there, at)
 		}
 	}
 	return nil
@@ -219,21 +226,42 @@ func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool) bool 
 		return looked && f.absent
 	}
 	if looked {
-		return !f.absent && sameVersion(f.Meta, meta)
+		return !f.absent && f.version().is(meta)
 	}
-	return latest.Change.Present() && sameVersion(live.Meta{UID: latest.Change.UID, ResourceVersion: latest.Change.ResourceVersion}, meta)
+	return latest.Change.Present() && versionIn(latest.Change).is(meta)
 }
 
+// sweepConfig looks at c. If that fails, it is tried again soon.
 func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
 	if _, _, err := d.look(ctx, c, nil, false); err != nil {
 		d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
+		if fateOf(err) == fateAgain {
+			d.lookQ.AddRateLimited(c)
+		}
 	}
+}
+
+// lookAtAgain looks at a config at which a sweep could not, with growing pauses, until it can. One that may not be read waits for its turn in
+// the next sweep, and so does one that the API server itself cannot read.
+func (d *Dispatcher) lookAtAgain(ctx context.Context, c reloader.Config) time.Duration {
+	d.mu.Lock()
+	needed := d.needed(c)
+	d.mu.Unlock()
+	if !needed {
+		return 0
+	}
+	_, _, err := d.look(ctx, c, nil, false)
+	broken := apierrors.IsInternalError(err) && d.lookQ.NumRequeues(c) >= maxBroken
+	if err == nil || broken || fateOf(err) != fateAgain {
+		return 0
+	}
+	return again
 }
 
 // suspectDrift has it judged later whether a change that no hint has led to was missed by the feed.
 func (d *Dispatcher) suspectDrift(change reloader.Change, f fact) {
 	if change.Source == reloader.SourceSweep {
-		d.driftQ.AddAfter(drift{change.Config, change.VerifiedAt, f.DataWritten}, driftTime)
+		d.driftQ.AddAfter(drift{change.Config, change.ID, change.VerifiedAt, f.DataWritten}, driftTime)
 	}
 }
 
@@ -250,7 +278,7 @@ func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration 
 	}
 	if !told {
 		d.metrics.drift.Inc()
-		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "config", found.config.String())
+		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "change", found.change, "config", found.config.String())
 	}
 	return 0
 }

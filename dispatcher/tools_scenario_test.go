@@ -2,12 +2,18 @@ package dispatcher_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/conformance/tools"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -19,6 +25,50 @@ type stoppable struct{ *world }
 // Stop ends every dispatcher.
 func (s stoppable) Stop(context.Context) error {
 	s.stop()
+	return nil
+}
+
+// Kill ends them as well: what they were about to do is not done.
+func (s stoppable) Kill(context.Context) error {
+	s.stop()
+	return nil
+}
+
+// Look returns an object, or the reloads of a workload.
+func (s stoppable) Look(_ context.Context, at scenario.Sight) ([]map[string]any, error) {
+	var found []any
+	if at.Object != "" {
+		if obj, there := s.read(at.Object); there {
+			found = append(found, obj)
+		}
+	}
+	if at.Reloads != "" {
+		kind, namespace, name, err := at.Reloads.Split()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range s.store.reloadsOf(reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}) {
+			found = append(found, r)
+		}
+	}
+	data, err := json.Marshal(found)
+	if err != nil {
+		return nil, err
+	}
+	var objects []map[string]any
+	return objects, json.Unmarshal(data, &objects)
+}
+
+// refuse keeps dispatchers from writing workloads with the label test/refuse, as the policy of the suite does.
+func (w *world) refuse(verb, ref string) error {
+	if verb != "patch" {
+		return nil
+	}
+	kind, rest, _ := strings.Cut(ref, "/")
+	namespace, name, _ := strings.Cut(rest, "/")
+	if obj, there := w.read(scenario.NewRef(kind, namespace, name)); there && obj.GetLabels()["test/refuse"] != "" {
+		return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, name, errors.New("this Deployment must not be changed"))
+	}
 	return nil
 }
 
@@ -41,6 +91,7 @@ func TestToolScenarios(t *testing.T) {
 				if slices.Contains(c.Flags, "--coalesce-window=2s") {
 					w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = 2*time.Second, 10*time.Second }
 				}
+				w.failing(w.refuse)
 				w.start()
 				scenario.Run(t.Context(), t, c.Scenario, stoppable{w})
 			})
@@ -51,9 +102,12 @@ func TestToolScenarios(t *testing.T) {
 // told returns dialects as the flags of a case have them.
 func told(s dialect.Set, flags []string) dialect.Set {
 	var collaborne dialect.CollaborneOptions
+	var ignored []reloader.ConfigKind
 	for _, flag := range flags {
 		name, value, _ := strings.Cut(flag, "=")
 		switch name {
+		case "--resources-to-ignore":
+			ignored = append(ignored, reloader.Secret) // the one kind that cases name
 		case "--sap-versions":
 			s = s.With(dialect.SAPOfVersions())
 		case "--alternative-configmap-annotation":
@@ -62,5 +116,5 @@ func told(s dialect.Set, flags []string) dialect.Set {
 			collaborne.State = value
 		}
 	}
-	return s.With(dialect.Collaborne(collaborne))
+	return s.With(dialect.Collaborne(collaborne)).Without(ignored)
 }

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -13,6 +14,7 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 		return
 	}
 	d.notePause(w)
+	defer d.noteScheduling(w)
 	interest, ok := d.Dialects.Interest(w)
 	if !ok {
 		d.untrack(w.Ref())
@@ -30,7 +32,7 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	if w.Older(t.w) {
 		return // the answer to our own patch was newer
 	}
-	if d.Dialects.Pause(t.w).Begun != d.Dialects.Pause(w).Begun {
+	if d.Dialects.Pause(t.w).Begun != d.Dialects.Pause(w).Begun || !maps.Equal(t.w.Annotations, w.Annotations) {
 		d.settleQ.Add(w.Ref())
 	}
 	if t.hold != nil && !t.w.Alike(w) {
@@ -79,6 +81,7 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	t := newTracked(w)
 	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
 		t.lastReload, t.pace, t.recent, t.markedAt = r.LastReload, r.Pace, r.Recent, r.MarkedAt
+		t.waited = r.WaitsSince
 		if t.was = r.Hold; t.was != nil {
 			t.attempts = t.was.Attempts
 		}

@@ -35,42 +35,47 @@ func (d *Dispatcher) Handle(del Delivery) {
 // verify answers every delivery that waits for c by one look at it.
 func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duration {
 	d.mu.Lock()
-	deliveries := d.parked[c]
-	delete(d.parked, c)
+	q := d.ask(c, time.Now())
+	if q.idle {
+		d.mu.Unlock()
+		return d.acknowledge(c, q.answered, true)
+	}
 	d.verifying[c] = struct{}{}
-	targets := []reloader.Config{c}
-	if c.Name == "" {
-		d.expandNear(c)
-		targets = append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
-	} else if d.index.dependents(c); !d.needed(c) {
-		targets = nil
-	}
-	for _, target := range targets {
-		d.tellFollowers(target) // who may follow may have changed, and not the content
-	}
+	targets := d.targets(c)
 	d.mu.Unlock()
 
-	hints := make([]reloader.Hint, len(deliveries))
-	for i, del := range deliveries {
-		hints[i] = del.Hint()
-	}
+	hints := q.hints()
 	var errs []error
 	for _, target := range targets {
 		_, _, err := d.look(ctx, target, hints, false)
 		errs = append(errs, err)
 	}
 	d.mu.Lock()
+	d.tellFollowers(c) // who may follow may have changed, and not the content
 	delete(d.verifying, c)
 	err := errors.Join(errs...)
 	if err == nil {
 		d.settleNew(c)
 	}
+	d.answer(q, err)
 	d.mu.Unlock()
+	d.acknowledge(c, q.answered, true)
 	if err != nil {
-		d.giveBack(c, deliveries, err)
-		return 0
+		return d.giveBack(c, q, err)
 	}
-	return d.acknowledge(deliveries, len(targets) > 0)
+	return d.acknowledge(c, q.open, len(targets) > 0)
+}
+
+// targets returns the configs to look at for hints about c. The caller holds mu.
+func (d *Dispatcher) targets(c reloader.Config) []reloader.Config {
+	if c.Name == "" {
+		d.expandNear(c)
+		return append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
+	}
+	if d.index.dependents(c); !d.needed(c) {
+		return nil
+	}
+	return []reloader.Config{c}
 }
 
 // settleNew gives a baseline to the edges that a hint has just brought. It comes after the look, which knows more by the hint. The caller
@@ -84,7 +89,7 @@ func (d *Dispatcher) settleNew(c reloader.Config) {
 }
 
 // acknowledge ends the deliveries, and asks for another look if one of them tells of an unknown outcome.
-func (d *Dispatcher) acknowledge(deliveries []Delivery, looked bool) time.Duration {
+func (d *Dispatcher) acknowledge(c reloader.Config, deliveries []Delivery, looked bool) time.Duration {
 	var wait time.Duration
 	result := "verified"
 	if !looked {
@@ -98,20 +103,30 @@ func (d *Dispatcher) acknowledge(deliveries []Delivery, looked bool) time.Durati
 		d.metrics.hints.WithLabelValues(result).Inc()
 		d.stakater.processed(del.Hint(), looked)
 	}
+	if wait > 0 {
+		d.mu.Lock()
+		d.relook[c] = time.Now().Add(wait)
+		d.mu.Unlock()
+	}
 	return wait
 }
 
-func (d *Dispatcher) giveBack(c reloader.Config, deliveries []Delivery, err error) {
+// giveBack has the question asked again.
+func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Duration {
 	wait := retryHint
 	if apierrors.IsForbidden(err) {
 		wait = retryRefused
 	}
-	for _, del := range deliveries {
+	for _, del := range q.open {
 		del.Retry(wait)
 		d.metrics.hints.WithLabelValues("retried").Inc()
 	}
 	d.stakater.failed(err)
 	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
+	if q.second {
+		return wait
+	}
+	return 0
 }
 
 // compare says what f is, next to the last change of c: nothing new, or a change.
@@ -148,7 +163,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 		return change, false
 	}
 	change.Keys = digest.Diff(change.Old, now)
-	if len(hints) > 0 {
+	if hints = d.unheard(c, hints); len(hints) > 0 {
 		newest := newestHint(hints)
 		change.Source, change.RequestedAt, change.ReceivedAt = newest.Source, newest.Time, newest.Received
 		change.Candidates = candidates(hints, f.Meta)
@@ -164,6 +179,7 @@ func (d *Dispatcher) spread(s reloader.StoredChange) {
 	d.tellFollowers(s.Change.Config)
 	for _, t := range d.index.dependents(s.Change.Config) {
 		d.confront(t, s.Change)
+		d.retold(t, s.Change.Config)
 	}
 }
 
@@ -203,9 +219,15 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 			KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt, Brought: d.broughtOf(t.w, c),
 		}
 		d.settleQ.Add(t.w.Ref())
-	case handled.Sum != change.New.Sum || t.pending[c] != nil:
+	case handled.Sum != change.New.Sum || t.pending[c] != nil || cameBack(handled, change) || t.away[c]:
 		d.addPending(t, change, false)
 	}
+}
+
+// cameBack reports whether c brought the content that h says back, and nobody has looked yet at what was started before it did: whoever was
+// to see c go away may have ended.
+func cameBack(h reloader.Handled, c reloader.Change) bool {
+	return c.Type == reloader.ChangeUpdated && h.Sum == c.New.Sum && h.Sum != c.Old.Sum && h.KeyID == c.Old.KeyID && h.At.Before(c.VerifiedAt)
 }
 
 // appeared reports whether t is to be rolled because change made a config that none of its edges could stand for until now: a pattern of

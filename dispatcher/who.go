@@ -1,8 +1,6 @@
 package dispatcher
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -23,34 +21,51 @@ func candidates(hints []reloader.Hint, meta live.Meta) []reloader.Candidate {
 	for _, h := range hints {
 		found = addCandidate(found, h)
 	}
-	return weigh(found, meta.DataManager)
+	return weigh(found, meta)
 }
 
+// addCandidate adds who made the request of h. What a watch has seen of a request that is reported as well, is no other one.
 func addCandidate(found []reloader.Candidate, h reloader.Hint) []reloader.Candidate {
 	c := reloader.Candidate{Actor: h.Actor, Verb: h.Verb, AuditID: h.AuditID, Time: h.Time}
-	known := slices.ContainsFunc(found, func(o reloader.Candidate) bool {
-		return o.Actor == c.Actor && o.AuditID == c.AuditID && o.Verb == c.Verb
-	})
+	known := slices.ContainsFunc(found, func(o reloader.Candidate) bool { return sameWho(o, c) || seenOf(c, o) })
+	if !known {
+		found = slices.DeleteFunc(found, func(o reloader.Candidate) bool { return seenOf(o, c) })
+	}
 	if known || len(found) >= maxCandidates {
 		return found
 	}
 	return append(found, c)
 }
 
-// weigh gives every candidate its basis. dataManager is the field manager that last wrote the data, if known.
-func weigh(found []reloader.Candidate, dataManager string) []reloader.Candidate {
-	named := 0
+func sameWho(a, b reloader.Candidate) bool {
+	return a.Actor == b.Actor && a.AuditID == b.AuditID && a.Verb == b.Verb
+}
+
+// seenOf reports whether seen is no more than what a watch, which knows neither user nor request, may have seen of what told tells.
+func seenOf(seen, told reloader.Candidate) bool {
+	manager := seen.Actor.FieldManager
+	return anonymous(seen) && !anonymous(told) && (manager == "" || namesManager(told.Actor, manager))
+}
+
+func anonymous(c reloader.Candidate) bool { return c.Actor.User == "" && c.AuditID == "" }
+
+// weigh gives every candidate its basis. meta says who wrote the data last, and when, as far as that is known: if that was after all of
+// their requests, somebody else did, whose hint is lost or still to come.
+func weigh(found []reloader.Candidate, meta live.Meta) []reloader.Candidate {
+	named, last := 0, false
 	for i := range found {
 		found[i].Basis = reloader.BasisAmbiguous
-		if namesManager(found[i].Actor, dataManager) {
+		if namesManager(found[i].Actor, meta.DataManager) {
 			named++
 		}
+		last = last || !found[i].Time.Before(meta.DataWritten.Add(-attributionSlack))
 	}
 	for i := range found {
 		switch {
+		case !last:
 		case len(found) == 1 || sameActor(found):
 			found[i].Basis = reloader.BasisOnlyWriter
-		case named == 1 && namesManager(found[i].Actor, dataManager):
+		case named == 1 && namesManager(found[i].Actor, meta.DataManager):
 			found[i].Basis = reloader.BasisFieldManager
 		}
 	}
@@ -77,53 +92,4 @@ func namesManager(a reloader.Actor, manager string) bool {
 
 func newestHint(hints []reloader.Hint) reloader.Hint {
 	return slices.MaxFunc(hints, func(a, b reloader.Hint) int { return a.Time.Compare(b.Time) })
-}
-
-// attribute adds to the last change the actors of hints that arrived after it was verified although their requests came before:
-// they may have made it, too. A hint that is too old or too young for that leaves last as it is.
-func (d *Dispatcher) attribute(ctx context.Context, last reloader.StoredChange, f fact, hints []reloader.Hint) (reloader.StoredChange, error) {
-	change := last.Change
-	if change.Type == reloader.ChangeBaseline || len(hints) == 0 || last.Sequence == 0 {
-		return last, nil
-	}
-	found := slices.Clone(change.Candidates)
-	for _, h := range hints {
-		if h.Time.After(change.VerifiedAt) || change.VerifiedAt.Sub(h.Time) > attributionSlack {
-			continue
-		}
-		found = addCandidate(found, h)
-	}
-	if len(found) == len(change.Candidates) {
-		return last, nil
-	}
-	if len(change.Candidates) == 0 {
-		first := newestHint(hints)
-		change.Source, change.RequestedAt, change.ReceivedAt = first.Source, first.Time, first.Received
-	}
-	change.Candidates = weigh(found, f.DataManager)
-	stored, err := d.append(ctx, change, last)
-	if errors.Is(err, reloader.ErrOutrun) {
-		return last, nil
-	}
-	if err == nil {
-		d.renameCauses(change)
-	}
-	return stored, err
-}
-
-// renameCauses gives the workloads that still wait for a change its new candidates.
-func (d *Dispatcher) renameCauses(change reloader.Change) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, t := range d.index.dependents(change.Config) {
-		p := t.pending[change.Config]
-		if p == nil {
-			continue
-		}
-		for i := range p.changes {
-			if p.changes[i].ID == change.ID {
-				p.changes[i] = change
-			}
-		}
-	}
 }

@@ -5,7 +5,49 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
+
+// queues have the keys that the workers of a Dispatcher take.
+type queues struct {
+	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	edgesQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	// rolloutQ has the workloads whose rollout may have a deadline to keep.
+	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	driftQ   workqueue.TypedRateLimitingInterface[drift]
+	// sweepQ has the scopes that could not be swept.
+	sweepQ workqueue.TypedRateLimitingInterface[scope]
+	// lookQ has the configs at which a sweep could not look.
+	lookQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	// exportQ has the configs that other clusters are to be told of.
+	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
+}
+
+func newQueues(m *stakaterMetrics) queues {
+	return queues{
+		verifyQ:  newQueue[reloader.Config](m, time.Minute),
+		edgesQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
+		flushQ:   newQueue[reloader.WorkloadRef](m, 5*time.Minute),
+		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
+		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
+		rolloutQ: newQueue[reloader.WorkloadRef](m, time.Minute),
+		driftQ:   newQueue[drift](m, time.Minute),
+		sweepQ:   newQueue[scope](m, time.Minute),
+		lookQ:    newQueue[reloader.Config](m, time.Minute),
+		exportQ:  newQueue[reloader.Config](m, time.Minute),
+	}
+}
+
+// takeNoMore ends the workers of all queues but settleQ when they have done what they were given.
+func (q *queues) takeNoMore() {
+	for _, q := range []interface{ ShutDown() }{q.verifyQ, q.edgesQ, q.flushQ, q.resumeQ, q.rolloutQ, q.driftQ, q.sweepQ, q.lookQ, q.exportQ} {
+		q.ShutDown()
+	}
+}
 
 // newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest. m measures
 // it together with all others.

@@ -72,7 +72,7 @@ const (
 	BasisOnlyWriter Basis = "OnlyWriter"
 	// BasisFieldManager: several writes were reported, and only this one names the field manager that last wrote the data.
 	BasisFieldManager Basis = "FieldManager"
-	// BasisAmbiguous: several writes were reported and nothing tells them apart.
+	// BasisAmbiguous: several writes were reported and nothing tells them apart, or somebody wrote the data after all that were.
 	BasisAmbiguous Basis = "Ambiguous"
 )
 
@@ -107,6 +107,9 @@ type Change struct {
 	RequestedAt time.Time `json:"requestedAt,omitzero"`
 	ReceivedAt  time.Time `json:"receivedAt,omitzero"`
 	VerifiedAt  time.Time `json:"verifiedAt"`
+	// OldSeenAt is when the last look began that still found Old, so that it went away later; zero if nobody knows. What follows a tombstone
+	// has that of the tombstone.
+	OldSeenAt time.Time `json:"oldSeenAt,omitzero"`
 }
 
 // Present reports whether the config existed when the change was verified.

@@ -17,6 +17,10 @@ type ClusterStatus struct {
 	StartedAt time.Time `json:"startedAt"`
 	// At is when all this was so, by the dispatcher's clock.
 	At time.Time `json:"at"`
+	// Sequence is where the status was stored, and StoredAt when, by the clock of where it is read. They are not on the wire, and zero if nobody
+	// says.
+	Sequence uint64    `json:"-"`
+	StoredAt time.Time `json:"-"`
 	// Ready says that every dependency has a baseline, so that no edit can be missed.
 	Ready bool `json:"ready"`
 	// DryRun says that nothing is written to the cluster.
@@ -96,4 +100,11 @@ type Window struct {
 	Open     bool   `json:"open"`
 	// Next is when it opens next; zero if never.
 	Next time.Time `json:"next,omitzero"`
+}
+
+// ClusterGone says that a cluster was removed from a hub: its records up to a sequence of each kind are no longer stored. What was stored later is
+// of a cluster that came back, or of another one of that name.
+type ClusterGone struct {
+	Cluster                               string
+	Changes, Reloads, Workloads, Statuses uint64
 }

@@ -5,12 +5,42 @@ import (
 	"time"
 )
 
+// MaxWanted is how many configs of one other cluster the workloads of a cluster may follow.
+const MaxWanted = 1000
+
 // Want says which configs of another cluster the workloads of a cluster follow. It is repeated; one that is not repeated is forgotten.
 type Want struct {
 	Owner  string `json:"owner"`
 	Target string `json:"target"`
-	// Configs are the owner's, as it calls them itself.
+	// Configs are all that are followed, MaxWanted at most. They are the owner's, as it calls them itself.
 	Configs []Config `json:"configs"`
+	// Numbers has one for each of Configs, which the owner's copies of it repeat. Targets of older versions give none.
+	Numbers []uint64 `json:"numbers,omitempty"`
+}
+
+// Number returns that of the config at a place of Configs; 0 if it has none.
+func (w Want) Number(at int) uint64 {
+	if at >= len(w.Numbers) {
+		return 0
+	}
+	return w.Numbers[at]
+}
+
+// Follow is a config of another cluster that is followed. Number is another one whenever that begins anew, so that a copy which repeats it was
+// made for who follows now.
+type Follow struct {
+	Config Config
+	Number uint64
+}
+
+func (w Want) validate() error {
+	if len(w.Configs) > MaxWanted {
+		return fmt.Errorf("%s wants to follow %d configs of %s, more than %d", w.Target, len(w.Configs), w.Owner, MaxWanted)
+	}
+	if len(w.Numbers) > 0 && len(w.Numbers) != len(w.Configs) {
+		return fmt.Errorf("%s wants to follow %d configs of %s, and gives %d numbers", w.Target, len(w.Configs), w.Owner, len(w.Numbers))
+	}
+	return validatePair(w.Owner, w.Target, w.Configs...)
 }
 
 // Copy is what the owner of a config tells another cluster about it: the newest change, which has fingerprints and no content, or why it
@@ -24,6 +54,8 @@ type Copy struct {
 	Change Change `json:"change,omitzero"`
 	// Refused is why the target may not follow, for people; empty if it may.
 	Refused string `json:"refused,omitempty"`
+	// Answers is the number that the target gave for Config when it asked; 0 if it gave none, or if the owner is of an older version.
+	Answers uint64 `json:"answers,omitempty"`
 	// At is when the owner decided so.
 	At time.Time `json:"at"`
 }
@@ -35,9 +67,10 @@ func (c Copy) Followed() Config {
 	return followed
 }
 
-// Same reports whether c says what other says.
+// Same reports whether c says what other says, and to the same question.
 func (c Copy) Same(other Copy) bool {
-	return c.Owner == other.Owner && c.Target == other.Target && c.Config == other.Config && c.Refused == other.Refused && c.Change.ID == other.Change.ID
+	return c.Owner == other.Owner && c.Target == other.Target && c.Config == other.Config && c.Refused == other.Refused &&
+		c.Change.ID == other.Change.ID && c.Answers == other.Answers
 }
 
 // validatePair checks the two clusters, and that configs are those of the owner.

@@ -2,6 +2,8 @@ package reloader_test
 
 import (
 	"errors"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -31,5 +33,31 @@ func TestFollowNamesConfigsOfTheOwner(t *testing.T) {
 	}
 	if got := wholeCopy.Followed().String(); got != "blue/ConfigMap/shop/prices.v2" {
 		t.Errorf("followed as %s", got)
+	}
+}
+
+// TestWantIsBounded: a cluster may ask for so much that it fits on the wire whatever its names are, and no more.
+func TestWantIsBounded(t *testing.T) {
+	w := reloader.Want{Owner: strings.Repeat("o", 63), Target: strings.Repeat("t", 63), Configs: make([]reloader.Config, reloader.MaxWanted), Numbers: make([]uint64, reloader.MaxWanted)}
+	for i := range w.Configs {
+		w.Numbers[i] = math.MaxUint64
+		w.Configs[i] = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: strings.Repeat("n", 63), Name: strings.Repeat("c", 253)}
+	}
+	data, err := reloader.Encode(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reloader.Decode[reloader.Want](data); err != nil || len(got.Configs) != reloader.MaxWanted {
+		t.Errorf("as many as are allowed: %d, %v", len(got.Configs), err)
+	}
+	w.Configs, w.Numbers = make([]reloader.Config, reloader.MaxWanted+1), nil
+	for i := range w.Configs {
+		w.Configs[i] = prices
+	}
+	if data, err = reloader.Encode(w); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reloader.Decode[reloader.Want](data); err == nil || !strings.Contains(err.Error(), "more than 1000") {
+		t.Errorf("one more: %v", err)
 	}
 }

@@ -67,8 +67,29 @@ type Pace struct {
 	At    time.Time `json:"at"`
 }
 
+// Terms are what a workload itself asks for about when it is rolled, and what it lacks. The zero Terms ask for nothing.
+type Terms struct {
+	// Windows are when it may be rolled, each as its annotation has it: five fields of cron and a length; at any time if there is none.
+	Windows []string `json:"windows,omitempty"`
+	// MinInterval is the shortest time between two of its rolls, in seconds, by its own word or the installation's, whichever is longer.
+	MinInterval int64 `json:"minInterval,omitempty"`
+	// Weight is its place among those of its namespace that roll for the same change: those with less go before it.
+	Weight int `json:"weight,omitempty"`
+	// Missing are the configs, and keys of configs, without which none of its pods starts and for which it waits, whatever else has changed.
+	Missing []Missing `json:"missing,omitempty"`
+}
+
+// Missing is a config that is not there, or some of whose keys are not.
+type Missing struct {
+	Config Config `json:"config"`
+	// Keys are the missing keys; none if the config itself is missing.
+	Keys []string `json:"keys,omitempty"`
+}
+
 // WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
 type WorkloadRecord struct {
+	// Sequence is where the record was stored. It is not on the wire, and 0 if nobody says.
+	Sequence uint64      `json:"-"`
 	Cluster  string      `json:"cluster"`
 	Workload WorkloadRef `json:"workload"`
 	UID      string      `json:"uid"`
@@ -87,8 +108,12 @@ type WorkloadRecord struct {
 	MarkedAt time.Time `json:"markedAt,omitzero"`
 	// Pace says how often the workload was rolled lately.
 	Pace Pace `json:"pace,omitzero"`
+	// Terms are what holds it back by its own word.
+	Terms Terms `json:"terms,omitzero"`
 	// ListedAt is when the configs that patterns of the workload match were last looked for, of which each has an edge since; zero if there
 	// is no pattern.
-	ListedAt  time.Time `json:"listedAt,omitzero"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	ListedAt time.Time `json:"listedAt,omitzero"`
+	// WaitsSince is from when on the maximum wait of what is pending counts; zero if nothing is.
+	WaitsSince time.Time `json:"waitsSince,omitzero"`
+	UpdatedAt  time.Time `json:"updatedAt"`
 }

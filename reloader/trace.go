@@ -18,6 +18,9 @@ func (h Hint) TraceParent(messageID string) string {
 	return traceParent(traceID(h.Cluster, h.AuditID, messageID), messageID)
 }
 
+// TraceID returns the 32 digits of the trace that h belongs to. It must be of a request: AuditID is not empty.
+func (h Hint) TraceID() string { return traceID(h.Cluster, h.AuditID, "") }
+
 // TraceParent returns the traceparent of the message that carries c: in the trace of its newest candidate's request. If no request is
 // known, as after a sweep, the trace begins with c.
 func (c Change) TraceParent(messageID string) string {
@@ -27,11 +30,20 @@ func (c Change) TraceParent(messageID string) string {
 // TraceParent returns the traceparent of the message that carries r: in the trace of the newest change among its causes. If it has no
 // cause, the trace begins with r.
 func (r Reload) TraceParent(messageID string) string {
-	newest, ok := r.NewestCause()
-	if !ok {
-		return traceParent(traceID(r.Cluster, "", r.ID), messageID)
+	return traceParent(r.TraceID(), messageID)
+}
+
+// TraceID returns the 32 digits of the trace that r belongs to.
+func (r Reload) TraceID() string {
+	if newest, ok := r.NewestCause(); ok {
+		return newest.TraceID(r.Cluster)
 	}
-	return traceParent(traceID(r.Cluster, newestAuditID(newest.Candidates), newest.ChangeID), messageID)
+	return traceID(r.Cluster, "", r.ID)
+}
+
+// TraceID returns the 32 digits of the trace of c's change, in a cluster.
+func (c Cause) TraceID(cluster string) string {
+	return traceID(cluster, newestAuditID(c.Candidates), c.ChangeID)
 }
 
 // MessageKey is what the message that carries h is identified by in its trace: the same for the same request and config, so that whoever

@@ -78,7 +78,7 @@ func TestWhatBelongsTogetherIsInOneTrace(t *testing.T) {
 					},
 				}.TraceParent("m-4"),
 			} {
-				if trace(t, got) != want {
+				if trace(t, got) != want || (reloader.Hint{Cluster: "blue", AuditID: id}).TraceID() != want {
 					t.Errorf("%s: got %s, want the trace %s", reason, got, want)
 				}
 			}
@@ -88,6 +88,9 @@ func TestWhatBelongsTogetherIsInOneTrace(t *testing.T) {
 	r := reloader.Reload{Cluster: "blue", ID: "r-1", Causes: []reloader.Cause{cause("c-1", 1)}}
 	if got := trace(t, r.TraceParent("m-2")); got != swept {
 		t.Errorf("a reload caused by a sweep's change is in trace %s, the change in %s", got, swept)
+	}
+	if r.TraceID() != swept || r.Causes[0].TraceID("blue") != swept {
+		t.Errorf("it says that its trace is %s, and that of its cause %s, not %s", r.TraceID(), r.Causes[0].TraceID("blue"), swept)
 	}
 	if spoofed := trace(t, reloader.Hint{Cluster: "blue", AuditID: "c-1"}.TraceParent("m-1")); spoofed == swept {
 		t.Error("an audit ID that looks like a change's ID joins its trace")

@@ -93,7 +93,7 @@ func validate(r any) error {
 	case CommandAnswer:
 		return ValidateCluster(r.Cluster)
 	case Want:
-		return validatePair(r.Owner, r.Target, r.Configs...)
+		return r.validate()
 	case Copy:
 		return validatePair(r.Owner, r.Target, r.Config)
 	}

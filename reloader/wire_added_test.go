@@ -25,6 +25,30 @@ func TestGoldenUnproven(t *testing.T) {
 	}
 }
 
+// TestGoldenOldSeen: when the content of before was seen last.
+func TestGoldenOldSeen(t *testing.T) {
+	seen := wholeChange
+	seen.OldSeenAt = at.Add(-time.Minute)
+	golden(t, "change-old-seen", seen)
+}
+
+// TestGoldenTerms: what a workload itself asks for about when it is rolled, and what it lacks.
+func TestGoldenTerms(t *testing.T) {
+	w := wholeWorkload
+	w.Terms = reloader.Terms{
+		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600, Weight: 20,
+		Missing: []reloader.Missing{{Config: prices}, {Config: prices, Keys: []string{"a"}}},
+	}
+	golden(t, "workload-terms", w)
+	data, err := os.ReadFile("testdata/wire/workload.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reloader.Decode[reloader.WorkloadRecord](data); err != nil || !cmp.Equal(got.Terms, reloader.Terms{}) {
+		t.Errorf("%v: who says nothing asks for nothing: %+v", err, got.Terms)
+	}
+}
+
 // TestGoldenListed: what is remembered of a look for all that patterns match.
 func TestGoldenListed(t *testing.T) {
 	listed := wholeWorkload
@@ -38,4 +62,27 @@ func TestGoldenUnsaid(t *testing.T) {
 	unsaid.Edges = slices.Clone(unsaid.Edges)
 	unsaid.Edges[0].Handled.Unsaid = "mfrggzdfmztwq2lk"
 	golden(t, "workload-unsaid", unsaid)
+}
+
+// TestGoldenWaits: since when a workload waits for its quiet window.
+func TestGoldenWaits(t *testing.T) {
+	waits := wholeWorkload
+	waits.WaitsSince = at.Add(-4 * time.Second)
+	golden(t, "workload-waits", waits)
+}
+
+// TestGoldenFollowNumbers: what a target asks with, and what its owner repeats.
+func TestGoldenFollowNumbers(t *testing.T) {
+	want, told := wholeWant, wholeCopy
+	want.Numbers, told.Answers = []uint64{1795323600000000000}, 1795323600000000000
+	golden(t, "want-numbers", want)
+	golden(t, "copy-answers", told)
+	want.Numbers = []uint64{1, 2}
+	data, err := reloader.Encode(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reloader.Decode[reloader.Want](data); err == nil {
+		t.Error("a number for a config that is not asked for is taken")
+	}
 }

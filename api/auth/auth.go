@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -127,10 +128,12 @@ func (g *Gate) watchCA(name, file string) (*dynamiccertificates.DynamicFileCACon
 
 // Run keeps the files of CAs up to date until ctx ends.
 func (g *Gate) Run(ctx context.Context) error {
+	var all sync.WaitGroup
 	for _, r := range g.refreshes {
-		go r.Run(ctx, 1)
+		all.Go(func() { r.Run(ctx, 1) })
 	}
 	<-ctx.Done()
+	all.Wait()
 	return nil
 }
 

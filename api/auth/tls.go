@@ -28,19 +28,21 @@ func (c *Certificate) Run(ctx context.Context) error {
 	return nil
 }
 
+func (c *Certificate) current() (*tls.Certificate, error) {
+	cert, key := c.content.CurrentCertKeyContent()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of the API: %w", err)
+	}
+	return &pair, nil
+}
+
 // TLSConfig returns how to serve with the certificate as it is at each handshake. Clients may show a certificate of their own, which
 // Authenticate judges: those of proxies and of users have different CAs.
 func (c *Certificate) TLSConfig() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		ClientAuth: tls.RequestClientCert,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			cert, key := c.content.CurrentCertKeyContent()
-			pair, err := tls.X509KeyPair(cert, key)
-			if err != nil {
-				return nil, fmt.Errorf("certificate of the API: %w", err)
-			}
-			return &pair, nil
-		},
+		MinVersion:     tls.VersionTLS12,
+		ClientAuth:     tls.RequestClientCert,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current() },
 	}
 }

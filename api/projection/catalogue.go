@@ -44,7 +44,7 @@ type ConfigPage struct {
 // configEntry is the place of one config.
 type configEntry struct {
 	key        ConfigKey
-	latest     *reloader.Change
+	latest     *packedChange
 	seq        uint64
 	dependents map[WorkloadKey]struct{}
 }
@@ -78,21 +78,21 @@ func (c *catalogue) prune(e *configEntry) {
 	}
 }
 
-// latest returns the newest change of a config, if one is on record.
-func (c *catalogue) latest(key ConfigKey) (*reloader.Change, bool) {
+// latest returns the newest change of a config as it is kept, or nil if none is on record.
+func (c *catalogue) latest(key ConfigKey) *packedChange {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	e, ok := c.entries[key]
-	if !ok || e.latest == nil {
-		return nil, false
+	if e, ok := c.entries[key]; ok {
+		return e.latest
 	}
-	return e.latest, true
+	return nil
 }
 
-func (c *catalogue) changed(seq uint64, change *reloader.Change) {
+func (c *catalogue) changed(seq uint64, change *packedChange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.at(ConfigKey{Cluster: change.Cluster, Config: change.Config}); seq >= e.seq {
+	about := change.about.Value()
+	if e := c.at(ConfigKey{Cluster: about.cluster, Config: about.config}); seq >= e.seq {
 		e.seq, e.latest = seq, change
 	}
 }
@@ -138,6 +138,18 @@ func (c *catalogue) forgetWorkloads() {
 	}
 }
 
+// forgetCluster forgets the changes of a cluster that are not after a sequence.
+func (c *catalogue) forgetCluster(name string, upTo uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, e := range c.entries {
+		if key.Cluster == name && e.seq <= upTo {
+			e.latest, e.seq = nil, 0
+			c.prune(e)
+		}
+	}
+}
+
 func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -150,7 +162,12 @@ func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {
 
 func (e *configEntry) state() *ConfigState {
 	dependents := slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)
-	return &ConfigState{Key: e.key, Latest: e.latest, Dependents: dependents}
+	state := &ConfigState{Key: e.key, Dependents: dependents}
+	if e.latest != nil {
+		state.Latest = new(reloader.Change)
+		e.latest.open(state.Latest)
+	}
+	return state
 }
 
 func (c *catalogue) page(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {

@@ -10,30 +10,30 @@ import (
 // causes finds the reloads that a change caused, among those that are kept.
 type causes struct {
 	mu       sync.RWMutex
-	byChange map[string][]*entry[reloader.Reload]
+	byChange map[string][]*entry[packedReload]
 }
 
-func newCauses() *causes { return &causes{byChange: map[string][]*entry[reloader.Reload]{}} }
+func newCauses() *causes { return &causes{byChange: map[string][]*entry[packedReload]{}} }
 
 // moved follows what comes into and goes from the history of reloads.
-func (c *causes) moved(e *entry[reloader.Reload], old, next *reloader.Reload) {
+func (c *causes) moved(e *entry[packedReload], old, next *packedReload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old != nil {
-		for _, cause := range old.Causes {
-			c.drop(cause.ChangeID, e)
+		for _, cause := range old.causes {
+			c.drop(cause.changeID(), e)
 		}
 	}
 	if next != nil {
-		for _, cause := range next.Causes {
-			if !slices.Contains(c.byChange[cause.ChangeID], e) {
-				c.byChange[cause.ChangeID] = append(c.byChange[cause.ChangeID], e)
+		for _, cause := range next.causes {
+			if id := cause.changeID(); !slices.Contains(c.byChange[id], e) {
+				c.byChange[id] = append(c.byChange[id], e)
 			}
 		}
 	}
 }
 
-func (c *causes) drop(change string, e *entry[reloader.Reload]) {
+func (c *causes) drop(change string, e *entry[packedReload]) {
 	known := c.byChange[change]
 	i := slices.Index(known, e)
 	switch {
@@ -51,7 +51,9 @@ func (c *causes) of(change string) []*reloader.Reload {
 	defer c.mu.RUnlock()
 	var reloads []*reloader.Reload
 	for _, e := range c.byChange[change] {
-		reloads = append(reloads, e.value.Load())
+		r := new(reloader.Reload)
+		e.value.Load().open(r)
+		reloads = append(reloads, r)
 	}
 	return reloads
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// feedLength is how many events are kept for those who read them late. An event holds on to a record that is mostly kept anyway.
+// feedLength is how many events are kept for those who read them late, each with a record of its own.
 const feedLength = 4096
 
 // Event is one thing that has just become known. One of its fields is set; if none is, everything that a reader knows may be out of date.

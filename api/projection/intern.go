@@ -44,35 +44,27 @@ func internCandidates(candidates []reloader.Candidate) {
 	}
 }
 
-func internChange(c *reloader.Change) {
-	intern(&c.Cluster)
-	intern(&c.Type)
-	intern(&c.UID)
-	intern(&c.Old.KeyID)
-	intern(&c.New.KeyID)
+// internReload shares what packing leaves as it is.
+func internReload(r *reloader.Reload) {
+	if r.Rollout != nil {
+		rollout := *r.Rollout
+		intern(&rollout.Result)
+		intern(&rollout.Message)
+		r.Rollout = &rollout
+	}
+	for i := range r.Causes {
+		internCause(&r.Causes[i])
+	}
+}
+
+func internCause(c *reloader.Cause) {
+	intern(&c.Why)
+	intern(&c.Clause)
 	intern(&c.Source)
+	intern(&c.Container)
 	internConfig(&c.Config)
 	internKeys(c.Keys)
 	internCandidates(c.Candidates)
-}
-
-func internReload(r *reloader.Reload) {
-	intern(&r.Cluster)
-	intern(&r.UID)
-	intern(&r.Dialect)
-	intern(&r.Strategy)
-	intern(&r.Outcome)
-	internRef(&r.Workload)
-	for i := range r.Causes {
-		c := &r.Causes[i]
-		intern(&c.Why)
-		intern(&c.Clause)
-		intern(&c.Source)
-		intern(&c.Container)
-		internConfig(&c.Config)
-		internKeys(c.Keys)
-		internCandidates(c.Candidates)
-	}
 }
 
 func internWorkload(w *reloader.WorkloadRecord) {

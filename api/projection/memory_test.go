@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// most is what the projection may take with everything it holds by default: 150 MB.
-const most = 150_000_000
+// most is what the projection may take with everything it holds by default: 90 MB, so that its process can do with 150.
+const most = 90_000_000
 
 // full returns a projection that holds as many changes and reloads as it ever does, 5,000 workloads and a full feed. Each change has
 // caused two reloads. wire takes every record through the form that it has when it is stored.

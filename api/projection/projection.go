@@ -23,7 +23,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 120 MB. A change
+// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 60 MB. A change
 // mostly causes more than one reload, and a reload tells of its changes also when they are no longer kept themselves.
 const (
 	DefaultReloads = 100_000
@@ -41,14 +41,15 @@ type Limits struct {
 
 // Projection is the records, ready to be read. Make one with New.
 type Projection struct {
-	changes   *history[reloader.Change]
-	reloads   *history[reloader.Reload]
+	changes   *changeHistory
+	reloads   *reloadHistory
 	workloads *directory
 	configs   *catalogue
 	causes    *causes
 	clusters  *clusters
 	feed      *feed
 	caughtUp  atomic.Bool
+	settled   atomic.Bool
 	// linking keeps what is known of configs in step with the workloads.
 	linking sync.Mutex
 }
@@ -56,15 +57,19 @@ type Projection struct {
 // New returns an empty Projection that has not caught up.
 func New(limits Limits) *Projection {
 	p := &Projection{
-		changes:   newHistory(orDefault(limits.Changes, DefaultChanges), sameChange),
-		reloads:   newHistory(orDefault(limits.Reloads, DefaultReloads), sameReload),
 		workloads: newDirectory(),
 		configs:   newCatalogue(),
 		causes:    newCauses(),
 		clusters:  newClusters(),
 		feed:      newFeed(),
 	}
-	p.reloads.moved = p.causes.moved
+	p.changes = &changeHistory{
+		limit: orDefault(limits.Changes, DefaultChanges), pack: packChange, same: sameChange, byID: map[string]*entry[packedChange]{},
+	}
+	p.reloads = &reloadHistory{
+		limit: orDefault(limits.Reloads, DefaultReloads), same: sameReload, moved: p.causes.moved, byID: map[string]*entry[packedReload]{},
+		pack: func(r *reloader.Reload) *packedReload { return packReload(r, p.changes.kept) },
+	}
 	return p
 }
 
@@ -79,12 +84,14 @@ func orDefault(limit, standard int) int {
 // attribution was added. It keeps c's slices: the caller must not write to them afterwards.
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	c.Old.Keys, c.New.Keys = nil, nil
-	internChange(&c)
-	p.shareDigest(&c)
-	if !p.changes.add(seq, c.ID, &c) {
+	internKeys(c.Keys)
+	internCandidates(c.Candidates)
+	p.share(&c)
+	packed := p.changes.add(seq, c.ID, &c)
+	if packed == nil {
 		return
 	}
-	p.configs.changed(seq, &c)
+	p.configs.changed(seq, packed)
 	p.clusters.changed(seq, &c)
 	p.tell(&Event{Change: &c})
 }
@@ -93,8 +100,7 @@ func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 // its place. It keeps r's slices: the caller must not write to them afterwards.
 func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
 	internReload(&r)
-	p.share(r.Causes)
-	if !p.reloads.add(seq, r.ID, &r) {
+	if p.reloads.add(seq, r.ID, &r) == nil {
 		return
 	}
 	p.clusters.reloaded(seq, &r)
@@ -113,7 +119,7 @@ func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) 
 }
 
 // Changes returns up to limit changes that match, newest first, from below the sequence before; zero starts at the newest.
-// The error is ErrExpired or nil. The records are shared: they must not be written to.
+// The error is ErrExpired or nil. match must not keep what it is shown, and what the records refer to must not be written to.
 func (p *Projection) Changes(before uint64, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
 	return p.changes.page(before, limit, match)
 }

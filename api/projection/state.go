@@ -70,12 +70,47 @@ func (p *Projection) ForgetClusters() {
 	p.tell(&Event{})
 }
 
+// RemoveCluster forgets what is no longer stored of a cluster that was removed.
+func (p *Projection) RemoveCluster(gone reloader.ClusterGone) {
+	name := gone.Cluster
+	p.changes.drop(gone.Changes, func(c *packedChange) bool { return c.about.Value().cluster == name })
+	p.reloads.drop(gone.Reloads, func(r *packedReload) bool { return r.about.Value().cluster == name })
+	p.linking.Lock()
+	removed := p.workloads.removeCluster(name, gone.Workloads)
+	for _, r := range removed {
+		p.configs.linked(WorkloadKey{Cluster: name, Workload: r.Workload}, r, nil)
+	}
+	p.configs.forgetCluster(name, gone.Changes)
+	p.linking.Unlock()
+	p.clusters.update(name, func(s *ClusterState) {
+		s.Workloads -= len(removed)
+		if s.changeSeq <= gone.Changes {
+			s.LastChange, s.changeSeq = nil, 0
+		}
+		if s.reloadSeq <= gone.Reloads {
+			s.LastReload, s.reloadSeq = nil, 0
+		}
+		if s.Status != nil && s.Status.Sequence <= gone.Statuses {
+			s.Status = nil
+		}
+	})
+	p.tell(&Event{})
+}
+
+// Settle lets the reloads that came before their changes share with them, once: when all that is stored has been read. It leaves much
+// garbage behind.
+func (p *Projection) Settle() {
+	if p.settled.CompareAndSwap(false, true) {
+		p.reloads.repack()
+	}
+}
+
 // SetCaughtUp says that everything that was stored when the process began has been added.
 func (p *Projection) SetCaughtUp() {
 	if p.caughtUp.Load() {
 		return
 	}
-	p.shareAll()
+	p.Settle()
 	if p.caughtUp.CompareAndSwap(false, true) {
 		p.tell(&Event{})
 	}

@@ -251,7 +251,8 @@ func TestReloadsShareWithTheirChanges(t *testing.T) {
 			c := changeOf(settings, "c-1", "a", "b")
 			c.Candidates = candidate("alice")
 			r := caused("r-1", 1, "c-1", "c-none")
-			r.Causes[0].Candidates, r.Causes[1].Candidates, r.Causes[0].NewSum = candidate("alice"), candidate("bob"), "b"
+			r.Causes[0], r.Causes[1].Candidates = causeOf(c), candidate("bob")
+			r.Causes[0].Candidates = candidate("alice")
 			if changeFirst {
 				p.AddChange(1, c)
 			}
@@ -270,9 +271,70 @@ func TestReloadsShareWithTheirChanges(t *testing.T) {
 			if got := fmt.Sprintf("%+v", *after); got != said || fmt.Sprintf("%+v", *before) != said {
 				t.Errorf("says %s, said %s", got, said)
 			}
-			if got := p.ReloadsOf("c-1"); len(got) != 1 || got[0] != after {
+			if got := p.ReloadsOf("c-1"); len(got) != 1 || !cmp.Equal(got[0], after) {
 				t.Error("the reload is not found by its change any more")
 			}
 		})
+	}
+}
+
+// TestRemovedClusterLeavesNothing: all that is known of it goes, and what comes of that name later is kept as ever.
+func TestRemovedClusterLeavesNothing(t *testing.T) {
+	p := New(Limits{})
+	green := WorkloadKey{Cluster: "green", Workload: cart.Workload}
+	add := func(seq uint64, key WorkloadKey, suffix string) {
+		c := changeOf(settings, "c-"+suffix, "a", "b")
+		c.Cluster = key.Cluster
+		p.AddChange(seq, c)
+		p.AddReload(seq, reloader.Reload{
+			ID: "r-" + suffix, Cluster: key.Cluster, Workload: key.Workload, Outcome: reloader.ReasonReloaded,
+			Causes: []reloader.Cause{{ChangeID: c.ID, Config: settings}},
+		})
+		w := dependent(key, settings)
+		w.Sequence = seq
+		p.PutWorkload(w)
+		p.PutCluster(reloader.ClusterStatus{Cluster: key.Cluster, Sequence: seq})
+	}
+	add(1, cart, "blue")
+	add(2, green, "green")
+	p.SetCaughtUp()
+	event := p.LastEvent()
+	gone := reloader.ClusterGone{Cluster: "blue", Changes: 2, Reloads: 2, Workloads: 2, Statuses: 2}
+	p.RemoveCluster(gone)
+	if events, _, ok := p.EventsAfter(event, 10); !ok || len(events) != 1 || events[0].Cluster != "" || events[0].Change != nil {
+		t.Errorf("readers are told of %v", events)
+	}
+	blue := func() (found []string) {
+		if _, ok := p.Cluster("blue"); ok {
+			found = append(found, "cluster")
+		}
+		if _, ok := p.Change("c-blue"); ok || len(p.ReloadsOf("c-blue")) > 0 {
+			found = append(found, "change")
+		}
+		if _, ok := p.Reload("r-blue"); ok {
+			found = append(found, "reload")
+		}
+		if _, ok := p.Workload(cart); ok {
+			found = append(found, "workload")
+		}
+		if _, ok := p.Config(ConfigKey{Cluster: "blue", Config: settings}); ok {
+			found = append(found, "config")
+		}
+		return found
+	}
+	if found := blue(); len(found) > 0 {
+		t.Errorf("there is still its %q", found)
+	}
+	changes, err := p.Changes(0, 10, func(*reloader.Change) bool { return true })
+	if err != nil || len(changes.Items) != 1 || len(p.Clusters()) != 1 || len(configs(p)) != 1 {
+		t.Errorf("of the other one there are %d changes, %d clusters, configs %q: %v", len(changes.Items), len(p.Clusters()), configs(p), err)
+	}
+	add(3, cart, "blue")
+	if found := blue(); len(found) != 5 {
+		t.Errorf("after it came back there is %q", found)
+	}
+	p.RemoveCluster(gone) // told late
+	if found := blue(); len(found) != 5 {
+		t.Errorf("of what came after it was removed there is %q", found)
 	}
 }

@@ -106,12 +106,20 @@ func health(c *projection.ClusterState, now time.Time) Health {
 	switch {
 	case c.Status == nil:
 		return Unknown
-	case now.Sub(c.Status.At) > staleAfter:
+	case silence(c.Status, now) > staleAfter:
 		return Away
 	case len(problems(c, now)) > 0:
 		return Degraded
 	}
 	return Healthy
+}
+
+// silence returns how long ago the status came, by the clock of where it did: that of its cluster may be any.
+func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
+	if s.StoredAt.IsZero() {
+		return now.Sub(s.At)
+	}
+	return now.Sub(s.StoredAt)
 }
 
 // problems says what is wrong with a cluster, the worst first.
@@ -121,7 +129,7 @@ func problems(c *projection.ClusterState, now time.Time) []string {
 	if s == nil {
 		return append(found, "No dispatcher of this cluster has published its status.")
 	}
-	if age := now.Sub(s.At); age > staleAfter {
+	if age := silence(s, now); age > staleAfter {
 		found = append(found, fmt.Sprintf("The dispatcher has published no status for %s.", age.Round(time.Second)))
 	}
 	if !s.Ready {

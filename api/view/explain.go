@@ -156,10 +156,12 @@ func (x *Explanation) change(e Evidence) {
 }
 
 func sayWho(candidates []reloader.Candidate) string {
-	switch len(candidates) {
-	case 0:
+	switch {
+	case len(candidates) == 0:
 		return ""
-	case 1:
+	case len(candidates) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
+		return ", perhaps by " + candidates[0].Actor.User
+	case len(candidates) == 1:
 		return " by " + candidates[0].Actor.User
 	}
 	return fmt.Sprintf(" by one of %d who wrote it at that time", len(candidates))

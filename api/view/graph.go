@@ -37,7 +37,7 @@ type Edge struct {
 }
 
 // GraphOf returns the graph of workloads, without edges that keep leaves out and, beyond most edges, without the rest.
-func GraphOf(workloads []*reloader.WorkloadRecord, keep func(reloader.Edge) bool, most int) Graph {
+func GraphOf(workloads []*reloader.WorkloadRecord, keep func(*reloader.WorkloadRecord, reloader.Edge) bool, most int) Graph {
 	g := Graph{Nodes: []Node{}, Edges: []Edge{}, Warnings: []string{}}
 	seen := map[string]bool{}
 	add := func(n Node) string {
@@ -49,7 +49,7 @@ func GraphOf(workloads []*reloader.WorkloadRecord, keep func(reloader.Edge) bool
 	}
 	for _, w := range workloads {
 		for _, e := range w.Edges {
-			if !keep(e) {
+			if !keep(w, e) {
 				continue
 			}
 			if len(g.Edges) == most {

@@ -28,6 +28,8 @@ type ImpactedWorkload struct {
 	Uses     []Use       `json:"uses" nullable:"false" doc:"Where the pod template refers to the config."`
 	UsesKeys bool        `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
 	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, or why it would wait."`
+	Message  string      `json:"message,omitempty" doc:"More about that, for people." example:"ConfigMap/shop/settings is missing"`
+	Due      time.Time   `json:"due,omitzero" doc:"Until when it would wait, if that is known."`
 }
 
 // Supposed is the change that an impact is asked for.
@@ -51,39 +53,19 @@ func FromSupposed(s Supposed) Impact {
 		if i < 0 {
 			continue // it has stopped asking in the meantime
 		}
-		outcome := s.outcome(w)
+		f := s.foresee(w)
 		v.Workloads = append(v.Workloads, ImpactedWorkload{
 			Workload: fromWorkloadRef(w.Workload), Why: Reason(w.Edges[i].Why), Clause: w.Edges[i].Clause, Strategy: w.Strategy,
-			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys), Outcome: Reason(outcome),
+			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys),
+			Outcome: Reason(f.outcome), Message: f.message, Due: f.due,
 		})
-		if outcome == reloader.ReasonReloaded {
+		if f.outcome == reloader.ReasonReloaded {
 			v.Rolls++
 		} else {
 			v.Waits++
 		}
 	}
 	return v
-}
-
-// outcome says what a change would do to w now, as far as the records tell. Brakes that count rolls are not foretold.
-func (s Supposed) outcome(w *reloader.WorkloadRecord) reloader.Reason {
-	if s.Cluster != nil && s.Cluster.Status != nil {
-		windows := s.Cluster.Status.Windows
-		switch {
-		case s.Cluster.Status.DryRun:
-			return reloader.ReasonDryRun
-		case FromFreeze(s.Cluster, s.Now).Frozen:
-			return reloader.ReasonFrozen
-		case slices.ContainsFunc(FromPauses(s.Cluster, s.Now), func(p Pause) bool { return p.Selector == "" && p.covers(w) }):
-			return reloader.ReasonPausedByOperator
-		case len(windows) > 0 && !slices.ContainsFunc(windows, func(o reloader.Window) bool { return o.Open }):
-			return reloader.ReasonOutsideWindow
-		}
-	}
-	if w.Hold != nil && Dead(w.Hold.Reason) {
-		return w.Hold.Reason
-	}
-	return reloader.ReasonReloaded
 }
 
 func (p Pause) covers(w *reloader.WorkloadRecord) bool {

@@ -55,19 +55,19 @@ func (f *fleet) tell(next http.Handler) http.Handler {
 	})
 }
 
-// teller tells of the first bytes that are written.
+// teller tells of the first bytes that are sent.
 type teller struct {
 	http.ResponseWriter
 	tell func()
 }
 
-// Write writes, and tells.
-func (t *teller) Write(p []byte) (int, error) {
+// FlushError sends what was written, and tells.
+func (t *teller) FlushError() error {
 	defer t.tell()
-	return t.ResponseWriter.Write(p)
+	return http.NewResponseController(t.ResponseWriter).Flush()
 }
 
-// Unwrap lets deadlines and flushes through.
+// Unwrap lets deadlines through.
 func (t *teller) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 func (f *fleet) fill() {

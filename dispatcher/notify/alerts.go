@@ -47,6 +47,8 @@ type Alerts struct {
 type alert struct {
 	workload reloader.WorkloadRef
 	text     string
+	// reload is the ID of the reload that it tells of.
+	reload string
 }
 
 // What becomes of an alert: the label values of reroll_alerts_total.
@@ -84,7 +86,7 @@ func (a *Alerts) Announce(_ *workload.Workload, r reloader.Reload) {
 	}
 	for _, text := range sentences(r, a.info) {
 		select {
-		case a.queue <- alert{r.Workload, text}:
+		case a.queue <- alert{r.Workload, text, r.ID}:
 		default:
 			a.count(alertDropped, 1)
 		}
@@ -132,7 +134,7 @@ func (a *Alerts) conclude(done alert, err error) {
 		return
 	}
 	a.count(alertFailed, 1)
-	a.logger.Warn("alert was not sent", "workload", done.workload.String(), "sink", a.sink.name, "error", err)
+	a.logger.Warn("alert was not sent", "workload", done.workload.String(), "reload", done.reload, "sink", a.sink.name, "error", err)
 }
 
 func (a *Alerts) count(result string, n int) { a.outcomes.WithLabelValues(result).Add(float64(n)) }

@@ -35,7 +35,7 @@ func TestProxy(t *testing.T) {
 func TestProxySeesNoHTTPS(t *testing.T) {
 	proxy, requests := receiver(t, answering(http.StatusForbidden))
 	d := newDesk(t, AlertOptions{URL: "https://chat.invalid/T0/hook", Proxy: proxy})
-	err := d.send(t.Context(), alert{storage, aboutPrices})
+	err := d.send(t.Context(), alert{workload: storage, text: aboutPrices})
 	if err == nil {
 		t.Error("sent, although the proxy refused")
 	}

@@ -33,7 +33,7 @@ func envelopeOf(name string) (envelope, bool) {
 		return envelope{ofList, (*walker).value}, true
 	case "logEvents": // Amazon CloudWatch Logs subscriptions
 		return envelope{ofList, (*walker).value}, true
-	case "log", "message": // Fluent Bit, Vector, and everything that reads lines; Google Pub/Sub pushes
+	case "log", "message", "short_message": // Fluent Bit, Vector, and everything that reads lines, the last in GELF; Google Pub/Sub pushes
 		return envelope{ofRecord, (*walker).value}, true
 	case "properties": // Azure diagnostic settings
 		return envelope{ofRecord, (*walker).value}, true

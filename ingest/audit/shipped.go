@@ -11,7 +11,7 @@ import (
 // DecodeShipped reads audit events from r, up to its end, as log shippers and delivery services send them: one event, an array of
 // them, one or several behind each other or on each line, an EventList; each bare or in an envelope, as JSON or as a text that is JSON:
 //
-//   - log or message of a record, as Fluent Bit, Vector and others that read lines send it;
+//   - log, message or short_message of a record, as Fluent Bit, Vector and others that read lines send it;
 //   - records[].data of Amazon Data Firehose in base64, and in it the compressed logEvents[].message of Amazon CloudWatch Logs;
 //   - records[].properties.log of Azure diagnostic settings;
 //   - an entry of Google Cloud Logging, also as message.data of a Pub/Sub push.

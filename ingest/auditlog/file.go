@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -27,9 +28,12 @@ type file struct {
 	rotated *sibling
 }
 
+// errNoFile means that what is there is a folder, a pipe or a device.
+var errNoFile = errors.New("it is no regular file")
+
 // open opens a file at its beginning.
 func open(path string, as *sibling) (*file, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +46,22 @@ func open(path string, as *sibling) (*file, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return opened, nil
+}
+
+// openRegular opens a file. It does not wait for somebody to write, as is usual with pipes.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errNoFile}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // openAt opens a file at p. It fails with errOther if the file is not that of p.

@@ -1,8 +1,6 @@
 package auditlog
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +23,56 @@ type sibling struct {
 
 // siblings returns the rotated files of the log, oldest first: NAME-TIME.EXT as the API server names them, NAME.EXT.N and
 // NAME.EXT-DATE as logrotate does, each perhaps compressed. Of a file that is there both plain and compressed, the plain one counts.
+// Where the log is a symbolic link, those beside the file that it leads to are among them, and that file itself is not.
 func siblings(path string, not ...string) ([]sibling, error) {
+	// Errors are those of a log that is not there, or show when it is opened.
+	written, _ := os.Stat(path)
+	var out []sibling
+	for _, as := range called(path) {
+		found, err := beside(as, not)
+		if err != nil && as == path {
+			return nil, err
+		}
+		out = append(out, found...) // a folder that a link leads to need not be listable for the log to be read
+	}
+	plain := map[string]bool{}
+	for _, s := range out {
+		plain[s.path] = true
+	}
+	out = slices.DeleteFunc(out, func(s sibling) bool {
+		name, compressed := strings.CutSuffix(s.path, gzipSuffix)
+		return compressed && plain[name] || written != nil && os.SameFile(written, s.info)
+	})
+	slices.SortFunc(out, func(a, b sibling) int { return a.compare(b.order) })
+	return out, nil
+}
+
+// maxLinks is how many symbolic links may lead to the log.
+const maxLinks = 16
+
+// called returns path and, if it is a symbolic link, where that leads, whether anything is there or not.
+func called(path string) []string {
+	all := []string{path}
+	for range maxLinks {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break // it is no link, or not there at all
+		}
+		if !filepath.IsAbs(to) {
+			folder, err := filepath.EvalSymlinks(filepath.Dir(path)) // ".." leads up from where the folder is
+			if err != nil {
+				break
+			}
+			to = filepath.Join(folder, to)
+		}
+		path = to
+		all = append(all, path)
+	}
+	return all
+}
+
+// beside returns the rotated files in the folder of a log that go by its name.
+func beside(path string, not []string) ([]sibling, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -34,27 +81,18 @@ func siblings(path string, not ...string) ([]sibling, error) {
 	for _, e := range entries {
 		name := e.Name()
 		full := filepath.Join(filepath.Dir(path), name)
-		if !e.Type().IsRegular() || !isRotated(filepath.Base(path), name) || slices.ContainsFunc(not, isPartOf(full)) {
+		if !isRotated(filepath.Base(path), name) || slices.ContainsFunc(not, isPartOf(full)) {
 			continue
 		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		// Rotating a link by renaming leaves a link to what was written.
+		info, err := os.Stat(full)
 		if err != nil {
-			return nil, err
+			continue // it leads nowhere, or where nobody may look
 		}
-		out = append(out, sibling{path: full, info: info, order: order{Since: since(filepath.Base(path), info), Name: name}})
+		if info.Mode().IsRegular() {
+			out = append(out, sibling{path: full, info: info, order: order{Since: since(filepath.Base(path), info), Name: name}})
+		}
 	}
-	plain := map[string]bool{}
-	for _, s := range out {
-		plain[s.Name] = true
-	}
-	out = slices.DeleteFunc(out, func(s sibling) bool {
-		name, compressed := strings.CutSuffix(s.Name, gzipSuffix)
-		return compressed && plain[name]
-	})
-	slices.SortFunc(out, func(a, b sibling) int { return a.compare(b.order) })
 	return out, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -46,27 +45,32 @@ func (h *handler) routes() http.Handler {
 	r := chi.NewRouter()
 	r.Post("/v1/audit/{cluster}", h.answer(h.post(h.audit)))
 	r.Post("/v1/shipped/{cluster}", h.answer(h.post(h.shipped)))
-	r.NotFound(h.answer(func(*http.Request) *refusal {
-		return &refusal{
+	r.NotFound(h.answer(func(*http.Request) (string, *refusal) {
+		return "", &refusal{
 			code: http.StatusNotFound, reason: metav1.StatusReasonNotFound,
 			message: "no such path; set the server of the audit webhook's kubeconfig to https://HOST:PORT/v1/audit/CLUSTER",
 		}
 	}))
-	r.MethodNotAllowed(h.answer(func(*http.Request) *refusal {
-		return &refusal{code: http.StatusMethodNotAllowed, reason: metav1.StatusReasonMethodNotAllowed, message: "only POST is allowed here"}
+	r.MethodNotAllowed(h.answer(func(*http.Request) (string, *refusal) {
+		return "", &refusal{code: http.StatusMethodNotAllowed, reason: metav1.StatusReasonMethodNotAllowed, message: "only POST is allowed here"}
 	}))
 	return r
 }
 
+// decide says what becomes of a request, and for which cluster its sender speaks; that is empty if it speaks for none.
+type decide func(*http.Request) (cluster string, no *refusal)
+
 // answer makes a handler of f: it writes, counts and logs what f decides, and turns a panic of f into an answer.
-func (h *handler) answer(f func(*http.Request) *refusal) http.HandlerFunc {
+func (h *handler) answer(f decide) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		no := h.guard(f, r)
+		began := h.opts.Now()
+		cluster, no := h.guard(f, r)
 		if no == nil {
-			h.metrics.requests.WithLabelValues(strconv.Itoa(h.accept(w, r))).Inc()
+			code := h.accept(w, r)
+			h.metrics.answered(cluster, code, h.opts.Now().Sub(began))
 			return
 		}
-		h.metrics.requests.WithLabelValues(strconv.Itoa(no.code)).Inc()
+		defer func() { h.metrics.answered(cluster, no.code, h.opts.Now().Sub(began)) }()
 		h.refusals.Do(func() {
 			h.opts.Logger.Warn("audit request refused", slog.Int("code", no.code), slog.String("message", no.message),
 				slog.Any("error", no.cause), slog.String("path", fmt.Sprintf("%.120q", r.URL.Path)), slog.String("remote", r.RemoteAddr))
@@ -75,7 +79,7 @@ func (h *handler) answer(f func(*http.Request) *refusal) http.HandlerFunc {
 	}
 }
 
-func (h *handler) guard(f func(*http.Request) *refusal, r *http.Request) (no *refusal) {
+func (h *handler) guard(f decide, r *http.Request) (cluster string, no *refusal) {
 	defer func() {
 		if p := recover(); p != nil {
 			h.opts.Logger.Error("audit request panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -89,31 +93,47 @@ func (h *handler) guard(f func(*http.Request) *refusal, r *http.Request) (no *re
 }
 
 // post takes one body: who sends it, whether it can be read, what is in it, and storing it, in this order.
-func (h *handler) post(to *route) func(*http.Request) *refusal {
-	return func(r *http.Request) *refusal {
+func (h *handler) post(to *route) decide {
+	return func(r *http.Request) (string, *refusal) {
 		started := h.opts.Now()
 		cluster := chi.URLParam(r, "cluster")
-		for _, check := range []func(*http.Request, string) *refusal{h.checkCluster, h.checkSender, to.checkForm, to.checkLength} {
-			if no := check(r, cluster); no != nil {
-				return no
-			}
+		if no := first(r, cluster, h.checkCluster, h.checkSender); no != nil {
+			return "", no
 		}
-		length := to.length(r)
-		if !to.places.take(length) {
-			return &refusal{
-				code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
-				message: "too many audit batches at a time; this one is to be sent again",
-			}
+		if no := first(r, cluster, to.checkForm, to.checkLength); no != nil {
+			return cluster, no
 		}
-		defer to.places.leave(length)
-		h.metrics.inFlight.Inc()
-		defer h.metrics.inFlight.Dec()
-		result, no := h.read(r, to, cluster, started)
-		if no != nil {
+		return cluster, h.take(r, to, cluster, started)
+	}
+}
+
+// first returns what the first check has against a request.
+func first(r *http.Request, cluster string, checks ...func(*http.Request, string) *refusal) *refusal {
+	for _, check := range checks {
+		if no := check(r, cluster); no != nil {
 			return no
 		}
-		return h.store(r.Context(), cluster, result, started)
 	}
+	return nil
+}
+
+// take reads and stores a body, unless there are too many.
+func (h *handler) take(r *http.Request, to *route, cluster string, started time.Time) *refusal {
+	length := to.length(r)
+	if !to.places.take(length) {
+		return &refusal{
+			code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
+			message: "too many audit batches at a time; this one is to be sent again",
+		}
+	}
+	defer to.places.leave(length)
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
+	result, no := h.read(r, to, cluster, started)
+	if no != nil {
+		return no
+	}
+	return h.store(r.Context(), cluster, result, started)
 }
 
 func (h *handler) checkCluster(_ *http.Request, cluster string) *refusal {
@@ -194,7 +214,7 @@ func (h *handler) store(ctx context.Context, cluster string, result audit.Result
 			}
 		}
 	}
-	h.metrics.accepted(result)
+	h.metrics.accepted(cluster, result, started)
 	h.opts.Logger.Debug("audit request accepted", slog.String("cluster", cluster), slog.Int("events", result.Received),
 		slog.Int("hints", len(result.Hints)), slog.Duration("took", h.opts.Now().Sub(started)))
 	return nil

@@ -141,4 +141,22 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestBombIsCutOff posts little that would be much, to a server that keeps its own limits.
+func TestBombIsCutOff(t *testing.T) {
+	bomb := compressed(strings.Repeat(" ", DefaultInflatedBytes+1), gzipped)
+	r := start(t, func(_ *rig, o *Options) { o.Sink = &sink{} })
+	req := r.request(io.NopCloser(strings.NewReader(bomb)), func(r *http.Request) {
+		r.URL.Path = "/v1/shipped/prod"
+		r.Header.Set("Content-Encoding", "gzip")
+	})
+	w := httptest.NewRecorder()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r.server.Handler().ServeHTTP(w, req)
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; w.Code != http.StatusRequestEntityTooLarge || allocated > 4<<20 {
+		t.Errorf("got %d; %s allocated for %s that were %s", w.Code, megabytes(allocated), megabytes(DefaultInflatedBytes+1), megabytes(uint64(len(bomb))))
+	}
+}
+
 func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }

@@ -18,6 +18,9 @@ func (s *security) authenticate(r *http.Request) (clusters []string, known bool)
 	if s.clientCAs != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if verify(r.TLS.PeerCertificates, s.clientCAs.get(), s.now()) == nil {
 			clusters, known = certificateClusters(r.TLS.PeerCertificates[0]), true
+			if len(clusters) > 0 {
+				s.clients.accept(r.TLS.PeerCertificates[0])
+			}
 		}
 	}
 	if secret, ok := bearer(r); ok && s.tokens != nil {

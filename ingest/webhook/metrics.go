@@ -3,10 +3,12 @@ package webhook
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // resultHint is the result of an event that became a hint; all other results are of type audit.Skip.
@@ -19,41 +21,73 @@ var answers = []int{
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// metrics are the server's own.
+// metrics are the server's own. The label cluster is that for which the sender of a request speaks; it is empty for strangers.
 type metrics struct {
 	requests    *prometheus.CounterVec
 	events      *prometheus.CounterVec
-	hints       prometheus.Counter
+	hints       *prometheus.CounterVec
 	inFlight    prometheus.Gauge
 	putDuration prometheus.Histogram
+	duration    *prometheus.HistogramVec
+	age         *prometheus.HistogramVec
+	lastEvent   *prometheus.GaugeVec
 	bodyBytes   prometheus.Histogram
 	badFiles    *prometheus.CounterVec
+	clusters    clusterLabels
+	// traced says that hints are told of as traces.
+	traced bool
 }
 
-// newMetrics registers the metrics, with a zero for every label value that can occur.
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
+// newMetrics registers the metrics, with a zero for every label value that can occur, and for the clusters that are the only ones to be served.
+func newMetrics(o Options) (*metrics, error) {
+	m := makeMetrics()
+	m.traced = o.Traced
+	for _, c := range []prometheus.Collector{m.requests, m.events, m.hints, m.inFlight, m.putDuration, m.duration, m.age, m.lastEvent, m.bodyBytes, m.badFiles} {
+		if err := o.Registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, code := range answers {
+		m.requests.WithLabelValues("", strconv.Itoa(code))
+	}
+	m.duration.WithLabelValues("")
+	for _, cluster := range o.Clusters {
+		m.label(cluster)
+	}
+	for _, file := range []string{fileCertificate, fileClientCA, fileTokens} {
+		m.badFiles.WithLabelValues(file)
+	}
+	return m, nil
+}
+
+func makeMetrics() *metrics {
+	return &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_requests_total",
 			Help: "Requests to the audit webhook and with shipped audit logs, by the status they were answered with.",
-		}, []string{"code"}),
+		}, []string{"cluster", "code"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_events_total",
 			Help: "Audit events in accepted requests, by what became of them: Hint, or why they became none.",
-		}, []string{"result"}),
-		hints: prometheus.NewCounter(prometheus.CounterOpts{
+		}, []string{"cluster", "result"}),
+		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_hints_total",
 			Help: "Hints that the audit webhook and shipped audit logs have brought and that are stored.",
-		}),
+		}, []string{"cluster"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reroll_ingest_requests_in_flight",
 			Help: "Requests whose body is being read or stored.",
 		}),
-		putDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "reroll_ingest_put_duration_seconds",
-			Help:    "Time to store the hints of a request, also where that failed.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}),
+		putDuration: prometheus.NewHistogram(latency("reroll_ingest_put_duration_seconds",
+			"Time to store the hints of a request, also where that failed.")),
+		duration: prometheus.NewHistogramVec(latency("reroll_ingest_request_duration_seconds",
+			"Time from the head of a request until its answer, however that was."), []string{"cluster"}),
+		age: prometheus.NewHistogramVec(latency("reroll_ingest_event_age_seconds",
+			"Age of the hints in a body when it came, since their requests ended: how long the API server, or who ships its log, had them."), []string{"cluster", "source"}),
+		lastEvent: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "reroll_ingest_last_event_timestamp_seconds",
+			Help: "When a body with audit events was last taken; 0 if none has been.",
+		}, []string{"cluster"}),
 		bodyBytes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "reroll_ingest_body_bytes",
 			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9),
@@ -62,30 +96,51 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "reroll_ingest_file_errors_total",
 			Help: "Changed certificate, CA and token files that could not be used.",
 		}, []string{"file"}),
+		clusters: clusterLabels{known: map[string]bool{}},
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.events, m.hints, m.inFlight, m.putDuration, m.bodyBytes, m.badFiles} {
-		if err := r.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	for _, code := range answers {
-		m.requests.WithLabelValues(strconv.Itoa(code))
-	}
-	m.events.WithLabelValues(resultHint)
-	for _, skip := range audit.Skips {
-		m.events.WithLabelValues(string(skip))
-	}
-	for _, file := range []string{fileCertificate, fileClientCA, fileTokens} {
-		m.badFiles.WithLabelValues(file)
-	}
-	return m, nil
 }
 
-// accepted counts what a stored body held.
-func (m *metrics) accepted(r audit.Result) {
-	m.events.WithLabelValues(resultHint).Add(float64(len(r.Hints)))
-	for skip, n := range r.Skipped {
-		m.events.WithLabelValues(string(skip)).Add(float64(n))
+// latency describes a histogram of how long something here takes.
+func latency(name, help string) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name: name, Help: help,
+		Buckets:                         []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120},
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  160,
+		NativeHistogramMinResetDuration: time.Hour,
 	}
-	m.hints.Add(float64(len(r.Hints)))
+}
+
+// answered counts and times an answer to whoever speaks for a cluster.
+func (m *metrics) answered(cluster string, code int, took time.Duration) {
+	cluster = m.label(cluster)
+	m.requests.WithLabelValues(cluster, strconv.Itoa(code)).Inc()
+	m.duration.WithLabelValues(cluster).Observe(took.Seconds())
+}
+
+// accepted counts what a stored body of a cluster held that came at a time.
+func (m *metrics) accepted(cluster string, r audit.Result, came time.Time) {
+	cluster = m.label(cluster)
+	m.lastEvent.WithLabelValues(cluster).Set(float64(came.UnixMilli()) / 1000)
+	for _, h := range r.Hints {
+		if !h.Time.IsZero() {
+			m.aged(m.age.WithLabelValues(cluster, string(h.Source)), h)
+		}
+	}
+	m.events.WithLabelValues(cluster, resultHint).Add(float64(len(r.Hints)))
+	for skip, n := range r.Skipped {
+		m.events.WithLabelValues(cluster, string(skip)).Add(float64(n))
+	}
+	m.hints.WithLabelValues(cluster).Add(float64(len(r.Hints)))
+}
+
+// aged measures how old a hint was when it came, and names its trace, if there is one, as an example of those that were as old. The clock of
+// the API server may be ahead of ours: none is younger than new.
+func (m *metrics) aged(age prometheus.Observer, h reloader.Hint) {
+	seconds := max(0, h.Received.Sub(h.Time)).Seconds()
+	if with, ok := age.(prometheus.ExemplarObserver); ok && m.traced && h.AuditID != "" {
+		with.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": h.TraceID()})
+		return
+	}
+	age.Observe(seconds)
 }

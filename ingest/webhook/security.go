@@ -17,7 +17,9 @@ type security struct {
 	certificate *files[*tls.Certificate]
 	clientCAs   *files[*x509.CertPool]
 	tokens      *files[tokens]
-	now         func() time.Time
+	// clients are the client certificates that were accepted lately.
+	clients *clients
+	now     func() time.Time
 }
 
 // What the files are called in errors and metrics.
@@ -29,7 +31,7 @@ const (
 
 // newSecurity reads the files of o; failed is told about those that later become bad.
 func newSecurity(o Options, failed func(what string, err error)) (*security, error) {
-	s := &security{open: o.InsecureHTTP && o.TokenFile == "", now: o.Now}
+	s := &security{open: o.InsecureHTTP && o.TokenFile == "", clients: newClients(o.Now), now: o.Now}
 	if o.CertFile != "" {
 		s.certificate = newFiles(o, fileCertificate, maxPEMFile, s.parseKeyPair, failed, o.CertFile, o.KeyFile)
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log"
@@ -31,7 +32,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	m, err := newMetrics(o.Registerer)
+	m, err := newMetrics(o)
 	if err != nil {
 		return nil, fmt.Errorf("ingest metrics: %w", err)
 	}
@@ -49,6 +50,9 @@ func New(o Options) (*Server, error) {
 
 // Handler returns what the server serves, without its listener and its timeouts.
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// ClientCertificate returns the client certificate that ends first, of those that were accepted within the last hour; nil if none was.
+func (s *Server) ClientCertificate() *x509.Certificate { return s.security.clients.first() }
 
 func (s *Server) httpServer() *http.Server {
 	protocols := new(http.Protocols)

@@ -219,23 +219,11 @@ func (r *rig) must(c *http.Client, req *http.Request) answer {
 }
 
 // metric returns the sum of a counter or gauge, or the number of observations, over the label values given.
-func (r *rig) metric(name string, labels ...string) float64 {
+func (r *rig) metric(name string, value ...string) float64 {
 	r.t.Helper()
-	families, err := r.registry.Gather()
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	total := 0.0
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			if len(labels) > 0 && m.GetLabel()[0].GetValue() != labels[0] {
-				continue
-			}
-			total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
+	for _, m := range r.series(name, value...) {
+		total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 	}
 	return total
 }

@@ -128,6 +128,11 @@ func TestState(t *testing.T) {
 				template:    map[string]string{sapToken: strings.Repeat("0", 64)},
 			}, Recorded, "sap",
 		},
+		"sap's made at admission": {
+			"it tells that it is made under a key", looks{
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{sapToken: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
+			}, Recorded, "sap",
+		},
 		"names that share a variable": {
 			"the mark may be that of the other one", looks{
 				annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app,other"}, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2")),

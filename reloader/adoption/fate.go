@@ -91,8 +91,8 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 		return Current
 	case !known:
 		return Unknown
-	case d.Joint != nil && !d.Joint.Reads && w.Annotations[dialect.OwnPrefix+"last-reload"] != "":
-		return Recorded // it may be made of digests, whose key nobody has but Reroll
+	case d.Joint != nil && d.Joint.KeyOf != nil && (d.Joint.KeyOf(mark) != "" || w.Annotations[dialect.OwnPrefix+"last-reload"] != ""):
+		return Recorded // it is made of digests, or may be, whose key nobody has but Reroll
 	case v.marksAnother(w, c, d, mark, read):
 		return Baseline
 	case w.Dormant != "":
@@ -137,5 +137,5 @@ func (v View) marksAnother(w *workload.Workload, c reloader.Config, d *dialect.D
 }
 
 func metaOf(c reloader.Config, k Known) dialect.ConfigMeta {
-	return dialect.ConfigMeta{Config: c, Annotations: k.Meta.Annotations, Unselected: k.Meta.Unselected}
+	return dialect.ConfigMeta{Config: c, Annotations: k.Meta.Annotations, Labels: k.Meta.Labels, Unselected: k.Meta.Unselected}
 }

@@ -115,7 +115,7 @@ func leftovers(w *workload.Workload) []Finding {
 	if scheduler, ok := w.Annotations[waveDisabled]; ok {
 		found = append(found, Finding{
 			Leftover, "Wave keeps its pods from being scheduled, until every config exists that it needs",
-			fmt.Sprintf("create what is missing while Wave runs, or set schedulerName of the pod template back to %q and take away %s", scheduler, waveDisabled),
+			fmt.Sprintf("create what is missing: Reroll then sets schedulerName of the pod template back to %q; if it is that already, take away %s", scheduler, waveDisabled),
 		})
 	}
 	if _, ok := w.Annotations[sapToken]; ok {

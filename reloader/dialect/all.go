@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // All returns every dialect, most important first. Adding a tool is one word here.
@@ -18,6 +20,30 @@ func (s Set) With(d *Dialect) Set {
 		if old.Name == d.Name {
 			changed[i] = d
 		}
+	}
+	return changed
+}
+
+// Without returns s without what its dialects say about some kinds of config.
+func (s Set) Without(kinds []reloader.ConfigKind) Set {
+	if len(kinds) == 0 {
+		return s
+	}
+	changed := make(Set, len(s))
+	for i, old := range s {
+		d := *old
+		d.Clauses = nil
+		for _, c := range old.Clauses {
+			about := c.Kinds
+			if about == nil {
+				about = reloader.ConfigKinds
+			}
+			c.Kinds = slices.DeleteFunc(slices.Clone(about), func(k reloader.ConfigKind) bool { return slices.Contains(kinds, k) })
+			if len(c.Kinds) > 0 {
+				d.Clauses = append(d.Clauses, c)
+			}
+		}
+		changed[i] = &d
 	}
 	return changed
 }

@@ -6,19 +6,27 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
+// Tells reports whether a joint mark of w that is written may be made of the content of c as well. A mark can be read by whoever may read w, so
+// that one about a config of another namespace would tell those of it whom its owner has not let.
+func (d *Dialect) Tells(w *workload.Workload, c ConfigMeta) bool {
+	return c.Config.Namespace == w.Namespace || d.Decide(w, c).Reload
+}
+
 // Joint makes one mark of all configs that a dialect is interested in.
 type Joint struct {
 	// Reads says that the mark is made of contents: without, a Part has none.
 	Reads bool
 	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
+	// KeyOf returns the ID of the digest key under which a mark was made; empty if it was made under none. It is nil if no mark is.
+	KeyOf func(mark string) string
 }
 
 // Part is a config as far as a joint mark is concerned. The zero Part stands for one that is absent.
 type Part struct {
 	UID, ResourceVersion string
-	// Sum is the digest of the content.
-	Sum string
+	// Sum is the digest of the content, and KeyID names the key under which it was made.
+	Sum, KeyID string
 	// Content is what the config holds; it must not be kept.
 	Content digest.Content
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -30,7 +31,7 @@ func SAP() *Dialect {
 			{sapSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
 		},
 		Sees:  func(*workload.Reference) bool { return true },
-		Joint: &Joint{Values: sapValues},
+		Joint: &Joint{Values: sapValues, KeyOf: keyOfMark},
 		Marks: strategy.SAP.Name,
 		// The same key stands on the workload for a moment, as the hash that the tool expects.
 		Writes: []string{strategy.SAPHashKey},
@@ -48,15 +49,15 @@ func SAP() *Dialect {
 func SAPOfVersions() *Dialect {
 	d := SAP()
 	d.Versions = true
-	d.Joint = &Joint{Values: func(w *workload.Workload, parts map[reloader.Config]Part) []string {
+	d.Joint.Values = func(w *workload.Workload, parts map[reloader.Config]Part) []string {
 		values := sapValues(w, parts)
 		return append(values[1:], values[0])
-	}}
+	}
 	return d
 }
 
-// sapValues returns the mark of digests, then the tool's own: of versions, once with the names as they are meant and once as the tool
-// reads them, with the spaces around them, so that it finds nothing.
+// sapValues returns the mark of digests, which tells their key, then the tool's own: of versions, once with the names as they are meant and
+// once as the tool reads them, with the spaces around them, so that it finds nothing. The last is of digests as earlier releases wrote it.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	sum := func(p Part) string { return p.Sum }
 	version := func(p Part) string {
@@ -66,9 +67,22 @@ func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 		return p.UID + "." + p.ResourceVersion
 	}
 	asIs := func(s string) string { return s }
+	digests := sapHash(w, parts, sum, strings.TrimSpace)
 	return []string{
-		sapHash(w, parts, sum, strings.TrimSpace), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs),
+		keyedMark(keyOfParts(parts), digests), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs), digests,
 	}
+}
+
+// keyOfParts returns the ID of the key of all digests among parts; empty if there is none, or if they have several.
+func keyOfParts(parts map[reloader.Config]Part) string {
+	keyID := ""
+	for _, p := range parts {
+		if p.KeyID != "" && keyID != "" && p.KeyID != keyID {
+			return ""
+		}
+		keyID = cmp.Or(keyID, p.KeyID)
+	}
+	return keyID
 }
 
 // sapHash hashes one line for each config that w lists, in the order of the lists.

@@ -63,6 +63,9 @@ func TestSAPHash(t *testing.T) {
 		return dialect.SAP().Joint.Values(w, map[reloader.Config]dialect.Part{cm("cm"): p})
 	}
 	got := values("cm", part)
+	if got[0] != got[3] || len(got[0]) != 64 {
+		t.Errorf("without a key, the marks of digests are %s and %s", got[0], got[3])
+	}
 	if got[1] != own || got[2] != own {
 		t.Errorf("the mark of versions is %s and %s, want %s", got[1], got[2], own)
 	}
@@ -122,6 +125,22 @@ func TestWaveHash(t *testing.T) {
 	} {
 		if got := dialect.Wave().Joint.Values(c.w, parts); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s: %v, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+// TestWaveHashOfNamesakes: configs of one name in several namespaces have one mark, and always the same.
+func TestWaveHashOfNamesakes(t *testing.T) {
+	w := waved("cm, a/cm, z/cm")
+	parts := map[reloader.Config]dialect.Part{cm("cm"): {Content: configMap(map[string]string{"k": "own"})}}
+	alone := dialect.Wave().Joint.Values(w, parts)[0]
+	for _, namespace := range []string{"a", "z"} {
+		theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "cm"}
+		parts[theirs] = dialect.Part{Content: configMap(map[string]string{"k": namespace})}
+	}
+	for range 50 {
+		if got := dialect.Wave().Joint.Values(w, parts)[0]; got != alone {
+			t.Fatalf("the mark is %s, and %s of the config of its own namespace", got, alone)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package dialect
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -34,7 +36,7 @@ func Wave() *Dialect {
 		Sees:     func(*workload.Reference) bool { return true },
 		Joint:    &Joint{Reads: true, Values: waveValues},
 		Marks:    strategy.Wave.Name,
-		Writes:   []string{strategy.WaveHashKey},
+		Writes:   []string{strategy.WaveHashKey, strategy.SchedulingKey},
 		Kinds:    tools,
 		Asked:    func(w *workload.Workload) bool { return w.Annotations[waveAuto] == exactlyTrue },
 		Counts:   waveCounts,
@@ -105,15 +107,16 @@ func waveCounts(w *workload.Workload, c reloader.Config, key string) bool {
 }
 
 // waveValues returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same
-// name in different namespaces are one, and those that are absent are left out.
+// name in different namespaces are one, in which the keys of the workload's own namespace hide those of the others; those that are absent are
+// left out.
 func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	type object map[string][]byte
 	sum := struct {
 		ConfigMaps map[string]object `json:"configMaps"`
 		Secrets    map[string]object `json:"secrets"`
 	}{map[string]object{}, map[string]object{}}
-	for c, part := range parts {
-		needs := waveCovers(w, c)
+	for _, c := range ownLast(w, parts) {
+		part, needs := parts[c], waveCovers(w, c)
 		if part.Content.IsZero() || !needs.all && len(needs.keys) == 0 {
 			continue
 		}
@@ -136,4 +139,17 @@ func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	}
 	hash := sha256.Sum256(text)
 	return []string{hex.EncodeToString(hash[:])}
+}
+
+// ownLast returns the configs of parts in an order that is always the same, those of w's own namespace last.
+func ownLast(w *workload.Workload, parts map[reloader.Config]Part) []reloader.Config {
+	return slices.SortedFunc(maps.Keys(parts), func(a, b reloader.Config) int {
+		if own := a.Namespace == w.Namespace; own != (b.Namespace == w.Namespace) {
+			if own {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.String(), b.String())
+	})
 }

@@ -88,20 +88,23 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
-	err = c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
+	before := c.tide.now()
+	written, err := c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
 	if apierrors.IsNotFound(err) {
-		err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
+		written, err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
 	}
 	if err != nil {
 		return fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
 	}
+	c.tide.note(before, written.ResourceVersion)
 	return nil
 }
 
-// writeCanary sends a request about ConfigMaps of Reroll's own namespace.
-func (c *Cluster) writeCanary(ctx context.Context, r *rest.Request, id string, body []byte) error {
-	return r.Namespace(c.Namespace).Resource("configmaps").Param("fieldManager", "reroll").
-		SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).Do(ctx).Error()
+// writeCanary sends a request about ConfigMaps of Reroll's own namespace, and returns the canary as it is then.
+func (c *Cluster) writeCanary(ctx context.Context, r *rest.Request, id string, body []byte) (*corev1.ConfigMap, error) {
+	canary := &corev1.ConfigMap{}
+	return canary, r.Namespace(c.Namespace).Resource("configmaps").Param("fieldManager", "reroll").
+		SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).Do(ctx).Into(canary)
 }
 
 // configFor returns our access, through the API server at another address. Its certificate must be good for the name that we know

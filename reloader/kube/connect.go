@@ -61,6 +61,7 @@ type Cluster struct {
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
 	jobs   recreations
+	tide   *tide
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system, which stands for the cluster's identity. It is empty if reading it is forbidden.
@@ -83,7 +84,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.Impersonate.UserName = o.As
-	c := &Cluster{options: o, config: config, Namespace: namespace}
+	c := &Cluster{options: o, config: config, Namespace: namespace, tide: newTide()}
 	if err := c.makeClients(config); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}
@@ -132,6 +133,9 @@ func load(o Options) (*rest.Config, string, error) {
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, "", errors.New("kubeconfig: there is none, and no pod of a cluster to run in: give --kubeconfig, or set KUBECONFIG")
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -142,3 +142,14 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 	}
 	return nil
 }
+
+// RunsHere reports whether something shows that Reroll runs in the namespace of c: a ConfigMap that only it, or a command for it, writes.
+// Who cannot look is not told that it does not.
+func (c *Cluster) RunsHere(ctx context.Context) bool {
+	for _, name := range []string{CanaryName, control.ConfigMap} {
+		if _, err := c.client.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return true
+		}
+	}
+	return false
+}

@@ -76,3 +76,33 @@ func TestWatchControl(t *testing.T) {
 		})
 	}
 }
+
+// TestRunsHere: what Reroll leaves in its namespace shows it, and who may not look is not told the contrary.
+func TestRunsHere(t *testing.T) {
+	named := func(namespace, name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+	}
+	for name, c := range map[string]struct {
+		object  *corev1.ConfigMap
+		refused bool
+		want    bool
+	}{
+		"a canary":                   {named("ops", CanaryName), false, true},
+		"what was written before":    {named("ops", control.ConfigMap), false, true},
+		"only something else":        {named("ops", "settings"), false, false},
+		"a canary of another place":  {named("reroll", CanaryName), false, false},
+		"nobody lets us look at all": {named("ops", "settings"), true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(c.object)
+			if c.refused {
+				client.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, nil, errors.New("no right")
+				})
+			}
+			if got := (&Cluster{client: client, Namespace: "ops"}).RunsHere(t.Context()); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -27,8 +27,14 @@ const eventBacklog = 4096
 type Announcer struct {
 	cluster *Cluster
 	logger  *slog.Logger
-	queue   chan *corev1.Event
+	queue   chan announced
 	dropped prometheus.Counter
+}
+
+// announced is an Event that waits to be sent, and the ID of the reload that it tells of; empty if it tells of none.
+type announced struct {
+	event  *corev1.Event
+	reload string
 }
 
 // NewAnnouncer returns an Announcer that sends while Run runs.
@@ -37,7 +43,7 @@ func NewAnnouncer(c *Cluster, logger *slog.Logger, r prometheus.Registerer) *Ann
 		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
 	})
 	r.MustRegister(dropped)
-	return &Announcer{cluster: c, logger: logger, queue: make(chan *corev1.Event, eventBacklog), dropped: dropped}
+	return &Announcer{cluster: c, logger: logger, queue: make(chan announced, eventBacklog), dropped: dropped}
 }
 
 const (
@@ -72,7 +78,7 @@ func (a *Announcer) Run(ctx context.Context) error {
 }
 
 // sendLast sends batch and what is queued behind it, although ctx has ended.
-func (a *Announcer) sendLast(ctx context.Context, batch []*corev1.Event) {
+func (a *Announcer) sendLast(ctx context.Context, batch []announced) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastEvents)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -90,8 +96,8 @@ func (a *Announcer) sendLast(ctx context.Context, batch []*corev1.Event) {
 }
 
 // gather returns first and what is announced after it until there is a pause.
-func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.Event {
-	batch := []*corev1.Event{first}
+func (a *Announcer) gather(ctx context.Context, first announced) []announced {
+	batch := []announced{first}
 	longest := time.NewTimer(announceMaxWait)
 	defer longest.Stop()
 	quiet := time.NewTimer(announceQuiet)
@@ -112,27 +118,27 @@ func (a *Announcer) gather(ctx context.Context, first *corev1.Event) []*corev1.E
 	return batch
 }
 
-func (a *Announcer) send(ctx context.Context, e *corev1.Event) {
-	_, err := a.cluster.client.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: "reroll"})
+func (a *Announcer) send(ctx context.Context, e announced) {
+	_, err := a.cluster.client.CoreV1().Events(e.event.Namespace).Create(ctx, e.event, metav1.CreateOptions{FieldManager: "reroll"})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		a.logger.Warn("event was not written", "workload", e.InvolvedObject.Name, "error", err)
+		a.logger.Warn("event was not written", "workload", e.event.InvolvedObject.Name, "reload", e.reload, "error", err)
 	}
 }
 
 // Announce queues an Event for each config behind a reload that rolled its workload or was refused. It does not block.
 func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	for _, e := range eventsOf(w, r) {
-		a.enqueue(e)
+		a.enqueue(announced{e, r.ID})
 	}
 }
 
 // Complain queues a Warning about what is wrong with a workload's own settings. It does not block. As long as the cluster keeps an
 // Event about the same problem of the same workload, there is no second one, whoever complains.
 func (a *Announcer) Complain(w *workload.Workload, problem string) {
-	a.enqueue(complaintOf(w, problem, time.Now()))
+	a.enqueue(announced{event: complaintOf(w, problem, time.Now())})
 }
 
-func (a *Announcer) enqueue(e *corev1.Event) {
+func (a *Announcer) enqueue(e announced) {
 	if a.cluster.options.DryRun {
 		return
 	}
@@ -240,15 +246,19 @@ func describe(w *workload.Workload, c reloader.Cause, done string) string {
 	text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', %s '%s' of type '%s' in namespace '%s'",
 		c.Config.Name, strings.ToUpper(string(c.Config.Kind)), c.Config.Namespace, done, w.Name, w.Kind, w.Namespace)
 	var actors []string
+	sure := false
 	for _, who := range c.Candidates {
 		actors = append(actors, who.Actor.User)
+		sure = sure || who.Basis != reloader.BasisAmbiguous
 	}
 	slices.Sort(actors)
-	switch actors = slices.Compact(actors); len(actors) {
-	case 0:
+	switch actors = slices.Compact(actors); {
+	case len(actors) == 0:
 		return text
-	case 1:
+	case len(actors) == 1 && sure:
 		return text + "; changed by " + actors[0]
+	case len(actors) == 1:
+		return text + "; perhaps changed by " + actors[0]
 	}
 	return text + "; changed by one of " + strings.Join(actors, ", ")
 }

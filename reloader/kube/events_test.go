@@ -56,6 +56,14 @@ func TestEventsOf(t *testing.T) {
 			}},
 			[]told{{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by one of alice, bob"}},
 		},
+		"one who need not be it": {
+			"somebody else wrote after the only actor who is known",
+			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{{
+				Config:     reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"},
+				Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}, Basis: reloader.BasisAmbiguous}},
+			}}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", app + "; perhaps changed by alice"}},
+		},
 		"nobody": {
 			"a sweep knows no actor, and the message is Stakater's to the letter",
 			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},

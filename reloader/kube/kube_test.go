@@ -137,7 +137,11 @@ func TestStartedBetween(t *testing.T) {
 	now := metav1.NewTime(noon)
 	going.DeletionTimestamp = &now
 	sidecar.Status.InitContainerStatuses = []corev1.ContainerStatus{running("m", within)}
+	initEnded, over := pod(), pod(running("m", within))
+	over.Status.Phase = corev1.PodFailed
 	ended := corev1.ContainerStatus{Name: "m", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(within)}}}
+	initEnded.Status.InitContainerStatuses = []corev1.ContainerStatus{ended}
+	initEnded.Status.ContainerStatuses = []corev1.ContainerStatus{running("n", noon.Add(time.Hour))}
 	cases := map[string]struct {
 		reason string
 		pod    *corev1.Pod
@@ -150,6 +154,8 @@ func TestStartedBetween(t *testing.T) {
 		"the first time":  {"nobody can tell which came first", pod(running("m", noon)), false},
 		"the second time": {"nobody can tell which came first", pod(running("m", noon.Add(time.Minute))), false},
 		"ended":           {"what it had read is read again", pod(ended), false},
+		"init ended":      {"what it made of the content is in use, also by containers that start later", initEnded, true},
+		"over":            {"nothing of it runs", over, false},
 		"going away":      {"it may be of an earlier template", going, false},
 	}
 	for name, test := range cases {

@@ -36,7 +36,8 @@ func (r *roster) put(w *workload.Workload) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ref := w.Ref()
-	if old := r.known[ref.Namespace][ref]; old != nil && old.Alike(w) && old.Progress == w.Progress {
+	old := r.known[ref.Namespace][ref]
+	if old != nil && old.Alike(w) && old.Progress == w.Progress {
 		r.known[ref.Namespace][ref] = w
 		return // its pods come and go
 	}
@@ -51,9 +52,22 @@ func (r *roster) put(w *workload.Workload) {
 		}
 		r.runners[*of][ref] = true
 	}
-	if r.admits(ref.Namespace) {
-		r.track(r.joined(w))
-		r.trackRunners(ref)
+	if !r.admits(ref.Namespace) {
+		return
+	}
+	if old != nil && w.Older(old) {
+		r.rewind(ref)
+	}
+	r.track(r.joined(w))
+	r.trackRunners(ref)
+}
+
+// rewind takes that an object went back to an earlier version, which none does unless etcd was restored: what is known of it, and of what
+// runs its template, is of a time that has not been.
+func (r *roster) rewind(ref reloader.WorkloadRef) {
+	r.forget(ref)
+	for runner := range r.runners[ref] {
+		r.forget(runner)
 	}
 }
 

@@ -79,7 +79,8 @@ func (c *Cluster) StartedBy(ctx context.Context, w *workload.Workload, t time.Ti
 }
 
 // StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time and
-// before another, as far as whole seconds can tell. If w does not say which pods are its own, nothing is certain.
+// before another, as far as whole seconds can tell. An init container counts also once it has ended. If w does not say which pods are its
+// own, nothing is certain.
 func (c *Cluster) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, containers []string) (bool, error) {
 	pods, known, err := c.podsOf(ctx, w)
 	if err != nil || !known {
@@ -108,15 +109,21 @@ func (c *Cluster) podsOf(ctx context.Context, w *workload.Workload) ([]corev1.Po
 	return pods.Items, true, nil
 }
 
-// startedBetween reports whether one of the containers with these names runs in pod that has started in a second after one time and before
-// another. A pod that is going away may be one of an earlier template.
+// startedBetween reports whether pod runs with what one of the containers with these names found, which has started in a second after one time
+// and before another. A pod that is going away may be one of an earlier template. What an init container that has ended made of what it found
+// is still in use.
 func startedBetween(pod *corev1.Pod, after, before time.Time, containers []string) bool {
-	if pod.DeletionTimestamp != nil {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
-		running := s.State.Running
-		return running != nil && running.StartedAt.After(after) && running.StartedAt.Time.Before(before) && slices.Contains(containers, s.Name)
+	within := func(name string, started time.Time) bool {
+		return started.After(after) && started.Before(before) && slices.Contains(containers, name)
+	}
+	runs := slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil && within(s.Name, s.State.Running.StartedAt.Time)
+	})
+	return runs || slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Terminated != nil && within(s.Name, s.State.Terminated.StartedAt.Time)
 	})
 }
 

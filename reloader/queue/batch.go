@@ -179,7 +179,19 @@ func (b *batcher) commit(batch []*request) {
 	errs := b.publish(ctx, messages)
 	b.metrics.duration.WithLabelValues(b.stream).Observe(time.Since(start).Seconds())
 	b.metrics.messages.WithLabelValues(b.stream).Observe(float64(len(messages)))
+	if errs != nil {
+		b.metrics.failures.WithLabelValues(b.stream).Inc()
+	}
+	b.metrics.repeated.WithLabelValues(b.stream).Add(float64(placed(of) - len(messages)))
 	answer(batch, of, errs)
+}
+
+// placed returns how many messages of requests have a place among those to store.
+func placed(of [][]int) (n int) {
+	for _, places := range of {
+		n += len(places)
+	}
+	return n
 }
 
 // merge returns the messages to store, and for each request the places of its messages among them. A request whose caller has

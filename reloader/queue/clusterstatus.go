@@ -9,14 +9,21 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// The status of a cluster lies beside its UID, under a key of two tokens: no name of a cluster has a dot.
+// The status of a cluster, and that it was removed, lie beside its UID, under keys of two tokens: no name of a cluster has a dot.
 const (
 	statusToken      = "status"
 	anyClusterStatus = clusterPrefix + ".*." + statusToken
+	// removedToken is that of where a hub says that a cluster was removed.
+	removedToken      = "removed"
+	anyClusterRemoved = clusterPrefix + ".*." + removedToken
 )
 
 func statusSubject(cluster string) string {
 	return clusterPrefix + "." + escape(cluster) + "." + statusToken
+}
+
+func removedSubject(cluster string) string {
+	return clusterPrefix + "." + escape(cluster) + "." + removedToken
 }
 
 // PutClusterStatus stores s in place of the cluster's last status.
@@ -34,13 +41,22 @@ func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) 
 	return wrap(explain(ctx, err), "put status of cluster %s", s.Cluster)
 }
 
-func (f *following) cluster(msg jetstream.Msg, _ uint64) error {
+func (f *following) cluster(msg jetstream.Msg, sequence uint64) error {
 	if msg.Headers().Get(headerOperation) != "" {
-		return nil // somebody deleted it by hand; the next one comes soon if its cluster is alive
+		return f.clusterGone(msg, sequence)
 	}
 	s, err := reloader.Decode[reloader.ClusterStatus](msg.Data())
-	if err == nil {
-		f.to.Cluster(s)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := inPlace(msg, statusSubject(s.Cluster), reloader.ValidateCluster(s.Cluster)); err != nil {
+		return err
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return err
+	}
+	s.Sequence, s.StoredAt = sequence, meta.Timestamp
+	f.to.Cluster(s)
+	return nil
 }

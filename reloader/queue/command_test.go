@@ -18,7 +18,8 @@ func freeze(id string) reloader.Command {
 	return reloader.Command{ID: id, Cluster: "blue", Verb: reloader.CommandFreeze, User: "alice", At: time.Unix(1, 0).UTC()}
 }
 
-// serve has q carry out the commands of blue until the test ends, and returns once somebody listens.
+// serve has q carry out the commands of blue until the test ends, and returns once somebody listens. It counts subscriptions: nothing else may
+// be ending one meanwhile.
 func serve(t *testing.T, q *Queue, carry func(context.Context, reloader.Command) reloader.CommandAnswer) (end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

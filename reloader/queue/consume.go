@@ -47,6 +47,7 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	defer roomKeeper.Wait()
 	roomKeeper.Go(func() { c.keepRoom(ctx) })
 	roomKeeper.Go(func() { c.dropTombstones(ctx) })
+	roomKeeper.Go(func() { c.measure(ctx) })
 	c.run(ctx, consumer)
 	return ended(ctx)
 }

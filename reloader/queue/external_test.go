@@ -249,7 +249,7 @@ func TestExternalServerComesBackEmpty(t *testing.T) {
 	c, j := consume(t, q, acknowledge), follow(t, q)
 	first := appendChange(t, q, change("a", "one"), 0)
 	appendChange(t, q, change("a", "two"), first)
-	eventually(t, "following", func() bool { return j.has("change 2 two") })
+	eventually(t, "following", func() bool { return j.has("change 2 two") && j.has("caught up") })
 
 	stopServer(s)
 	external(t, t.TempDir(), port, nil)

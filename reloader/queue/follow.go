@@ -29,6 +29,9 @@ type Followed struct {
 	// Cluster gets the status of each cluster, again and again; it may be nil. ClustersLost is to it what ChangesLost is to Change.
 	Cluster      func(reloader.ClusterStatus)
 	ClustersLost func()
+	// ClusterGone says that a cluster was removed, and what of what was handed over is no longer stored. It may come late, after something of a
+	// cluster that came back, and more than once. It may be nil.
+	ClusterGone func(reloader.ClusterGone)
 }
 
 // Follow hands over what is stored of changes, reloads, workload records and statuses of all clusters, and then what comes. It returns nil
@@ -39,7 +42,7 @@ func (q *Queue) Follow(ctx context.Context, to Followed) error {
 		return err
 	}
 	defer leave()
-	f := &following{q: q, to: to}
+	f := &following{q: q, to: to, removals: removals{}, created: map[string]time.Time{}}
 	streams := []followedStream{
 		{name: changesStream, filter: changePrefix + ".>", hand: f.change, lost: to.ChangesLost},
 		{name: reloadsStream, filter: reloadPrefix + ".>", hand: f.reload, lost: to.ReloadsLost},
@@ -47,6 +50,9 @@ func (q *Queue) Follow(ctx context.Context, to Followed) error {
 	}
 	if to.Cluster != nil {
 		streams = append(streams, followedStream{name: clustersStream, filter: anyClusterStatus, hand: f.cluster, lost: to.ClustersLost})
+	}
+	if to.ClusterGone != nil {
+		streams = append(streams, followedStream{name: clustersStream, filter: anyClusterRemoved, hand: f.clusterGone, optional: true})
 	}
 	f.behind = len(streams)
 	var g errgroup.Group
@@ -62,7 +68,10 @@ type following struct {
 
 	mu sync.Mutex
 	// behind is how many streams have not caught up yet.
-	behind int
+	behind   int
+	removals removals
+	// created is which stream of a name is followed.
+	created map[string]time.Time
 }
 
 // followedStream is one stream, and who wants to know what of it.
@@ -70,6 +79,8 @@ type followedStream struct {
 	name, filter string
 	hand         func(msg jetstream.Msg, sequence uint64) error
 	lost         func()
+	// optional says that it is followed as soon as that is permitted, and nothing waits for it.
+	optional bool
 	// created is which stream of that name is followed, and after is how far.
 	created time.Time
 	after   uint64
@@ -83,13 +94,17 @@ func (f *following) stream(ctx context.Context, s followedStream) error {
 		session, release := f.q.interrupts.guard(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.name+".")
 		r := reading{stream: s.name, filter: s.filter, after: s.after, begun: func() error { return f.recognize(session, &s) }}
 		err := f.q.read(session, r, func(msg jetstream.Msg, sequence uint64) error {
-			f.handOver(msg, sequence, s.hand)
+			f.handOver(msg, sequence, &s)
 			s.after, wait = sequence, firstWait
 			return nil
 		}, func() error { once.Do(f.caughtUp); return nil })
 		release()
 		if ctx.Err() != nil {
 			return ended(ctx)
+		}
+		if s.optional && errors.Is(err, ErrDenied) {
+			once.Do(f.caughtUp)
+			wait = longestWait
 		}
 		f.q.log.Warn("following was interrupted; resuming", "stream", s.name, "after", s.after, "error", err)
 		if !pause(ctx, wait) {
@@ -115,11 +130,12 @@ func (f *following) recognize(ctx context.Context, s *followedStream) error {
 	info := stream.CachedInfo()
 	known := s.created
 	s.created = info.Created
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.created[s.name] = info.Created
 	if known.IsZero() || known.Equal(info.Created) && info.State.LastSeq >= s.after {
 		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	s.after = 0
 	if s.lost != nil {
 		s.lost()
@@ -127,11 +143,14 @@ func (f *following) recognize(ctx context.Context, s *followedStream) error {
 	return errAnew
 }
 
-// handOver calls hand, and logs what it cannot read.
-func (f *following) handOver(msg jetstream.Msg, sequence uint64, hand func(jetstream.Msg, uint64) error) {
+// handOver hands over a message of s unless it is of a cluster that was removed, and logs what it cannot read.
+func (f *following) handOver(msg jetstream.Msg, sequence uint64, s *followedStream) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := hand(msg, sequence); err != nil {
+	if f.removals.cover(s, msg.Subject(), sequence) {
+		return
+	}
+	if err := s.hand(msg, sequence); err != nil {
 		f.q.log.Warn("skipped an unreadable message", "subject", msg.Subject(), "sequence", sequence, "error", err)
 	}
 }
@@ -144,31 +163,56 @@ func (f *following) caughtUp() {
 	}
 }
 
-func (f *following) change(msg jetstream.Msg, sequence uint64) error {
-	c, err := reloader.Decode[reloader.Change](msg.Data())
-	if err == nil {
-		f.to.Change(reloader.StoredChange{Change: c, Sequence: sequence})
+// inPlace returns an error unless subject, where a record belongs by what it says of itself, is where it was stored. Who may store is bound to
+// subjects, at a hub to those of one cluster; what a record says is nothing but its word.
+func inPlace(msg jetstream.Msg, subject string, err error) error {
+	if err == nil && subject != msg.Subject() {
+		err = fmt.Errorf("the record belongs on %s", subject)
 	}
 	return err
+}
+
+func (f *following) change(msg jetstream.Msg, sequence uint64) error {
+	c, err := reloader.Decode[reloader.Change](msg.Data())
+	if err != nil {
+		return err
+	}
+	subject, err := configSubject(changePrefix, c.Cluster, c.Config)
+	if err := inPlace(msg, subject, err); err != nil {
+		return err
+	}
+	f.to.Change(reloader.StoredChange{Change: c, Sequence: sequence})
+	return nil
 }
 
 func (f *following) reload(msg jetstream.Msg, sequence uint64) error {
 	r, err := reloader.Decode[reloader.Reload](msg.Data())
-	if err == nil {
-		f.to.Reload(sequence, r)
+	if err != nil {
+		return err
 	}
-	return err
+	subject, err := workloadSubject(reloadPrefix, r.Cluster, r.Workload)
+	if err := inPlace(msg, subject, err); err != nil {
+		return err
+	}
+	f.to.Reload(sequence, r)
+	return nil
 }
 
-func (f *following) workload(msg jetstream.Msg, _ uint64) error {
+func (f *following) workload(msg jetstream.Msg, sequence uint64) error {
 	if msg.Headers().Get(headerOperation) != "" {
 		return f.workloadGone(msg)
 	}
 	r, err := reloader.Decode[reloader.WorkloadRecord](msg.Data())
-	if err == nil {
-		f.to.Workload(r)
+	if err != nil {
+		return err
 	}
-	return err
+	subject, err := workloadSubject(workloadPrefix, r.Cluster, r.Workload)
+	if err := inPlace(msg, subject, err); err != nil {
+		return err
+	}
+	r.Sequence = sequence
+	f.to.Workload(r)
+	return nil
 }
 
 func (f *following) workloadGone(msg jetstream.Msg) error {
@@ -177,7 +221,8 @@ func (f *following) workloadGone(msg jetstream.Msg) error {
 		return err
 	}
 	ref := reloader.WorkloadRef{Kind: msg.Headers().Get(headerKind), Namespace: p.namespace, Name: p.name}
-	if err := ref.Validate(); err != nil {
+	subject, err := workloadSubject(workloadPrefix, p.cluster, ref)
+	if err := inPlace(msg, subject, err); err != nil {
 		return fmt.Errorf("end of a record: %w", err)
 	}
 	f.to.WorkloadGone(p.cluster, ref)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,7 +16,7 @@ import (
 // may overlap.
 type Following struct {
 	// Followed returns the configs of other clusters that workloads of this one follow. It is asked every few seconds.
-	Followed func() []reloader.Config
+	Followed func() []reloader.Follow
 	// Received gets the newest copy of each of them, more than once perhaps.
 	Received func(reloader.Copy)
 	// Wanted gets what other clusters want to follow here, again and again.
@@ -81,7 +79,6 @@ func (f *Forwarder) send(ctx context.Context, h *hub) error {
 	for {
 		for subject, c := range f.takeUnsent() {
 			if err := h.putCopy(ctx, subject, c); err != nil {
-				f.Send(c)
 				return fmt.Errorf("send a copy of %s to %s: %w", c.Config, c.Target, err)
 			}
 		}
@@ -141,7 +138,7 @@ func (f *Forwarder) follow(ctx context.Context, h *hub, to Following) error {
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return f.hearWants(ctx, wanted, to) })
-	t := &tuning{f: f, h: h, to: to, seen: map[string]uint64{}}
+	t := &tuning{f: f, h: h, to: to, seen: map[string]uint64{}, earlier: map[string]time.Time{}}
 	all.Go(func() error { return t.run(ctx, touched) })
 	return all.Wait()
 }
@@ -157,113 +154,28 @@ func (f *Forwarder) hearWants(ctx context.Context, wanted <-chan *nats.Msg, to F
 				f.Logger.Warn("a cluster wants something that cannot be understood", "subject", m.Subject, "error", err)
 				continue
 			}
+			f.dropCopies(w)
 			to.Wanted(w)
+		}
+	}
+}
+
+// dropCopies forgets copies for the target of w of what it does not want any more, so that it cannot have more and more of them kept.
+func (f *Forwarder) dropCopies(w reloader.Want) {
+	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
+	for _, c := range w.Configs {
+		wanted[c] = struct{}{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for subject, c := range f.copies {
+		if _, still := wanted[c.Config]; c.Target == w.Target && !still {
+			delete(f.copies, subject)
+			delete(f.unsent, subject)
 		}
 	}
 }
 
 func wantSubject(w reloader.Want) string {
 	return wantPrefix + "." + escape(w.Owner) + "." + escape(w.Target)
-}
-
-// tuning looks for copies of the configs that are followed.
-type tuning struct {
-	f    *Forwarder
-	h    *hub
-	to   Following
-	seen map[string]uint64
-	// asked is what owners were told last, at askedAt, and pollAt is when all copies were last looked for.
-	asked           []reloader.Config
-	askedAt, pollAt time.Time
-}
-
-func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
-	tick := time.NewTicker(followedInterval)
-	defer tick.Stop()
-	for {
-		if err := t.round(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		case m := <-touched:
-			// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again with all.
-			if err := t.look(ctx, strings.TrimPrefix(m.Subject, toldPrefix+".")); err != nil {
-				return err
-			}
-			t.pollAt = time.Now().Add(-copyInterval + followedInterval/2)
-		}
-	}
-}
-
-// round does what is due.
-func (t *tuning) round(ctx context.Context) error {
-	followed := t.to.Followed()
-	now := time.Now()
-	if !slices.Equal(followed, t.asked) || now.Sub(t.askedAt) >= wantInterval {
-		if err := t.ask(followed); err != nil {
-			return err
-		}
-		t.asked, t.askedAt, t.pollAt = followed, now, time.Time{}
-	}
-	if now.Sub(t.pollAt) < copyInterval {
-		return nil
-	}
-	t.pollAt = now
-	for _, c := range followed {
-		own := c
-		own.Cluster = ""
-		subject, err := copySubject(reloader.Copy{Owner: c.Cluster, Target: t.f.Cluster, Config: own})
-		if err != nil {
-			return err
-		}
-		if err := t.look(ctx, subject); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ask tells each owner what is followed.
-func (t *tuning) ask(followed []reloader.Config) error {
-	wants := map[string]*reloader.Want{}
-	for _, c := range followed {
-		if wants[c.Cluster] == nil {
-			wants[c.Cluster] = &reloader.Want{Owner: c.Cluster, Target: t.f.Cluster}
-		}
-		w := wants[c.Cluster]
-		c.Cluster = ""
-		w.Configs = append(w.Configs, c)
-	}
-	for _, w := range wants {
-		data, err := reloader.Encode(*w)
-		if err != nil {
-			return err
-		}
-		if err := t.h.q.nc.Publish(wantSubject(*w), data); err != nil {
-			return fmt.Errorf("ask %s for what is followed: %w", w.Owner, err)
-		}
-	}
-	return nil
-}
-
-// look hands over the copy on a subject if it is another one than last time.
-func (t *tuning) look(ctx context.Context, subject string) error {
-	last, err := t.h.last(ctx, followsStream, subject)
-	if err != nil {
-		return fmt.Errorf("look for a copy: %w", err)
-	}
-	if last.sequence == 0 || last.sequence == t.seen[subject] {
-		return nil
-	}
-	t.seen[subject] = last.sequence
-	c, err := reloader.Decode[reloader.Copy](last.data)
-	if want, subjectErr := copySubject(c); err != nil || subjectErr != nil || want != subject {
-		t.f.Logger.Warn("a copy cannot be understood", "subject", subject, "error", errors.Join(err, subjectErr))
-		return nil
-	}
-	t.to.Received(c)
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,7 +133,7 @@ func TestStreamIsRecognized(t *testing.T) {
 	q := open(t, Options{})
 	ctx := testContext(t)
 	lost := 0
-	f, s := &following{q: q}, followedStream{name: changesStream, lost: func() { lost++ }}
+	f, s := &following{q: q, created: map[string]time.Time{}}, followedStream{name: changesStream, lost: func() { lost++ }}
 	s.after = appendChange(t, q, change("a", "old"), 0)
 	for range 2 {
 		if err := f.recognize(ctx, &s); err != nil || lost != 0 {

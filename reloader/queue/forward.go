@@ -130,6 +130,8 @@ func (f *Forwarder) Run(ctx context.Context, to Following) error {
 		case errors.Is(err, ErrOtherCluster):
 			f.Logger.Error("the hub refuses this cluster; nothing is forwarded", "cluster", f.Cluster, "error", err)
 			wait = refusedWait
+		case errors.Is(err, errForgotten):
+			f.Logger.Warn("the hub has forgotten this cluster, and gets everything anew", "cluster", f.Cluster, "error", err)
 		case !f.away:
 			f.Logger.Warn("forwarding was interrupted; it goes on when the hub is back", "hub", redacted(f.Hub.URL), "error", err)
 		default:
@@ -175,7 +177,8 @@ func (f *Forwarder) attach(ctx context.Context, to Following) error {
 
 // begin makes sure that the hub takes us for this cluster, and learns how far it is.
 func (f *Forwarder) begin(ctx context.Context, h *hub) error {
-	if err := h.bind(ctx, f.Cluster, f.UID); err != nil {
+	anew, err := h.bind(ctx, f.Cluster, f.UID)
+	if err != nil {
 		return err
 	}
 	last, err := h.status(ctx, f.Cluster)
@@ -185,6 +188,9 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state = resumed(f.state, last.Forward)
+	if anew { // whatever the status says is of a cluster that was removed, and of its records nothing is left
+		f.state = reloader.Forwarding{}
+	}
 	return nil
 }
 

@@ -63,9 +63,13 @@ type hub struct {
 	mu sync.Mutex
 	// known has the newest record of subjects, as far as we stored or saw it.
 	known map[string]newest
+	// reconnects is how often the connection had come back when the hub last said that it remembers the cluster.
+	reconnects uint64
 }
 
-func newHub(q *Queue) *hub { return &hub{q: q, known: map[string]newest{}} }
+func newHub(q *Queue) *hub {
+	return &hub{q: q, known: map[string]newest{}, reconnects: q.nc.Stats().Reconnects}
+}
 
 // last returns the newest record of a subject; its sequence is 0 if there is none.
 func (h *hub) last(ctx context.Context, stream, subject string) (newest, error) {
@@ -163,31 +167,65 @@ func (h *hub) forget(subject string) {
 	delete(h.known, subject)
 }
 
-// bind makes the cluster with that UID the one that its name stands for at the hub, or fails with ErrOtherCluster.
-func (h *hub) bind(ctx context.Context, cluster, uid string) error {
-	subject := clusterPrefix + "." + escape(cluster)
+// bind makes the cluster with that UID the one that its name stands for at the hub, or fails with ErrOtherCluster. It reports whether the
+// name stood for nobody, so that the hub has nothing of this cluster.
+func (h *hub) bind(ctx context.Context, cluster, uid string) (anew bool, err error) {
 	for range maxOutrun {
-		bound, err := h.last(ctx, clustersStream, subject)
-		if err != nil {
-			return fmt.Errorf("bind %s at the hub: %w", cluster, err)
+		bound, err := h.bound(ctx, cluster, uid)
+		if bound.sequence > 0 && len(bound.data) > 0 || err != nil {
+			return false, wrap(err, "bind %s at the hub", cluster)
 		}
-		switch {
-		case string(bound.data) == uid:
-			return nil
-		case len(bound.data) > 0:
-			return fmt.Errorf("%w at the hub: %s is the cluster with UID %.80q, and this one has UID %.80q; give this one another "+
-				"--cluster-name, or, if the cluster was really rebuilt, have the key %s of the hub's KV bucket %s deleted",
-				ErrOtherCluster, cluster, bound.data, uid, cluster, clustersBucket)
-		}
-		_, err = h.put(ctx, &nats.Msg{Subject: subject, Data: []byte(uid)}, bound.sequence)
+		_, err = h.put(ctx, &nats.Msg{Subject: clusterPrefix + "." + escape(cluster), Data: []byte(uid)}, bound.sequence)
 		if err == nil {
-			return nil
+			return true, nil
 		}
 		if !errors.Is(err, reloader.ErrOutrun) {
-			return fmt.Errorf("bind %s at the hub: %w", cluster, err)
+			return false, fmt.Errorf("bind %s at the hub: %w", cluster, err)
 		}
 	}
-	return fmt.Errorf("bind %s at the hub: %w", cluster, reloader.ErrOutrun)
+	return false, fmt.Errorf("bind %s at the hub: %w", cluster, reloader.ErrOutrun)
+}
+
+// bound returns what the name of the cluster is bound to, which is nothing or that UID, or fails with ErrOtherCluster.
+func (h *hub) bound(ctx context.Context, cluster, uid string) (newest, error) {
+	bound, err := h.last(ctx, clustersStream, clusterPrefix+"."+escape(cluster))
+	if err == nil && len(bound.data) > 0 && string(bound.data) != uid {
+		err = fmt.Errorf("%w at the hub: %s is the cluster with UID %.80q, and this one has UID %.80q; give this one another "+
+			"--cluster-name, or, if the cluster was really rebuilt, have the old one removed there: \"reroll nats remove %s\"",
+			ErrOtherCluster, cluster, bound.data, uid, cluster)
+	}
+	return bound, err
+}
+
+// errForgotten ends a session at a hub from which the cluster was removed.
+var errForgotten = errors.New("the cluster was removed from the hub")
+
+// remembers fails with errForgotten, or ErrOtherCluster, unless the name still stands for this cluster.
+func (h *hub) remembers(ctx context.Context, cluster, uid string) error {
+	bound, err := h.bound(ctx, cluster, uid)
+	if err == nil && len(bound.data) == 0 {
+		err = errForgotten
+	}
+	return err
+}
+
+// remembersStill asks what remembers does once after each time that the connection has come back: what was removed meanwhile is brought from
+// the beginning, and not from where it was.
+func (h *hub) remembersStill(ctx context.Context, cluster, uid string) error {
+	now := h.q.nc.Stats().Reconnects
+	h.mu.Lock()
+	known := h.reconnects
+	h.mu.Unlock()
+	if now == known {
+		return nil
+	}
+	if err := h.remembers(ctx, cluster, uid); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reconnects = max(h.reconnects, now)
+	return nil
 }
 
 // status returns the status of the cluster that the hub has; the zero value if it has none that can be read.

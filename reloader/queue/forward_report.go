@@ -53,7 +53,11 @@ func (f *Forwarder) report(ctx context.Context, h *hub) error {
 			return ctx.Err()
 		case <-f.news:
 		}
-		if err := f.putStatus(ctx, h); err != nil {
+		err := h.remembers(ctx, f.Cluster, f.UID)
+		if err == nil {
+			err = f.putStatus(ctx, h)
+		}
+		if err != nil {
 			f.hurry()
 			return err
 		}

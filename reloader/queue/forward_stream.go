@@ -158,6 +158,9 @@ func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, seq
 // turns out to have all that comes, and more comes, it is not said yet how far it is, nor what is missing: what it has from later on may
 // prove that nothing is.
 func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error {
+	if err := h.remembersStill(ctx, s.f.Cluster, s.f.UID); err != nil {
+		return err
+	}
 	lanes := map[string][]*forwarded{}
 	for _, one := range s.batch {
 		lanes[one.message.Subject] = append(lanes[one.message.Subject], one)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -10,16 +11,22 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	messages *prometheus.HistogramVec
 	setAside *prometheus.CounterVec
+	failures *prometheus.CounterVec
+	repeated *prometheus.CounterVec
+	waiting  waiting
 }
 
 // newMetrics makes the metrics and registers them with r, if there is one.
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	stream := []string{"stream"}
 	m := &metrics{
+		waiting: newWaiting(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "reroll_queue_publish_duration_seconds",
 			Help:    "Time from handing a batch to NATS until it is stored, or refused.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}, stream),
 		messages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "reroll_queue_batch_messages",
@@ -30,15 +37,25 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "reroll_queue_set_aside_total",
 			Help: "Messages that could not be read and were set aside.",
 		}, stream),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_queue_publish_errors_total",
+			Help: "Batches that were not stored completely, because NATS did not answer or refused a message.",
+		}, stream),
+		repeated: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_queue_repeated_total",
+			Help: "Messages that were stored once although they were in a batch more often.",
+		}, stream),
 	}
 	for _, s := range []string{hintsStream, changesStream, reloadsStream, workloadsStream} {
 		m.setAside.WithLabelValues(s)
+		m.failures.WithLabelValues(s)
+		m.repeated.WithLabelValues(s)
 	}
 	return m, m.register(r)
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.duration, m.messages, m.setAside}
+	return []prometheus.Collector{m.duration, m.messages, m.setAside, m.failures, m.repeated, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered}
 }
 
 func (m *metrics) register(r prometheus.Registerer) error {

@@ -92,8 +92,11 @@ func (o Options) Validate() error {
 }
 
 func (o Options) validate() error {
-	if o.MaxStore < smallestStore || o.HintsMaxBytes < 0 || o.ReloadsMaxBytes < 0 || o.Replicas < 0 {
-		return fmt.Errorf("queue: the store needs at least %d bytes, and no size may be negative", smallestStore)
+	if o.HintsMaxBytes < 0 || o.ReloadsMaxBytes < 0 || o.Replicas < 0 {
+		return errors.New("queue: no size may be negative")
+	}
+	if o.MaxStore < smallestStore {
+		return fmt.Errorf("queue: the store needs at least %d bytes, and gets %d; store folder: %q", smallestStore, o.MaxStore, o.StoreDir)
 	}
 	if o.URL != "" {
 		return o.validateExternal()
@@ -151,7 +154,7 @@ func redacted(list string) string {
 	for s := range strings.SplitSeq(list, ",") {
 		s = strings.TrimSpace(s)
 		if i := strings.LastIndex(s, "@"); i >= 0 {
-			scheme, _, ok := strings.Cut(s, "://")
+			scheme, _, ok := strings.Cut(s[:i], "://")
 			if !ok {
 				scheme = "nats"
 			}

@@ -107,6 +107,7 @@ func TestServeWorksWithItsPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := open(t, user)
+	serve(t, q, done)
 	ctx := testContext(t)
 	c, j := consume(t, q, acknowledge), follow(t, q)
 	appendChange(t, q, change("a", "one"), 0)
@@ -119,7 +120,9 @@ func TestServeWorksWithItsPermissions(t *testing.T) {
 	if _, err := q.LoadWorkloads(ctx, "blue"); err != nil {
 		t.Error(err)
 	}
-	serve(t, q, done)
+	if all, err := q.ChangesOf(ctx, "blue", config("a")); err != nil || len(all) != 1 {
+		t.Errorf("%d changes of one config, %v", len(all), err)
+	}
 	if _, err := q.Command(ctx, freeze("k-1")); err != nil {
 		t.Error(err)
 	}

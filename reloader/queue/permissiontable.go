@@ -5,6 +5,7 @@ import "slices"
 // Sets of roles in the table.
 var (
 	admins     = []Role{RoleAdmin, RoleHubAdmin}
+	hubAdmins  = []Role{RoleHubAdmin}
 	everybody  = Roles()
 	hinters    = []Role{RoleIngest, RoleDispatch}
 	dispatches = []Role{RoleDispatch}
@@ -25,7 +26,7 @@ var permissionTable = slices.Concat(
 	},
 	setupRows(hintsStream, []Role{RoleAdmin}),
 	setupRows(changesStream, admins), setupRows(reloadsStream, admins), setupRows(workloadsStream, admins),
-	setupRows(clustersStream, admins), setupRows(setAsideStream, admins), setupRows(followsStream, []Role{RoleHubAdmin}),
+	setupRows(clustersStream, admins), setupRows(setAsideStream, admins), setupRows(followsStream, hubAdmins),
 	[]permissionRow{
 		{"$JS.API.CONSUMER.CREATE." + hintsStream + "." + consumerName(clusterToken) + "." + hintPrefix + "." + clusterToken + ".>", "make the consumer of hints", []Role{RoleAdmin}},
 		{"$JS.API.CONSUMER.INFO." + hintsStream + "." + consumerName(clusterToken), "find the consumer of hints", []Role{RoleAdmin, RoleDispatch}},
@@ -35,6 +36,16 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + hintsStream + "." + hintPrefix + "." + clusterToken + ".>", "see when a config was touched", dispatches},
 		{"$JS.API.STREAM.PURGE." + hintsStream, "make room for hints", dispatches},
 		{"$JS.API.STREAM.PURGE." + changesStream, "drop the changes of deleted configs", []Role{RoleDispatch, RoleHubAPI}},
+		{"$JS.API.STREAM.PURGE." + changesStream, "drop the changes of a removed cluster", hubAdmins},
+		{"$JS.API.STREAM.PURGE." + reloadsStream, "drop the reloads of a removed cluster", hubAdmins},
+		{"$JS.API.STREAM.PURGE." + workloadsStream, "drop the records of workloads of a removed cluster", hubAdmins},
+		{"$JS.API.STREAM.PURGE." + clustersStream, "free the name of a removed cluster", hubAdmins},
+		{"$JS.API.STREAM.PURGE." + followsStream, "drop what a removed cluster tells and is told", hubAdmins},
+		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + ".*", "see which cluster a name stands for", hubAdmins},
+		{"$JS.API.DIRECT.GET." + clustersStream + "." + anyClusterStatus, "see when a cluster was last heard of", hubAdmins},
+		{anyClusterStatus, "tell that a cluster was removed", hubAdmins},
+		{anyClusterRemoved, "tell those who come later that a cluster was removed", hubAdmins},
+		{"$JS.API.CONSUMER.CREATE." + clustersStream + ".*." + anyClusterRemoved, "read which clusters were removed", answerers},
 		{"$JS.API.STREAM.INFO." + changesStream, "look at the stream of changes", slices.Concat(readers, admins)},
 		{"$JS.API.STREAM.INFO." + reloadsStream, "look at the stream of reloads", slices.Concat(readers, admins)},
 		{"$JS.API.STREAM.INFO." + workloadsStream, "look at the records of workloads", slices.Concat(readers, admins)},
@@ -52,7 +63,7 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + workloadsStream + "." + workloadPrefix + "." + clusterToken + ".>", "read the record of a workload", forwards},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken, "read the UID of the cluster", recorders},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + "." + clusterToken + "." + statusToken, "read how far the records of the cluster are", forwards},
-		{"$JS.API.STREAM.INFO." + followsStream, "look at the copies of configs", []Role{RoleHubAdmin}},
+		{"$JS.API.STREAM.INFO." + followsStream, "look at the copies of configs", hubAdmins},
 		{followPrefix + "." + clusterToken + ".>", "tell other clusters of its configs", forwards},
 		{"$JS.API.DIRECT.GET." + followsStream + "." + followPrefix + "." + clusterToken + ".>", "see what other clusters were told", forwards},
 		{"$JS.API.DIRECT.GET." + followsStream + "." + followPrefix + ".*." + clusterToken + ".>", "read what other clusters tell", forwards},

@@ -13,7 +13,7 @@ import (
 	"github.com/synadia-io/orbit.go/jetstreamext"
 )
 
-var errNoAnswer = fmt.Errorf("no answer from NATS within %v", answerTime)
+var errNoAnswer = fmt.Errorf("%w within %v", errSilent, answerTime)
 
 // publish stores messages and returns an error for each, or nil if all are stored.
 func (b *batcher) publish(ctx context.Context, messages []*nats.Msg) []error {

@@ -247,7 +247,11 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	ctx, release := q.bounded(ctx, healthTime, "$JS.API.STREAM.INFO.")
 	defer release()
 	for _, want := range q.wantedStreams() {
-		if _, err := q.js.Stream(ctx, want.Name); err != nil {
+		s, err := q.js.Stream(ctx, want.Name)
+		if err == nil {
+			err = quorum(s.CachedInfo().Cluster)
+		}
+		if err != nil {
 			return fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
 		}
 	}
@@ -257,7 +261,7 @@ func (q *Queue) Healthy(ctx context.Context) error {
 // bounded returns ctx with a time limit, ended early by a denied permission on one of the prefixes, the loss of the connection,
 // or Close. The caller must call the function when the call has returned.
 func (q *Queue) bounded(ctx context.Context, limit time.Duration, prefixes ...string) (context.Context, func()) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer from NATS within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", errSilent, limit))
 	ctx, release := q.interrupts.guard(ctx, prefixes...)
 	ctx, stop := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(q.life, func() { stop(ErrClosed) })

@@ -114,11 +114,20 @@ var errAllRead = errors.New("all read")
 
 // snapshot calls each for the newest message of every subject of stream that matches filter.
 func (q *Queue) snapshot(ctx context.Context, stream, filter string, each func(msg jetstream.Msg, sequence uint64) error) error {
-	ctx, release := q.bounded(ctx, snapshotTime, "$JS.API.CONSUMER.MSG.NEXT."+stream+".")
+	return q.readStored(ctx, reading{stream: stream, filter: filter, newest: true}, each)
+}
+
+// history calls each for every message of stream that matches filter, in stream order.
+func (q *Queue) history(ctx context.Context, stream, filter string, each func(msg jetstream.Msg, sequence uint64) error) error {
+	return q.readStored(ctx, reading{stream: stream, filter: filter}, each)
+}
+
+// readStored calls each for what is stored.
+func (q *Queue) readStored(ctx context.Context, r reading, each func(msg jetstream.Msg, sequence uint64) error) error {
+	ctx, release := q.bounded(ctx, snapshotTime, "$JS.API.CONSUMER.MSG.NEXT."+r.stream+".")
 	defer release()
-	err := q.read(ctx, reading{stream: stream, filter: filter, newest: true}, each, func() error { return errAllRead })
-	if !errors.Is(err, errAllRead) {
-		return fmt.Errorf("read %s: %w", stream, err)
+	if err := q.read(ctx, r, each, func() error { return errAllRead }); !errors.Is(err, errAllRead) {
+		return fmt.Errorf("read %s: %w", r.stream, err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ var purposes = map[Role]string{
 	RoleIngest:   "receives audit events and stores hints",
 	RoleDispatch: "verifies hints and rolls workloads",
 	RoleAPI:      "answers who changed what and what rolled",
-	RoleHubAdmin: "makes the streams of the hub: reroll nats setup --role=hub",
+	RoleHubAdmin: "makes the streams of the hub, and removes clusters: reroll nats setup --role=hub, reroll nats remove",
 	RoleHubAPI:   "answers for all clusters",
 	RoleForward:  "brings the records of one cluster to the hub",
 }

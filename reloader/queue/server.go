@@ -2,9 +2,12 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // oldestServer is the oldest version of a NATS server that is supported: from this one on, a server can be told to store before it
@@ -19,6 +22,10 @@ func (q *Queue) examine(ctx context.Context, o Options) error {
 		return fmt.Errorf("%w: %s is version %s, and %s or later is needed", ErrOldServer, q.nc.ConnectedUrlRedacted(), version, oldestServer)
 	}
 	account, err := q.js.AccountInfo(ctx)
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) && q.role == RoleForward {
+		return fmt.Errorf("%w: nobody at the hub answers the account of this cluster; a server that runs listens to a new account only after its "+
+			"configuration was reloaded twice", ErrNotSetUp)
+	}
 	if err != nil {
 		return fmt.Errorf("ask NATS for JetStream: %w", explain(ctx, err))
 	}

@@ -71,7 +71,7 @@ func (q *Queue) TidyHub(ctx context.Context) error {
 func (q *Queue) hubGraveyard(ctx context.Context) (*graveyard, error) {
 	brings := map[string]bool{}
 	err := q.snapshot(ctx, clustersStream, anyClusterStatus, func(msg jetstream.Msg, _ uint64) error {
-		if s, err := reloader.Decode[reloader.ClusterStatus](msg.Data()); err == nil && s.Forward != nil {
+		if s, err := reloader.Decode[reloader.ClusterStatus](msg.Data()); err == nil && s.Forward != nil && statusSubject(s.Cluster) == msg.Subject() {
 			brings[s.Cluster] = true
 		}
 		return nil

@@ -11,7 +11,7 @@ import (
 // The annotations on the metadata of a workload that tell how its pod template came to be as it is.
 const (
 	// LastReloadKey names the reload that last changed the template.
-	LastReloadKey = "reroll.dev/last-reload"
+	LastReloadKey = workload.ReloadKey
 	// BroughtKey tells to which version of each config the template was brought, newest last, as BroughtWith writes it.
 	BroughtKey = "reroll.dev/brought"
 )

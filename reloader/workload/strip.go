@@ -64,6 +64,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 		Kind:           kind,
 		Written:        written(p.meta.ManagedFields, func(string) bool { return true }),
 		MarkedAt:       written(p.meta.ManagedFields, func(manager string) bool { return manager == MarkManager }),
+		Signed:         byMarker(p.meta.ManagedFields, `"f:`+ReloadKey+`"`),
 		HasAnnotations: len(p.meta.Annotations) > 0,
 		Selector:       p.selector.DeepCopy(),
 		TemplateOf:     p.templateOf,
@@ -74,10 +75,20 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Path:           path,
 			Annotations:    kept(p.template.Annotations, keep),
 			HasAnnotations: len(p.template.Annotations) > 0,
+			Scheduler:      scheduler(p.template.Spec.SchedulerName),
 			Containers:     containers(p.template.Spec.Containers, p.meta.ManagedFields),
+			Init:           initNames(p.template.Spec.InitContainers),
 			References:     references(p.meta.Namespace, &p.template.Spec),
 		},
 	}
+}
+
+// scheduler returns nothing for the scheduler that nearly all pods have, so that not every workload remembers it.
+func scheduler(name string) string {
+	if name == corev1.DefaultSchedulerName {
+		return ""
+	}
+	return name
 }
 
 // kept returns the annotations that keep approves. The last applied configuration is dropped whatever keep says: it repeats
@@ -105,6 +116,14 @@ func written(fields []metav1.ManagedFieldsEntry, by func(manager string) bool) t
 		}
 	}
 	return newest
+}
+
+func initNames(specs []corev1.Container) []string {
+	var names []string
+	for i := range specs {
+		names = append(names, specs[i].Name)
+	}
+	return names
 }
 
 func containers(specs []corev1.Container, fields []metav1.ManagedFieldsEntry) []Container {
@@ -144,7 +163,11 @@ func envMarkValue(prefix, v string) string {
 
 // writtenAsMark reports whether the managed fields say that the variable of that name was written by somebody who writes marks.
 func writtenAsMark(fields []metav1.ManagedFieldsEntry, variable string) bool {
-	key := `k:{\"name\":\"` + variable + `\"}`
+	return byMarker(fields, `k:{\"name\":\"`+variable+`\"}`)
+}
+
+// byMarker reports whether the managed fields say that MarkManager has written what has this key in them.
+func byMarker(fields []metav1.ManagedFieldsEntry, key string) bool {
 	return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool {
 		return f.Manager == MarkManager && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), key)
 	})

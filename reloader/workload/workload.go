@@ -20,6 +20,8 @@ type Workload struct {
 	Written time.Time
 	// MarkedAt is when something was last written by MarkManager; zero if they do not say.
 	MarkedAt time.Time
+	// Signed reports whether MarkManager, and nobody since, has given the annotation ReloadKey its value, as far as they say.
+	Signed bool
 	// HasAnnotations reports whether the object has any annotation, also one that was not kept.
 	HasAnnotations bool
 	// Selector selects the workload's pods.
@@ -81,6 +83,7 @@ func (w *Workload) Same(other *Workload) bool {
 // Alike reports whether other is w in another version that tells nothing new, except perhaps of its progress.
 func (w *Workload) Alike(other *Workload) bool {
 	return w.Same(other) && w.templateOf() == other.templateOf() && w.Paused == other.Paused && w.Written.Equal(other.Written) && w.MarkedAt.Equal(other.MarkedAt) &&
+		w.Signed == other.Signed &&
 		w.DeletionTimestamp.IsZero() == other.DeletionTimestamp.IsZero() &&
 		maps.Equal(w.Annotations, other.Annotations) && maps.Equal(w.Labels, other.Labels)
 }
@@ -101,8 +104,12 @@ type Template struct {
 	Annotations map[string]string
 	// HasAnnotations reports whether the template has any annotation, also one that was not kept.
 	HasAnnotations bool
+	// Scheduler is the name of the scheduler that serves the pods; empty if that is the default one.
+	Scheduler string
 	// Containers are the regular containers in their order.
 	Containers []Container
+	// Init are the names of the init containers in their order, sidecars among them.
+	Init []string
 	// References has every ConfigMap and Secret that the template refers to, wherever it does.
 	References map[reloader.Config]*Reference
 }
@@ -130,6 +137,9 @@ type EnvMark struct {
 
 // MarkManager is the field manager under which marks are written, by Stakater Reloader and by us.
 const MarkManager = "Reloader"
+
+// ReloadKey is the annotation on the metadata of a workload that names the reload that last changed its pod template.
+const ReloadKey = "reroll.dev/last-reload"
 
 // MarkPrefix starts the name of every environment variable that is written as a mark by Stakater Reloader, CollabornePrefix that of
 // kubernetes-reloader, and Fabric8Prefix that of configmapcontroller.

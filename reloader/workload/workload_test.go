@@ -151,6 +151,16 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 	}
 }
 
+// TestInitContainersAreNamed: what they have read may still be in use.
+func TestInitContainersAreNamed(t *testing.T) {
+	d := &appsv1.Deployment{}
+	d.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "sidecar"}}
+	w, err := workload.Deployment.Strip(d, keepAll)
+	if diff := cmp.Diff([]string{"setup", "sidecar"}, w.Template.Init); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestStripRefusesOtherObjects(t *testing.T) {
 	for _, obj := range []any{nil, &corev1.Pod{}, appsv1.Deployment{}, &appsv1.DaemonSet{}} {
 		if w, err := workload.Deployment.Strip(obj, keepAll); err == nil {

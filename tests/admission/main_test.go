@@ -5,7 +5,6 @@ package admission
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -49,21 +49,27 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	var err error
-	if address, err = freeAddress(); err != nil {
+	addresses, err := port.Addresses(1)
+	if err != nil {
 		return 1, err
 	}
+	address = addresses[0]
 	if helm, err = tools.Path(ctx, "helm"); err != nil {
 		return 1, err
 	}
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: append(admissionFlags(address), "--dialects", "reroll,stakater,sap,wave"),
+		Flags: append(admissionFlags(address), "--dialects", "reroll,stakater,sap,wave,fabric8", "--is-Argo-Rollouts", "true"),
 	})
 	if err != nil {
 		return 1, err
 	}
 	defer shared.Stop()
+	for _, crd := range []string{"rollouts.argoproj.io", "deploymentconfigs.apps.openshift.io"} {
+		if _, err := shared.Kube.Kubectl(ctx, "apply", "--filename=../testdata/crds/"+crd+".yaml"); err != nil {
+			return 1, err
+		}
+	}
 	if err := register(ctx); err != nil {
 		return 1, err
 	}
@@ -74,17 +80,8 @@ func run(m *testing.M) (int, error) {
 func admissionFlags(address string) []string {
 	return []string{
 		"--admission-address", address, "--admission-hosts", "127.0.0.1", "--admission-configuration", configuration,
-		"--admission-certificate-lifetime", lifetime.String(),
+		"--admission-certificate-lifetime", lifetime.String(), "--admission-hold-scheduling",
 	}
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close() //nolint:errcheck // nothing was sent
-	return listener.Addr().String(), nil
 }
 
 // register makes the configuration of the chart, with the address of this machine in the place of the Service's, and waits until the
@@ -94,7 +91,7 @@ func register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true",
+	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true,argoRollouts=true,rbac.deploymentConfigs=true",
 		"--show-only", "templates/admission.yaml").Output()
 	if err != nil {
 		return fmt.Errorf("render the chart: %w", err)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // TestRotation: while certificates and their CA are replaced, no request of the API server goes astray, and a second process, which does
@@ -23,17 +24,11 @@ import (
 func TestRotation(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
-	second := s.alone()
-	var deployment appsv1.Deployment
-	s.must(yaml.Unmarshal([]byte(manifest("", "web", "app", "1", auto)), &deployment))
+	second := s.alone(admissionFlags)
 	leaves, bundles, asked := map[string]bool{}, map[string]bool{}, 0
 	s.await(func() error {
-		made, err := s.client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
-			return line.Stop(err)
-		}
-		if n := len(made.Spec.Template.Spec.Containers[0].Env); n != 3 {
-			return line.Stop(fmt.Errorf("request %d went astray: %d variables", asked, n))
+		if err := s.marked(); err != nil {
+			return line.Stop(fmt.Errorf("request %d: %w", asked, err))
 		}
 		asked++
 		bundle := s.bundle()
@@ -48,6 +43,22 @@ func TestRotation(t *testing.T) {
 		return nil
 	})
 	t.Logf("%d requests saw %d certificates and %d bundles", asked, len(leaves), len(bundles))
+}
+
+// marked returns nil if a Deployment that is created, as a dry run, has its mark.
+func (s *site) marked() error {
+	var deployment appsv1.Deployment
+	if err := yaml.Unmarshal([]byte(manifest("", "web", "app", "1", auto)), &deployment); err != nil {
+		return err
+	}
+	made, err := s.client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return err
+	}
+	if n := len(made.Spec.Template.Spec.Containers[0].Env); n != 3 {
+		return fmt.Errorf("it went astray: %d variables", n)
+	}
+	return nil
 }
 
 // bundle returns what the API server trusts.
@@ -71,18 +82,16 @@ func (s *site) shown(address string, bundle []byte) (string, error) {
 	return string(connection.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw), nil
 }
 
-// alone starts a process that has the webhook and nothing else, and returns its address once it is ready.
-func (s *site) alone() string {
+// alone starts a process that has the webhook and nothing else, with the flags for an address, and returns the address once it is ready.
+func (s *site) alone(flags func(address string) []string) string {
 	s.t.Helper()
 	binary, err := line.Build(s.ctx)
 	s.must(err)
-	address, err := freeAddress()
-	s.must(err)
-	metrics, err := freeAddress()
+	addresses, err := port.Addresses(2)
 	s.must(err)
 	cmd := exec.Command(binary, append([]string{
-		"admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--namespace", "default", "--metrics-address", metrics,
-	}, admissionFlags(address)...)...)
+		"admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--namespace", "default", "--metrics-address", addresses[1],
+	}, flags(addresses[0])...)...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -92,7 +101,7 @@ func (s *site) alone() string {
 			s.t.Errorf("the second process ended badly: %v\n%s", err, log.String())
 		}
 	})
-	other := line.Reroll{Ops: "http://" + metrics}
+	other := line.Reroll{Ops: "http://" + addresses[1]}
 	s.must(line.Poll(s.ctx, func(ctx context.Context) error {
 		code, answer, err := other.Probe(ctx, "/readyz")
 		if err == nil && code != 200 {
@@ -100,5 +109,5 @@ func (s *site) alone() string {
 		}
 		return err
 	}))
-	return address
+	return addresses[0]
 }

@@ -115,6 +115,7 @@ func TestTokens(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { judge(t, tc.caller, tc.want) })
 	}
+	held(t, "GET changes 200", "GET changes 401", "GET changes 403", "GET changes 404", "GET self 200", "GET self 401")
 }
 
 // TestDeletedAccountIsOut: a token dies with its account, ten seconds later at most here.

@@ -167,6 +167,8 @@ func TestCommands(t *testing.T) {
 		operator.do(t, "/api/v1/workloads/local/"+ns+"/Deployment/none/reload", nil, http.StatusNotFound)
 		operator.do(t, "/api/v1/clusters/elsewhere/freeze", nil, http.StatusNotFound)
 	})
+	held(t, "POST workloads 200", "POST workloads 403", "POST workloads 404", "POST workloads 409",
+		"POST configs 200", "POST clusters 200", "POST clusters 403", "POST clusters 404", "GET reloads 200", "GET pauses 200")
 }
 
 // commandLine runs a command of the binary as the caller, and returns what it says.
@@ -180,7 +182,7 @@ func commandLine(ctx context.Context, t *testing.T, c caller, args ...string) (s
 	if err := os.WriteFile(authority, serving.CertPEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args = append(args, "--server", "https"+shared.Reroll.API[len("http"):], "--certificate-authority", authority)
+	args = append(args, "--server", address(), "--certificate-authority", authority)
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), "REROLL_TOKEN="+c.token)
 	output, err := cmd.CombinedOutput()

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/tests/contract"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -27,6 +28,8 @@ var (
 	clients, proxies *kube.CA
 	// serving is the CA of the API's own certificate.
 	serving *kube.CA
+	// wire holds every request and its answer against the document that the API serves.
+	wire *contract.Wire
 )
 
 const proxyName = "front"
@@ -60,7 +63,32 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer shared.Stop()
-	return m.Run(), nil
+	if wire, err = contract.Tap(ctx, &http.Transport{TLSClientConfig: trust()}, address()); err != nil {
+		return 1, err
+	}
+	code := m.Run()
+	return code, wire.Faults()
+}
+
+// address is the URL of the API.
+func address() string { return "https" + shared.Reroll.API[len("http"):] }
+
+// trust is what a client believes that asks the API.
+func trust() *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(serving.CertPEM())
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
+// held fails unless exchanges of these kinds were held against the document: see contract.Wire.Seen.
+func held(t *testing.T, kinds ...string) {
+	t.Helper()
+	seen := wire.Seen()
+	for _, kind := range kinds {
+		if seen[kind] == 0 {
+			t.Errorf("no exchange %q was held against the contract, only %v", kind, seen)
+		}
+	}
 }
 
 // makeFiles writes the certificates that the API needs and returns the flags that name them.
@@ -100,9 +128,7 @@ type caller struct {
 // client returns an HTTP client that shows the caller's certificate, if there is one.
 func (c caller) client(t *testing.T) *http.Client {
 	t.Helper()
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(serving.CertPEM())
-	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	config := trust()
 	if c.pair != nil {
 		pair, err := tls.X509KeyPair(c.pair.CertPEM, c.pair.KeyPEM)
 		if err != nil {
@@ -113,7 +139,7 @@ func (c caller) client(t *testing.T) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: config}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
+	return &http.Client{Transport: wire.Over(transport)}
 }
 
 // ask sends a request and returns the answer, again while it is told to ask less often.
@@ -142,7 +168,7 @@ func (c caller) ask(t *testing.T, method, path string, body any) (code int, answ
 
 func (c caller) askOnce(t *testing.T, client *http.Client, method, path string, body []byte) (code int, answer []byte) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "https"+shared.Reroll.API[len("http"):]+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, address()+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

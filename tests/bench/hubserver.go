@@ -18,6 +18,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // hubStore, in the environment, makes this program the NATS of a hub with its files there, so that its memory is its own. hubAddress is
@@ -73,7 +74,7 @@ func startHub(ctx context.Context) (*hub, error) {
 }
 
 func (h *hub) start(ctx context.Context) error {
-	address, err := freeAddress()
+	addresses, err := port.Addresses(1)
 	if err != nil {
 		return err
 	}
@@ -82,11 +83,11 @@ func (h *hub) start(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), hubStore+"="+filepath.Join(h.dir, "nats"), hubAddress+"="+address)
+	cmd.Env = append(os.Environ(), hubStore+"="+filepath.Join(h.dir, "nats"), hubAddress+"="+addresses[0])
 	if err := h.run(cmd); err != nil {
 		return err
 	}
-	h.url = "nats://" + address
+	h.url = "nats://" + addresses[0]
 	err = line.Poll(ctx, func(context.Context) (err error) {
 		h.conn, err = nats.Connect(h.url)
 		return err
@@ -143,20 +144,12 @@ func (h *hub) api(ctx context.Context) (hubAPI, error) {
 	if err != nil {
 		return hubAPI{}, err
 	}
-	address, err := freeAddress()
+	addresses, err := port.Addresses(1)
 	if err != nil {
 		return hubAPI{}, err
 	}
-	cmd := exec.Command(binary, "api", "--nats-url", h.url, "--nats-bind-only", "--api-address", address, "--metrics-address", "127.0.0.1:0", "--log-level", "error")
-	return hubAPI{"http://" + address}, h.run(cmd)
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
+	cmd := exec.Command(binary, "api", "--nats-url", h.url, "--nats-bind-only", "--api-address", addresses[0], "--metrics-address", "127.0.0.1:0", "--log-level", "error")
+	return hubAPI{"http://" + addresses[0]}, h.run(cmd)
 }
 
 // stored returns how many messages were ever stored in streams of the hub.

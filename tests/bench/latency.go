@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+// rest is how long nothing happens between two edits.
+const rest = 200 * time.Millisecond
+
 // latency measures single edits: from the API server's answer to the writer until a watch shows the new template.
 func (b *bench) latency(ctx context.Context) error {
 	ns, err := b.namespace(ctx)
@@ -57,8 +60,9 @@ func (b *bench) edit(ctx context.Context, ns string) ([]time.Duration, error) {
 			return nil, err
 		}
 		took = append(took, time.Since(start))
-		// Edits must not fall into step with the API server's batches.
-		pause := time.NewTimer(time.Duration(3+i*7%29) * time.Millisecond)
+		// Single edits: what follows a roll (Event, records) is over when the next one comes, and they must not fall into step with the API
+		// server's batches.
+		pause := time.NewTimer(rest + time.Duration(3+i*7%29)*time.Millisecond)
 		<-pause.C
 	}
 	return took, nil
@@ -105,12 +109,17 @@ func (b *bench) batchDelay(ctx context.Context, ns string) error {
 	if err != nil {
 		return err
 	}
-	var waited, ours []time.Duration
+	var waited, ours, looked, patched []time.Duration
 	for _, r := range reloads {
-		waited = append(waited, r.Causes[0].ReceivedAt.Sub(r.Causes[0].RequestedAt))
-		ours = append(ours, r.PatchedAt.Sub(r.Causes[0].ReceivedAt))
+		cause := r.Causes[0]
+		waited = append(waited, cause.ReceivedAt.Sub(cause.RequestedAt))
+		ours = append(ours, r.PatchedAt.Sub(cause.ReceivedAt))
+		looked = append(looked, cause.VerifiedAt.Sub(cause.ReceivedAt))
+		patched = append(patched, r.PatchedAt.Sub(r.DecidedAt))
 	}
 	row("  of which in the API server's batch", "%s, mean %s", percentiles(waited), mean(waited))
 	row("  of which in Reroll (window included)", "%s", percentiles(ours))
+	row("    until the config has been read", "%s", percentiles(looked))
+	row("    from the decision to the patch's answer", "%s", percentiles(patched))
 	return nil
 }

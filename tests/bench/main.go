@@ -27,6 +27,7 @@ var measurements = map[string]func(*bench, context.Context) error{
 	"memory":  (*bench).memory,
 	"ingest":  (*bench).ingest,
 	"api":     (*bench).api,
+	"sizing":  (*bench).sizing,
 }
 
 // fleetMeasurements are those of a hub and its clusters, which run lines of their own.
@@ -52,6 +53,7 @@ var settings = []setting{
 	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}, false},
 	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}, false},
 	{"many events at ingest", kube.Audit{}, time.Second, []string{"ingest"}, false},
+	{"what a thousand of each take", kube.Audit{}, time.Second, []string{"sizing"}, false},
 	{"many questions", kube.Audit{}, 0, []string{"api"}, true},
 }
 
@@ -73,7 +75,7 @@ func main() {
 		return
 	}
 	var o options
-	names := "latency,fanout,memory,ingest,api,hub,catchup,follow"
+	names := "latency,fanout,memory,ingest,sizing,api,hub,catchup,follow"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")

@@ -89,7 +89,7 @@ func (r row) proved() error {
 	switch {
 	case err != nil:
 		return err
-	case !isTest && !regexp.MustCompile(`^tests/(scenarios|conformance/stakater/scenarios)/[a-z0-9-]+\.yaml$`).MatchString(file):
+	case !isTest && !regexp.MustCompile(`^tests/(scenarios|conformance/stakater/scenarios|conformance/(sap|wave|collaborne|fabric8|trigger))/[a-z0-9-]+\.yaml$`).MatchString(file):
 		return fmt.Errorf("%s is neither a scenario nor a test", r.Proof)
 	case isTest && !strings.Contains(string(text), "\nfunc "+test+"(t *testing.T)"):
 		return fmt.Errorf("%s has no test %q", file, test)

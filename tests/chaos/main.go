@@ -15,9 +15,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 func main() {
@@ -60,7 +63,7 @@ func runAll(ctx context.Context, o options, list, file string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("# Chaos\n\n`make chaos CHAOS_SEED=%d CHAOS_TIME=%s CHAOS_SHAPES=%s`\n", o.Seed, o.Time, list)
+	text := fmt.Sprintf("# Chaos\n\n`make chaos CHAOS_SEED=%d CHAOS_TIME=%s CHAOS_SHAPES=%s`, %s\n", o.Seed, o.Time, list, o.sources(ctx))
 	fmt.Println(text)
 	faults := 0
 	for _, o := range runs {
@@ -81,6 +84,14 @@ func runAll(ctx context.Context, o options, list, file string) error {
 		return errFaults
 	}
 	return nil
+}
+
+// sources says what is tormented.
+func (o options) sources(ctx context.Context) string {
+	if o.Binary != "" {
+		return "of the binary " + filepath.Base(o.Binary)
+	}
+	return "commit " + line.Commit(ctx)
 }
 
 // parseShapes returns the run of each shape in a list.

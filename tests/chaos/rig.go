@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // clusterName is what the cluster is called.
@@ -57,7 +57,7 @@ func newRig(ctx context.Context, o options) (r *rig, err error) {
 }
 
 func (r *rig) start(ctx context.Context, o options) error {
-	addresses, err := freeAddresses(9)
+	addresses, err := port.Addresses(9)
 	if err != nil {
 		return err
 	}
@@ -228,18 +228,4 @@ func (t sameAuditID) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Audit-ID", "always-the-same")
 	return t.next.RoundTrip(r)
-}
-
-// freeAddresses returns n loopback addresses that nobody listens on.
-func freeAddresses(n int) ([]string, error) {
-	addresses := make([]string, n)
-	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() //nolint:errcheck // nothing was sent
-		addresses[i] = listener.Addr().String()
-	}
-	return addresses, nil
 }

@@ -38,7 +38,14 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if u.role == "admission" {
+		u.admit(t, c)
+		return
+	}
 	u.begin(t, c)
+	if slices.Contains(u.templates, "uninstall.yaml") {
+		u.end(t, c)
+	}
 	for _, ns := range u.namespaces {
 		u.read(t, c, ns)
 		for _, kind := range u.kinds {
@@ -50,6 +57,33 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// admit reads what workloads are marked for.
+func (u usage) admit(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	if _, err := c.DigestKeys(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, ns := range u.namespaces {
+		for _, config := range u.configs {
+			config.Namespace = ns
+			if _, err := c.Get(t.Context(), config); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// end does what helm uninstall has done before anything goes.
+func (u usage) end(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	if err := c.DropAdmission(t.Context(), "example-reroll-"+namespace); err != nil {
+		t.Error(err)
+	}
+	if err := c.ReleaseScheduling(t.Context(), "", func(reloader.WorkloadRef) {}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -17,7 +18,7 @@ import (
 // TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
 func TestFlowSchemaIsAboutWhoAsks(t *testing.T) {
 	for values, want := range map[string][]string{
-		"roles": {"example-reroll-dispatch", "example-reroll-api"}, "fleet-member": {"example-reroll"}, "default": nil,
+		"roles": {"example-reroll-dispatch", "example-reroll-api", "example-reroll-admission"}, "fleet-member": {"example-reroll"}, "default": nil,
 	} {
 		var got []string
 		for _, object := range rendered(t, values) {
@@ -47,11 +48,11 @@ func custom(objects []runtime.Object, kind string) (found []*unstructured.Unstru
 
 // TestAlertsAreThoseOfTheShape: an alert about what does not run here would fire for ever, or never.
 func TestAlertsAreThoseOfTheShape(t *testing.T) {
-	one := []string{"reroll-ingest", "reroll-dispatch", "reroll-queue", "reroll-api"}
+	one := []string{"reroll-ingest", "reroll-dispatch", "reroll-queue", "reroll-certificates", "reroll-api"}
 	for values, want := range map[string][]string{
 		"roles":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
 		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
-		"hub":          {"reroll-queue", "reroll-api"},
+		"hub":          {"reroll-queue", "reroll-certificates", "reroll-api"},
 	} {
 		var got []string
 		for _, o := range custom(rendered(t, values), "PrometheusRule") {
@@ -115,6 +116,35 @@ func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
 	for secret := range want {
 		if !strings.Contains(text, "get secret "+secret+" ") {
 			t.Errorf("the notes do not say what to take from %s", secret)
+		}
+	}
+}
+
+// TestCertificateOfTheWebhook: cert-manager makes what the pods mount, for the name that the API server calls, and nobody else may make one.
+func TestCertificateOfTheWebhook(t *testing.T) {
+	for shape, values := range map[string]string{"default": "metaInfo=true", "roles": "admission.tls.secretName="} {
+		objects := rendered(t, shape, "--set", values+",admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca")
+		made := ""
+		for _, o := range custom(objects, "Certificate") {
+			hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "dnsNames")
+			if slices.Equal(hosts, []string{"example-reroll-admission.reroll-system.svc"}) {
+				made, _, _ = unstructured.NestedString(o.Object, "spec", "secretName")
+			}
+		}
+		if made == "" {
+			t.Fatalf("%s: no certificate for the webhook", shape)
+		}
+		mounted := false
+		for _, w := range workloads(t, objects) {
+			mounted = mounted || slices.ContainsFunc(w.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == made })
+		}
+		if !mounted {
+			t.Errorf("%s: no pod mounts %s", shape, made)
+		}
+		for _, object := range objects {
+			if role, ok := object.(*rbacv1.ClusterRole); ok && strings.HasSuffix(role.Name, "-admission") {
+				t.Errorf("%s: %s may change who is trusted", shape, role.Name)
+			}
 		}
 	}
 }

@@ -53,15 +53,8 @@ var notOffered = map[string]string{
 	"audit-log-state":      "it goes with audit-log-path",
 	"audit-log-cluster":    "it goes with audit-log-path",
 	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
-	"api-tls-cert":         "in a cluster it is for what stands before the API to encrypt",
-	"api-tls-key":          "it goes with api-tls-cert",
-	"auth-client-ca":       "certificates of clients need api-tls-cert",
-
-	"auth-request-header-client-ca":     "certificates of proxies need api-tls-cert",
-	"auth-request-header-allowed-names": "it goes with auth-request-header-client-ca",
-
-	"kubeconfig":     "the pod uses the cluster that it runs in",
-	"hub-token-file": "a user or an nkey tells who it is, and a token only that it may",
+	"kubeconfig":           "the pod uses the cluster that it runs in",
+	"hub-token-file":       "a user or an nkey tells who it is, and a token only that it may",
 }
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.
@@ -116,6 +109,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 // firstFile is what each role reads first: its certificate, or how it logs in to NATS.
 var firstFile = map[string]string{
 	"serve": "/etc/reroll/ingest-tls/tls.crt", "ingest": "/etc/reroll/ingest-tls/tls.crt", "dispatch": "/etc/reroll/nats/", "api": "/etc/reroll/nats/",
+	"admission": "/etc/reroll/admission-tls/tls.crt",
 }
 
 // stored are the values of variables that come from Secrets.
@@ -128,7 +122,7 @@ var stored = map[string]string{
 
 func checkFlags(t *testing.T, args []string) {
 	t.Helper()
-	if len(args) < 2 || !slices.Contains([]string{"serve", "ingest", "dispatch", "api"}, args[0]) {
+	if len(args) < 2 || !slices.Contains([]string{"serve", "ingest", "dispatch", "api", "admission"}, args[0]) {
 		t.Fatalf("arguments start no role: %v", args)
 	}
 	known := flagsOf(t, args[0])

@@ -1,45 +1,133 @@
 package chart_test
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	rig "github.com/reroll-dev/reroll/tests/kube"
 )
 
-// installs are the values that are installed, with what is turned off because nobody serves its kinds here, or has the address.
+// installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
+// nobody runs Jobs.
 var installs = map[string]string{
-	"default": "metaInfo=true", "namespaced": "metaInfo=true", "ha": "metaInfo=true",
-	"roles":        "ingest.tls.certManager.enabled=false,serviceMonitor.enabled=false,prometheusRule.enabled=false,ingest.service.clusterIP=",
-	"hub":          "podMonitor.enabled=false,prometheusRule.enabled=false",
-	"fleet-member": "serviceMonitor.enabled=false,prometheusRule.enabled=false",
+	"default": "metaInfo=true", "namespaced": "metaInfo=true", "ha": "metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "metaInfo=true",
+	"fleet-member": "dashboards.enabled=true", "admission": "admission.holdScheduling=false",
+	"full": "ingest.service.clusterIP=", "external-nats": "metaInfo=true", "nats-nkey": "metaInfo=true",
 }
 
-// TestInstall installs, upgrades and uninstalls every shape with the real helm on a real API server, which checks every object.
+// TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,
+// which checks every object. It has the kinds of cert-manager and of the operator of Prometheus, as these define them.
 func TestInstall(t *testing.T) {
 	cluster := startRig(t)
-	for values, off := range installs {
-		t.Run(values, func(t *testing.T) {
-			helm := func(args ...string) string {
-				t.Helper()
-				out, err := tool(t, "helm", append(args, "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig())...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return out
+	serveOperators(t, cluster)
+	t.Run("known to operators", func(t *testing.T) { expectKnown(t, cluster) })
+	for _, helm := range []string{"helm", "helm3"} {
+		for values, set := range installs {
+			if !t.Run(helm+"/"+values, func(t *testing.T) { install(t, cluster, helm, values, set) }) {
+				return // what is left of it would be in the way of all others
 			}
-			settings := []string{"--values", filepath.Join("testdata", values, "values.yaml"), "--set", off}
-			helm(append([]string{"install", release, chart}, settings...)...)
-			helm(append([]string{"upgrade", release, chart, "--set", "log.level=debug"}, settings...)...)
-			file := filepath.Join(t.TempDir(), "manifest.yaml")
-			if err := os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			kubectl(t, cluster, "get", "--filename="+file)
-			helm("uninstall", release)
-			left, err := cluster.Kubectl(t.Context(), "get", "--filename="+file, "--ignore-not-found", "--output=name")
-			if err != nil || left != "" {
-				t.Errorf("left behind: %s, %v", left, err)
-			}
-		})
+		}
+		t.Run(helm+"/one process becomes two", func(t *testing.T) { grow(t, cluster, helm) })
+		t.Run(helm+"/an injected CA", func(t *testing.T) { injected(t, cluster, helm) })
+	}
+}
+
+// installer returns what calls a helm for the release on a cluster, and what uninstalls the release.
+func installer(t *testing.T, cluster *rig.Cluster, version string) (helm func(args ...string) (string, error), uninstall func()) {
+	t.Helper()
+	helm = func(args ...string) (string, error) {
+		return tool(t, version, append(args, "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig())...)
+	}
+	return helm, func() {
+		if _, err := helm("uninstall", release); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// grow does what docs/operations.md says for a release whose volume is no longer wanted: the API server takes no such change of a StatefulSet.
+func grow(t *testing.T, cluster *rig.Cluster, version string) {
+	helm, uninstall := installer(t, cluster, version)
+	defer uninstall()
+	bigger := []string{"upgrade", release, chart, "--set", "natsUrl=nats://nats:4222,enableHA=true,replicas=2"}
+	if _, err := helm("install", release, chart); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := helm(bigger...); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec for fields other than") {
+		t.Fatalf("upgraded without further ado, or failed for another reason: %v", err)
+	}
+	kubectl(t, cluster, "--namespace="+namespace, "delete", "statefulset", "example-reroll", "--cascade=orphan", "--wait=false")
+	// So does the garbage collector, which does not run here.
+	kubectl(t, cluster, "--namespace="+namespace, "patch", "statefulset", "example-reroll", "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
+	if _, err := helm(bigger...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := cluster.Kubectl(t.Context(), "--namespace="+namespace, "get", "statefulset", "example-reroll", "--output=jsonpath={.spec.replicas}")
+	if err != nil || got != "2" {
+		t.Errorf("%s replicas, want 2: %v", got, err)
+	}
+}
+
+// injected: what cert-manager writes into the webhook's configuration stays there over an upgrade.
+func injected(t *testing.T, cluster *rig.Cluster, version string) {
+	helm, uninstall := installer(t, cluster, version)
+	defer uninstall()
+	values := "admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca"
+	if _, err := helm("install", release, chart, "--set", values); err != nil {
+		t.Fatal(err)
+	}
+	const configuration = "mutatingwebhookconfiguration/example-reroll-reroll-system"
+	read := func(path string) string {
+		t.Helper()
+		got, err := cluster.Kubectl(t.Context(), "get", configuration, "--output=jsonpath="+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/example-reroll-admission-tls" {
+		t.Errorf("the CA is to come from %q", got)
+	}
+	ca, err := rig.NewCA("cert-manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
+	kubectl(t, cluster, "patch", configuration, "--field-manager=cainjector", "--type=json",
+		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
+	if _, err := helm("upgrade", release, chart, "--set", values+",log.level=debug"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read("{.webhooks[0].clientConfig.caBundle}"); got != bundle {
+		t.Errorf("after the upgrade the CA is %.20q…, want what was injected", got)
+	}
+}
+
+// install lets a release of some values come, change and go.
+func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
+	t.Helper()
+	helm := func(args ...string) string {
+		t.Helper()
+		out, err := tool(t, version, append(args, "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig())...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	settings := []string{"--values", filepath.Join("testdata", values, "values.yaml"), "--set", set}
+	helm(append([]string{"install", release, chart}, settings...)...)
+	helm(append([]string{"upgrade", release, chart, "--set", "log.level=debug"}, settings...)...)
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, cluster, "get", "--filename="+file)
+	helm("uninstall", release)
+	left, err := cluster.Kubectl(t.Context(), "get", "--filename="+file, "--ignore-not-found", "--output=name")
+	if err != nil || left != "" {
+		t.Errorf("left behind: %s, %v", left, err)
 	}
 }

@@ -68,6 +68,55 @@ func TestNotesWithTokenUseIt(t *testing.T) {
 	}
 }
 
+// TestNotesAreOfTheValues: where API servers find the Service, what they need not be told, and how the API is asked follow the values.
+func TestNotesAreOfTheValues(t *testing.T) {
+	cases := map[string]struct {
+		set   string
+		has   []string
+		hasNo []string
+	}{
+		"a node's port, chosen": {
+			"ingest.service.type=NodePort,ingest.service.nodePort=30943", []string{"https://NODE-ADDRESS:30943/v1/audit/local"}, []string{"NODE-PORT", "SERVICE-ADDRESS"},
+		},
+		"a node's port, found": {
+			"ingest.service.type=NodePort", []string{"https://NODE-ADDRESS:NODE-PORT/v1/audit/local", "jsonpath='{.spec.ports[0].nodePort}'"}, []string{"SERVICE-ADDRESS"},
+		},
+		"a balancer": {
+			"ingest.service.type=LoadBalancer", []string{"https://BALANCER-ADDRESS:9443/v1/audit/local", "jsonpath='{.status.loadBalancer.ingress[0]}'"}, []string{"SERVICE-ADDRESS"},
+		},
+		"a balancer with an address of the cluster": {
+			"ingest.service.type=LoadBalancer,ingest.service.clusterIP=10.96.0.9", []string{"https://10.96.0.9:9443/v1/audit/local"}, []string{"BALANCER-ADDRESS"},
+		},
+		"no audit webhook": {
+			"watchConfigs=true,canaryInterval=0s", []string{"Nothing is to be set up at the API server", "\n3. See what it did"}, []string{"--audit-webhook", "8< ---"},
+		},
+		"a watch beside the audit webhook": {"watchConfigs=true", []string{"--audit-webhook-config-file=", "\n4. See what it did"}, nil},
+		"the API as it is":                 {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
+		"an exposed API":                   {"api.expose=true", []string{"create token ACCOUNT > token", "reroll status --token-file=token"}, nil},
+		"an exposed API with TLS": {
+			"api.expose=true,api.tls.secretName=t,api.audiences={a}",
+			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
+			nil,
+		},
+		"streams of an administrator": {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := notes(t, "--set", tc.set)
+			for _, part := range tc.has {
+				if !strings.Contains(text, part) {
+					t.Errorf("the notes have no %q:\n%s", part, text)
+				}
+			}
+			for _, part := range tc.hasNo {
+				if strings.Contains(text, part) {
+					t.Errorf("the notes have %q:\n%s", part, text)
+				}
+			}
+		})
+	}
+}
+
 func TestNotesWithIPv6Address(t *testing.T) {
 	files := cut.FindAllStringSubmatch(notes(t, "--set", "ingest.service.clusterIP=fd00::50"), -1)
 	cluster, _ := currentContext(t, files[1][1])

@@ -31,6 +31,8 @@ type usage struct {
 	options kube.Options
 	// lead says that there are several replicas, deletes that workloads reload on delete, and watch that configs are watched.
 	lead, deletes, watch bool
+	// templates are those of the chart with its rights, besides rbac.yaml.
+	templates []string
 	// clients says that clients of the API prove who they are, and act.
 	clients bool
 	// namespaces are those in which it works, kinds the workloads that it rolls there, configs what these use.
@@ -85,7 +87,24 @@ var rolesUsages = []usage{
 	{
 		values: "roles", role: "dispatch", clients: true, lead: true, namespaces: []string{"shop"}, kinds: builtIn,
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+		templates: []string{"uninstall.yaml"}, refused: []string{"apps.openshift.io/deploymentconfigs list"},
 	},
+	{
+		values: "roles", role: "admission", prepare: makeKey, namespaces: []string{"shop"}, configs: []reloader.Config{prices, password},
+		templates: []string{"admission-rbac.yaml"}, refused: []string{"kube-system: namespaces/kube-system get"},
+	},
+}
+
+// makeKey makes the key of digests, as a dispatcher does.
+func makeKey(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
+	c, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: cluster.Kubeconfig(), Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.DigestKeys(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRightsAreThoseThatAreUsed lets the program's only way to Kubernetes do, on a real API server and under the chart's own account,
@@ -101,7 +120,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			if u.prepare != nil {
 				u.prepare(t, cluster)
 			}
-			bind(t, cluster, u.values)
+			bind(t, cluster, u.values, u.templates...)
 			w := newWitness(t, cluster, accountUser+name)
 			u.exercise(t, w, cluster.Client())
 			// Watches begin in the background.
@@ -181,10 +200,14 @@ func forgetOwn(t *testing.T, cluster *rig.Cluster) {
 }
 
 // bind installs the chart's roles and takes them away at the end.
-func bind(t *testing.T, cluster *rig.Cluster, values string) {
+func bind(t *testing.T, cluster *rig.Cluster, values string, more ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rbac.yaml")
-	text := render(t, "--values", filepath.Join("testdata", values, "values.yaml"), "--show-only", "templates/rbac.yaml")
+	args := []string{"--values", filepath.Join("testdata", values, "values.yaml")}
+	for _, template := range append([]string{"rbac.yaml"}, more...) {
+		args = append(args, "--show-only", "templates/"+template)
+	}
+	text := render(t, args...)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func rendered(t *testing.T, values string, args ...string) []runtime.Object {
 func TestShapesRunTheirRoles(t *testing.T) {
 	for values, want := range map[string]map[string]int32{
 		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1},
-		"roles": {"ingest": 3, "dispatch": 2, "api": 2}, "hub": {"api": 3},
+		"roles": {"ingest": 3, "dispatch": 2, "api": 2, "admission": 3}, "hub": {"api": 3},
 	} {
 		got := map[string]int32{}
 		for _, w := range workloads(t, rendered(t, values)) {
@@ -79,6 +79,17 @@ func TestShapesRunTheirRoles(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: replicas by role (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// TestDryRunsAreOfOne: a dry run writes no Lease, by which several would know who works.
+func TestDryRunsAreOfOne(t *testing.T) {
+	for values, role := range map[string]string{"ha": "serve", "roles": "dispatch"} {
+		for _, w := range workloads(t, rendered(t, values, "--set", "dryRun=true,admission.enabled=false")) {
+			if w.role() == role && w.replicas != 1 {
+				t.Errorf("%s: %d replicas of %s decide in a dry run", values, w.replicas, role)
+			}
 		}
 	}
 }
@@ -159,13 +170,15 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 	}
 }
 
-// TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, and
-// the rest is for who rolls.
+// TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, who
+// keeps marks reads configs, one at a time, and the rest is for who rolls.
 func TestRightsAreByRole(t *testing.T) {
 	objects := rendered(t, "roles")
 	want := map[string][]string{
 		"ingest": nil, "api": {"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create"},
+		"admission": {"configmaps get", "secrets get"},
 	}
+	own := map[string][]string{"admission": {"secrets/reroll-digest-key get"}}
 	for _, w := range workloads(t, objects) {
 		got := grantsOf(objects, w.pod.Spec.ServiceAccountName)
 		if w.role() == "dispatch" {
@@ -174,8 +187,8 @@ func TestRightsAreByRole(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(want[w.role()], got[""]); diff != "" || len(got[namespace]) > 0 {
-			t.Errorf("rights of %s (-want +got):\n%s%v", w.role(), diff, got[namespace])
+		if diff := cmp.Diff([][]string{want[w.role()], own[w.role()]}, [][]string{got[""], got[namespace]}); diff != "" {
+			t.Errorf("rights of %s (-want +got):\n%s", w.role(), diff)
 		}
 		if token := *w.pod.Spec.AutomountServiceAccountToken; token != (len(got) > 0) {
 			t.Errorf("%s gets a token: %t, with the rights %v", w.role(), token, got)

@@ -25,6 +25,7 @@ func TestCommandLine(t *testing.T) {
 	d.freeze()
 	d.plugin()
 	d.doctor()
+	d.kept("GET changes 200", "GET workloads 200", "GET clusters 200", "GET held 200", "GET events 200", "GET version 200", "POST impact 200")
 }
 
 // pause holds back a roll, and lets it go.

@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/tests/contract"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -29,6 +33,9 @@ type desk struct {
 	line   *line.Line
 	ns     string
 	binary string
+	// wire holds every request of the binary and its answer against the document that the API serves, and server is the URL of its near end.
+	wire   *contract.Wire
+	server string
 	// bin is a folder with the binary under the names by which kubectl knows it.
 	bin string
 }
@@ -55,8 +62,36 @@ func newDesk(t *testing.T) *desk {
 	})
 	d.must(err)
 	t.Cleanup(d.line.Stop)
+	d.tap()
 	d.ns = d.line.Kube.Namespace(t)
 	return d
+}
+
+// tap puts the wire between the binary and the API.
+func (d *desk) tap() {
+	d.t.Helper()
+	transport := &http.Transport{}
+	d.t.Cleanup(transport.CloseIdleConnections)
+	var err error
+	d.wire, err = contract.Tap(d.ctx, transport, d.line.Reroll.API)
+	d.must(err)
+	api, err := url.Parse(d.line.Reroll.API)
+	d.must(err)
+	near := httptest.NewServer(d.wire.Handler(api))
+	d.t.Cleanup(near.Close)
+	d.server = near.URL
+}
+
+// kept fails if anything that went over the wire was against the contract, or if exchanges of some kinds did not go over it.
+func (d *desk) kept(kinds ...string) {
+	d.t.Helper()
+	d.must(d.wire.Faults())
+	seen := d.wire.Seen()
+	for _, kind := range kinds {
+		if seen[kind] == 0 {
+			d.t.Errorf("no exchange %q was held against the contract, only %v", kind, seen)
+		}
+	}
 }
 
 func (d *desk) must(err error) {
@@ -69,7 +104,7 @@ func (d *desk) must(err error) {
 // environment is that of a shell at the desk.
 func (d *desk) environment() []string {
 	path := d.bin + string(os.PathListSeparator) + os.Getenv("PATH")
-	return append(os.Environ(), "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+path)
+	return append(os.Environ(), "REROLL_SERVER="+d.server, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+path)
 }
 
 // command is one call of the binary.

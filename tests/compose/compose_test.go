@@ -18,10 +18,11 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// suiteTime bounds everything, stepTime one wait: nine programs start at once.
+// suiteTime bounds everything, stepTime one wait: nine programs start at once. askTime bounds one question.
 const (
 	suiteTime = 20 * time.Minute
 	stepTime  = 4 * time.Minute
+	askTime   = 10 * time.Second
 )
 
 // TestCompose rolls a Deployment, and again after the death of a NATS server.
@@ -31,17 +32,16 @@ func TestCompose(t *testing.T) {
 	e := newEngine(ctx, t)
 	e.makeImages(ctx, t)
 	e.up(ctx, t)
-	address := "http://" + e.published(ctx, t, "api", "8080")
 
 	e.kubectl(ctx, t, "create", "configmap", "settings", "--from-literal=colour=blue")
 	e.kubectl(ctx, t, "create", "deployment", "web", "--image=none.example/web")
 	e.kubectl(ctx, t, "set", "env", "deployment/web", "--from=configmap/settings")
 	e.kubectl(ctx, t, "annotate", "deployment", "web", "reloader.stakater.com/auto=true")
-	await(ctx, t, address+"/api/v1/workloads/compose/default/Deployment/web", `"handled"`, 1)
+	e.await(ctx, t, "/api/v1/workloads/compose/default/Deployment/web", `"handled"`, 1)
 
 	e.kubectl(ctx, t, "patch", "configmap", "settings", `--patch={"data":{"colour":"red"}}`)
-	await(ctx, t, address+"/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 1)
-	if told := get(ctx, address+"/api/v1/reloads?namespace=default"); !strings.Contains(told, `"user":"admin"`) {
+	e.await(ctx, t, "/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 1)
+	if told := e.ask(ctx, "/api/v1/reloads?namespace=default"); !strings.Contains(told, `"user":"admin"`) {
 		t.Errorf("the audit events of the API server do not come in: %s", told)
 	}
 	if replicaSets := e.kubectl(ctx, t, "get", "replicasets", "-o", "name"); strings.Count(replicaSets, "web") < 2 {
@@ -50,24 +50,35 @@ func TestCompose(t *testing.T) {
 
 	e.docker(ctx, t, "kill", e.name("nats-1"))
 	e.kubectl(ctx, t, "patch", "configmap", "settings", `--patch={"data":{"colour":"green"}}`)
-	await(ctx, t, address+"/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 2)
+	e.await(ctx, t, "/api/v1/reloads?namespace=default", `"outcome":"Reloaded"`, 2)
 }
 
 // await waits until an answer of the API has a text n times.
-func await(ctx context.Context, t *testing.T, url, text string, n int) {
+func (e *engine) await(ctx context.Context, t *testing.T, path, text string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	err := line.Poll(ctx, func(ctx context.Context) error {
-		told := get(ctx, url)
+		told := e.ask(ctx, path)
 		if strings.Count(told, text) < n {
-			return fmt.Errorf("%s: %s", url, told)
+			return fmt.Errorf("%s: %s", path, told)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ask returns an answer of the API, or why there is none.
+func (e *engine) ask(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	address, err := e.published(ctx, "api", "8080")
+	if err != nil {
+		return err.Error()
+	}
+	return get(ctx, "http://"+address+path)
 }
 
 // maxAnswer bounds what is read of an answer.

@@ -60,14 +60,14 @@ type engine struct {
 	prefix, dir string
 }
 
-// newEngine returns an engine with the project loaded and nothing made yet, or skips the test if none answers, or none was offered.
+// newEngine returns an engine with the project loaded and nothing made yet, or skips the test if none was offered.
 func newEngine(ctx context.Context, t *testing.T) *engine {
 	t.Helper()
 	if os.Getenv("COMPOSE_ENGINE") == "" {
 		t.Skip("it makes images under public names, which an engine in use may have of its own: COMPOSE_ENGINE=1 says that it may")
 	}
 	if out, err := exec.CommandContext(ctx, "docker", "info", "--format", "{{.ServerVersion}}").CombinedOutput(); err != nil {
-		t.Skipf("no engine answers (DOCKER_HOST says where one is): %s", out)
+		t.Fatalf("no engine answers (DOCKER_HOST says where one is): %s", out)
 	}
 	e := &engine{prefix: fmt.Sprintf("reroll-test-%d", time.Now().UnixNano()), dir: t.TempDir()}
 	loader, err := tools.Path(ctx, "compose")
@@ -206,10 +206,14 @@ func (s service) limits() (args []string) {
 	return args
 }
 
-// published returns the address under which the host sees a port of a service.
-func (e *engine) published(ctx context.Context, t *testing.T, name, port string) string {
-	t.Helper()
-	return e.docker(ctx, t, "port", e.name(name), port)
+// published returns the address under which the host sees a port of a service now: one that has ended and was started again has another one.
+func (e *engine) published(ctx context.Context, name, port string) (string, error) {
+	out, err := exec.CommandContext(ctx, "docker", "port", e.name(name), port).Output()
+	address, _, _ := strings.Cut(string(out), "\n")
+	if err == nil && address == "" {
+		err = fmt.Errorf("%s has no address", name)
+	}
+	return address, err
 }
 
 // kubectl is `docker compose run --rm kubectl`. Until the API server is there it is asked again.

@@ -40,13 +40,13 @@ func TestStatesOfViewsWithoutData(t *testing.T) {
 		titles []string
 	}{
 		{"empty", serve(t, empty, nil), []string{
-			"Nothing has changed yet", "No workload is opted in", "This server does not tell this workload", "No workload depends on a config",
+			"Nothing has changed yet", "No workload is opted in", "This server knows nothing of this workload", "No workload depends on a config",
 			"Nothing would roll", "Nothing is held back", "No cluster has told of itself yet", "Nothing happened in this time",
 		}},
 		{"older", serve(t, empty, answering(http.StatusNotFound, `{"status":404}`, func(r *http.Request) bool { return r.URL.Path != "/api/v1/version" })), []string{
-			"This server does not tell what has changed", "This server does not tell workloads", "This server does not tell this workload",
-			"This server does not tell which workload depends on which config", "This server does not tell what would roll",
-			"This server does not tell what is held back", "This server does not tell clusters", "This server does not tell how much has happened",
+			"This server knows nothing of what has changed", "This server knows nothing of workloads", "This server knows nothing of this workload",
+			"This server knows nothing of which workload depends on which config", "This server knows nothing of what would roll",
+			"This server knows nothing of what is held back", "This server knows nothing of clusters", "This server knows nothing of how much has happened",
 		}},
 		{"broken", serve(t, empty, answering(http.StatusInternalServerError, `{"status":500,"detail":"It is broken."}`, always)), []string{
 			"The server answered 500", "The server answered 500", "The server answered 500", "The server answered 500",

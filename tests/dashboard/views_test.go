@@ -16,7 +16,7 @@ var views = []struct{ name, path, has string }{
 	{"workloads", "#/workloads", "[data-row] .badge"},
 	{"workload", "#/workloads/prod-eu/shop/Deployment/mailer", ".steps li >> nth=3"},
 	{"impact", "#/impact", ".canvas path >> nth=10"},
-	{"config", "#/impact/prod-eu/shop/ConfigMap/feature-flags", ".canvas .node.focus"},
+	{"config", "#/impact/prod-us/shop/ConfigMap/feature-flags", ".canvas .node.focus"},
 	{"held", "#/held", ".card.bad"},
 	{"clusters", "#/clusters", ".card >> nth=2"},
 	{"charts", "#/charts", ".chart .fill.good"},
@@ -94,6 +94,24 @@ func TestAddressesCanBeSentToOthers(t *testing.T) {
 	// In one look: more rows are drawn at any time.
 	b.until(t, `[...document.querySelectorAll('a[data-row]')].every((r) =>
 		r.querySelector('.badge.bad') && [...r.querySelectorAll('.what .ns')].every((n) => n.innerText === 'shop/'))`)
+	b.faultless(t)
+}
+
+// What would wait is told with why and until when, after what would roll.
+func TestImpactTellsWhatWouldWait(t *testing.T) {
+	_, url := serveFleet(t, 30)
+	b := startBrowser(t)
+	b.open(t, url+"#/impact/prod-us/shop/ConfigMap/feature-flags", "light", desk)
+	for _, has := range []string{
+		`dd >> text="1 workload would roll"`,
+		`dd:has-text("Missing config"):has-text("Outside window"):has-text("Too soon")`,
+		`tbody tr:first-child:has-text("cart"):has-text("Would roll")`,
+		`tr:has-text("checkout") .fate:has-text("Missing config"):has-text("of Secret/shop/payments-api these keys are missing: api-key")`,
+		`tr:has-text("storefront") .fate:has-text("Outside window"):has-text("at the earliest"):has-text("its own windows are CRON_TZ=UTC 0 3 1 1 * 1h")`,
+		`tr:has-text("wishlist") .fate:has-text("Too soon"):has-text("at the earliest")`,
+	} {
+		b.wait(t, has)
+	}
 	b.faultless(t)
 }
 

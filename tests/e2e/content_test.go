@@ -3,8 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -24,13 +22,16 @@ import (
 const canary = "canary-5bd1e995-never-to-be-seen"
 
 // TestNoContentAnywhere plants a value in a ConfigMap and a Secret, has the API server send whole bodies, and looks for the value
-// in everything that Reroll leaves behind.
+// in everything that Reroll says, sends and leaves behind.
 func TestNoContentAnywhere(t *testing.T) {
+	o := listen(t)
 	l := ownLine(t, line.Options{
-		Kube:  kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
-		Flags: []string{"--coalesce-window", "0s", "--log-level", "debug"},
+		Kube:        kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
+		Flags:       []string{"--coalesce-window", "0s", "--log-level", "debug", "--hub-url", o.hub},
+		Environment: o.environment(),
 	})
 	r := newRoom(t, l)
+	o.attend(r)
 	r.create(configMap("app", map[string]string{"k": canary}))
 	r.create(secret("password", map[string]string{"k": canary}))
 	d := deployment("web", usesEnvFrom("app"), usesSecretVolume("password"))
@@ -48,17 +49,19 @@ func TestNoContentAnywhere(t *testing.T) {
 	r.expectRolls("web", 2)
 	r.waitOutcome("refused", "Refused")
 	r.waitEvents("web", 2)
+	o.waitHeard(r)
 
-	r.checkControl()
-	for place, text := range r.everything() {
-		for form, needle := range forms(canary) {
-			if bytes.Contains(text, needle) {
-				t.Errorf("content was found %s in %s", form, place)
-			}
+	for place, said := range o.everything(r) {
+		if !bytes.Contains(said.text, []byte(said.control)) {
+			t.Errorf("%s does not even have %q: the search proves nothing", place, said.control)
+		}
+		for _, form := range line.Traces(canary, said.text) {
+			t.Errorf("content was found %s in %s", form, place)
 		}
 	}
 	r.must(l.Reroll.Terminate(r.ctx))
-	r.checkFiles()
+	r.checkFiles(l.DataDir())
+	r.checkFiles(o.hubDir)
 }
 
 // refusal makes the API server refuse every write to one Deployment.
@@ -120,50 +123,6 @@ func (r *room) waitEvents(name string, n int) {
 	}))
 }
 
-// forms are the ways in which the canary could appear.
-func forms(value string) map[string][]byte {
-	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.
-	found := map[string][]byte{"as it is": []byte(value), "as hex": []byte(hex.EncodeToString([]byte(value)))}
-	for shift := range 3 {
-		encoded := base64.StdEncoding.EncodeToString([]byte("xyz"[:shift] + value))
-		found[fmt.Sprintf("as base64 at offset %d", shift)] = []byte(encoded[4 : len(encoded)-4])
-	}
-	return found
-}
-
-// checkControl shows that the search finds what is there: names of objects, and of metrics.
-func (r *room) checkControl() {
-	r.t.Helper()
-	there := map[string]string{
-		"log": "refused", "changes": "password", "reloads": "refused", "workloads": "refused", "metrics": "reroll_", "events": "web",
-	}
-	for place, text := range r.everything() {
-		if !bytes.Contains(text, []byte(there[place])) {
-			r.t.Errorf("%s does not even have %q", place, there[place])
-		}
-	}
-}
-
-// everything returns what Reroll says, in every place where it says something.
-func (r *room) everything() map[string][]byte {
-	r.t.Helper()
-	places := map[string][]byte{"log": []byte(r.line.Reroll.Log())}
-	for place, path := range map[string]string{
-		"changes": "/api/v1/changes?includeBaselines=true", "reloads": "/api/v1/reloads", "workloads": "/api/v1/workloads",
-	} {
-		var body rawJSON
-		r.must(r.line.Reroll.Get(r.ctx, path, &body))
-		places[place] = body
-	}
-	metrics, err := r.line.Reroll.Metrics(r.ctx)
-	r.must(err)
-	places["metrics"] = []byte(metrics)
-	events, err := r.line.Kube.Kubectl(r.ctx, "get", "events", "--namespace="+r.ns, "-o", "yaml")
-	r.must(err)
-	places["events"] = []byte(events)
-	return places
-}
-
 // rawJSON keeps an answer as it came.
 type rawJSON []byte
 
@@ -173,27 +132,22 @@ func (b *rawJSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkFiles looks for the canary in the files of the embedded NATS, after checking that names are found there.
-func (r *room) checkFiles() {
+// checkFiles looks for the canary in the files of a NATS server, after checking that names are found there.
+func (r *room) checkFiles(dir string) {
 	r.t.Helper()
 	named := false
-	r.must(filepath.WalkDir(r.line.DataDir(), func(path string, entry os.DirEntry, err error) error {
+	r.must(filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
 		named = named || bytes.Contains(data, []byte(r.ns))
-		for form, needle := range forms(canary) {
-			if bytes.Contains(data, needle) {
-				r.t.Errorf("content was found %s in %s", form, path)
-			}
+		for _, form := range line.Traces(canary, data) {
+			r.t.Errorf("content was found %s in %s", form, path)
 		}
-		return nil
+		return err
 	}))
 	if !named {
-		r.t.Error("the streams on disk do not even name the namespace: the search proves nothing")
+		r.t.Errorf("the files in %s do not even name the namespace: the search proves nothing", dir)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -87,39 +86,85 @@ func (r *room) restart() {
 	r.must(r.line.Reroll.WaitReady(r.ctx))
 }
 
-// TestCrashes kills reroll at random points while a ConfigMap changes, and counts.
+// TestCrashes ends reroll at random points while a ConfigMap changes, as a crash does and as it is asked to, and counts.
 func TestCrashes(t *testing.T) {
 	l := ownLine(t, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags: []string{"--coalesce-window", "0s"},
 	})
-	r := newRoom(t, l)
+	t.Run("killed", func(t *testing.T) {
+		r := newRoom(t, l)
+		r.crash(l.Reroll.Kill)
+	})
+	t.Run("terminated", func(t *testing.T) {
+		r := newRoom(t, l)
+		r.crash(func() { r.must(l.Reroll.Terminate(r.ctx)) }) // an exit code other than 0 is an error
+		r.recordedOnce()
+	})
+}
+
+const (
+	// crashRounds is how often a process is ended, and crashWeb how many Deployments it has to roll meanwhile.
+	crashRounds, crashWeb = 12, 5
+)
+
+// crash edits a ConfigMap, ends reroll while it works on that and starts it again, many times.
+func (r *room) crash(end func()) {
+	r.t.Helper()
 	r.create(configMap("app", map[string]string{"k": "start"}))
-	for i := range 5 {
+	for i := range crashWeb {
 		r.create(deployment(fmt.Sprintf("web-%d", i), usesEnvFrom("app")))
 	}
-	for i := range 5 {
+	for i := range crashWeb {
 		r.waitBaseline(fmt.Sprintf("web-%d", i), 1)
 	}
-	const rounds = 12
-	for round := range rounds {
+	for round := range crashRounds {
 		r.setData("app", "k", fmt.Sprint(round))
-		// The kill falls somewhere between the audit event and the last record, later in each round.
+		// The end falls somewhere between the audit event and the last record, later in each round.
 		timer := time.NewTimer(time.Duration(round*12) * time.Millisecond)
 		<-timer.C
-		l.Reroll.Kill()
-		r.must(l.Reroll.Start())
-		r.must(l.Reroll.WaitReady(r.ctx))
-		for i := range 5 {
+		end()
+		r.must(r.line.Reroll.Start())
+		r.must(r.line.Reroll.WaitReady(r.ctx))
+		for i := range crashWeb {
 			r.waitRolls(fmt.Sprintf("web-%d", i), int64(round+1))
 		}
 	}
 	r.quiesce()
-	for i := range 5 {
-		if got := r.rolls(fmt.Sprintf("web-%d", i)); got != rounds {
-			t.Errorf("web-%d rolled %d times for %d versions", i, got, rounds)
+	for i := range crashWeb {
+		if got := r.rolls(fmt.Sprintf("web-%d", i)); got != crashRounds {
+			r.t.Errorf("web-%d rolled %d times for %d versions", i, got, crashRounds)
 		}
 	}
+}
+
+// recordedOnce waits until there is a record of the roll of each Deployment to each version of its ConfigMap, and fails the test if there is
+// more than one.
+func (r *room) recordedOnce() {
+	r.t.Helper()
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
+		if err != nil {
+			return err
+		}
+		rolls := map[string]int{}
+		for _, reload := range reloads {
+			if reload.Outcome != "Reloaded" || reload.Workload.Name == "sentinel" {
+				continue
+			}
+			if len(reload.Causes) == 0 {
+				return line.Stop(fmt.Errorf("a reload without a cause: %+v", reload))
+			}
+			to := reload.Workload.Name + " to " + reload.Causes[len(reload.Causes)-1].NewDigest
+			if rolls[to]++; rolls[to] > 1 {
+				return line.Stop(fmt.Errorf("%s is recorded twice: %+v", to, reload))
+			}
+		}
+		if len(rolls) != crashWeb*crashRounds {
+			return fmt.Errorf("%d rolls are recorded, not %d", len(rolls), crashWeb*crashRounds)
+		}
+		return nil
+	}))
 }
 
 // TestOptInBesideAChange opts a workload in and edits its config at once, so that the watch may lag behind the audit event.
@@ -146,37 +191,5 @@ func TestOptInBesideAChange(t *testing.T) {
 		before := r.rolls(fmt.Sprintf("web-%d", i))
 		r.setData(fmt.Sprintf("app-%d", i), "k", "c")
 		r.waitRolls(fmt.Sprintf("web-%d", i), before+1)
-	}
-}
-
-func TestDryRun(t *testing.T) {
-	l := ownLine(t, line.Options{Flags: []string{"--coalesce-window", "0s", "--dry-run"}})
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
-	defer cancel()
-	r := &room{t: t, ctx: ctx, line: l, client: l.Kube.Client(), ns: l.Kube.Namespace(t)}
-	r.create(configMap("app", map[string]string{"k": "a"}))
-	r.create(deployment("web", usesEnvFrom("app")))
-	r.waitBaseline("web", 1)
-	r.setData("app", "k", "b")
-	r.must(line.Poll(ctx, func(ctx context.Context) error {
-		reloads, err := l.Reroll.Reloads(ctx, r.ns)
-		if err != nil {
-			return err
-		}
-		if len(reloads) != 1 || reloads[0].Outcome != "DryRun" {
-			return fmt.Errorf("reloads: %+v", reloads)
-		}
-		return nil
-	}))
-	if got := r.rolls("web"); got != 0 {
-		t.Errorf("a dry run rolled %d times", got)
-	}
-	if _, err := r.client.CoreV1().Secrets("default").Get(ctx, "reroll-digest-key", metav1.GetOptions{}); err == nil {
-		t.Error("a dry run wrote the digest key")
-	}
-	events, err := r.client.CoreV1().Events(r.ns).List(ctx, metav1.ListOptions{})
-	r.must(err)
-	if len(events.Items) != 0 {
-		t.Errorf("a dry run wrote %d events", len(events.Items))
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // natsTime bounds the start of a NATS server.
 const natsTime = 20 * time.Second
 
-// startNATS starts a server with JetStream on a loopback port; -1 is any.
+// startNATS starts a server with JetStream on a port of 127.0.0.1.
 func startNATS(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
@@ -48,7 +49,11 @@ func (r *room) roles() map[string]*line.Reroll {
 // TestRoles runs each role as a process of its own, and takes away first NATS, then the API server, then one role after another.
 func TestRoles(t *testing.T) {
 	store := t.TempDir()
-	nats := startNATS(t, store, -1)
+	ports, err := port.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nats := startNATS(t, store, ports[0])
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	l, err := line.StartRoles(ctx, line.Options{
@@ -60,6 +65,8 @@ func TestRoles(t *testing.T) {
 	}
 	t.Cleanup(l.Stop)
 	r := newRoom(t, l)
+	r.ctx, cancel = context.WithTimeout(t.Context(), 2*testTime) // each role is away for a while
+	defer cancel()
 	r.create(configMap("app", map[string]string{"k": "0"}))
 	r.create(deployment("web", usesEnvFrom("app")))
 	r.waitBaseline("web", 1)
@@ -92,7 +99,7 @@ func (r *room) surviveNATS(nats *server.Server, store string) *server.Server {
 		r.waitUnready(name, "nats")
 	}
 	r.setData("app", "k", "2")
-	r.waitMetric(r.line.Ingest, `reroll_ingest_requests_total{code="503"} `, "0")
+	r.waitMetric(r.line.Ingest, `reroll_ingest_requests_total{cluster="local",code="503"} `, "0")
 
 	nats = startNATS(r.t, store, port)
 	r.waitAllReady()
@@ -120,6 +127,21 @@ func (r *room) surviveAPIServer() {
 	r.expectRolls("web", 3)
 }
 
+// awayTime is how long a role stays away: longer than the requests behind one change are usually apart.
+const awayTime = 12 * time.Second
+
+// outlast waits for a time.
+func (r *room) outlast(wait time.Duration) {
+	r.t.Helper()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-r.ctx.Done():
+		r.t.Fatal(r.ctx.Err())
+	case <-timer.C:
+	}
+}
+
 // surviveRoles ends each role in turn, edits, and starts it again.
 func (r *room) surviveRoles() {
 	r.t.Helper()
@@ -130,6 +152,9 @@ func (r *room) surviveRoles() {
 		r.must(role.Terminate(r.ctx))
 		rolled++
 		r.setData("app", "k", fmt.Sprint(rolled))
+		if name == "dispatch" {
+			r.outlast(awayTime) // ingest must be back before the API server gives up
+		}
 		r.must(role.Start())
 		r.waitAllReady()
 		r.expectRolls("web", rolled)
@@ -187,7 +212,7 @@ func (r *room) waitMetric(role *line.Reroll, series, from string) {
 	}))
 }
 
-// waitReloads waits until the REST API lists n reloads of a workload, each with a cause.
+// waitReloads waits until the REST API lists n reloads of a workload, each with a cause, and each cause with the request behind it.
 func (r *room) waitReloads(name string, n int) {
 	r.t.Helper()
 	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
@@ -197,13 +222,23 @@ func (r *room) waitReloads(name string, n int) {
 		}
 		got := 0
 		for _, reload := range reloads {
-			if reload.Workload.Name == name && reload.Outcome == "Reloaded" && len(reload.Causes) > 0 {
+			if reload.Workload.Name == name && reload.Outcome == "Reloaded" && explained(reload) {
 				got++
 			}
 		}
 		if got != n {
-			return fmt.Errorf("%d reloads of %s are listed, not %d", got, name, n)
+			return fmt.Errorf("%d reloads of %s are listed with who caused them, not %d: %+v", got, name, n, reloads)
 		}
 		return nil
 	}))
+}
+
+// explained reports whether a reload has a cause, and says who made each of them by which request.
+func explained(reload line.Reload) bool {
+	for _, c := range reload.Causes {
+		if len(c.Candidates) == 0 || c.Candidates[0].User == "" || c.Candidates[0].AuditID == "" || c.RequestedAt.IsZero() {
+			return false
+		}
+	}
+	return len(reload.Causes) > 0
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -30,6 +31,8 @@ func TestWrongStart(t *testing.T) {
 	garbage := file("garbage.pem", "no certificate")
 	nobody := file("nobody.kubeconfig", `{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: x, cluster: {server: "https://127.0.0.1:1"}}], contexts: [{name: x, context: {cluster: x}}]}`)
 	real := shared.Kube.Kubeconfig()
+	one, other := servingPair(t), servingPair(t)
+	certificate, key, anotherKey := file("tls.crt", string(one.CertPEM)), file("tls.key", string(one.KeyPEM)), file("other.key", string(other.KeyPEM))
 	for name, test := range map[string]struct {
 		args []string
 		env  []string
@@ -54,6 +57,17 @@ func TestWrongStart(t *testing.T) {
 			args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", garbage, "--ingest-tls-key", garbage, "--ingest-tls-client-ca", garbage},
 			want: "garbage.pem",
 		},
+		"key of another certificate": {
+			args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", certificate, "--ingest-tls-key", anotherKey, "--ingest-tls-client-ca", certificate},
+			want: "private key does not match",
+		},
+		"bad token file": {
+			args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", certificate, "--ingest-tls-key", key, "--ingest-token-file", file("tokens", "no cluster here\n")},
+			want: "tokens",
+		},
+		"unknown context": {
+			args: []string{"serve", "--kubeconfig", real, "--context", "elsewhere", "--ingest-insecure-http", "--ingest-address", "127.0.0.1:0"}, want: "elsewhere",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := test.args
@@ -61,13 +75,40 @@ func TestWrongStart(t *testing.T) {
 				args = append(args, "--data-dir", filepath.Join(t.TempDir(), "data"), "--metrics-address", "127.0.0.1:0", "--api-address", "127.0.0.1:0")
 			}
 			output, code := runToEnd(t, binary, test.env, args...)
-			lines := strings.Split(strings.TrimSpace(output), "\n")
-			last := lines[len(lines)-1]
-			if code == 0 || !strings.HasPrefix(last, "reroll: ") || !strings.Contains(last, test.want) {
-				t.Errorf("code %d, and the last line does not name %q:\n%s", code, test.want, output)
+			if complaint := onlyComplaint(output); code == 0 || !strings.Contains(complaint, test.want) {
+				t.Errorf("code %d, and there is no one clear line that names %q:\n%s", code, test.want, output)
 			}
 		})
 	}
+}
+
+// onlyComplaint returns the last line of output, if that alone says what is wrong; the others may say how far the start has come.
+func onlyComplaint(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	last := len(lines) - 1
+	for _, line := range lines[:last] {
+		if !strings.Contains(line, " level=INFO ") {
+			return ""
+		}
+	}
+	if !strings.HasPrefix(lines[last], "reroll: ") {
+		return ""
+	}
+	return lines[last]
+}
+
+// servingPair returns a certificate for a server, with its key.
+func servingPair(t *testing.T) kube.KeyPair {
+	t.Helper()
+	ca, err := kube.NewCA("wrong start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := ca.Server("reroll", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
 }
 
 func runToEnd(t *testing.T, binary string, env []string, args ...string) (string, int) {

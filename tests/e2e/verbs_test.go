@@ -80,6 +80,12 @@ var verbs = map[string]struct {
 			r.create(configMap("app", map[string]string{"k": "a"}))
 		}, 0,
 	},
+	"deletecollection": {
+		"the event names no object, and absence is no change", func(r *room) {
+			r.must(r.client.CoreV1().ConfigMaps(r.ns).DeleteCollection(r.ctx, metav1.DeleteOptions{},
+				metav1.ListOptions{FieldSelector: "metadata.name=app"}))
+		}, 0,
+	},
 	"deletecollection and recreate": {
 		"the event names no object", func(r *room) {
 			r.must(r.client.CoreV1().ConfigMaps(r.ns).DeleteCollection(r.ctx, metav1.DeleteOptions{},
@@ -156,7 +162,12 @@ func TestVerbs(t *testing.T) {
 			r.create(configMap("app", map[string]string{"k": "a"}))
 			r.create(deployment("web", usesEnvFrom("app")))
 			r.waitBaseline("web", 1)
+			seen := func() {}
+			if witness := witnesses[name]; witness != nil {
+				seen = witness(r)
+			}
 			test.do(r)
+			seen()
 			r.waitRolls("web", test.rolls)
 			r.quiesce()
 			if got := r.rolls("web"); got != test.rolls {

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // hubAPI is a process that answers for all clusters.
@@ -20,13 +22,14 @@ func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	t.Helper()
 	binary, err := line.Build(ctx)
 	must(t, err)
-	ports := freePorts(t, 2)
-	cmd := exec.Command(binary, "api", "--nats-url", h.url(), "--api-address", address(ports[0]), "--metrics-address", address(ports[1]))
+	addresses, err := port.Addresses(2)
+	must(t, err)
+	cmd := exec.Command(binary, "api", "--nats-url", h.url(), "--api-address", addresses[0], "--metrics-address", addresses[1])
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
 	t.Cleanup(func() { end(cmd) })
-	return hubAPI{"http://" + address(ports[0])}
+	return hubAPI{"http://" + addresses[0]}
 }
 
 func (a hubAPI) get(ctx context.Context, path string, answer any) error {
@@ -43,4 +46,51 @@ func (a hubAPI) get(ctx context.Context, path string, answer any) error {
 		return fmt.Errorf("GET %s: %s", path, response.Status)
 	}
 	return json.NewDecoder(response.Body).Decode(answer)
+}
+
+// listing is the clusters as the API of the hub lists them.
+type listing struct {
+	Items []struct {
+		Name, Health, Version string
+		Sources               []struct{ Source string }
+		Forward               *struct{ Gaps []struct{ Reason string } }
+	}
+	Warnings []string
+}
+
+// warns waits until the API says of a cluster, and of no other, that it is silent; so it does in whatever it lists.
+func (a hubAPI) warns(ctx context.Context, t *testing.T, cluster string) {
+	t.Helper()
+	for _, path := range []string{"/api/v1/clusters", "/api/v1/reloads"} {
+		must(t, line.Poll(ctx, func(ctx context.Context) error {
+			var page struct{ Warnings []string }
+			if err := a.get(ctx, path, &page); err != nil {
+				return err
+			}
+			if len(page.Warnings) != 1 || !strings.HasPrefix(page.Warnings[0], "Cluster "+cluster+":") {
+				return fmt.Errorf("%s is silent, and %s warns of %q", cluster, path, page.Warnings)
+			}
+			return nil
+		}))
+	}
+}
+
+// lists waits until the API lists all clusters, each as well, and warns of nothing.
+func (a hubAPI) lists(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, line.Poll(ctx, func(ctx context.Context) error {
+		var page listing
+		if err := a.get(ctx, "/api/v1/clusters", &page); err != nil {
+			return err
+		}
+		if len(page.Items) != 3 || len(page.Warnings) != 0 {
+			return fmt.Errorf("the hub lists %+v", page)
+		}
+		for _, c := range page.Items {
+			if c.Health != "Healthy" || c.Version == "" || len(c.Sources) == 0 || c.Forward == nil || len(c.Forward.Gaps) != 0 {
+				return fmt.Errorf("cluster %s: %+v", c.Name, c)
+			}
+		}
+		return nil
+	}))
 }

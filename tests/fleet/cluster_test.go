@@ -78,6 +78,13 @@ func (c *cluster) give(ctx context.Context, name, value string, annotations map[
 // deploy creates a ConfigMap and a Deployment of the same name that refers to it, and waits for its baseline.
 func (c *cluster) deploy(ctx context.Context, name string, annotations map[string]string) {
 	c.t.Helper()
+	c.create(ctx, name, annotations)
+	must(c.t, line.Poll(ctx, func(ctx context.Context) error { return c.settled(ctx, name) }))
+}
+
+// create creates a ConfigMap and a Deployment of the same name that refers to it.
+func (c *cluster) create(ctx context.Context, name string, annotations map[string]string) {
+	c.t.Helper()
 	must(c.t, c.give(ctx, name, "0", nil))
 	labels := map[string]string{"app": name}
 	_, err := c.Kube.Client().AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
@@ -94,7 +101,6 @@ func (c *cluster) deploy(ctx context.Context, name string, annotations map[strin
 		},
 	}, metav1.CreateOptions{})
 	must(c.t, err)
-	must(c.t, line.Poll(ctx, func(ctx context.Context) error { return c.settled(ctx, name) }))
 }
 
 // settled returns nil if every dependency of a Deployment has a baseline.
@@ -126,14 +132,18 @@ func (c *cluster) rolls(ctx context.Context, name string) int64 {
 	return d.Generation - 1
 }
 
+// rolledTo returns nil if a Deployment was rolled at least that often.
+func (c *cluster) rolledTo(ctx context.Context, name string, n int64) error {
+	d, err := c.Kube.Client().AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil && d.Generation-1 < n {
+		err = fmt.Errorf("%s in %s rolled %d times, not %d", name, c.name, d.Generation-1, n)
+	}
+	return err
+}
+
 func (c *cluster) waitRolls(ctx context.Context, name string, n int64) {
 	c.t.Helper()
-	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
-		if got := c.rolls(ctx, name); got < n {
-			return fmt.Errorf("%s in %s rolled %d times, not %d", name, c.name, got, n)
-		}
-		return nil
-	}))
+	must(c.t, line.Poll(ctx, func(ctx context.Context) error { return c.rolledTo(ctx, name, n) }))
 }
 
 // quiesce waits until what was edited so far has been dealt with: later edits of the sentinel have rolled it.

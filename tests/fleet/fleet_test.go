@@ -10,43 +10,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
 const (
-	// spread is over how many configs the updates of a cluster go.
-	spread = 10
-	// flagged is how often the config is edited that others follow.
-	flagged = 5
+	// spread is over how many configs the updates of a cluster go: so many that a thousand of them are still on record when the cut is over.
+	spread = 50
+	// flagged is how often the config is edited that others follow, and followers how many workloads in the cluster that is cut off follow it.
+	flagged, followers = 5, 3
+	// resumeTime is how long after a cut the hub may lack something.
+	resumeTime = 30 * time.Second
 )
 
-// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere. Each cluster goes on by itself; in the end
-// the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once; who reads a copy of it, once the copy had
-// changed.
+// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere. Each cluster goes on by itself, and the API of the
+// hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once; who
+// reads a copy of it, once the copy had changed.
 func TestFleet(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	_, err := line.Build(t.Context())
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), testTime) // building has its own
 	defer cancel()
 	h := startHub(ctx, t)
+	api := startAPI(ctx, t, h)
 	fleet := map[string]*cluster{}
 	for _, name := range []string{"c1", "c2", "c3"} {
 		fleet[name] = startCluster(ctx, t, name, h)
-		for i := range spread {
-			fleet[name].deploy(ctx, fmt.Sprint("app-", i), map[string]string{"reloader.stakater.com/auto": "true"})
-		}
 	}
 	owner, away, near := fleet["c1"], fleet["c2"], fleet["c3"]
 	must(t, owner.give(ctx, "flags", "0", map[string]string{"reroll.dev/followers": "c2, c3"}))
-	follows := map[string]string{"reroll.dev/follow": "c1/" + namespace + "/configmap/flags"}
-	away.deploy(ctx, "follower", follows)
-	near.deploy(ctx, "follower", follows)
-	near.deploy(ctx, reader, map[string]string{"reroll.dev/follow": follows["reroll.dev/follow"] + "=" + reader})
+	for i := range followers {
+		away.deploy(ctx, fmt.Sprint("follower-", i), following("flags"))
+	}
+	away.deployAll(ctx)
 
 	away.link.set(true)
 	began := time.Now()
-	load := make(chan error, len(fleet))
-	for _, c := range fleet {
-		go func() { load <- c.load(ctx) }()
-	}
+	owner.deployAll(ctx)
+	near.deployAll(ctx)
+	near.deploy(ctx, "follower", following("flags"))
+	near.deploy(ctx, reader, map[string]string{dialect.FollowKey: following("flags")[dialect.FollowKey] + "=" + reader})
+	near.refused(ctx, owner)
+	near.followsForATime(ctx, owner)
+
+	edits := newLoad(ctx, fleet)
 	for n := range flagged {
 		before := near.rolls(ctx, "follower")
 		must(t, owner.give(ctx, "flags", fmt.Sprint(n+1), nil))
@@ -54,29 +61,45 @@ func TestFleet(t *testing.T) {
 	}
 	near.replicates(ctx)
 	for n := range kills {
-		must(t, h.killLeader(ctx, []string{"CHANGES", "RELOADS"}[n%2]))
+		edits.during(ctx, t, func() error { return h.killLeader(ctx, []string{"CHANGES", "RELOADS"}[n%2]) })
 	}
-	for range fleet {
-		must(t, <-load)
-	}
+	api.warns(ctx, t, away.name)
+	edits.end(t)
 	away.quiesce(ctx) // the cut holds up nobody there
-	if n := away.rolls(ctx, "follower"); n != 0 {
-		t.Errorf("the follower that is cut off rolled %d times", n)
+	for i := range followers {
+		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 0 {
+			t.Errorf("a follower that is cut off rolled %d times", n)
+		}
 	}
 	wait(ctx, cutTime-time.Since(began))
+	own := away.own(ctx)
 	away.link.set(false)
 	mended := time.Now()
-	away.waitRolls(ctx, "follower", 1)
-	t.Logf("the follower rolled %s after the cut had ended", time.Since(mended).Round(time.Millisecond))
+	t.Logf("c2 was cut off for %s", mended.Sub(began).Round(time.Second))
+	for i := range followers {
+		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)
+	}
+	t.Logf("the followers had rolled %s after the cut had ended", time.Since(mended).Round(time.Millisecond))
+	arrives(ctx, t, h, away, own)
+	took := time.Since(mended)
+	if t.Logf("the hub had everything %s after the cut had ended", took.Round(time.Millisecond)); took > resumeTime {
+		t.Errorf("more than %s", resumeTime)
+	}
 	for _, c := range fleet {
 		c.quiesce(ctx)
-		arrives(ctx, t, h, c)
+		rolledForEach(ctx, t, c, edits)
+		arrives(ctx, t, h, c, c.own(ctx))
 	}
-	t.Logf("the hub had everything %s after the cut had ended", time.Since(mended).Round(time.Millisecond))
-	if got := [3]int64{away.rolls(ctx, "follower"), near.rolls(ctx, "follower"), near.rolls(ctx, reader)}; got != [3]int64{1, flagged, 1} {
-		t.Errorf("followers rolled %d times, want 1, %d, and 1 of the copy", got, flagged)
+	for i := range followers {
+		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 1 {
+			t.Errorf("follower %d in c2 rolled %d times, want 1", i, n)
+		}
 	}
-	lists(ctx, t, h)
+	if got := [2]int64{near.rolls(ctx, "follower"), near.rolls(ctx, reader)}; got != [2]int64{flagged, 1} {
+		t.Errorf("followers in c3 rolled %d times, want %d, and 1 of the copy", got, flagged)
+	}
+	near.followsAnew(ctx, owner)
+	api.lists(ctx, t)
 	away.measures(ctx)
 }
 
@@ -99,23 +122,6 @@ func (c *cluster) measures(ctx context.Context) {
 	}
 }
 
-// load edits configs one after the other, at a pace that lasts as long as the cut.
-func (c *cluster) load(ctx context.Context) error {
-	pace := time.NewTicker(max(time.Millisecond, cutTime/time.Duration(updates)))
-	defer pace.Stop()
-	for n := range updates {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pace.C:
-		}
-		if err := c.give(ctx, fmt.Sprint("app-", n%spread), fmt.Sprint(n+1), nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -123,17 +129,34 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// arrives waits until the hub has what a cluster has on record, and fails the test if it has anything twice.
-func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster) {
+// kindsOfRecords are those that are counted: where a cluster tells of its own, and where they are at the hub.
+var kindsOfRecords = []struct{ path, stream, prefix string }{
+	{"/api/v1/changes", "CHANGES", "reroll.change."},
+	{"/api/v1/reloads", "RELOADS", "reroll.reload."},
+}
+
+// own returns the IDs of what the cluster has on record, by the stream in which they are.
+func (c *cluster) own(ctx context.Context) map[string]map[string]bool {
+	c.t.Helper()
+	own := map[string]map[string]bool{}
+	for _, kind := range kindsOfRecords {
+		found, err := ids(ctx, c.Reroll, kind.path, c.name)
+		must(c.t, err)
+		own[kind.stream] = found
+	}
+	return own
+}
+
+// arrives waits until the hub has those records of a cluster, and fails the test if these are fewer than there were updates, or if the hub has
+// anything twice.
+func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[string]map[string]bool) {
 	t.Helper()
-	for _, kind := range []struct{ path, stream, filter string }{
-		{"/api/v1/changes", "CHANGES", "reroll.change." + c.name + ".>"},
-		{"/api/v1/reloads", "RELOADS", "reroll.reload." + c.name + ".>"},
-	} {
-		own, err := ids(ctx, c.Reroll, kind.path, c.name)
-		must(t, err)
+	for _, kind := range kindsOfRecords {
+		if n := len(own[kind.stream]); n < updates {
+			t.Errorf("%s has %d %s of %d updates on record", c.name, n, kind.stream, updates)
+		}
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			at, err := h.ids(ctx, kind.stream, kind.filter)
+			at, err := h.ids(ctx, kind.stream, kind.prefix+c.name+".>")
 			if err != nil {
 				return err
 			}
@@ -143,41 +166,13 @@ func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster) {
 					return line.Stop(fmt.Errorf("the hub has %s of %s %d times", id, c.name, n))
 				}
 			}
-			for id := range own {
+			for id := range own[kind.stream] {
 				if at[id] == 0 {
 					errs = append(errs, fmt.Errorf("the hub lacks %s of %s", id, c.name))
 				}
 			}
 			return errors.Join(errs...)
 		}))
-		t.Logf("%s: %d %s at the hub, each once", c.name, len(own), kind.stream)
+		t.Logf("%s: %d %s at the hub, each once", c.name, len(own[kind.stream]), kind.stream)
 	}
-}
-
-// lists asks the API of the hub for all clusters.
-func lists(ctx context.Context, t *testing.T, h *hub) {
-	t.Helper()
-	api := startAPI(ctx, t, h)
-	must(t, line.Poll(ctx, func(ctx context.Context) error {
-		var page struct {
-			Items []struct {
-				Name, Health, Version string
-				Sources               []struct{ Source string }
-				Forward               *struct{ Gaps []struct{ Reason string } }
-			}
-			Warnings []string
-		}
-		if err := api.get(ctx, "/api/v1/clusters", &page); err != nil {
-			return err
-		}
-		if len(page.Items) != 3 || len(page.Warnings) != 0 {
-			return fmt.Errorf("the hub lists %+v", page)
-		}
-		for _, c := range page.Items {
-			if c.Health != "Healthy" || c.Version == "" || len(c.Sources) == 0 || c.Forward == nil || len(c.Forward.Gaps) != 0 {
-				return fmt.Errorf("cluster %s: %+v", c.Name, c)
-			}
-		}
-		return nil
-	}))
 }

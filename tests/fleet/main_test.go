@@ -1,16 +1,21 @@
 package fleet
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 func TestMain(m *testing.M) {
 	if serveNATS() {
 		return
 	}
+	fmt.Println("commit", line.Commit(context.Background()))
 	os.Exit(m.Run())
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // node, in the environment, makes this program one server of a NATS cluster, so that it can be killed as a process.
@@ -76,7 +77,8 @@ const nodes = 3
 func startHub(ctx context.Context, t *testing.T) *hub {
 	t.Helper()
 	h := &hub{t: t, processes: map[string]*exec.Cmd{}}
-	ports := freePorts(t, 2*nodes)
+	ports, err := port.Free(2 * nodes)
+	must(t, err)
 	for i := range nodes {
 		h.options = append(h.options, nodeOptions{
 			Name: fmt.Sprint("n", i), Store: filepath.Join(t.TempDir(), "nats"), Client: ports[i], Peer: ports[nodes+i], Peers: ports[nodes:],
@@ -106,20 +108,6 @@ func startHub(ctx context.Context, t *testing.T) *hub {
 func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait() // it was killed
-}
-
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close() //nolint:errcheck // nobody came
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
-	}
-	return ports
 }
 
 func (h *hub) start(o nodeOptions) {

@@ -28,7 +28,7 @@ type site struct {
 const manifest = `
 metadata:
   name: web
-  annotations: {reloader.stakater.com/auto: "true", reroll.dev/strategy: STRATEGY}
+  annotations: {ANNOTATIONS}
 spec:
   replicas: 1
   selector: {matchLabels: {app: web}}
@@ -42,6 +42,19 @@ spec:
         envFrom: [{configMapRef: {name: app}}]
 `
 
+// asked is what a workload says that is to be marked by a strategy. Those of other tools come with their annotations.
+func asked(strategy string) string {
+	switch strategy {
+	case "sap":
+		return "pod-reloader.cs.sap.com/configmaps: app"
+	case "wave":
+		return `wave.pusher.com/update-on-config-change: "true"`
+	case "fabric8":
+		return "configmap.fabric8.io/update-on-change: app"
+	}
+	return `reloader.stakater.com/auto: "true", reroll.dev/strategy: ` + strategy
+}
+
 var resources = map[string]schema.GroupVersionResource{
 	"Deployment": {Group: "apps", Version: "v1", Resource: "deployments"},
 	"Rollout":    {Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
@@ -51,7 +64,7 @@ var resources = map[string]schema.GroupVersionResource{
 func newSite(t *testing.T, kind, strategy string, by tool) *site {
 	t.Helper()
 	s := &site{namespace: shared.Kube.Namespace(t), kind: kind, git: &unstructured.Unstructured{}}
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(manifest, "STRATEGY", strategy)), &s.git.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.Replace(manifest, "ANNOTATIONS", asked(strategy), 1)), &s.git.Object); err != nil {
 		t.Fatal(err)
 	}
 	s.git.SetNamespace(s.namespace)
@@ -153,13 +166,16 @@ func (s *site) mark(t *testing.T) string {
 	t.Helper()
 	live := s.live(t).Object
 	at, _, _ := unstructured.NestedString(live, "spec", "restartAt")
-	annotation, _, _ := unstructured.NestedString(live, "spec", "template", "metadata", "annotations", "reloader.stakater.com/last-reloaded-from")
-	mark := at + annotation
+	mark := at
+	for _, key := range []string{"reloader.stakater.com/last-reloaded-from", "pod-reloader.cs.sap.com/config-hash", "wave.pusher.com/config-hash"} {
+		annotation, _, _ := unstructured.NestedString(live, "spec", "template", "metadata", "annotations", key)
+		mark += annotation
+	}
 	containers, _, _ := unstructured.NestedSlice(live, "spec", "template", "spec", "containers")
 	for _, c := range containers {
 		env, _ := c.(map[string]any)["env"].([]any)
 		for _, v := range env {
-			if named := v.(map[string]any); named["name"] == "STAKATER_APP_CONFIGMAP" {
+			if named := v.(map[string]any); named["name"] == "STAKATER_APP_CONFIGMAP" || named["name"] == "FABRIC8_APP_CONFIGMAP" {
 				mark += fmt.Sprint(named["value"])
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // target is a real ingest process with a NATS server of the test's own process behind it.
@@ -43,8 +43,11 @@ func startIngest(t testing.TB) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &target{t: t, address: freeAddress(t)}
-	metrics := freeAddress(t)
+	addresses, err := port.Addresses(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, metrics := &target{t: t, address: addresses[0]}, addresses[1]
 	x.ops = &line.Reroll{Ops: "http://" + metrics}
 	args := append([]string{"ingest", "--nats-url", startNATS(t), "--ingest-address", x.address, "--metrics-address", metrics}, x.certificates()...)
 	x.process = exec.Command(binary, args...)
@@ -118,16 +121,6 @@ func startNATS(t testing.TB) string {
 		t.Fatal("NATS is not ready")
 	}
 	return s.ClientURL()
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // nothing was sent
-	return l.Addr().String()
 }
 
 func (x *target) must(err error) {

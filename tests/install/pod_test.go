@@ -22,6 +22,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // pod is a reroll process that stands for the pod of the chart, which nothing here runs: it has its flags, its environment, the files of
@@ -51,7 +52,11 @@ func (j *journal) String() string {
 
 func newPod(t *testing.T) *pod {
 	t.Helper()
-	return &pod{ingest: freeAddress(t), api: "http://" + freeAddress(t), ops: "http://" + freeAddress(t)}
+	addresses, err := port.Addresses(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pod{ingest: addresses[0], api: "http://" + addresses[1], ops: "http://" + addresses[2]}
 }
 
 // start starts the process as the chart's StatefulSet says, and waits until it is ready.

@@ -3,7 +3,6 @@ package install_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,17 +121,6 @@ func (r *reader) replace(t *testing.T, name, text, by string) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), text, by)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// freeAddress returns a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // nothing was sent
-	return listener.Addr().String()
 }
 
 // expectBaseline waits until Reroll has seen the config that the Deployment uses: what changes before is no change.

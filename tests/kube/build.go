@@ -15,6 +15,7 @@ import (
 
 // build makes parts in dir.
 type build struct {
+	modules  []string
 	root     string
 	dir      string
 	versions versions
@@ -80,7 +81,7 @@ const staleTemplate = `{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}
 // stale returns the packages that the Go build cache does not hold yet.
 func (b build) stale(ctx context.Context, missing []source) (map[string]bool, error) {
 	stale := map[string]bool{}
-	for _, module := range modules {
+	for _, module := range b.modules {
 		args := []string{"list", "-deps", "-mod=readonly", "-trimpath", "-buildvcs=false", "-f", staleTemplate}
 		n := len(args)
 		for _, s := range missing {

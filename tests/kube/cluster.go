@@ -28,6 +28,8 @@ type Options struct {
 	APIServerFlags []string
 	// Nodes is how many fake nodes there are. 0: one.
 	Nodes int
+	// OwnNodes leaves the fake nodes out, and kwok: the caller brings nodes with kubelets.
+	OwnNodes bool
 	// ControlPlaneOnly leaves out all but etcd and the API server: objects are stored, served and reported, but nothing acts on
 	// them. It starts in half the time.
 	ControlPlaneOnly bool

@@ -12,6 +12,12 @@ import (
 //go:embed stages.yaml
 var stages []byte
 
+// Addresses of Services, and that of the API server's own, under which pods know it.
+const (
+	serviceRange   = "10.0.0.0/24"
+	serviceAddress = "10.0.0.1"
+)
+
 // clientLimits lift the rate limits of the programs that act on objects: a test is not to measure those.
 var clientLimits = []string{"--kube-api-qps=1000", "--kube-api-burst=2000"}
 
@@ -62,7 +68,7 @@ func (c *Cluster) apiServerFlags() []string {
 		"--service-account-key-file=" + c.file(serviceAccountFile),
 		"--service-account-signing-key-file=" + c.file(serviceAccountKeyFile),
 		"--authorization-mode=RBAC",
-		"--service-cluster-ip-range=10.0.0.0/24",
+		"--service-cluster-ip-range=" + serviceRange,
 		// By default it leaves watches alone when it is asked to end, and gives up on them after a minute.
 		"--shutdown-watch-termination-grace-period=1s",
 		"--disable-admission-plugins=" + strings.Join(admissionOff, ","),
@@ -84,7 +90,7 @@ func (c *Cluster) startControllers(context.Context) error {
 	if err := os.WriteFile(c.file("stages.yaml"), stages, 0o600); err != nil {
 		return err
 	}
-	for part, flags := range map[Part][]string{
+	programs := map[Part][]string{
 		ControllerManager: slices.Concat(clientLimits, []string{
 			"--leader-elect=false", "--secure-port=0", "--use-service-account-credentials",
 			"--root-ca-file=" + c.file(caFile),
@@ -95,7 +101,11 @@ func (c *Cluster) startControllers(context.Context) error {
 		}),
 		Scheduler: slices.Concat(clientLimits, []string{"--leader-elect=false", "--secure-port=0"}),
 		Kwok:      {"--config=" + c.file("stages.yaml")},
-	} {
+	}
+	if c.options.OwnNodes {
+		delete(programs, Kwok)
+	}
+	for part, flags := range programs {
 		if _, err := c.launch(part, append(flags, "--kubeconfig="+c.kubeconfigFile(part))...); err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func (c *Cluster) makeKeys() error {
 	if c.ca, err = NewCA("reroll test cluster"); err != nil {
 		return err
 	}
-	serving, err := c.ca.Server("kube-apiserver", "127.0.0.1", "localhost", "kubernetes.default.svc")
+	serving, err := c.ca.Server("kube-apiserver", "127.0.0.1", "localhost", "kubernetes.default.svc", serviceAddress)
 	if err != nil {
 		return err
 	}

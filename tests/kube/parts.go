@@ -27,6 +27,13 @@ const (
 	Kwok              Part = "kwok"
 )
 
+// The parts of a node.
+const (
+	Kubelet Part = "kubelet"
+	Proxy   Part = "kube-proxy"
+	DNS     Part = "coredns"
+)
+
 // source says where a part comes from: a package, seen from one of the modules below tests/kube/parts.
 type source struct {
 	part    Part
@@ -35,18 +42,26 @@ type source struct {
 	ldflags func(versions) string
 }
 
-// sources lists the parts in the order in which they are built.
-var sources = []source{
+// kit is what is built and kept together: modules below tests/kube/parts, and the parts in the order in which they are built.
+type kit struct {
+	modules []string
+	sources []source
+}
+
+var controlPlane = kit{[]string{"kubernetes", "kwok"}, []source{
 	{Etcd, "kubernetes", "go.etcd.io/etcd/server/v3", plain},
 	{APIServer, "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", stamped},
 	{ControllerManager, "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", stamped},
 	{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", stamped},
 	{Kubectl, "kubernetes", "k8s.io/kubernetes/cmd/kubectl", stamped},
 	{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", plain},
-}
+}}
 
-// modules lists the modules below tests/kube/parts.
-var modules = []string{"kubernetes", "kwok"}
+var node = kit{[]string{"node"}, []source{
+	{Kubelet, "node", "k8s.io/kubernetes/cmd/kubelet", stamped},
+	{Proxy, "node", "k8s.io/kubernetes/cmd/kube-proxy", stamped},
+	{DNS, "node", "./dns", plain},
+}}
 
 // versions are what the module files ask for, for example v1.36.3.
 type versions struct {
@@ -84,19 +99,29 @@ func (b Binaries) Path(part Part) string { return b.paths[part] }
 // The first build takes about 12 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
 // program appears in the cache only when it is complete.
 func Parts(ctx context.Context, progress io.Writer) (Binaries, error) {
-	b, err := parts(ctx, progress)
+	b, err := controlPlane.parts(ctx, progress)
 	if err != nil {
 		return Binaries{}, fmt.Errorf("get the parts of a control plane: %w", err)
 	}
 	return b, nil
 }
 
-func parts(ctx context.Context, progress io.Writer) (Binaries, error) {
+// NodeParts is like Parts for the programs of a real node, of the same version of Kubernetes. A cluster of this package starts none of
+// them.
+func NodeParts(ctx context.Context, progress io.Writer) (Binaries, error) {
+	b, err := node.parts(ctx, progress)
+	if err != nil {
+		return Binaries{}, fmt.Errorf("get the parts of a node: %w", err)
+	}
+	return b, nil
+}
+
+func (k kit) parts(ctx context.Context, progress io.Writer) (Binaries, error) {
 	root, err := partsRoot()
 	if err != nil {
 		return Binaries{}, err
 	}
-	v, key, err := cacheKey(root)
+	v, key, err := k.cacheKey(root)
 	if err != nil {
 		return Binaries{}, err
 	}
@@ -105,7 +130,7 @@ func parts(ctx context.Context, progress io.Writer) (Binaries, error) {
 		return Binaries{}, err
 	}
 	b := Binaries{Dir: filepath.Join(cache, key), paths: map[Part]string{}}
-	if len(b.find()) == 0 {
+	if len(b.find(k.sources)) == 0 {
 		return b, nil
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
@@ -117,19 +142,19 @@ func parts(ctx context.Context, progress io.Writer) (Binaries, error) {
 	}
 	defer unlock()
 	// Somebody else may have built them while we waited.
-	missing := b.find()
-	build := build{root: root, dir: b.Dir, versions: v, progress: progress}
+	missing := b.find(k.sources)
+	build := build{modules: k.modules, root: root, dir: b.Dir, versions: v, progress: progress}
 	if err := build.all(ctx, missing); err != nil {
 		return Binaries{}, err
 	}
-	if missing := b.find(); len(missing) > 0 {
+	if missing := b.find(k.sources); len(missing) > 0 {
 		return Binaries{}, fmt.Errorf("%s is not in %s after it was built", missing[0].part, b.Dir)
 	}
 	return b, nil
 }
 
-// find fills b's paths with the parts that exist and returns the others.
-func (b Binaries) find() []source {
+// find fills b's paths with those of sources that exist and returns the others.
+func (b Binaries) find(sources []source) []source {
 	var missing []source
 	for _, s := range sources {
 		path, ok := findPart(s.part, os.Getenv("KUBEBUILDER_ASSETS"), b.Dir)
@@ -161,7 +186,7 @@ func partsRoot() (string, error) {
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		root := filepath.Join(dir, "tests", "kube", "parts")
-		if _, err := os.Stat(filepath.Join(root, modules[0], "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(root, controlPlane.modules[0], "go.mod")); err == nil {
 			return root, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
@@ -174,13 +199,13 @@ func partsRoot() (string, error) {
 
 var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)`)
 
-// cacheKey names the parts that the modules below root describe: by the version of Kubernetes, for people, and by a hash of all
+// cacheKey names the parts that the kit's modules below root describe: by the version of Kubernetes, for people, and by a hash of all
 // that decides what is built.
-func cacheKey(root string) (versions, string, error) {
+func (k kit) cacheKey(root string) (versions, string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s/%s\n", runtime.GOOS, runtime.GOARCH)
 	var v versions
-	for _, module := range modules {
+	for _, module := range k.modules {
 		for _, file := range []string{"go.mod", "go.sum"} {
 			content, err := os.ReadFile(filepath.Join(root, module, file))
 			if err != nil {
@@ -195,7 +220,7 @@ func cacheKey(root string) (versions, string, error) {
 	if v.kubernetes == "" {
 		return versions{}, "", fmt.Errorf("no go.mod below %s requires k8s.io/kubernetes", root)
 	}
-	for _, s := range sources {
+	for _, s := range k.sources {
 		fmt.Fprintf(hash, "%s %s %s\n", s.part, s.pkg, s.ldflags(v))
 	}
 	return v, v.kubernetes + "-" + hex.EncodeToString(hash.Sum(nil))[:12], nil

@@ -14,7 +14,7 @@ import (
 func TestCacheKeyNamesWhatIsBuilt(t *testing.T) {
 	t.Parallel()
 	root := fakeModules(t, "k8s.io/kubernetes v1.36.3 // indirect")
-	v, key, err := cacheKey(root)
+	v, key, err := controlPlane.cacheKey(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,15 +27,31 @@ func TestCacheKeyNamesWhatIsBuilt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "kwok", "go.sum"), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, other, err := cacheKey(root); err != nil || other == key {
+	if _, other, err := controlPlane.cacheKey(root); err != nil || other == key {
 		t.Errorf("with another go.sum of kwok the key is %q too (%v)", other, err)
 	}
 }
 
 func TestCacheKeyNeedsKubernetes(t *testing.T) {
 	t.Parallel()
-	if _, key, err := cacheKey(fakeModules(t, "k8s.io/kubernetes-like v1.36.3")); err == nil {
+	if _, key, err := controlPlane.cacheKey(fakeModules(t, "k8s.io/kubernetes-like v1.36.3")); err == nil {
 		t.Errorf("modules without k8s.io/kubernetes have the key %q", key)
+	}
+}
+
+// TestNodeIsOfTheSameVersion: a kubelet may be older than its API server, and ours is of another module.
+func TestNodeIsOfTheSameVersion(t *testing.T) {
+	t.Parallel()
+	root, err := partsRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := controlPlane.cacheKey(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := node.cacheKey(root); err != nil || got != want {
+		t.Errorf("the node is of %+v, the control plane of %+v: %v", got, want, err)
 	}
 }
 
@@ -43,9 +59,9 @@ func TestCacheKeyNeedsKubernetes(t *testing.T) {
 func fakeModules(t *testing.T, required string) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, module := range modules {
+	for _, module := range controlPlane.modules {
 		content := "module example.org/" + module + "\n"
-		if module == modules[0] {
+		if module == controlPlane.modules[0] {
 			content += "require (\n\t" + required + "\n)\n"
 		}
 		if err := os.Mkdir(filepath.Join(root, module), 0o755); err != nil {
@@ -79,7 +95,7 @@ func TestAssetsComeFirst(t *testing.T) {
 	}
 	t.Setenv("KUBEBUILDER_ASSETS", assets)
 	b := Binaries{Dir: built, paths: map[Part]string{}}
-	missing := b.find()
+	missing := b.find(controlPlane.sources)
 	if got, want := b.Path(Etcd), filepath.Join(assets, "etcd"); got != want {
 		t.Errorf("etcd is %s, want %s", got, want)
 	}
@@ -98,7 +114,7 @@ func TestNothingIsSaidWhenAllIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range sources {
+	for _, s := range controlPlane.sources {
 		if _, err := os.Stat(b.Path(s.part)); err != nil {
 			t.Errorf("%s: %v", s.part, err)
 		}
@@ -118,7 +134,7 @@ func TestFailedBuildLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".build-cut-short"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := build{root: root, dir: dir, progress: io.Discard}
+	b := build{modules: controlPlane.modules, root: root, dir: dir, progress: io.Discard}
 	err = b.all(t.Context(), []source{{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", func(versions) string { return "-X nonsense" }}})
 	if err == nil || !strings.Contains(err.Error(), "-X flag") {
 		t.Errorf("a build that cannot work gives %v", err)

@@ -60,6 +60,9 @@ func (c *Cluster) apiReady(ctx context.Context) error {
 
 // addNodes creates the fake nodes with room for any number of pods. kwok makes them Ready.
 func (c *Cluster) addNodes(ctx context.Context) error {
+	if c.options.OwnNodes {
+		return nil
+	}
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("10k"),
 		corev1.ResourceMemory: resource.MustParse("1Pi"),
@@ -92,8 +95,10 @@ func (c *Cluster) awaitControllers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := await(ctx, c.process(Kwok), c.nodesReady); err != nil {
-		return err
+	if !c.options.OwnNodes {
+		if err := await(ctx, c.process(Kwok), c.nodesReady); err != nil {
+			return err
+		}
 	}
 	return c.process(Scheduler).exited()
 }

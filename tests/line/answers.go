@@ -84,7 +84,8 @@ func all[T any](ctx context.Context, r *Reroll, path string, query url.Values) (
 type workload struct {
 	Workload     struct{ Name string } `json:"workload"`
 	Dependencies []struct {
-		Handled *struct{} `json:"handled"`
+		Config  struct{ Name string } `json:"config"`
+		Handled *struct{}             `json:"handled"`
 	} `json:"dependencies"`
 }
 
@@ -106,6 +107,19 @@ func (r *Reroll) Baselines(ctx context.Context, namespace, deployment string) (i
 	}
 	n, _ := w.baselines()
 	return n, nil
+}
+
+// Dependencies returns the names of the configs that a Deployment depends on.
+func (r *Reroll) Dependencies(ctx context.Context, namespace, deployment string) ([]string, error) {
+	var w workload
+	if err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(w.Dependencies))
+	for i, d := range w.Dependencies {
+		names[i] = d.Config.Name
+	}
+	return names, nil
 }
 
 // Settled returns the names of the workloads of a namespace that have a baseline for every config that they depend on, and how

@@ -1,26 +1,61 @@
 package line
 
-import "context"
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/reroll-dev/reroll/tests/port"
+)
 
 // StartAPI starts a process of the role api alone, over the records at an external NATS, and returns when it is ready. The caller ends it.
 func StartAPI(ctx context.Context, natsURL string, flags ...string) (*Reroll, error) {
-	addresses, err := freeAddresses(2)
+	r, err := NewAPI(natsURL, flags...)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.startAlone(ctx)
+}
+
+// NewAPI returns a process of the role api that is still to be started: Build has the binary for it.
+func NewAPI(natsURL string, flags ...string) (*Reroll, error) {
+	addresses, err := port.Addresses(2)
+	if err != nil {
+		return nil, err
+	}
+	return &Reroll{
+		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
+		arguments: append([]string{"api", "--nats-url", natsURL, "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
+	}, nil
+}
+
+// StartBeside starts one more process of all roles on the cluster of l, with records of its own in dir, that watches configs instead of
+// receiving audit events, and returns when it is ready. The caller ends it.
+func StartBeside(ctx context.Context, l *Line, dir string, flags ...string) (*Reroll, error) {
+	addresses, err := port.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reroll{
 		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
-		arguments: append([]string{"api", "--nats-url", natsURL, "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
+		arguments: append([]string{
+			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--data-dir", filepath.Join(dir, "data"),
+			"--watch-configs", "--ingest-address", "", "--api-address", addresses[0], "--metrics-address", addresses[1],
+		}, flags...),
 	}
+	return r, r.startAlone(ctx)
+}
+
+// startAlone starts a process that is no part of a line, and returns when it is ready. Of one that does not get ready nothing is left.
+func (r *Reroll) startAlone(ctx context.Context) (err error) {
 	if r.binary, err = Build(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.WaitReady(ctx); err != nil {
 		r.Kill()
-		return nil, err
+		return err
 	}
-	return r, nil
+	return nil
 }

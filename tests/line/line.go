@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // ClusterName is what the line's cluster is called.
@@ -32,6 +33,8 @@ type Options struct {
 	RoleFlags map[string][]string
 	// Environment is added to that of reroll.
 	Environment []string
+	// Binary is the reroll to run. Empty: that of the sources, as Build builds it.
+	Binary string
 	// Progress is told about long builds. Empty: standard error.
 	Progress io.Writer
 }
@@ -45,6 +48,7 @@ type Line struct {
 	Ingest, Dispatch *Reroll
 	replicas         []*Reroll
 	dir              string
+	sender           sender
 }
 
 // Start starts a line and returns when reroll is ready.
@@ -67,7 +71,7 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("make certificates: %w", err)
 	}
-	addresses, err := freeAddresses(3)
+	addresses, err := port.Addresses(3)
 	if err != nil {
 		return err
 	}
@@ -82,13 +86,20 @@ func (l *Line) start(ctx context.Context, o Options) error {
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
 		}, append(files.flags(), o.Flags...)...),
 	}
-	if l.Reroll.binary, err = Build(ctx); err != nil {
+	if l.Reroll.binary, err = o.binary(ctx); err != nil {
 		return err
 	}
 	if err := l.Reroll.Start(); err != nil {
 		return err
 	}
 	return l.Reroll.WaitReady(ctx)
+}
+
+func (o Options) binary(ctx context.Context) (string, error) {
+	if o.Binary != "" {
+		return o.Binary, nil
+	}
+	return Build(ctx)
 }
 
 // startKube starts a cluster that sends its audit events to an address.
@@ -99,6 +110,7 @@ func (l *Line) startKube(ctx context.Context, o Options, files certificates, ing
 	}
 	audit.URL = "https://" + ingest + "/v1/audit/" + o.Cluster
 	audit.CAPEM, audit.Client = files.ca, files.client
+	l.sender = sender{ca: files.ca, pair: files.client, ingest: ingest, cluster: o.Cluster}
 	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
 	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)

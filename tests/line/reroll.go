@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -102,6 +101,9 @@ func (r *Reroll) Start(extra ...string) error {
 // SetEnvironment sets what the processes that are started from now on have in their environment besides that of the caller.
 func (r *Reroll) SetEnvironment(environment []string) { r.environment = environment }
 
+// Use makes another binary that of the processes that are started from now on.
+func (r *Reroll) Use(binary string) { r.binary = binary }
+
 // Kill ends the process as a crash would.
 func (r *Reroll) Kill() {
 	if r.process == nil {
@@ -131,6 +133,18 @@ func (r *Reroll) Terminate(ctx context.Context) error {
 		return fmt.Errorf("reroll ended with code %d; its log ends with:\n%s", code, r.tail())
 	}
 	return nil
+}
+
+// WaitEnd waits until the process has ended by itself, and returns its exit code.
+func (r *Reroll) WaitEnd(ctx context.Context) (int, error) {
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("reroll did not end: %w; its log ends with:\n%s", ctx.Err(), r.tail())
+	}
+	code := r.process.ProcessState.ExitCode()
+	r.process = nil
+	return code, nil
 }
 
 const tailLines = 25
@@ -233,18 +247,4 @@ func Poll(ctx context.Context, check func(context.Context) error) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// freeAddresses returns n loopback addresses that nobody listens on.
-func freeAddresses(n int) ([]string, error) {
-	addresses := make([]string, n)
-	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() //nolint:errcheck // nothing was sent
-		addresses[i] = listener.Addr().String()
-	}
-	return addresses, nil
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"slices"
+
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // StartRoles starts a line of which each role is a process of its own; they meet at an external NATS. It returns when all are
@@ -32,14 +34,14 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	if err != nil {
 		return fmt.Errorf("make certificates: %w", err)
 	}
-	addresses, err := freeAddresses(5)
+	addresses, err := port.Addresses(5)
 	if err != nil {
 		return err
 	}
 	if err := l.startKube(ctx, o, files, addresses[0]); err != nil {
 		return err
 	}
-	binary, err := Build(ctx)
+	binary, err := o.binary(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 
 // AddDispatch starts another process of the dispatch role, with the same flags and an environment of its own. It is not waited for.
 func (l *Line) AddDispatch(environment ...string) (*Reroll, error) {
-	addresses, err := freeAddresses(1)
+	addresses, err := port.Addresses(1)
 	if err != nil {
 		return nil, err
 	}

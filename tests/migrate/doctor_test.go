@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -105,6 +106,27 @@ func mixed(t *testing.T) shop {
 	for tool, marks := range otherMarks {
 		workloads["app-"+tool] = marks(cm)
 	}
+	// Nothing but its pods tells to what content a workload without a mark was brought: these start after the last write.
+	unmarked := map[string]left{}
+	for _, name := range []string{"app-two", "app-held"} {
+		unmarked[name] = workloads[name]
+		delete(workloads, name)
+	}
+	s.deploy(t, workloads)
+	// The pods of this one have started before its ConfigMap was written last, so that they cannot have the content by themselves.
+	for name, was := range map[string]string{"app": "0", "other": "1"} {
+		s.edit(t, name, was)
+	}
+	s.edit(t, "app", "1")
+	<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // pods tell whole seconds
+	s.deploy(t, unmarked)
+	s.markSAP(t)
+	return s
+}
+
+// deploy makes Deployments that refer to the ConfigMap app, and waits for their pods.
+func (s shop) deploy(t *testing.T, workloads map[string]left) {
+	t.Helper()
 	for name, l := range workloads {
 		if _, err := shared.Kube.Client().AppsV1().Deployments(s.namespace).Create(t.Context(), l.deployment(name, "app"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -113,13 +135,6 @@ func mixed(t *testing.T) shop {
 	for name := range workloads {
 		s.awaitPods(t, name)
 	}
-	// The pods of this one have started before its ConfigMap was written last, so that they cannot have the content by themselves.
-	for name, was := range map[string]string{"app": "0", "other": "1"} {
-		s.edit(t, name, was)
-	}
-	s.edit(t, "app", "1")
-	s.markSAP(t)
-	return s
 }
 
 // markSAP gives the workload of SAP's tool the mark of the ConfigMap's present version.

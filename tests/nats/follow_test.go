@@ -35,7 +35,7 @@ func connected(ctx context.Context, t *testing.T, s *server.Server, cluster stri
 	return f
 }
 
-func nobody() []reloader.Config { return nil }
+func nobody() []reloader.Follow { return nil }
 
 // TestFollowAcrossAccounts: what one cluster follows of another goes through a hub as documented, and only that. A third party cannot
 // speak for the owner: the subjects of its copies are the owner's alone.
@@ -53,7 +53,7 @@ func TestFollowAcrossAccounts(t *testing.T) {
 		Followed: nobody, Received: func(reloader.Copy) {}, Wanted: func(w reloader.Want) { wants <- w },
 	})
 	target := connected(ctx, t, s, "c2", queue.Following{
-		Followed: func() []reloader.Config { return []reloader.Config{followed} },
+		Followed: func() []reloader.Follow { return []reloader.Follow{{Config: followed}} },
 		Received: func(c reloader.Copy) { copies <- c }, Wanted: func(reloader.Want) {},
 	})
 	want := receive(ctx, t, wants)

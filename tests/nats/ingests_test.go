@@ -24,6 +24,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 const (
@@ -185,7 +186,10 @@ func (b *balancer) startIngest(ctx context.Context, t *testing.T, flags []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	addresses := []string{freeAddress(t), freeAddress(t)}
+	addresses, err := port.Addresses(2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(binary, append([]string{"ingest", "--ingest-address", addresses[0], "--metrics-address", addresses[1]}, flags...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
@@ -211,16 +215,6 @@ func (b *balancer) startIngest(ctx context.Context, t *testing.T, flags []string
 	defer b.mu.Unlock()
 	b.behind, b.reached = append(b.behind, addresses[0]), append(b.reached, 0)
 	return cmd
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // nobody came
-	return listener.Addr().String()
 }
 
 func (b *balancer) counts() []int {

@@ -151,6 +151,7 @@ func TestHubKeepsClustersApart(t *testing.T) {
 		}
 		refusedRead(ctx, t, s, user{queue.RoleForward, cluster}, "$JS.API.DIRECT.GET.CHANGES.reroll.change."+other+".configmap.shop.app")
 		sweepsAway(t, s, cluster)
+		speaksFor(ctx, t, s, cluster, other)
 		sendAnswersTo(t, s, user{queue.RoleForward, cluster}, "reroll.change."+other+".configmap.shop.forged")
 		// The last of these requests is stored itself, and by then the others have been answered.
 		if _, err := q.AppendChange(ctx, last(cluster), 0); err != nil {
@@ -167,7 +168,8 @@ func TestHubKeepsClustersApart(t *testing.T) {
 		},
 		Reload:       func(_ uint64, r reloader.Reload) { got["reload of "+r.Cluster]++ },
 		Workload:     func(r reloader.WorkloadRecord) { got["record of "+r.Cluster]++ },
-		WorkloadGone: func(string, reloader.WorkloadRef) {},
+		WorkloadGone: func(cluster string, _ reloader.WorkloadRef) { got["end of a record of "+cluster]++ },
+		Cluster:      func(c reloader.ClusterStatus) { got["status of "+c.Cluster]++ },
 		CaughtUp:     stop,
 	})
 	want := map[string]int{
@@ -176,8 +178,8 @@ func TestHubKeepsClustersApart(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("the hub's API sees (-want +got): %v\n%s", err, diff)
 	}
-	if sequence != 6 {
-		t.Errorf("%d messages were stored as changes; want three of each cluster", sequence)
+	if sequence != 8 {
+		t.Errorf("%d messages were stored as changes; want four of each cluster", sequence)
 	}
 }
 
@@ -196,6 +198,31 @@ func sweepsAway(t *testing.T, s *server.Server, cluster string) {
 		}
 		if !strings.Contains(string(answer.Data), "error") {
 			t.Errorf("%s had %s drop all others: %s", cluster, subject, answer.Data)
+		}
+	}
+}
+
+// speaksFor has a cluster store, where it may store, records that say they are another one's: nobody but their reader can tell.
+func speaksFor(ctx context.Context, t *testing.T, s *server.Server, cluster, other string) {
+	t.Helper()
+	nc, _ := connect(t, s, user{queue.RoleForward, cluster})
+	encoded := func(data []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	workload := "." + cluster + ".deployment.shop.forged"
+	for subject, data := range map[string][]byte{
+		"reroll.change." + cluster + ".configmap.shop.forged": encoded(reloader.Encode(change(other, "forged"))),
+		"reroll.reload" + workload:                            encoded(reloader.Encode(reload(other, "forged"))),
+		"$KV.reroll_workloads" + workload:                     encoded(reloader.Encode(record(other))),
+		"$KV.reroll_clusters." + cluster + ".status":          encoded(reloader.Encode(reloader.ClusterStatus{Cluster: other, Version: "forged"})),
+	} {
+		answer, err := nc.RequestWithContext(ctx, subject, data)
+		if err != nil || strings.Contains(string(answer.Data), "error") {
+			t.Fatalf("%s could not be stored, which says nothing of who reads it: %v, %+v", subject, err, answer)
 		}
 	}
 }

@@ -99,6 +99,19 @@ func TestLineWithLeastPermissions(t *testing.T) {
 // createApp creates a Deployment that uses a ConfigMap, and waits until Reroll knows both.
 func createApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
 	t.Helper()
+	makeApp(ctx, t, l, ns)
+	wait(ctx, t, l, func(ctx context.Context) error {
+		n, err := l.Reroll.Baselines(ctx, ns, "web")
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d baselines", n)
+		}
+		return err
+	})
+}
+
+// makeApp creates a Deployment that uses a ConfigMap.
+func makeApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
+	t.Helper()
 	labels := map[string]string{"app": "web"}
 	_, err := l.Kube.Client().CoreV1().ConfigMaps(ns).Create(ctx, configMap("0"), metav1.CreateOptions{})
 	if err == nil {
@@ -119,13 +132,6 @@ func createApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(ctx, t, l, func(ctx context.Context) error {
-		n, err := l.Reroll.Baselines(ctx, ns, "web")
-		if err == nil && n != 1 {
-			err = fmt.Errorf("%d baselines", n)
-		}
-		return err
-	})
 }
 
 func configMap(value string) *corev1.ConfigMap {
@@ -161,6 +167,17 @@ func waitReloads(ctx context.Context, t *testing.T, l *line.Line, ns string, n i
 func wait(ctx context.Context, t *testing.T, l *line.Line, check func(context.Context) error) {
 	t.Helper()
 	if err := line.Poll(ctx, check); err != nil {
-		t.Fatalf("%v\ningest:\n%s\ndispatch:\n%s\napi:\n%s", err, l.Ingest.Log(), l.Dispatch.Log(), l.Reroll.Log())
+		t.Fatalf("%v%s", err, logs(l))
 	}
+}
+
+// logs returns what each process of a line has logged.
+func logs(l *line.Line) string {
+	var b strings.Builder
+	for name, role := range map[string]*line.Reroll{"ingest": l.Ingest, "dispatch": l.Dispatch, "api": l.Reroll} {
+		if role != nil {
+			fmt.Fprintf(&b, "\n%s:\n%s", name, role.Log())
+		}
+	}
+	return b.String()
 }

@@ -2,6 +2,7 @@ package observability
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,7 +109,10 @@ func checkRunbook(t *testing.T, alert string) {
 	}
 }
 
-// dashboardQueries reads the queries from the file that the chart has.
+// labelValues is what Grafana makes the values of a variable from.
+var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+
+// dashboardQueries reads the queries from the file that the chart has, those of its variables as well.
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)
@@ -119,6 +123,9 @@ func dashboardQueries(t *testing.T) (queries []string) {
 		Panels []struct {
 			Targets []struct{ Expr string } `json:"targets"`
 		} `json:"panels"`
+		Templating struct {
+			List []struct{ Query any } `json:"list"`
+		} `json:"templating"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
@@ -128,7 +135,18 @@ func dashboardQueries(t *testing.T) (queries []string) {
 			queries = append(queries, target.Expr)
 		}
 	}
-	if len(queries) < 40 {
+	variables := 0
+	for _, v := range file.Templating.List {
+		if asked, ok := v.Query.(map[string]any); ok {
+			found := labelValues.FindStringSubmatch(fmt.Sprint(asked["query"]))
+			if found == nil {
+				t.Fatalf("a variable asks for %v, which is no label_values(series, label)", asked["query"])
+			}
+			variables++
+			queries = append(queries, "count by ("+found[2]+") ("+found[1]+")")
+		}
+	}
+	if len(queries) < 40 || variables == 0 {
 		t.Fatalf("only %d queries in the dashboard", len(queries))
 	}
 	return queries

@@ -97,7 +97,7 @@ func checkMatcher(metric string, labels map[string][]string, label, values strin
 }
 
 // TestQueriesAskForWhatIsThere runs every role against a real API server, with all that adds metrics turned on, and looks for each
-// metric, label and label value of alerts and dashboard in their answers. The API server drops audit events there, as an alert wants.
+// metric, label and label value of alerts and dashboard in their answers, and for native histograms. The API server drops audit events there, as an alert wants.
 func TestQueriesAskForWhatIsThere(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
@@ -106,7 +106,7 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 			ControlPlaneOnly: true, Audit: &kube.Audit{Throttle: true},
 			APIServerFlags: []string{"--audit-webhook-batch-buffer-size=1", "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=0.1", "--audit-webhook-batch-throttle-burst=1"},
 		},
-		Flags: []string{"--enable-ha", "--watch-configs", "--hub-url", startNATS(t)},
+		Flags: []string{"--enable-ha", "--watch-configs", "--sweep-interval=5s", "--hub-url", startNATS(t)},
 		Environment: []string{
 			"POD_NAME=one", "POD_NAMESPACE=default", "ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=http://127.0.0.1:9/", "METRICS_COUNT_BY_NAMESPACE=enabled",
 		},
@@ -141,6 +141,10 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v; at the last full look: %v", err, missing)
 	}
+	if err := line.Poll(looking, func(ctx context.Context) error { return checkFamilies(ctx, l) }); err != nil {
+		t.Error(err)
+	}
+	runQueries(ctx, t, l)
 }
 
 // scrape asks all processes, after somebody has used each of them.
@@ -153,17 +157,28 @@ func scrape(ctx context.Context, l *line.Line) (exposed, error) {
 	if _, err := l.Kube.Client().CoreV1().ConfigMaps("default").Create(ctx, noise, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
+	texts, err := answers(ctx, l)
 	there := exposed{}
-	for _, process := range []*line.Reroll{l.Ingest, l.Dispatch, l.Reroll} {
-		text, err := process.Metrics(ctx)
-		if err != nil {
+	for job, text := range texts {
+		there.read(text, prefixes[job])
+	}
+	return there, err
+}
+
+// prefixes are those of the metrics that count, by job.
+var prefixes = map[string]string{"apiserver": "apiserver_audit_"}
+
+// answers returns what each process answers to Prometheus, by job.
+func answers(ctx context.Context, l *line.Line) (texts map[string]string, err error) {
+	texts = map[string]string{}
+	for job, process := range map[string]*line.Reroll{"ingest": l.Ingest, "dispatch": l.Dispatch, "api": l.Reroll} {
+		if texts[job], err = process.Metrics(ctx); err != nil {
 			return nil, err
 		}
-		there.read(text, "")
 	}
 	text, err := l.Kube.Client().CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	there.read(string(text), "apiserver_audit_")
-	return there, err
+	texts["apiserver"] = string(text)
+	return texts, err
 }
 
 // TestMissingMetricsAreNoticed shows that the look above can fail.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -117,25 +118,47 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 	if os.Getenv("RELEASE_FULL") == "" {
 		t.Skip("it compiles everything twice: RELEASE_FULL=1")
 	}
-	binary := filepath.Join(t.TempDir(), "reroll")
-	first := build(t, root, binary)
-	second := build(t, copySources(t), filepath.Join(t.TempDir(), "reroll"), "GOCACHE="+t.TempDir())
-	if !bytes.Equal(first, second) {
-		t.Errorf("two builds differ: %d and %d bytes", len(first), len(second))
-	}
 	here, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(first, []byte(here)) {
-		t.Error("the binary knows where it was built")
+	sources := copySources(t)
+	for _, arch := range []string{"amd64", "arm64"} {
+		binary := filepath.Join(t.TempDir(), "reroll")
+		first := build(t, root, binary, "GOARCH="+arch)
+		second := build(t, sources, filepath.Join(t.TempDir(), "reroll"), "GOARCH="+arch, "GOCACHE="+t.TempDir())
+		if !bytes.Equal(first, second) {
+			t.Errorf("two builds for %s differ: %d and %d bytes", arch, len(first), len(second))
+		}
+		if bytes.Contains(first, []byte(here)) {
+			t.Errorf("the binary for %s knows where it was built", arch)
+		}
+		expectStatic(t, binary)
+		expectParts(t, binary)
+		if arch == runtime.GOARCH {
+			expectVersion(t, binary)
+		}
 	}
-	expectStatic(t, binary)
-	expectParts(t, binary)
+}
+
+func expectVersion(t *testing.T, binary string) {
+	t.Helper()
 	version, err := exec.CommandContext(t.Context(), binary, "version").CombinedOutput()
 	if err != nil || !strings.Contains(string(version), "1.2.3") {
 		t.Errorf("the version is %q, %v", version, err)
 	}
+}
+
+// TestListOfParts looks at a binary as every test builds it: what it is made of is what a release is made of.
+func TestListOfParts(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "reroll")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/reroll")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	expectStatic(t, binary)
+	expectParts(t, binary)
 }
 
 // expectStatic: an image from scratch has no loader and no libraries.

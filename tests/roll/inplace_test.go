@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -109,5 +110,39 @@ func TestInPlace(t *testing.T) {
 				t.Errorf("Roll of what was rolled since it was read: %v, want a failed test", err)
 			}
 		})
+	}
+}
+
+// TestSigned: the API server says who gave the annotation that names the last reload its value, also when somebody else writes the rest of
+// the workload, and when an older value is brought back.
+func TestSigned(t *testing.T) {
+	client, err := dynamic.NewForConfig(cluster.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := cluster.Namespace(t)
+	objects := client.Resource(workload.Deployment.Resource).Namespace(namespace)
+	apply(t, objects, "apiVersion: apps/v1\nkind: Deployment"+podTemplate)
+	c := connect(t, cluster.Kubeconfig())
+	before, after := rollNewest(t, c, "Deployment", namespace)
+	if before.Signed || !after.Signed {
+		t.Errorf("signed %v before the roll and %v after it, want false and true", before.Signed, after.Signed)
+	}
+	steps := []struct {
+		patch, by string
+		want      bool
+		reason    string
+	}{
+		{`{"spec":{"replicas":2},"metadata":{"annotations":{"x":"y"}}}`, "kubectl-edit", true, "they have written other fields"},
+		{`{"metadata":{"annotations":{"` + stamp + `":"r-older"}}}`, "kubectl-rollout", false, "what kubectl rollout undo brings back is its own"},
+		{`{"metadata":{"annotations":{"` + stamp + `":"r-newer"}}}`, workload.MarkManager, true, "the next roll is ours again"},
+	}
+	for _, s := range steps {
+		if _, err := objects.Patch(t.Context(), "web", types.MergePatchType, []byte(s.patch), metav1.PatchOptions{FieldManager: s.by}); err != nil {
+			t.Fatal(err)
+		}
+		if w := read(t, c, "Deployment", namespace, "web"); w.Signed != s.want {
+			t.Errorf("signed %v after a write by %s, want %v: %s", w.Signed, s.by, s.want, s.reason)
+		}
 	}
 }

@@ -208,6 +208,20 @@ func (s *site) result(kind, name, want string) reload {
 	return found
 }
 
+// exceeded returns when the Deployment controller said that the progress deadline of a Deployment is over, to the second.
+func (s *site) exceeded(name string) time.Time {
+	s.t.Helper()
+	deployment, err := s.client.AppsV1().Deployments(s.ns).Get(s.ctx, name, metav1.GetOptions{})
+	s.must(err)
+	for _, c := range deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			return c.LastTransitionTime.Time
+		}
+	}
+	s.t.Fatalf("Deployment %s has the conditions %+v, none of which says that its progress deadline is exceeded", name, deployment.Status.Conditions)
+	return time.Time{}
+}
+
 // settled waits until Reroll knows what n workloads of the namespace were brought to.
 func (s *site) settled(n int) {
 	s.t.Helper()

@@ -86,6 +86,9 @@ func (s Step) validate() error {
 	if len(s.Do) == 0 || len(s.Do) > maxWrites {
 		return fmt.Errorf("there are %d writes, not 1 to %d", len(s.Do), maxWrites)
 	}
+	if s.Down && s.Kill {
+		return errors.New("what does not run cannot be killed")
+	}
 	for i, w := range s.Do {
 		if err := w.validate(); err != nil {
 			return fmt.Errorf("write %d: %w", i+1, err)

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,6 +55,9 @@ func (o Object) Ref() Ref {
 
 // DefaultNamespace is the namespace of objects and Refs that name none. A World may give it another name of its own.
 const DefaultNamespace = "main"
+
+// NamespaceWord matches {namespace:x} in a text of an object: a World puts there the real name of the namespace that the scenario calls x.
+var NamespaceWord = regexp.MustCompile(`\{namespace:([a-z0-9-]+)\}`)
 
 // Ref names an object as Kind/name, or as Kind/namespace/name if the namespace is not the default one.
 type Ref string

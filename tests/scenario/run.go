@@ -44,6 +44,11 @@ type (
 		Stop(ctx context.Context) error
 		Start(ctx context.Context) error
 	}
+	// Killer ends Reroll without warning. Start starts it again.
+	Killer interface {
+		Stopper
+		Kill(ctx context.Context) error
+	}
 	// StatusPatcher patches the subresource status, as controllers do.
 	StatusPatcher interface {
 		PatchStatus(ctx context.Context, ref Ref, as types.PatchType, body []byte) error
@@ -101,7 +106,10 @@ func (r *runner) take(ctx context.Context, when string, step Step) {
 	for _, write := range step.Do {
 		r.write(ctx, write)
 	}
-	if step.Down {
+	if step.Kill {
+		r.must(when, must[Killer](r).Kill(ctx))
+	}
+	if step.Down || step.Kill {
 		r.must(when, must[Stopper](r).Start(ctx))
 	}
 	r.settle(ctx, when, step.Expect)

@@ -61,6 +61,8 @@ type Step struct {
 	Expect map[Ref]int `json:"expect,omitempty"`
 	// Down says that Reroll does not run while the writes are made.
 	Down bool `json:"down,omitempty"`
+	// Kill says that Reroll is killed right after the writes, and started again.
+	Kill bool `json:"kill,omitempty"`
 	// See is what there is to see after it, besides template changes.
 	See []Sight `json:"see,omitempty"`
 }

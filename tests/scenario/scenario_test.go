@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		"sight of nothing":        {"expect:", "see: [{has: {}}], expect:", "exactly one of object"},
 		"sight of two":            {"expect:", "see: [{object: Job/a, events: Job/a}], expect:", "exactly one of object"},
 		"sight of no expression":  {"expect:", "see: [{object: Job/a, has: {spec: [{x: '~('}]}}], expect:", "missing closing"},
+		"kill of nothing":         {"expect:", "down: true, kill: true, expect:", "cannot be killed"},
 		"mark of nothing":         {"steps:", "marks: [{workload: Deployment/web}]\nsteps:", "nothing"},
 		"too large":               {"it is good", strings.Repeat("x", 64<<10), "bytes"},
 	}

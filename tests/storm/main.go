@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // options say how big a storm is.
@@ -50,6 +52,7 @@ func report(ctx context.Context, o options, file string) error {
 	if err != nil {
 		return err
 	}
+	r.commit = line.Commit(ctx)
 	fmt.Println(r)
 	if file != "" {
 		if err := os.WriteFile(file, []byte(r.String()), 0o644); err != nil {

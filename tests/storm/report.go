@@ -11,6 +11,8 @@ import (
 // result is what a storm has come to.
 type result struct {
 	options
+	// commit is that of the sources.
+	commit string
 	// struck is how long the changes took, and rolled when the last workload was seen to roll.
 	struck, rolled time.Duration
 	// hold is what the API said of a workload that waited, heldAfter when it did, and due how long it still had to wait.
@@ -28,8 +30,8 @@ const shownFaults = 20
 // String returns the result in Markdown.
 func (r result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Storm\n\n`make storm`: %d Secrets of one namespace change at once, %d workloads use two of them each, %d others none, "+
-		"with `--reloads-per-minute %d --coalesce-window %s`.\n\n", r.Secrets, r.Workloads, r.Bystanders, r.PerMinute, r.Window)
+	fmt.Fprintf(&b, "# Storm\n\n`make storm`, commit %s: %d Secrets of one namespace change at once, %d workloads use two of them each, %d others none, "+
+		"with `--reloads-per-minute %d --coalesce-window %s`.\n\n", r.commit, r.Secrets, r.Workloads, r.Bystanders, r.PerMinute, r.Window)
 	fmt.Fprintf(&b, "* The API server had taken all changes after %s.\n", seconds(r.struck))
 	fmt.Fprintf(&b, "* Every workload had rolled after %s. The limit alone takes %s: a tenth of a minute's rolls at once, and then %.0f a second.\n",
 		seconds(r.rolled), seconds(r.least()), float64(r.PerMinute)/60)

@@ -8,6 +8,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -16,13 +17,13 @@ import (
 )
 
 // Path returns the executable of the named tool, a folder of this package, and builds it when the cache lacks it. The first
-// build of a large tool takes minutes.
+// build of a large tool takes minutes. A number after the name is the version of a tool that is here twice.
 func Path(ctx context.Context, name string) (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
 		return "", fmt.Errorf("tool %s: this package's source folder is unknown", name)
 	}
-	cmd := exec.CommandContext(ctx, "go", "tool", "-n", name)
+	cmd := exec.CommandContext(ctx, "go", "tool", "-n", strings.TrimRight(name, "0123456789"))
 	cmd.Dir = filepath.Join(filepath.Dir(file), name)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -31,4 +32,23 @@ func Path(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("build tool %s: %w: %s", name, err, stderr.Bytes())
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// Module returns the folder with the files of a module that the named tool's go.mod requires, and downloads it when the cache lacks it.
+func Module(ctx context.Context, name, module string) (string, error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", fmt.Errorf("module %s: this package's source folder is unknown", module)
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(filepath.Dir(file), name)
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("download module %s: %w: %s", module, err, out)
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
+		return "", fmt.Errorf("download module %s: %w", module, err)
+	}
+	return downloaded.Dir, nil
 }

@@ -6,6 +6,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +93,44 @@ func TestOneEditIsOneTrace(t *testing.T) {
 	if got := collector.Attributes(above["settle"]); got["reroll.reload"] != reloads[0].ID || got["reroll.workload"] == "" {
 		t.Errorf("the reload is %s, and told of as %v", reloads[0].ID, got)
 	}
+	exemplars(ctx, t, l, strings.ReplaceAll(auditID, "-", ""))
+}
+
+// exemplars asks for metrics as a Prometheus does that stores exemplars: times of the reload name its trace.
+func exemplars(ctx context.Context, t *testing.T, l *line.Line, traceID string) {
+	t.Helper()
+	for _, metric := range []string{
+		"reroll_ingest_event_age_seconds_bucket", "reroll_reload_stage_seconds_bucket", "reroll_change_to_patch_seconds_bucket",
+		"reroll_decision_to_patch_seconds_bucket", "reroll_rollout_duration_seconds_bucket",
+	} {
+		named := regexp.MustCompile(`(?m)^` + metric + `\{.*\} \d+ # \{trace_id="` + traceID + `"\} `)
+		poll(ctx, t, func(ctx context.Context) error {
+			text, err := openMetrics(ctx, l.Reroll.Ops+"/metrics")
+			if err == nil && !named.MatchString(text) {
+				err = fmt.Errorf("no bucket of %s names the trace %s", metric, traceID)
+			}
+			return err
+		})
+	}
+}
+
+// openMetrics returns metrics in the format that has exemplars.
+func openMetrics(ctx context.Context, url string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0; charset=utf-8")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(answer.Body)
+	if kind := answer.Header.Get("Content-Type"); err == nil && !strings.HasPrefix(kind, "application/openmetrics-text") {
+		err = fmt.Errorf("%s answers with %s, not with OpenMetrics", url, kind)
+	}
+	return string(text), err
 }
 
 // ofTrace returns the span of each stage of a trace.

@@ -48,7 +48,7 @@ var (
 	_ scenario.World         = (*World)(nil)
 	_ scenario.Looker        = (*World)(nil)
 	_ scenario.StatusPatcher = (*World)(nil)
-	_ scenario.Stopper       = (*World)(nil)
+	_ scenario.Killer        = (*World)(nil)
 )
 
 // New returns a world of a test's own. Its workloads are deleted when the test ends.
@@ -96,6 +96,14 @@ func (w *World) in(kind, namespace string) dynamic.ResourceInterface {
 // namespaceWord stands for the real name of an object's namespace wherever it is in the object.
 const namespaceWord = "{namespace}"
 
+// named replaces the words for namespaces in an object of one of them by their real names.
+func (w *World) named(namespace string, object []byte) []byte {
+	object = bytes.ReplaceAll(object, []byte(namespaceWord), []byte(namespace))
+	return scenario.NamespaceWord.ReplaceAllFunc(object, func(word []byte) []byte {
+		return []byte(w.Namespace(string(scenario.NamespaceWord.FindSubmatch(word)[1])))
+	})
+}
+
 // object returns obj as it is sent, in the real namespace.
 func (w *World) object(obj scenario.Typed) (dynamic.ResourceInterface, *unstructured.Unstructured, error) {
 	kind, namespace := obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace()
@@ -110,7 +118,7 @@ func (w *World) object(obj scenario.Typed) (dynamic.ResourceInterface, *unstruct
 		return nil, nil, err
 	}
 	sent := &unstructured.Unstructured{}
-	return where, sent, sent.UnmarshalJSON(bytes.ReplaceAll(data, []byte(namespaceWord), []byte(obj.GetNamespace())))
+	return where, sent, sent.UnmarshalJSON(w.named(obj.GetNamespace(), data))
 }
 
 func (w *World) target(ref scenario.Ref) (dynamic.ResourceInterface, string, error) {
@@ -161,6 +169,8 @@ func (w *World) patch(ctx context.Context, ref scenario.Ref, as types.PatchType,
 	if err != nil {
 		return err
 	}
+	_, namespace, _, _ := ref.Split() // target has found it
+	body = w.named(w.Namespace(namespace), body)
 	options := metav1.PatchOptions{FieldManager: "scenario"}
 	if as == types.ApplyPatchType {
 		force := true
@@ -230,6 +240,12 @@ func (w *World) Template(ctx context.Context, ref scenario.Ref) (*corev1.PodTemp
 
 // Stop ends Reroll.
 func (w *World) Stop(ctx context.Context) error { return w.line.Reroll.Terminate(ctx) }
+
+// Kill ends Reroll without warning.
+func (w *World) Kill(context.Context) error {
+	w.line.Reroll.Kill()
+	return nil
+}
 
 // Start starts Reroll again and returns when it is ready.
 func (w *World) Start(ctx context.Context) error {

@@ -25,6 +25,7 @@ func follower(p *projection.Projection) queue.Followed {
 		ReloadsLost:   p.ForgetReloads,
 		WorkloadsLost: p.ForgetWorkloads,
 		ClustersLost:  p.ForgetClusters,
+		ClusterGone:   p.RemoveCluster,
 	}
 }
 

@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/admission"
 	"github.com/reroll-dev/reroll/admission/certificate"
@@ -22,9 +19,14 @@ import (
 
 // admitAlone reaches the API server and starts the admission webhook in a process of its own.
 func (p *program) admitAlone(ctx context.Context) error {
-	dialects, err := dialect.All(p.settings.stakaterDialect()).Choose(p.settings.Dialects)
+	dialects, err := p.settings.dialects().Choose(p.settings.Dialects)
 	if err != nil {
 		return fmt.Errorf("--%s: %w", dialectsFlag, err)
+	}
+	if a := p.settings.Admission; a.TLSCert != "" {
+		if _, err := certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger); err != nil {
+			return err // what is wrong with its own settings is found before anything else is asked
+		}
 	}
 	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
 		return err
@@ -51,23 +53,21 @@ type presented interface {
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
-		Rules: admission.Rules{Dialects: dialects, Strategy: s.ReloadStrategy}, Configs: cluster, Ring: ring,
+		Rules: admission.Rules{Dialects: dialects, Strategy: s.ReloadStrategy, HoldScheduling: s.Admission.HoldScheduling}, Configs: cluster, Ring: ring,
 		InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
 		return err
 	}
-	p.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "reroll_admission_certificate_expiry_timestamp_seconds", Help: "When the certificate of the admission webhook ends; 0 if there is none yet.",
-	}, func() float64 { return unixOrZero(shown.Expiry()) }))
 	server := handler.Server()
 	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
 	if s.Admission.ClientCA != "" {
-		if server.TLSConfig.ClientCAs, err = readCAs(s.Admission.ClientCA); err != nil {
+		clients, err := certificate.NewAuthorities(s.Admission.ClientCA, p.logger)
+		if err != nil {
 			return fmt.Errorf("--admission-tls-client-ca: %w", err)
 		}
-		server.TLSConfig.ClientAuth = tls.RequireAndVerifyClientCert
+		clients.Demand(server)
 	}
 	return p.listenAdmission(server, shown)
 }
@@ -102,6 +102,12 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 		Store: cluster.AdmissionCertificate(a.Configuration), Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger,
 	})
 	p.start("admission certificate", managed.Run)
+	p.certificates.add("admission", func() (*x509.Certificate, error) {
+		if current, err := managed.Get(nil); err == nil {
+			return current.Leaf, nil
+		}
+		return nil, nil
+	})
 	return managed, nil
 }
 
@@ -112,23 +118,4 @@ func (s Settings) admits(namespace string) bool {
 		return slices.Contains(s.Namespaces, namespace)
 	}
 	return !slices.Contains(s.NamespacesToIgnore, namespace)
-}
-
-func readCAs(path string) (*x509.CertPool, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("%s holds no certificate", path)
-	}
-	return pool, nil
-}
-
-func unixOrZero(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.Unix())
 }

@@ -19,10 +19,12 @@ import (
 func Command(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "reroll",
+		Version:       version,
 		Short:         "Roll Kubernetes workloads when a ConfigMap or Secret that they use has changed",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	add := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
@@ -32,7 +34,7 @@ func Command(version string) *cobra.Command {
 		root.AddCommand(commands...)
 	}
 	add("Ask", cli.Questions(version)...)
-	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version))
+	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version), schedulingCommand(version))
 	add("Prepare", append(cli.Preparations(), natsCommand(version), cli.MigrateValues())...)
 	add("Probe", cli.Probes()...)
 	var runs []*cobra.Command

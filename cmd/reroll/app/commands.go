@@ -21,7 +21,7 @@ func (p *program) serveCommands(ctx context.Context, cluster *kube.Cluster, d *d
 	_ = p.insist(ctx, "commands could not be served", func(ctx context.Context) error {
 		return p.queue.ServeCommands(ctx, p.settings.ClusterName, func(ctx context.Context, c reloader.Command) reloader.CommandAnswer {
 			answer := p.carryOut(ctx, cluster, d, c)
-			p.logger.Info("command", "id", c.ID, "verb", c.Verb, "user", c.User, "result", answer.Result, "message", answer.Message)
+			p.logger.Info("command", "command", c.ID, "reload", answer.ReloadID, "verb", c.Verb, "user", c.User, "result", answer.Result, "message", answer.Message)
 			return answer
 		})
 	})

@@ -51,6 +51,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.dispatcher.Store(d)
 	if p.role.admit && s.Admission.Address != "" {
 		if err := p.admit(cluster, ring, dialects); err != nil {
 			return err
@@ -58,6 +59,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	}
 	p.startWatch()
 	p.startCanary(cluster, d)
+	p.start("look-out", cluster.AwaitRewind)
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
@@ -95,7 +97,7 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 		p.logger.Warn("the identity of the cluster may not be read: that its name stands for it is not checked")
 		return nil
 	}
-	return p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID)
+	return p.patiently(ctx, func(ctx context.Context) error { return p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID) })
 }
 
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.

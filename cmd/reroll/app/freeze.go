@@ -23,9 +23,14 @@ func (a *access) bind(cmd *cobra.Command) {
 }
 
 func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
+	return a.connectKeeping(ctx, version, func(string) bool { return false })
+}
+
+// connectKeeping reaches the cluster for a command that looks at annotations of workloads.
+func (a *access) connectKeeping(ctx context.Context, version string, keep func(key string) bool) (*kube.Cluster, error) {
 	return kube.Connect(ctx, kube.Options{
 		Kubeconfig: a.kubeconfig, Context: a.context, Namespace: a.namespace, QPS: 5, Burst: 10, UserAgent: "reroll/" + version,
-		KeepAnnotation: func(string) bool { return false },
+		KeepAnnotation: keep,
 	})
 }
 
@@ -83,9 +88,19 @@ func (a *access) setControl(cmd *cobra.Command, version string, change map[strin
 	if err != nil {
 		return err
 	}
+	warnElsewhere(cmd, cluster)
 	if err := cluster.SetControl(cmd.Context(), change); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", now, cluster.Namespace, control.ConfigMap)
 	return err
+}
+
+// warnElsewhere says so if nothing shows that Reroll runs where its ConfigMap is going to be written: nobody would read it there.
+func warnElsewhere(cmd *cobra.Command, cluster *kube.Cluster) {
+	if cluster.RunsHere(cmd.Context()) {
+		return
+	}
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: nothing shows that Reroll runs in namespace %s, which has neither ConfigMap %s nor %s; if it runs elsewhere, this does nothing: name its own namespace\n",
+		cluster.Namespace, kube.CanaryName, control.ConfigMap)
 }

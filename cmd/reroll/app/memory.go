@@ -21,6 +21,7 @@ func (p *program) saveMemory() {
 
 // caughtUp says that all that is stored was read, and first gives back the memory that only the reading took: several times what is kept.
 func caughtUp(records *projection.Projection) {
+	records.Settle()
 	debug.FreeOSMemory()
 	records.SetCaughtUp()
 }

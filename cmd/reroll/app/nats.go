@@ -17,8 +17,8 @@ import (
 
 // natsCommand is what an administrator of an external NATS needs.
 func natsCommand(version string) *cobra.Command {
-	cmd := &cobra.Command{Use: "nats", Short: "Prepare an external NATS"}
-	cmd.AddCommand(natsSetupCommand(version), natsPermissionsCommand())
+	cmd := &cobra.Command{Use: "nats", Short: "Prepare an external NATS, and remove clusters from it"}
+	cmd.AddCommand(natsSetupCommand(version), natsPermissionsCommand(), natsRemoveCommand(version))
 	return cmd
 }
 
@@ -55,6 +55,7 @@ func natsSetupCommand(version string) *cobra.Command {
 	}
 	connection.StringVar(&s.url, "nats-url", "", "addresses of the NATS, separated by commas")
 	s.bindConnection(connection)
+	s.bindReplicas(connection)
 	f := cmd.Flags()
 	f.AddFlagSet(connection)
 	s.bindSize(f)

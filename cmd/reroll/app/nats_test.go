@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-//go:generate go test . -run ^TestNATSDocuments$ -update
+//go:generate go test . -run ^(TestNATSDocuments|TestNATSInChart)$ -update
 
 // commandOutput runs the command line and returns what it prints.
 func commandOutput(t *testing.T, args ...string) (string, error) {
@@ -38,20 +38,68 @@ func TestNATSDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "# reroll " + command + "\n" + text
-		path := filepath.Join("../../../docs/nats", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		expectFile(t, filepath.Join("../../../docs/nats", name), want)
+	}
+}
+
+// expectFile compares what a file has with what it is made of, or makes it with -update.
+func expectFile(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		content, err := os.ReadFile(path)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(content)); diff != "" {
+		t.Errorf("%s is out of date; run go generate ./cmd/reroll/app (-code +file):\n%s", path, diff)
+	}
+}
+
+// chartNATS are the templates in the chart that print what the program prints, each with the role that it is for.
+var chartNATS = map[string]string{"clusters.conf": "cluster", "hub.conf": "hub"}
+
+// TestNATSInChart compares them with the configuration for one cluster: what names it is repeated for each, as tests/chart shows.
+func TestNATSInChart(t *testing.T) {
+	for name, role := range chartNATS {
+		text, err := commandOutput(t, "nats", "permissions", "--role="+role, "--cluster=one-cluster")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, string(content)); diff != "" {
-			t.Errorf("%s is out of date; run go generate ./cmd/reroll/app (-code +document):\n%s", path, diff)
+		expectFile(t, filepath.Join("../../../helm/reroll/files/nats", name), chartTemplate(text))
+	}
+}
+
+// chartTemplate makes a template of a configuration for one cluster: the account of a cluster, and an export that has its name in it, stand
+// between @each and @end; an export to all has @accounts.
+func chartTemplate(conf string) string {
+	var b strings.Builder
+	var inAccount, inExports bool
+	for line := range strings.Lines(conf) {
+		named := strings.Contains(line, "one-cluster")
+		begins := !inAccount && named && strings.HasPrefix(line, "  \"")
+		inExports = strings.HasPrefix(line, "    exports:") || inExports && !strings.HasPrefix(line, "    ]")
+		subject, _, _ := strings.Cut(line, ", accounts:")
+		shared := inExports && !inAccount && !strings.Contains(subject, "one-cluster")
+		repeated := inExports && !inAccount && !shared
+		if shared {
+			line = strings.Replace(line, `accounts: ["reroll-hub-one-cluster"]`, "accounts: [@accounts]", 1)
+		}
+		line = strings.NewReplacer("one-cluster", "@cluster", "ONE_CLUSTER", "@CLUSTER").Replace(line)
+		if begins || repeated {
+			b.WriteString("@each\n")
+		}
+		b.WriteString(line)
+		inAccount = begins || inAccount
+		if inAccount && line == "  }\n" || repeated {
+			b.WriteString("@end\n")
+			inAccount = false
 		}
 	}
+	return b.String()
 }
 
 func TestNATSCommandsAreRefused(t *testing.T) {
@@ -66,6 +114,10 @@ func TestNATSCommandsAreRefused(t *testing.T) {
 		"two replicas":               {"setup --nats-url=nats://n --cluster=c1 --nats-replicas=2", "1, 3 or 5"},
 		"two logins":                 {"setup --nats-url=nats://n --cluster=c1 --nats-creds=x --nats-nkey=y", "only one of"},
 		"a file that is not there":   {"setup --nats-url=nats://n --cluster=c1 --nats-creds=nowhere.creds", "nowhere.creds"},
+		"nobody to remove":           {"remove --nats-url=nats://n", "1 arg"},
+		"what is no name":            {"remove A.B --nats-url=nats://n", "A.B"},
+		"no hub":                     {"remove c1", "--nats-url is required"},
+		"time that goes back":        {"remove c1 --nats-url=nats://n --silent-for=-1s", "--silent-for"},
 		"nobody to permit":           {"permissions", "--cluster is required"},
 		"a user that is none":        {"permissions --cluster=c1 --role=x", "there are"},
 		"a user of no cluster":       {"permissions --cluster=A.B --role=api", "A.B"},

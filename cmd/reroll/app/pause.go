@@ -42,6 +42,7 @@ func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text s
 	if err != nil {
 		return err
 	}
+	warnElsewhere(cmd, cluster)
 	var said string
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) (err error) {
 		data[control.PausesKey], said, err = rewrite(data[control.PausesKey], selector)

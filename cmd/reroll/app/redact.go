@@ -7,14 +7,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// sink returns where hints go: the queue, by way of one that forgets who was at work if that is wanted.
-func (p *program) sink() ingest.Sink {
-	if p.settings.Auth.RedactActors {
-		return redacting{p.hintsTo(p.queue)}
-	}
-	return p.hintsTo(p.queue)
-}
-
 // redacting takes the names and addresses of people out of hints before they are stored. What they worked with stays: it tells writers
 // apart, and a person it does not name.
 type redacting struct{ next ingest.Sink }

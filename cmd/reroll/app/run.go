@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"os"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
+	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
@@ -37,12 +38,16 @@ type program struct {
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *dispatcher.Canary
 	status *status
+	// dispatcher has the dispatcher once there is one.
+	dispatcher atomic.Pointer[dispatcher.Dispatcher]
 	// controls is what those who run the cluster want held back.
 	controls controls
 	// forwarder brings records to a hub; nil if there is none.
 	forwarder *queue.Forwarder
 	// tracer tells a collector how far changes get; nil if nobody wants to know.
 	tracer *tracing.Tracer
+	// certificates are those that the process shows, or believes.
+	certificates certificates
 }
 
 // run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -50,7 +55,8 @@ type program struct {
 func run(ctx context.Context, s Settings, r role, version string) (err error) {
 	logger := newLogger(os.Stderr, s)
 	slog.SetDefault(logger)
-	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry(), status: newStatus()}
+	kube.LogTo(logger)
+	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry(version, r.name), status: newStatus()}
 	p.health.changed = p.status.hurry
 	defer func() { err = errors.Join(err, p.close()) }()
 
@@ -98,23 +104,19 @@ func (p *program) parts() []func(context.Context) error {
 	return parts
 }
 
-func newRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return r
-}
-
 func (p *program) openQueue(ctx context.Context) error {
 	o, err := p.settings.NATS.options(p.settings.NATSURL)
 	if err != nil {
 		return err
 	}
 	o.StoreDir, o.Name, o.Role, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+p.role.name, queue.Role(p.role.name), p.logger, p.registry
-	q, err := queue.Open(ctx, o)
-	if err != nil {
+	if err := p.patiently(ctx, func(ctx context.Context) (err error) {
+		p.queue, err = queue.Open(ctx, o)
+		return err
+	}); err != nil {
 		return err
 	}
-	p.queue = q
+	q := p.queue
 	p.onEnd("queue", q.Close)
 	p.health.add("nats", q.Healthy)
 	p.start("store", q.AwaitStuck)
@@ -126,7 +128,7 @@ func (p *program) ingestOptions() webhook.Options {
 	s := p.settings
 	o := webhook.Options{
 		Address: s.IngestAddress, CertFile: s.IngestTLSCert, KeyFile: s.IngestTLSKey, ClientCAFile: s.IngestTLSClientCA,
-		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry,
+		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry, Traced: p.tracer != nil,
 	}
 	if p.role.dispatch {
 		o.Clusters = []string{s.ClusterName}
@@ -159,6 +161,7 @@ func (p *program) ingest(ctx context.Context) error {
 		}
 	}()
 	p.onEnd("ingest", server.Shutdown)
+	p.certificates.add("audit-client", func() (*x509.Certificate, error) { return server.ClientCertificate(), nil })
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
 	return nil
 }
@@ -188,6 +191,8 @@ func (p *program) serveOps(context.Context) error {
 		return nil
 	})
 	p.start("health", p.health.run)
+	p.certificates.addFiles(p.settings)
+	p.registry.MustRegister(&p.certificates)
 	handler := ops.New(ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger})
 	_, err := p.listen("metrics", p.settings.MetricsAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
 	return err

@@ -88,6 +88,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	}
 	if r.dispatch || r.admit {
 		s.bindMarks(f)
+		s.Tools.bind(f, r)
 	}
 	if r.dispatch {
 		s.bindDispatch(f, r)
@@ -122,7 +123,6 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
 	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, where the API server cannot be told to send audit events; needs list and watch on Secrets, a permission that could read them")
 	s.Rollouts.bind(f)
-	s.Tools.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
 	s.bindStakater(f)
@@ -210,6 +210,9 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	}
 	if s.NATSURL == "" && !r.embeds && !r.admitOnly() {
 		return fmt.Errorf("--nats-url is required for %s: the roles meet at an external NATS", r.name)
+	}
+	if s.NATSURL == "" && r.embeds && s.DataDir == "" {
+		return errors.New("--data-dir is empty: the embedded NATS keeps its files there")
 	}
 	if err := s.NATS.check(s.NATSURL); err != nil {
 		return err

@@ -17,6 +17,7 @@ type Admission struct {
 	Configuration             string
 	Hosts                     []string
 	CertificateLifetime       time.Duration
+	HoldScheduling            bool
 }
 
 // defaultLifetime is the default of --admission-certificate-lifetime.
@@ -30,9 +31,10 @@ func (a *Admission) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&a.Address, "admission-address", address, "address of the admission webhook, which keeps the marks of workloads while others write them"+off)
 	f.StringVar(&a.TLSCert, "admission-tls-cert", "", "admission: file of the server certificate; Reroll makes and renews one if empty")
 	f.StringVar(&a.TLSKey, "admission-tls-key", "", "admission: file of the server certificate's key")
-	f.StringVar(&a.ClientCA, "admission-tls-client-ca", "", "admission: file of the CA of client certificates, for API servers that show one; whoever reaches the address may ask if empty")
+	f.StringVar(&a.ClientCA, "admission-tls-client-ca", "", "admission: file of the CAs of client certificates, for API servers that show one, read again when it changes; whoever reaches the address may ask if empty")
 	f.StringVar(&a.Configuration, "admission-configuration", "reroll", "admission: the MutatingWebhookConfiguration that is kept trusting the certificate that Reroll makes")
 	f.StringSliceVar(&a.Hosts, "admission-hosts", nil, "admission: names and addresses for which the certificate is that Reroll makes; default: reroll-admission in Reroll's own namespace, with .svc after it")
+	f.BoolVar(&a.HoldScheduling, "admission-hold-scheduling", false, "admission: keep the pods of a workload of Wave from being scheduled that is created before every config is there that they need, until it is")
 	f.DurationVar(&a.CertificateLifetime, "admission-certificate-lifetime", defaultLifetime, "admission: how long a certificate that Reroll makes is valid; it is renewed when a third of that is left, and its CA lasts twice as long")
 }
 
@@ -60,7 +62,7 @@ func (a *Admission) check(s *Settings, r role) error {
 // checkAdmission completes and checks the settings of the admission webhook. Those that a dispatcher has as well are that already.
 func (s *Settings) checkAdmission(f *pflag.FlagSet, r role) error {
 	if r.admitOnly() {
-		if err := errors.Join(s.checkMarks(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkMarks(), s.Tools.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 	}

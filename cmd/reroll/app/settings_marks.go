@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -30,8 +31,8 @@ func (s *Settings) checkMarks() error {
 	if _, err := dialect.All(dialect.StakaterOptions{}).Choose(s.Dialects); err != nil {
 		return fmt.Errorf("--%s: %w", dialectsFlag, err)
 	}
-	if s.KubeQPS <= 0 || s.KubeBurst <= 0 {
-		return errors.New("--kube-qps and --kube-burst must be positive")
+	if qps := float64(s.KubeQPS); !(qps > 0) || math.IsInf(qps, 1) || s.KubeBurst <= 0 {
+		return errors.New("--kube-qps and --kube-burst must be positive numbers")
 	}
 	return nil
 }

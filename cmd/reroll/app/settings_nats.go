@@ -31,12 +31,16 @@ func (n *NATS) bindConnection(f *pflag.FlagSet) {
 	f.StringVar(&n.Login.CertFile, "nats-tls-cert", "", "external NATS: file of the client certificate")
 	f.StringVar(&n.Login.KeyFile, "nats-tls-key", "", "external NATS: file of the client certificate's key")
 	f.StringVar(&n.InboxPrefix, "nats-inbox-prefix", "", "external NATS: prefix of the subjects of answers, for users that may not see the answers to others; _INBOX if empty")
+}
+
+func (n *NATS) bindReplicas(f *pflag.FlagSet) {
 	f.IntVar(&n.Replicas, "nats-replicas", 0, "external NATS: how many of its servers hold each stream: 1, 3 or 5; 0 is 1 for new streams, and leaves others as they are")
 }
 
 // bind declares the flags of a role.
 func (n *NATS) bind(f *pflag.FlagSet, r role) {
 	n.bindConnection(f)
+	n.bindReplicas(f)
 	f.BoolVar(&n.BindOnly, "nats-bind-only", false, "external NATS: make no streams and consumers, but use those that reroll nats setup has made")
 	if r.embeds {
 		n.bindSize(f)

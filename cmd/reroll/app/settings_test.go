@@ -246,6 +246,9 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a fallback from no audit":      {role: "serve", args: []string{"--fallback-watch", "--watch-configs", "--ingest-address="}, want: "--fallback-watch needs a canary"},
 		"nothing to listen to":          {role: "serve", args: []string{"--ingest-address="}, want: "--ingest-address is empty"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
+		"requests that are no number":   {role: "serve", args: []string{"--kube-qps=NaN"}, want: "--kube-qps"},
+		"requests without end":          {role: "serve", args: []string{"--kube-qps=Inf"}, want: "--kube-qps"},
+		"nowhere to store":              {role: "serve", args: []string{"--data-dir="}, want: "--data-dir is empty"},
 		"no burst":                      {role: "serve", args: []string{"--kube-burst=0"}, want: "--kube-burst"},
 		"a format that is not there":    {role: "api", args: []string{"--nats-url=n", "--log-format=xml"}, want: "--log-format"},
 		"a level that is not there":     {role: "api", args: []string{"--nats-url=n", "--log-level=loud"}, want: "--log-level"},
@@ -287,12 +290,12 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{
-		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hosts", "admission-tls-cert", "admission-tls-client-ca",
+		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hold-scheduling", "admission-hosts", "admission-tls-cert", "admission-tls-client-ca",
 		"admission-tls-key",
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",
-		"reload-strategy",
+		"reload-strategy", "alternative-configmap-annotation", "alternative-secret-annotation", "sap-versions",
 	}
 	want := map[string][]string{
 		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer, admission),

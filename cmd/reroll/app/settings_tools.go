@@ -26,10 +26,13 @@ const (
 	collaborneStateFlag      = "collaborne-state"
 )
 
-func (t *Tools) bind(f *pflag.FlagSet) {
+// bind declares the flags; what the tools remember is of use to a dispatcher alone.
+func (t *Tools) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&t.Collaborne.ConfigMap, alternativeConfigMapFlag, "", "annotation that kubernetes-reloader of Collaborne was told to read where its own for ConfigMaps is absent")
 	f.StringVar(&t.Collaborne.Secret, alternativeSecretFlag, "", "the same for Secrets")
-	f.StringVar(&t.Collaborne.State, collaborneStateFlag, "", "ConfigMap in which that tool kept its state (its --configmap): read once, so that what changed while nobody looked is rolled")
+	if r.dispatch {
+		f.StringVar(&t.Collaborne.State, collaborneStateFlag, "", "ConfigMap in which that tool kept its state (its --configmap): read once, so that what changed while nobody looked is rolled")
+	}
 	f.BoolVar(&t.SAPVersions, "sap-versions", false, "mark workloads of SAP's pod-reloader as it does, by versions of configs: every write of one rolls them, also of a label")
 }
 
@@ -55,5 +58,5 @@ func (s Settings) dialects() dialect.Set {
 	if s.SAPVersions {
 		all = all.With(dialect.SAPOfVersions())
 	}
-	return all
+	return all.Without(s.IgnoredConfigs)
 }

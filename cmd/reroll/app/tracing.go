@@ -35,7 +35,7 @@ func (p *program) hintsTo(next ingest.Sink) ingest.Sink {
 // recordsTo has it told of what a dispatcher stores if that is wanted.
 func (p *program) recordsTo(o *dispatcher.Options) {
 	if p.tracer != nil {
-		o.Changes, o.Records = tracedChanges{o.Changes, p.tracer}, tracedRecords{o.Records, p.tracer}
+		o.Changes, o.Records, o.Traced = tracedChanges{o.Changes, p.tracer}, tracedRecords{o.Records, p.tracer}, true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // recent narrows a listing of what happened: the newest first, most of them, since a while ago.
@@ -190,8 +191,11 @@ func whoOf(candidates []view.Candidate) string {
 	for _, c := range candidates {
 		names = append(names, c.User)
 	}
-	if len(names) > 1 {
+	switch {
+	case len(names) > 1:
 		return "one of " + strings.Join(names, ", ")
+	case len(names) == 1 && candidates[0].Basis == string(reloader.BasisAmbiguous):
+		return "perhaps " + names[0]
 	}
 	return orDash(strings.Join(names, ""))
 }

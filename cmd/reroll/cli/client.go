@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -193,6 +194,9 @@ func list[T any](ctx context.Context, c *client, path string, query url.Values, 
 		tell(len(l.items))
 		if page.Metadata.Continue == "" || most > 0 && len(l.items) >= most {
 			return l, nil
+		}
+		if page.Metadata.Continue == query.Get("continue") {
+			return l, errors.New("the server's list does not end: is it a Reroll? It goes on where it was before")
 		}
 		query.Set("continue", page.Metadata.Continue)
 	}

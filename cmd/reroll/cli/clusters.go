@@ -120,10 +120,10 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 		}
 		l.addf("  Window %s: %s", w.Schedule, state)
 	}
-	l.addf("  %d workloads, %d pending, %d held%s", c.Workloads, c.Pending, heldIn(c), reasonsOf(c.Held))
-	l.addf("  last change %s ago, last reload %s ago, swept %s ago, drift %d", since(now, c.LastChangeAt), since(now, c.LastReloadAt), since(now, c.SweptAt), c.Drift)
+	l.addf("  %s, %d pending, %d held%s", count(c.Workloads, "workload"), c.Pending, heldIn(c), reasonsOf(c.Held))
+	l.addf("  last change %s, last reload %s, swept %s, drift %d", ago(now, c.LastChangeAt), ago(now, c.LastReloadAt), ago(now, c.SweptAt), c.Drift)
 	for _, source := range c.Sources {
-		l.addf("  %s: %d hints, the last %s ago", source.Source, source.Hints, since(now, source.LastAt))
+		l.addf("  %s: %s, the last %s", source.Source, count(int(source.Hints), "hint"), ago(now, source.LastAt))
 	}
 	for _, feed := range c.Feeds {
 		l.addf("  audit feed of %s: %s", feed.Address, feed.State)

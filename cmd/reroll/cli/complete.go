@@ -93,6 +93,16 @@ func configNames(s *session, q url.Values) ([]string, error) {
 	})
 }
 
+// allNames are those of configs and of workloads.
+func allNames(s *session, q url.Values) ([]string, error) {
+	configs, err := configNames(s, q)
+	if err != nil {
+		return nil, err
+	}
+	workloads, err := workloadNames(s, q)
+	return append(configs, workloads...), err
+}
+
 // unless returns a namespace that the flags do not say already.
 func unless(q url.Values, namespace string) string {
 	if q.Get("namespace") != "" {

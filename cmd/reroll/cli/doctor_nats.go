@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,9 +85,14 @@ func greet(ctx context.Context, host string) (g greeting, err error) {
 	if err != nil {
 		return g, fmt.Errorf("it takes connections and says nothing: %w", err)
 	}
-	text, isNATS := strings.CutPrefix(string(line), "INFO ")
-	if !isNATS || json.Unmarshal([]byte(text), &g) != nil {
-		return g, errors.New("what answers there is no NATS")
+	return parseGreeting(line)
+}
+
+// parseGreeting reads the first line of a server.
+func parseGreeting(line []byte) (g greeting, err error) {
+	text, isNATS := bytes.CutPrefix(line, []byte("INFO "))
+	if !isNATS || json.Unmarshal(text, &g) != nil {
+		return greeting{}, errors.New("what answers there is no NATS")
 	}
 	return g, nil
 }

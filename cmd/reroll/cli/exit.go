@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,12 @@ func CheckUsage(root *cobra.Command) {
 		return Usage(errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()))
 	}
 	if check := root.Args; check != nil {
-		root.Args = func(cmd *cobra.Command, args []string) error { return Usage(check(cmd, args)) }
+		root.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return Usage(fmt.Errorf("%w: it is %s", err, cmd.UseLine()))
+			}
+			return nil
+		}
 	}
 }
 

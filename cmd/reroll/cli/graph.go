@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -27,11 +31,14 @@ type graphFlags struct {
 func graphCommand(version string) *cobra.Command {
 	q := &graphFlags{question: question{version: version}}
 	cmd := &cobra.Command{
-		Use:     "graph",
-		Short:   "Show which workloads depend on which configs: as a tree, as JSON, or for Graphviz",
-		Example: "  reroll graph -n shop\n  reroll graph --config cm/settings --pending\n  reroll graph -o dot | dot -Tsvg > graph.svg",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return q.run(cmd) },
+		Use:   "graph [" + refForm + "]",
+		Short: "Show which workloads depend on which configs: as a tree, as JSON, or for Graphviz",
+		Long: "Show which workloads depend on which configs: all of them, or those around one. Of a config these are the workloads that use it, also in\n" +
+			"other namespaces and clusters; of a workload, the configs that it uses.",
+		Example: "  reroll graph -n shop\n  reroll graph shop/cm/settings\n  reroll graph deploy/cart -n shop\n  reroll graph --config cm/settings --pending\n" +
+			"  reroll graph -o dot | dot -Tsvg > graph.svg",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return q.run(cmd, strings.Join(args, "")) },
 	}
 	q.question.bind(cmd, formatDOT, formatJSON, formatYAML, formatPath)
 	q.scope.bindAll(cmd, &q.question)
@@ -39,70 +46,152 @@ func graphCommand(version string) *cobra.Command {
 	cmd.Flags().BoolVar(&q.pending, "pending", false, "only dependencies whose workload waits to be rolled for the config")
 	cmd.Flags().IntVar(&q.most, "limit", 1000, "how many dependencies at most, up to 5000")
 	q.live(cmd, "config", configNames)
+	cmd.ValidArgsFunction = firstOnly(q.complete(allNames))
 	return cmd
 }
 
-func (f *graphFlags) run(cmd *cobra.Command) error {
+func (f *graphFlags) run(cmd *cobra.Command, name string) error {
 	s, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	parameters := f.scope.query()
-	parameters.Set("limit", fmt.Sprint(f.most))
-	if f.pending {
-		parameters.Set("pending", "true")
-	}
-	if err := dependsOn(parameters, f.config); err != nil {
+	parameters, centre, err := f.parameters(name)
+	if err != nil {
 		return err
 	}
 	if f.format == formatDOT {
 		parameters.Set("format", "dot")
-		body, err := s.get(s, "/api/v1/graph", parameters)
+		body, err := s.graph(parameters)
 		if err != nil {
 			return err
 		}
 		_, err = cmd.OutOrStdout().Write(body)
 		return err
 	}
-	var g view.Graph
-	body, err := s.read(s, "/api/v1/graph", parameters, &g)
+	body, err := s.graph(parameters)
 	if err != nil {
+		return err
+	}
+	var g view.Graph
+	if err := decode(body, &g); err != nil {
 		return err
 	}
 	s.warn(g.Warnings)
 	return f.print(cmd.OutOrStdout(), answer{body: json.RawMessage(body), show: func(w io.Writer, _, _, colours bool) error {
 		l := newLines(w, colours)
-		writeTree(l, g)
+		writeGraph(l, g, centre)
 		return l.err
 	}})
 }
 
-// writeTree writes each config with the workloads that depend on it below.
-func writeTree(l *lines, g view.Graph) {
+// graph asks for the graph. Who may not ask about every namespace gets what there is in that of the config.
+func (s *session) graph(q url.Values) ([]byte, error) {
+	const path = "/api/v1/graph"
+	body, err := s.get(s, path, q)
+	var refused *refusal
+	if own := q.Get("configNamespace"); own != "" && errors.As(err, &refused) && refused.status == http.StatusForbidden {
+		q.Set("namespace", own)
+		if body, err = s.get(s, path, q); err == nil {
+			s.warn([]string{"you may not ask about every namespace: workloads of others than " + own + " are missing"})
+		}
+	}
+	return body, err
+}
+
+// parameters returns what is asked, and around what; centre is empty if no config or workload is named.
+func (f *graphFlags) parameters(name string) (q url.Values, centre ref, err error) {
+	if f.most < 1 || f.most > 5000 {
+		return nil, ref{}, Usage(fmt.Errorf("--limit: %d is not from 1 to 5000", f.most))
+	}
+	q = f.scope.query()
+	if name != "" {
+		if centre, err = f.centre(name); err != nil {
+			return nil, ref{}, err
+		}
+		q = around(centre)
+	}
+	q.Set("limit", fmt.Sprint(f.most))
+	if f.pending {
+		q.Set("pending", "true")
+	}
+	if f.config != "" && slices.Contains(configKinds(), centre.kind) {
+		return nil, ref{}, Usage(fmt.Errorf("both %s and --config name a config: leave one of them out", centre))
+	}
+	return q, centre, dependsOn(q, f.config)
+}
+
+// centre finds out which config or workload is meant: its namespace may be open, as it may be for a list.
+func (f *graphFlags) centre(name string) (ref, error) {
+	r, err := parseRef(name, slices.Concat(configKinds(), workloadKinds()))
+	if err != nil || r.namespace == "" && f.namespace == "" {
+		r.cluster = cmp.Or(r.cluster, f.cluster)
+		return r, err
+	}
+	return r.in(f.scope)
+}
+
+// around returns the parameters of the graph around a config or workload. Who uses a config may be anywhere.
+func around(r ref) url.Values {
+	q, prefix := url.Values{}, ""
+	if slices.Contains(configKinds(), r.kind) {
+		prefix = "config"
+	}
+	for name, value := range map[string]string{"Cluster": r.cluster, "Namespace": r.namespace, "Kind": r.kind, "Name": r.name} {
+		if prefix == "" {
+			name = strings.ToLower(name)
+		}
+		set(q, prefix+name, value)
+	}
+	return q
+}
+
+// writeGraph writes the tree of each workload if one is the centre, and else of each config.
+func writeGraph(l *lines, g view.Graph, centre ref) {
+	switch {
+	case len(g.Edges) == 0 && centre.name == "":
+		l.addf("Nothing depends on anything here.")
+	case len(g.Edges) == 0 && slices.Contains(configKinds(), centre.kind):
+		l.addf("Nothing that is opted in depends on %s.", centre)
+	case len(g.Edges) == 0:
+		l.addf("%s depends on no config, or is not opted in.", centre)
+	case slices.Contains(workloadKinds(), centre.kind):
+		writeTree(l, g, "workload")
+	default:
+		writeTree(l, g, "config")
+	}
+}
+
+// writeTree writes each node of a type with those that it has dependencies with below.
+func writeTree(l *lines, g view.Graph, roots string) {
 	nodes, below := map[string]view.Node{}, map[string][]view.Edge{}
-	var configs []string
+	var tops []string
 	for _, n := range g.Nodes {
 		nodes[n.ID] = n
-		if n.Type == "config" {
-			configs = append(configs, n.ID)
+		if n.Type == roots {
+			tops = append(tops, n.ID)
 		}
 	}
 	for _, e := range g.Edges {
-		below[e.Config] = append(below[e.Config], e)
+		top := e.Config
+		if roots == "workload" {
+			top = e.Workload
+		}
+		below[top] = append(below[top], e)
 	}
-	slices.Sort(configs)
-	for _, config := range configs {
-		l.add(cell{nodeRef(nodes[config]), bold})
-		for i, e := range below[config] {
+	slices.Sort(tops)
+	for _, top := range tops {
+		l.add(append([]cell{{nodeRef(nodes[top]), bold}}, holdOf(nodes[top])...)...)
+		for i, e := range below[top] {
 			branch := "├── "
-			if i == len(below[config])-1 {
+			if i == len(below[top])-1 {
 				branch = "└── "
 			}
-			l.add(append([]cell{{branch, faint}}, leaf(nodes[e.Workload], e)...)...)
+			other := nodes[e.Workload]
+			if roots == "workload" {
+				other = nodes[e.Config]
+			}
+			l.add(append([]cell{{branch, faint}}, leaf(nodes[top], other, e)...)...)
 		}
-	}
-	if len(configs) == 0 {
-		l.addf("Nothing depends on anything here.")
 	}
 }
 
@@ -110,16 +199,28 @@ func nodeRef(n view.Node) string {
 	return ref{cluster: n.Cluster, namespace: n.Namespace, kind: n.Kind, name: n.Name}.String()
 }
 
-func leaf(n view.Node, e view.Edge) []cell {
-	cells := []cell{text(n.Kind + "/" + n.Name), {" " + string(e.Why), faint}}
+// leaf tells of a dependency: what is at its other end, with the place of that only where it is another, and what there is about it.
+func leaf(top, n view.Node, e view.Edge) []cell {
+	name := ref{kind: n.Kind, name: n.Name}
+	if n.Namespace != top.Namespace || n.Cluster != top.Cluster {
+		name.namespace = n.Namespace
+	}
+	if n.Cluster != top.Cluster {
+		name.cluster = n.Cluster
+	}
+	cells := []cell{text(name.String()), {" " + string(e.Why), faint}}
 	if len(e.Keys) > 0 {
 		cells = append(cells, cell{" [" + strings.Join(e.Keys, ", ") + "]", faint})
 	}
 	if e.Pending {
 		cells = append(cells, cell{" pending", warn})
 	}
-	if n.Hold != "" {
-		cells = append(cells, text(" "), reasonCell(n.Hold))
+	return append(cells, holdOf(n)...)
+}
+
+func holdOf(n view.Node) []cell {
+	if n.Hold == "" {
+		return nil
 	}
-	return cells
+	return []cell{text(" "), reasonCell(n.Hold)}
 }

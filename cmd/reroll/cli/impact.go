@@ -174,19 +174,34 @@ func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l 
 }
 
 func writeImpact(l *lines, v view.Impact) {
-	verdict := cell{": nothing would roll", faint}
+	verdict := cell{": nothing would roll: no opted-in workload asks for it", faint}
+	if len(v.Workloads) > 0 {
+		verdict.text = ": nothing would roll"
+	}
 	if v.Rolls+v.Waits > 0 {
 		verdict = cell{fmt.Sprintf(": %d would roll, %d would wait", v.Rolls, v.Waits), warn}
 	}
 	l.add(cell{configRef("", v.Config).String(), bold}, verdict)
 	for _, w := range v.Workloads {
-		line := []cell{text("  " + w.Workload.Kind + "/" + w.Workload.Name + "  "), reasonCell(w.Outcome), {"  " + string(w.Why), faint}}
-		if w.Clause != "" {
-			line = append(line, cell{" [" + w.Clause + "]", faint})
-		}
-		if !w.UsesKeys {
-			line = append(line, cell{" uses none of the keys", faint})
-		}
-		l.add(line...)
+		l.add(append([]cell{text("  " + w.Workload.Kind + "/" + w.Workload.Name + "  ")}, foreseen(w)...)...)
 	}
+}
+
+// foreseen says what would become of a workload: the reason, until when and in whose words it would wait, and why it is reached at all.
+func foreseen(w view.ImpactedWorkload) []cell {
+	line := []cell{reasonCell(w.Outcome)}
+	if !w.Due.IsZero() {
+		line = append(line, text(" until "+exactly(w.Due)))
+	}
+	if w.Message != "" {
+		line = append(line, text(": "+w.Message))
+	}
+	line = append(line, cell{"  " + string(w.Why), faint})
+	if w.Clause != "" {
+		line = append(line, cell{" [" + w.Clause + "]", faint})
+	}
+	if !w.UsesKeys {
+		line = append(line, cell{" uses none of the keys", faint})
+	}
+	return line
 }

@@ -56,6 +56,7 @@ var mappings = []mapping{
 	moved("reloader.deployment.nodeSelector", "nodeSelector"),
 	moved("reloader.deployment.affinity", "affinity"),
 	moved("reloader.deployment.tolerations", "tolerations"),
+	{"reloader.deployment.topologySpreadConstraints", "topologySpread", "without `labelSelector`, which the chart fills in; with more than one replica", takeSpread},
 	moved("reloader.deployment.resources", "resources"),
 	moved("reloader.deployment.pod.annotations", "podAnnotations"),
 	{"reloader.deployment.priorityClassName", "priorityClassName", "", matching("priorityClassName", objectName)},

@@ -84,6 +84,30 @@ func TestMigrateValuesRefuses(t *testing.T) {
 	}
 }
 
+// TestMigrateValuesSpread: constraints that our chart would refuse are named, and none is taken over.
+func TestMigrateValuesSpread(t *testing.T) {
+	const good = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}"
+	for name, tc := range map[string]struct{ constraints, says string }{
+		"good":                 {"[" + good + "]", ""},
+		"no list":              {good, "is no list of constraints"},
+		"no constraint":        {"[zone]", "is no constraint"},
+		"a field of ours":      {"[" + good + ", {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", `cannot have "maxSkew" "0"`},
+		"a field of nobody":    {"[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]", `cannot have "matchLabelKeys"`},
+		"what must be is not":  {"[{maxSkew: 1, topologyKey: zone}]", "has no whenUnsatisfiable"},
+		"half a replica apart": {"[{maxSkew: 1.5, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", `cannot have "maxSkew"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values, notes, err := migrateValues{}.convert([]byte("reloader: {deployment: {topologySpreadConstraints: " + tc.constraints + "}}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (values["topologySpread"] != nil) != (tc.says == "") || !strings.Contains(strings.Join(notes, " "), tc.says) {
+				t.Errorf("values %v, notes %q", values, notes)
+			}
+		})
+	}
+}
+
 func TestMigrateValuesStrictly(t *testing.T) {
 	for text, want := range map[string]error{"reloader: {autoReloadAll: true}": nil, "reloader: {deployment: {replicas: 1}}": nil, "replicas: 2": errLeftOver} {
 		var out bytes.Buffer

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,7 +32,7 @@ func readyCommand() *cobra.Command {
 		Use:   "ready [URL]...",
 		Short: "Ask processes whether they are ready, for health checks and tests",
 		Long: "Ask processes whether they are ready, for health checks of containers and for helm test. Each URL is the address for metrics and health of a\n" +
-			"process, --metrics-address there. It ends with code 0 if all are ready, and with 1 if one is not; what is missing is on standard error.",
+			"process, --metrics-address there; behind a name with several addresses, each is asked. It ends with code 0 if all are ready, and with 1 if one is not; what is missing is on standard error.",
 		Example: "  reroll ready\n  reroll ready --wait 2m http://reroll-ingest-metrics:9090 http://reroll-dispatch-metrics:9090",
 		RunE: func(cmd *cobra.Command, addresses []string) error {
 			if len(addresses) == 0 {
@@ -54,7 +56,7 @@ func askReady(ctx context.Context, w io.Writer, addresses []string, wait time.Du
 	for {
 		var errs []error
 		for _, address := range addresses {
-			errs = append(errs, readyAt(ctx, address))
+			errs = append(errs, allReady(ctx, address, net.DefaultResolver.LookupHost))
 		}
 		err := errors.Join(errs...)
 		if err == nil {
@@ -72,11 +74,35 @@ func askReady(ctx context.Context, w io.Writer, addresses []string, wait time.Du
 	}
 }
 
+// allReady returns nil if the processes behind the name of a URL are ready: all of its addresses, as a headless Service has them.
+func allReady(ctx context.Context, address string, lookup func(ctx context.Context, host string) ([]string, error)) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	host := u.Hostname()
+	if u.Scheme == "https" || host == "localhost" || net.ParseIP(host) != nil {
+		return readyAt(ctx, address)
+	}
+	limited, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	found, err := lookup(limited, host)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	var errs []error
+	for _, one := range found {
+		u.Host = net.JoinHostPort(one, cmp.Or(u.Port(), "80"))
+		errs = append(errs, readyAt(ctx, u.String()))
+	}
+	return errors.Join(errs...)
+}
+
 // readyAt returns nil if the process at an address is ready, and otherwise its failed checks.
 func readyAt(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/readyz")+"/readyz", nil)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -39,6 +43,7 @@ func TestReady(t *testing.T) {
 	}{
 		"one that is ready":         {[]string{well}, "", ExitDone},
 		"a slash at the end":        {[]string{well + "/"}, "", ExitDone},
+		"with its path":             {[]string{well + "/readyz"}, "", ExitDone},
 		"one of two is not":         {[]string{well, ill}, "nats failed: no ", ExitFailed},
 		"nobody is there":           {[]string{"http://127.0.0.1:1"}, "127.0.0.1:1", ExitFailed},
 		"not ready in time":         {[]string{ill, "--wait=1ms"}, "503 Service Unavailable", ExitFailed},
@@ -63,6 +68,41 @@ func TestReady(t *testing.T) {
 			}
 			if (out.String() == "ready\n") != (tc.code == ExitDone) {
 				t.Errorf("output %q", out.String())
+			}
+		})
+	}
+}
+
+// TestReadyAsksEachAddress: a name stands for all pods behind it, and one that is not ready is told by its address.
+func TestReadyAsksEachAddress(t *testing.T) {
+	port := "0" // any for the first, and the same for the second
+	for i, status := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:%s", i+2, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ = net.SplitHostPort(listener.Addr().String())
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })}
+		go func() { _ = server.Serve(listener) }() // it ends with Close
+		t.Cleanup(func() { _ = server.Close() })
+	}
+	for name, tc := range map[string]struct {
+		found []string
+		says  string
+	}{
+		"all ready":      {[]string{"127.0.0.2"}, ""},
+		"one is not":     {[]string{"127.0.0.2", "127.0.0.3"}, "http://127.0.0.3:" + port + " is not ready"},
+		"nobody is left": {nil, "no such host"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := allReady(t.Context(), "http://reroll:"+port, func(context.Context, string) ([]string, error) {
+				if tc.found == nil {
+					return nil, errors.New("no such host")
+				}
+				return tc.found, nil
+			})
+			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %v, want %q", err, tc.says)
 			}
 		})
 	}

@@ -37,6 +37,18 @@ func configKinds() (names []string) {
 	return names
 }
 
+// FullName reads what names one workload or config in a namespace, and returns it as NAMESPACE/KIND/NAME with its kind in full.
+func FullName(text string) (string, error) {
+	r, err := parseRef(text, slices.Concat(configKinds(), workloadKinds()))
+	if err != nil {
+		return "", err
+	}
+	if r.namespace == "" || r.cluster != "" {
+		return "", Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
+	}
+	return r.String(), nil
+}
+
 // kindOf returns the kind of a list that text means: in any case, in the plural, or by its short name.
 func kindOf(text string, kinds []string) (string, error) {
 	lower := strings.ToLower(text)
@@ -52,7 +64,7 @@ func kindOf(text string, kinds []string) (string, error) {
 func parseRef(text string, kinds []string) (r ref, err error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 4 || slices.Contains(parts, "") {
-		return ref{}, Usage(fmt.Errorf("%.300q is not %s", text, refForm))
+		return ref{}, Usage(fmt.Errorf("%.300q is not %s, such as shop/%s/%s", text, refForm, kinds[0], example(parts)))
 	}
 	slices.Reverse(parts)
 	r.name = parts[0]
@@ -66,6 +78,14 @@ func parseRef(text string, kinds []string) (r ref, err error) {
 		r.cluster = parts[3]
 	}
 	return r, nil
+}
+
+// example returns a name to show the form of a ref with: the one that was meant, as far as there is one.
+func example(parts []string) string {
+	if name := parts[len(parts)-1]; len(parts) == 1 && name != "" && len(name) <= 63 {
+		return name
+	}
+	return "cart"
 }
 
 // in fills in what the ref leaves open from flags, which must not say something else.

@@ -121,6 +121,14 @@ func since(now, t time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(t)))
 }
 
+// ago is since in a sentence.
+func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return since(now, t) + " ago"
+}
+
 // exactly returns t to the second.
 func exactly(t time.Time) string {
 	if t.IsZero() {

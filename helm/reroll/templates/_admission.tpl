@@ -8,16 +8,30 @@
 {{- printf "%s-%s" (include "reroll.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{/* The Secret of the webhook's certificate, unless Reroll makes that. */}}
+{{- define "reroll.admissionTLSSecret" -}}
+{{- $tls := .Values.admission.tls -}}
+{{- default (ternary (printf "%s-admission-tls" (include "reroll.fullname" .)) "" $tls.certManager.enabled) $tls.secretName -}}
+{{- end -}}
+
+{{/* The scope of who is asked. */}}
+{{- define "reroll.admissionRole" -}}
+{{- ternary "serve" "admission" (eq .Values.shape "one-process") -}}
+{{- end -}}
+
 {{/* Of a scope: something if the API server asks its pods. */}}
 {{- define "reroll.admits" -}}
-{{- if and .Values.admission.enabled (eq .role "serve") }}yes{{ end -}}
+{{- if and .Values.admission.enabled (has .role (list "serve" "admission")) }}yes{{ end -}}
 {{- end -}}
 
 {{- define "reroll.admissionArgs" -}}
 {{- with .Values.admission }}
 {{- if .enabled }}
 - --admission-address=:{{ .port }}
-{{- if .tls.secretName }}
+{{- if .holdScheduling }}
+- --admission-hold-scheduling
+{{- end }}
+{{- if include "reroll.admissionTLSSecret" $ }}
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
 {{- else }}
@@ -72,8 +86,8 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- define "reroll.admissionChecks" -}}
 {{- $v := .Values -}}
 {{- if $v.admission.enabled -}}
-{{- if ne $v.shape "one-process" -}}
-{{- fail "admission.enabled is of the shape one-process: with roles, run reroll admission beside them (docs/admission.md)" -}}
+{{- if eq $v.shape "hub" -}}
+{{- fail "admission.enabled has no use at a hub, which rolls nothing: enable it in the release of each cluster" -}}
 {{- end -}}
 {{- if or $v.webhook.url $v.webhook.existingSecret -}}
 {{- fail "admission.enabled has no use beside webhook.url and webhook.existingSecret, with which no marks are written" -}}
@@ -84,8 +98,36 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- if and $v.namespaceSelector (not $v.admission.namespaceSelector) -}}
 {{- fail "admission.enabled needs admission.namespaceSelector beside namespaceSelector: the same, as the API server has it" -}}
 {{- end -}}
-{{- if and $v.admission.tls.clientCA (not $v.admission.tls.secretName) -}}
+{{- if and $v.admission.tls.clientCA (not (include "reroll.admissionTLSSecret" .)) -}}
 {{- fail "admission.tls.clientCA needs admission.tls.secretName, whose ca.crt it is" -}}
 {{- end -}}
+{{- if and $v.admission.tls.certManager.enabled (not $v.admission.tls.certManager.issuerRef.name) -}}
+{{- fail "admission.tls.certManager needs issuerRef.name: who signs?" -}}
 {{- end -}}
+{{- if and $v.admission.tls.certManager.enabled $v.admission.tls.caBundle -}}
+{{- fail "admission.tls.caBundle has no use beside admission.tls.certManager, which tells the API server its CA" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What a process of its own may know of the configs that workloads are marked for: not more than what one is asked about at a time. */}}
+{{- define "reroll.admissionRules" -}}
+{{- $kinds := list }}
+{{- range list "configmaps" "secrets" }}
+{{- if not (has . $.Values.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
+{{- end -}}
+# get: read the configs of a workload that is being written, to mark it.
+- apiGroups: [""]
+  resources: [{{ join ", " $kinds }}]
+  verbs: [get]
+{{- if .Values.csi }}
+# get: read the annotations of a class.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses]
+  verbs: [get]
+# list: read which versions the driver has mounted. Which class a status is about, only its content says.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasspodstatuses]
+  verbs: [list]
+{{- end }}
 {{- end -}}

@@ -3,6 +3,8 @@
 - {{ .role }}
 {{- if include "reroll.dispatches" . }}
 - --cluster-name={{ .Values.clusterName }}
+{{- end }}
+{{- if include "reroll.marks" . }}
 - --namespace=$(POD_NAMESPACE)
 {{- end }}
 {{- if include "reroll.ingests" . }}
@@ -16,12 +18,14 @@
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
 {{- end }}
 {{- end }}
+{{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}
 - --data-dir=/var/lib/reroll
 {{- else if not .Values.natsUrlSecretName }}
 - --nats-url={{ .Values.natsUrl }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
+{{- end }}
 {{- if include "reroll.dispatches" . }}
 {{- include "reroll.hubArgs" . }}
 {{- end }}
@@ -33,6 +37,17 @@
 - --auth={{ include "reroll.apiAuth" . }}
 {{- with .Values.api.audiences }}
 - {{ printf "--auth-audiences=%s" (join "," .) | quote }}
+{{- end }}
+{{- with .Values.api.tls.secretName }}
+- --api-tls-cert=/etc/reroll/api-tls/tls.crt
+- --api-tls-key=/etc/reroll/api-tls/tls.key
+{{- end }}
+{{- if include "reroll.apiAuthBy" (list "mtls" .) }}
+- --auth-client-ca=/etc/reroll/api-tls/{{ .Values.api.tls.clientCAKey }}
+{{- end }}
+{{- if include "reroll.apiAuthBy" (list "request-header" .) }}
+- --auth-request-header-client-ca=/etc/reroll/api-tls/{{ .Values.api.tls.proxyCAKey }}
+- {{ printf "--auth-request-header-allowed-names=%s" (join "," .Values.api.proxyNames) | quote }}
 {{- end }}
 {{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
@@ -51,12 +66,38 @@
 - {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
 {{- end }}
 - --rollout-deadline={{ .Values.rolloutDeadline }}
+{{- with .Values.collaborneState }}
+- --collaborne-state={{ . }}
+{{- end }}
+{{- include "reroll.switches" . }}
+{{- else if and .Values.redactActors (include "reroll.usesNats" .) }}
+- --redact-actors
+{{- end }}
+{{- if include "reroll.marks" . }}
+{{- include "reroll.markArgs" . }}
+{{- end }}
+- --log-format={{ .Values.log.format }}
+- --log-level={{ .Values.log.level }}
+{{- $own := ternary .Values.extraArgs (get (index .Values (ternary "api" .role (eq .role "serve"))) "extraArgs") (ne (include "reroll.dispatches" .) "") }}
+{{- range $own }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Which workloads are marked, and how. */}}
+{{- define "reroll.markArgs" }}
 - --reload-strategy={{ .Values.reloadStrategy }}
 {{- with .Values.dialects }}
 - --dialects={{ join "," . }}
 {{- end }}
-{{- with .Values.collaborneState }}
-- --collaborne-state={{ . }}
+{{- if .Values.sapVersions }}
+- --sap-versions
+{{- end }}
+{{- if .Values.autoReloadAll }}
+- --auto-reload-all
+{{- end }}
+{{- if .Values.csi }}
+- --enable-csi-integration
 {{- end }}
 {{- if not (kindIs "invalid" .Values.kube.qps) }}
 - --kube-qps={{ .Values.kube.qps }}
@@ -64,7 +105,6 @@
 {{- if not (kindIs "invalid" .Values.kube.burst) }}
 - --kube-burst={{ int .Values.kube.burst }}
 {{- end }}
-{{- include "reroll.switches" . }}
 {{- include "reroll.scopeArgs" . }}
 {{- range $key, $annotation := .Values.annotationKeys }}
 {{- with $annotation }}
@@ -75,19 +115,21 @@
 - --enable-pprof
 - --pprof-addr={{ .Values.pprof.address }}
 {{- end }}
-{{- else if .Values.redactActors }}
-- --redact-actors
-{{- end }}
-- --log-format={{ .Values.log.format }}
-- --log-level={{ .Values.log.level }}
-{{- range ternary .Values.extraArgs (get (index .Values (ternary "ingest" "api" (eq .role "ingest"))) "extraArgs") (ne (include "reroll.dispatches" .) "") }}
-- {{ . | quote }}
-{{- end }}
 {{- end -}}
 
 {{/* How clients of the API say who they are. */}}
 {{- define "reroll.apiAuth" -}}
 {{- .Values.api.auth | default (ternary "token" "none" .Values.api.expose) }}
+{{- end -}}
+
+{{/* Of a way to do so, and the root: something if it is open. */}}
+{{- define "reroll.apiAuthBy" -}}
+{{- if has (first .) (splitList "," (include "reroll.apiAuth" (last .))) }}true{{ end -}}
+{{- end -}}
+
+{{/* Something if clients can be told apart, so that the API server is asked what they may do. */}}
+{{- define "reroll.apiAsks" -}}
+{{- if not (has (include "reroll.apiAuth" .) (list "none" "anonymous")) }}true{{ end -}}
 {{- end -}}
 
 {{/* Of a scope: how to use NATS. The keys of the Secret are files in the pod. */}}
@@ -144,12 +186,6 @@
 {{- if .Values.haltOnFailedRollouts }}
 - --halt-on-failed-rollouts
 {{- end }}
-{{- if .Values.sapVersions }}
-- --sap-versions
-{{- end }}
-{{- if .Values.autoReloadAll }}
-- --auto-reload-all
-{{- end }}
 {{- if .Values.reloadOnCreate }}
 - --reload-on-create=true
 {{- end }}
@@ -161,9 +197,6 @@
 {{- end }}
 {{- if .Values.argoRollouts }}
 - --is-Argo-Rollouts=true
-{{- end }}
-{{- if .Values.csi }}
-- --enable-csi-integration
 {{- end }}
 {{- if .Values.watchConfigs }}
 - --watch-configs

@@ -10,6 +10,12 @@
 {{- if and (eq $v.shape "hub") $v.hub.url -}}
 {{- fail "hub.url is of a cluster that forwards to a hub; a hub forwards nothing" -}}
 {{- end -}}
+{{- if and $v.natsPermissions.create (not (include "reroll.externalNats" .)) -}}
+{{- fail "natsPermissions are of an external NATS (natsUrl): the embedded one lets nobody else in" -}}
+{{- end -}}
+{{- if and $v.natsPermissions.create (eq $v.shape "hub") (not $v.natsPermissions.clusters) -}}
+{{- fail "natsPermissions.clusters: name the clusters that bring their records to this hub" -}}
+{{- end -}}
 {{- range $role := list "ingest" "dispatch" "api" -}}
 {{- $own := (index $v $role).nats -}}
 {{- if and (compact (values $own.keys)) (not $own.secretName) -}}
@@ -34,8 +40,15 @@
 {{- if and $v.api.expose (eq $v.api.auth "none") -}}
 {{- fail "api.auth: none is for the pod's loopback; with api.expose it is token, or anonymous if everybody who reaches the API may read everything" -}}
 {{- end -}}
-{{- if and $v.api.audiences (ne (include "reroll.apiAuth" .) "token") -}}
+{{- if and $v.api.audiences (not (include "reroll.apiAuthBy" (list "token" .))) -}}
 {{- fail "api.audiences has no effect without api.auth token" -}}
+{{- end -}}
+{{- $certificates := or (include "reroll.apiAuthBy" (list "mtls" .)) (include "reroll.apiAuthBy" (list "request-header" .)) -}}
+{{- if and $certificates (not $v.api.tls.secretName) -}}
+{{- fail "api.auth: mtls and request-header need api.tls.secretName: certificates are shown over TLS alone" -}}
+{{- end -}}
+{{- if ne (gt (len $v.api.proxyNames) 0) (ne (include "reroll.apiAuthBy" (list "request-header" .)) "") -}}
+{{- fail "api.proxyNames and api.auth request-header need each other: whoever has another certificate of that CA is no proxy" -}}
 {{- end -}}
 {{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
 {{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}

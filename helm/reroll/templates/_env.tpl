@@ -15,9 +15,9 @@
 - name: METRICS_COUNT_BY_NAMESPACE
   value: enabled
 {{- end }}
-{{- with .Values.natsUrlSecretName }}
+{{- if and .Values.natsUrlSecretName (include "reroll.usesNats" .) }}
 - name: REROLL_NATS_URL
-  valueFrom: {secretKeyRef: {name: {{ . }}, key: nats-url}}
+  valueFrom: {secretKeyRef: {name: {{ .Values.natsUrlSecretName }}, key: nats-url}}
 {{- end }}
 {{- if and (or .Values.webhook.url .Values.webhook.existingSecret) $dispatches }}
 - name: REROLL_WEBHOOK_URL
@@ -25,6 +25,9 @@
 {{- end }}
 {{- if and .Values.alerts.enabled $dispatches }}
 {{- include "reroll.alertEnv" . }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

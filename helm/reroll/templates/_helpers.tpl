@@ -18,6 +18,20 @@
 {{- printf "%s:%s" .Release.Namespace (include "reroll.fullname" .) -}}
 {{- end -}}
 
+{{/* Of the root and a command: how to ask the API that a port is forwarded to, as the notes say it. */}}
+{{- define "reroll.notesAsk" }}
+{{- $root := first . }}
+{{- $flags := "" }}
+{{- if $root.Values.api.tls.secretName }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
+   # ca.crt has the CA of the certificate in Secret {{ $root.Values.api.tls.secretName }}, which must be valid for 127.0.0.1 as well.
+{{- end }}
+{{- if include "reroll.apiAuthBy" (list "token" $root) }}{{ $flags = printf "%s --token-file=token" $flags }}
+   # The token is of an account that may read the API: docs/api.md has the rights.
+   kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }} > token
+{{- end }}
+   reroll {{ last . }}{{ $flags }}
+{{- end -}}
+
 {{- define "reroll.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "reroll.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -182,7 +182,7 @@
   resources: [configmaps]
   resourceNames: [reroll-control]
   verbs: [list, watch]
-{{- $commands := and (eq (include "reroll.apiAuth" .) "token") (not .Values.dryRun) }}
+{{- $commands := and (ne (include "reroll.apiAsks" .) "") (not .Values.dryRun) }}
 {{- if $commands }}
 # get: know what to keep of it.
 # update: freeze, pause or retry at the word of a client of the API.

@@ -3,6 +3,7 @@
 {{/* The roles that run, separated by commas. */}}
 {{- define "reroll.roles" -}}
 {{- get (dict "one-process" "serve" "roles" "ingest,dispatch,api" "hub" "api") .Values.shape -}}
+{{- if and (eq .Values.shape "roles") .Values.admission.enabled }},admission{{ end -}}
 {{- end -}}
 
 {{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
@@ -16,9 +17,19 @@
 {{- if has .role (list "serve" "api") }}true{{ end -}}
 {{- end -}}
 
+{{/* Of a scope: something if it knows how workloads are marked. */}}
+{{- define "reroll.marks" -}}
+{{- if has .role (list "serve" "dispatch" "admission") }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: something if it uses NATS. */}}
+{{- define "reroll.usesNats" -}}
+{{- if ne .role "admission" }}true{{ end -}}
+{{- end -}}
+
 {{/* Of a scope: something if it asks the API server. */}}
 {{- define "reroll.asksKubernetes" -}}
-{{- if include "reroll.dispatches" . }}true{{ else if and (include "reroll.answers" .) (eq (include "reroll.apiAuth" .) "token") }}true{{ end -}}
+{{- if include "reroll.marks" . }}true{{ else if and (include "reroll.answers" .) (include "reroll.apiAsks" .) }}true{{ end -}}
 {{- end -}}
 
 {{/* Of a scope: what its pods, and what is about them, are called. */}}
@@ -45,14 +56,20 @@ app.kubernetes.io/component: {{ .role }}
 {{- include "reroll.roleName" . }}{{ if ne .role "serve" }}-metrics{{ end -}}
 {{- end -}}
 
+{{/* Of a scope: how many. In a dry run no Lease is written that would tell several who decide from each other. */}}
 {{- define "reroll.replicas" -}}
-{{- if eq .role "serve" }}{{ int .Values.replicas }}{{ else }}{{ int (index .Values .role).replicas }}{{ end -}}
+{{- $replicas := int .Values.replicas -}}
+{{- if ne .role "serve" }}{{ $replicas = int (index .Values .role).replicas }}{{ end -}}
+{{- if and .Values.dryRun (include "reroll.dispatches" .) }}{{ $replicas = min 1 $replicas }}{{ end -}}
+{{- $replicas -}}
 {{- end -}}
 
 {{/* Of a scope: how it logs in to NATS, as YAML. What a role has of its own stands for all of it. */}}
 {{- define "reroll.natsLogin" -}}
 {{- $login := .Values.nats -}}
-{{- if ne .role "serve" -}}
+{{- if not (include "reroll.usesNats" .) -}}
+{{- $login = dict "secretName" "" "keys" dict -}}
+{{- else if ne .role "serve" -}}
 {{- $own := (index .Values .role).nats -}}
 {{- if or $own.secretName $own.user }}{{ $login = $own }}{{ end -}}
 {{- end -}}
@@ -68,6 +85,12 @@ app.kubernetes.io/component: {{ .role }}
 {{/* Of the pod of helm test, which no Service of the release may take for one of its own. */}}
 {{- define "reroll.testLabels" -}}
 app.kubernetes.io/name: {{ include "reroll.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* The same of the pod of helm uninstall. */}}
+{{- define "reroll.uninstallLabels" -}}
+app.kubernetes.io/name: {{ include "reroll.name" . }}-uninstall
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 

@@ -90,17 +90,30 @@ func TestAlerts(t *testing.T) {
 			if len(got) != 1 || strings.TrimSpace(got[0]) != want {
 				t.Errorf("received %q, want once %s", got, want)
 			}
+			if !countsAlerts(t) {
+				t.Error("alerts are sent and not counted")
+			}
 		})
 	}
 }
 
-// TestAlertsOnlyOnRequest: without exactly ALERT_ON_RELOAD=true nobody is told.
+// countsAlerts reports whether the process counts alerts, which it does if it is to send any.
+func countsAlerts(t *testing.T) bool {
+	t.Helper()
+	text, err := shared.Reroll.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(text, "reroll_alerts_total")
+}
+
+// TestAlertsOnlyOnRequest: without exactly ALERT_ON_RELOAD=true nobody is told, and nobody is there who could tell later.
 func TestAlertsOnlyOnRequest(t *testing.T) {
 	r := newReceiver(t)
 	p := withFlags(t, []string{"ALERT_ON_RELOAD=True", "ALERT_WEBHOOK_URL=" + r.URL})
 	p.play(t, oneEdit)
-	if got := r.about(""); len(got) > 0 {
-		t.Errorf("received %q", got)
+	if got := r.about(""); len(got) > 0 || countsAlerts(t) {
+		t.Errorf("received %q, and alerts are counted: %t", got, countsAlerts(t))
 	}
 }
 

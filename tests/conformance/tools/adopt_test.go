@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 	stepTime = time.Minute
 )
 
-// tool is what a workload looks like that a tool has rolled last for the ConfigMap app as it is, whose data is {a: "1", b: "2"}.
+// tool is what a workload looks like that a tool has rolled last for a ConfigMap as it is, whose data is {a: "1", b: "2"}.
 type tool struct {
 	annotations map[string]string
 	// template are annotations of the pod template, and env is a variable of its container.
@@ -32,36 +33,37 @@ type tool struct {
 	env      corev1.EnvVar
 }
 
-// left returns what each tool has left behind.
-func left(app *corev1.ConfigMap) map[string]tool {
+// left returns what each tool has left behind of a ConfigMap.
+func left(c *corev1.ConfigMap) map[string]tool {
+	name, upper := c.Name, strings.ToUpper(c.Name)
 	sha := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 	fabric8 := sha256.Sum256([]byte("a=1;b=2"))
-	version := fmt.Sprintf("configmap/%s/app/%s.%s\n", app.Namespace, app.UID, app.ResourceVersion)
+	version := fmt.Sprintf("configmap/%s/%s/%s.%s\n", c.Namespace, name, c.UID, c.ResourceVersion)
 	return map[string]tool{
 		"sap": {
-			annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"},
+			annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": name},
 			template:    map[string]string{"pod-reloader.cs.sap.com/config-hash": sha(version)},
 		},
 		"wave": {
 			annotations: map[string]string{"wave.pusher.com/update-on-config-change": "true"},
-			template:    map[string]string{"wave.pusher.com/config-hash": sha(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
+			template:    map[string]string{"wave.pusher.com/config-hash": sha(`{"configMaps":{"` + name + `":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
 		},
 		"collaborne": {
-			annotations: map[string]string{"reloader.k8s.collaborne.com/configmap": "app"},
-			env:         corev1.EnvVar{Name: "_RELOADER_CONFIGMAP_APP", Value: fmt.Sprintf("%x", sha1.Sum([]byte("a=1b=2")))},
+			annotations: map[string]string{"reloader.k8s.collaborne.com/configmap": name},
+			env:         corev1.EnvVar{Name: "_RELOADER_CONFIGMAP_" + upper, Value: fmt.Sprintf("%x", sha1.Sum([]byte("a=1b=2")))},
 		},
 		"fabric8": {
-			annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"},
-			env:         corev1.EnvVar{Name: "FABRIC8_APP_CONFIGMAP", Value: base64.URLEncoding.EncodeToString(fabric8[:])},
+			annotations: map[string]string{"configmap.fabric8.io/update-on-change": name},
+			env:         corev1.EnvVar{Name: "FABRIC8_" + upper + "_CONFIGMAP", Value: base64.URLEncoding.EncodeToString(fabric8[:])},
 		},
 		"trigger": {
-			annotations: map[string]string{"trigger.k8s.io/triggering-configMaps": "app"},
-			template:    map[string]string{"trigger.k8s.io/configMap-app-last-hash": fmt.Sprintf("%x", sha1.Sum([]byte("ab12")))},
+			annotations: map[string]string{"trigger.k8s.io/triggering-configMaps": name},
+			template:    map[string]string{"trigger.k8s.io/configMap-" + name + "-last-hash": fmt.Sprintf("%x", sha1.Sum([]byte("ab12")))},
 		},
 		"xing": {
 			annotations: map[string]string{
 				"com.xing.deployment-restart":                          "enabled",
-				"com.xing.deployment-restart.applied-config-checksums": fmt.Sprintf(`{"configmap/%s/app":"%.16s"}`, app.Namespace, sha(`{"a":"1","b":"2"}`)),
+				"com.xing.deployment-restart.applied-config-checksums": fmt.Sprintf(`{"configmap/%s/%s":"%.16s"}`, c.Namespace, name, sha(`{"a":"1","b":"2"}`)),
 			},
 			template: map[string]string{"com.xing.deployment-restart.timestamp": "2026-11-01T00:00:00Z"},
 		},
@@ -69,7 +71,7 @@ func left(app *corev1.ConfigMap) map[string]tool {
 }
 
 // TestAdoption starts Reroll, which knows nothing, beside workloads of every tool. It rolls none of them then, and each once for each change
-// after that.
+// after that; those of a ConfigMap that nobody edits it never rolls.
 func TestAdoption(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
@@ -82,18 +84,7 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	namespace := l.Kube.Namespace(t)
-	app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: namespace}, Data: map[string]string{"a": "1", "b": "2"}}
-	if app, err = l.Kube.Client().CoreV1().ConfigMaps(namespace).Create(ctx, app, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	workloads := map[string]int64{}
-	for name, left := range left(app) {
-		created, err := l.Kube.Client().AppsV1().Deployments(namespace).Create(ctx, left.deployment(name), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		workloads[name] = created.Generation
-	}
+	workloads, calm := takenOver(ctx, t, l, namespace, "app"), takenOver(ctx, t, l, namespace, "calm")
 	if err := l.Reroll.Start("--data-dir", l.DataDir()+"-new", "--coalesce-window", "0s"); err != nil {
 		t.Fatal(err)
 	}
@@ -108,15 +99,35 @@ func TestAdoption(t *testing.T) {
 		}
 		expectGenerations(ctx, t, l, namespace, workloads, int64(rolls)+1)
 	}
+	expectGenerations(ctx, t, l, namespace, calm, 0)
 	if t.Failed() {
 		t.Log(l.Reroll.Log())
 	}
 }
 
-func (x tool) deployment(name string) *appsv1.Deployment {
+// takenOver creates a ConfigMap, and beside it what each tool has left behind, and returns the generations of the workloads by their names.
+func takenOver(ctx context.Context, t *testing.T, l *line.Line, namespace, config string) map[string]int64 {
+	t.Helper()
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config, Namespace: namespace}, Data: map[string]string{"a": "1", "b": "2"}}
+	c, err := l.Kube.Client().CoreV1().ConfigMaps(namespace).Create(ctx, c, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	generations := map[string]int64{}
+	for name, left := range left(c) {
+		created, err := l.Kube.Client().AppsV1().Deployments(namespace).Create(ctx, left.deployment(config+"-"+name, config), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		generations[created.Name] = created.Generation
+	}
+	return generations
+}
+
+func (x tool) deployment(name, config string) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	container := corev1.Container{Name: "main", Image: "example.com/none", EnvFrom: []corev1.EnvFromSource{
-		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}},
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: config}}},
 	}}
 	if x.env.Name != "" {
 		container.Env = []corev1.EnvVar{x.env}
@@ -147,9 +158,9 @@ func expectGenerations(ctx context.Context, t *testing.T, l *line.Line, namespac
 			}
 			switch got := now.Generation - generation; {
 			case got > rolls:
-				return line.Stop(fmt.Errorf("the workload of %s was rolled %d times, want %d", name, got, rolls))
+				return line.Stop(fmt.Errorf("%s was rolled %d times, want %d", name, got, rolls))
 			case got < rolls:
-				return fmt.Errorf("the workload of %s was rolled %d times, want %d", name, got, rolls)
+				return fmt.Errorf("%s was rolled %d times, want %d", name, got, rolls)
 			}
 		}
 		return nil

@@ -38,8 +38,12 @@ type Case struct {
 	// Why is the reason for a difference, and Old how to get the old behaviour, where that can be had.
 	Why string `json:"why,omitempty"`
 	Old string `json:"old,omitempty"`
+	// Also is a Go test that shows what the scenario cannot: its file, from the root of the repository, and after a colon its name.
+	Also string `json:"also,omitempty"`
 	// Flags are those of reroll.
 	Flags []string `json:"flags,omitempty"`
+	// Pods says that the case is about workloads whose pods run.
+	Pods bool `json:"pods,omitempty"`
 }
 
 // Cases returns all data files under a folder, by tool and name. The folder is that of the suites.
@@ -90,5 +94,5 @@ func (c Case) Group() string { return strings.Join(c.Flags, " ") }
 
 // Alone reports whether c stops reroll, so that no other case can run beside it.
 func (c Case) Alone() bool {
-	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
+	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down || s.Kill })
 }

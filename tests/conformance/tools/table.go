@@ -47,7 +47,11 @@ func (c Case) row() string {
 	}
 	name := strings.TrimPrefix(c.Name, c.Tool.Folder+"-")
 	file := filepath.ToSlash(filepath.Join("..", "tests", "conformance", c.Tool.Folder, name+".yaml"))
-	return fmt.Sprintf("| %s | %s | %s | [%s](%s) |\n", cell(c.Theirs), ours, verdict, name, file)
+	also := ""
+	if at, test, said := strings.Cut(c.Also, ":"); said {
+		also = fmt.Sprintf(", [%s](../%s)", test, at)
+	}
+	return fmt.Sprintf("| %s | %s | %s | [%s](%s)%s |\n", cell(c.Theirs), ours, verdict, name, file, also)
 }
 
 // cell returns text as it stands in one cell.

@@ -66,6 +66,8 @@ var apps = []app{
 	{"prod-eu", "payments", "CronJob", "settlement", []string{"secret/ledger-db", "cm/settlement-calendar"}, nil},
 	{"prod-us", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings"}, nil},
 	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping, Message: "9 rolls in an hour"}},
+	{"prod-us", "shop", "Deployment", "storefront", []string{"cm/feature-flags", "cm/storefront-theme"}, nil},
+	{"prod-us", "shop", "Deployment", "wishlist", []string{"cm/feature-flags"}, nil},
 	{"prod-us", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls", "provider/edge-keys"}, nil},
 	{"staging", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls"}, &reloader.Hold{Reason: reloader.ReasonFrozen, Message: "load test until Friday"}},
 	{"staging", "data", "Rollout", "feature-store", []string{"cm/feature-store", "secret/warehouse"}, nil},

@@ -218,8 +218,20 @@ export interface Impact {
   config: Config;
   rolls: number;
   waits: number;
-  workloads: { workload: WorkloadRef; why: Reason; clause?: string; strategy: string; uses: Use[]; outcome: Reason }[];
+  workloads: ImpactedWorkload[];
   warnings: string[];
+}
+
+export interface ImpactedWorkload {
+  workload: WorkloadRef;
+  why: Reason;
+  clause?: string;
+  strategy: string;
+  uses: Use[];
+  // outcome is Reloaded, or why the workload would wait; message says more about that, and due until when.
+  outcome: Reason;
+  message?: string;
+  due?: string;
 }
 
 export interface GraphNode {

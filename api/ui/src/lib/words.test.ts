@@ -32,7 +32,7 @@ const cases: [string, unknown, unknown][] = [
   ['a reason of a newer server is calm', toneOf('SomethingNew'), 'calm'],
   ['a rollout says more than its reload', stateOf({ outcome: 'Reloaded', rollout: { result: 'Stalled', startedAt: '' } }), 'Stalled'],
   ['round marks on an axis', ticks(18, true), [0, 5, 10, 15, 20]],
-  ['an axis of nothing has marks', ticks(1, true), [0, 1]],
+  ['an axis of one has room above it', ticks(1, true), [0, 1, 2]],
   ['an axis of parts', ticks(1.6, false), [0, 0.5, 1, 1.5, 2]],
 ];
 

@@ -5,7 +5,7 @@ import { Glyph } from './glyph';
 
 const size = { width: 560, height: 210 };
 // plot is where a chart draws inside its frame.
-export const plot = { left: 56, top: 12, bottom: 182, width: 494, height: 170 };
+export const plot = { left: 68, top: 12, bottom: 182, width: 482, height: 170 };
 
 interface FrameProps {
   title: string;

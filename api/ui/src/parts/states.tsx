@@ -33,7 +33,7 @@ export function FaultBlank({ fault, what }: { fault: Fault; what: string }) {
     case 'unreachable':
       return <Blank title="The server cannot be reached" tone="bad">This page asks again by itself, and shows {what} once it is back.</Blank>;
     case 'unknown':
-      return <Blank title={`This server does not tell ${what}`}>It is of a version that has no answer to this, or there is no such thing on record.</Blank>;
+      return <Blank title={`This server knows nothing of ${what}`}>{fault.detail || 'It is of a version that has no answer to this, or there is no such thing on record.'}</Blank>;
     case 'unauthenticated':
       return <Blank title="Who is asking?">The server answers only those it knows. Give it a token below.</Blank>;
     case 'forbidden':

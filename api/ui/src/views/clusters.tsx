@@ -152,7 +152,7 @@ function Sources({ c }: { c: Cluster }) {
           {c.feeds.map((f) => {
             const tone = feedTones[f.state as keyof typeof feedTones] ?? 'calm';
             return (
-              <li key={f.address}>
+              <li key={f.address} class="aligned">
                 <span class={`badge ${tone}`}>
                   <Glyph tone={tone} />
                   {wordsOf(f.state)}

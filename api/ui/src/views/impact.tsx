@@ -1,13 +1,14 @@
 import { useMemo } from 'preact/hooks';
 import { count, segments } from '../lib/format';
 import { isNarrowGraph, narrowGraph } from '../lib/graph';
-import type { Graph, Impact } from '../lib/types';
-import { Badge, ConfigLink, Fact, Facts, WorkloadLink } from '../parts/bits';
+import type { Graph, Impact, ImpactedWorkload } from '../lib/types';
+import { Badge, Fact, Facts, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
 import { Icon } from '../parts/glyph';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { ask, query } from '../state/client';
+import { AskError, ask, query } from '../state/client';
+import { meaningOf } from '../state/reasons';
 import { useResource } from '../state/resource';
 import { amend, href, route } from '../state/router';
 import { GraphTable } from './graphtable';
@@ -74,7 +75,7 @@ function One({ place }: { place: Place }) {
   const found = useResource(path, (abort) => ask<Impact>(path, abort), [...workloadEvents, 'cluster']);
   const graph = useResource(
     `graph ${path}`,
-    (abort) => ask<Graph>(`graph${query({ cluster, namespace, configKind: kind, configName: name, limit: most })}`, abort),
+    (abort) => graphOf(place, abort),
     workloadEvents,
   );
   return (
@@ -92,8 +93,20 @@ function One({ place }: { place: Place }) {
   );
 }
 
+// graphOf asks for who uses a config, wherever they are; whoever may not ask about every namespace gets those of its own.
+async function graphOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Graph> {
+  const narrowed = { configCluster: cluster, configNamespace: namespace, configKind: kind, configName: name, limit: most };
+  try {
+    return await ask<Graph>(`graph${query(narrowed)}`, abort);
+  } catch (error) {
+    if (!(error instanceof AskError) || error.fault.kind !== 'forbidden') throw error;
+    return ask<Graph>(`graph${query({ ...narrowed, namespace })}`, abort);
+  }
+}
+
 function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefined }) {
   const { cluster, config } = impact;
+  const waiting = impact.workloads.filter((w) => !rolls(w));
   return (
     <>
       <Warnings list={impact.warnings} />
@@ -102,6 +115,11 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
           <b>{count(impact.rolls, 'workload')} would roll</b>
           {impact.waits > 0 && `, ${impact.waits} would wait`}
         </Fact>
+        {waiting.length > 0 && (
+          <Fact name="What they would wait for">
+            <Reasons list={waiting} />
+          </Fact>
+        )}
         <Fact name="Cluster">{cluster}</Fact>
         <Fact name="History">
           <a href={href([], { q: `${config.namespace}/${config.name}`, kind: config.kind })}>what it has caused</a>
@@ -111,38 +129,77 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
       {impact.workloads.length === 0 ? (
         <Blank title="Nothing would roll">No opted-in workload asks for this config.</Blank>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Workloads that a change would reach">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Workload</th>
-                <th scope="col">What would become of it</th>
-                <th scope="col">Why</th>
-                <th scope="col">Keys</th>
-                <th scope="col">Marked by</th>
-              </tr>
-            </thead>
-            <tbody>
-              {impact.workloads.map((w) => (
-                <tr key={w.workload.kind + w.workload.namespace + w.workload.name}>
-                  <th scope="row">
-                    <WorkloadLink cluster={cluster} workload={w.workload} />
-                  </th>
-                  <td>{w.outcome === 'Reloaded' ? <Badge reason="Rolling" label="Would roll" /> : <Badge reason={w.outcome} />}</td>
-                  <td>
-                    {w.why} {w.clause && <small class="mono">{w.clause}</small>}
-                  </td>
-                  <td class="mono">{[...new Set(w.uses.flatMap((u) => (u.keys.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
-                  <td>{w.strategy}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Reached cluster={cluster} list={[...impact.workloads.filter(rolls), ...waiting]} />
       )}
-      <p class="faint">
-        <ConfigLink cluster={cluster} config={config} />: brakes that count rolls, such as rates and intervals, are not foretold.
-      </p>
+      {impact.workloads.length > 0 && <p class="faint">Brakes that count rolls, such as rates, are not foretold.</p>}
+    </>
+  );
+}
+
+const rolls = (w: ImpactedWorkload): boolean => w.outcome === 'Reloaded';
+
+// Reasons counts why workloads would wait, the most frequent reason first.
+function Reasons({ list }: { list: ImpactedWorkload[] }) {
+  const counts = new Map<string, number>();
+  for (const { outcome } of list) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return (
+    <span class="line">
+      {[...counts]
+        .sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]))
+        .map(([reason, n]) => (
+          <Badge key={reason} reason={reason} count={n} />
+        ))}
+    </span>
+  );
+}
+
+// Reached lists the workloads that a change would reach, with what would become of each.
+function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Workloads that a change would reach">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Workload</th>
+            <th scope="col">What would become of it</th>
+            <th scope="col">Why</th>
+            <th scope="col">Keys</th>
+            <th scope="col">Marked by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((w) => (
+            <tr key={w.workload.kind + w.workload.namespace + w.workload.name}>
+              <th scope="row">
+                <WorkloadLink cluster={cluster} workload={w.workload} />
+              </th>
+              <td class="fate">{rolls(w) ? <Badge reason="Rolling" label="Would roll" /> : <Wait w={w} />}</td>
+              <td>
+                {w.why} {w.clause && <small class="mono">{w.clause}</small>}
+              </td>
+              <td class="mono">{[...new Set(w.uses.flatMap((u) => (u.keys.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
+              <td>{w.strategy}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// Wait says why a workload would not roll at once, and when it would.
+function Wait({ w }: { w: ImpactedWorkload }) {
+  return (
+    <>
+      <div class="line">
+        <Badge reason={w.outcome} />
+        {w.due && (
+          <span>
+            rolls <Time at={w.due} /> at the earliest
+          </span>
+        )}
+      </div>
+      <p class="faint">{w.message || meaningOf(w.outcome)}</p>
     </>
   );
 }

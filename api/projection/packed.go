@@ -1,0 +1,186 @@
+package projection
+
+import (
+	"slices"
+	"time"
+	"unique"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Records are kept packed and opened for whoever reads them: what very many of them repeat is there once, and a reload has of each of its
+// changes no more than where it is. That is half of what they would take otherwise. Opening one takes no memory but its own.
+
+// moment is a time to the nanosecond, in UTC.
+type moment struct {
+	seconds int64
+	nanos   int32
+}
+
+func momentOf(t time.Time) moment    { return moment{t.Unix(), int32(t.Nanosecond())} }
+func (m moment) time() time.Time     { return time.Unix(m.seconds, int64(m.nanos)).UTC() }
+func (m moment) is(t time.Time) bool { return m == momentOf(t) }
+
+// changeAbout is what the changes of one config have in common.
+type changeAbout struct {
+	cluster        string
+	config         reloader.Config
+	kind           reloader.ChangeType
+	uid            string
+	oldKey, newKey string
+	source         reloader.Source
+	unproven       bool
+}
+
+// packedChange is a change without the fingerprints of single keys.
+type packedChange struct {
+	id, version                            string
+	oldSum, newSum                         string
+	about                                  unique.Handle[changeAbout]
+	keys                                   []reloader.KeyChange
+	candidates                             []reloader.Candidate
+	requested, received, verified, oldSeen moment
+}
+
+func packChange(c *reloader.Change) *packedChange {
+	return &packedChange{
+		id: c.ID, version: c.ResourceVersion, oldSum: c.Old.Sum, newSum: c.New.Sum, keys: c.Keys, candidates: c.Candidates,
+		about: unique.Make(changeAbout{
+			cluster: c.Cluster, config: c.Config, kind: c.Type, uid: c.UID, oldKey: c.Old.KeyID, newKey: c.New.KeyID, source: c.Source, unproven: c.Unproven,
+		}),
+		requested: momentOf(c.RequestedAt), received: momentOf(c.ReceivedAt), verified: momentOf(c.VerifiedAt), oldSeen: momentOf(c.OldSeenAt),
+	}
+}
+
+func (p *packedChange) name() string { return p.id }
+
+func (p *packedChange) open(c *reloader.Change) {
+	about := p.about.Value()
+	*c = reloader.Change{
+		ID: p.id, Cluster: about.cluster, Config: about.config, Type: about.kind, UID: about.uid, ResourceVersion: p.version,
+		Old: reloader.Digest{KeyID: about.oldKey, Sum: p.oldSum}, New: reloader.Digest{KeyID: about.newKey, Sum: p.newSum},
+		Keys: p.keys, Candidates: p.candidates, Source: about.source, Unproven: about.unproven,
+		RequestedAt: p.requested.time(), ReceivedAt: p.received.time(), VerifiedAt: p.verified.time(), OldSeenAt: p.oldSeen.time(),
+	}
+}
+
+// brought is the content that a workload was brought to for the change: none if it deleted the config.
+func (p *packedChange) brought() string {
+	if p.about.Value().kind == reloader.ChangeDeleted {
+		return ""
+	}
+	return p.newSum
+}
+
+// reloadAbout is what the reloads of one workload have in common.
+type reloadAbout struct {
+	cluster, uid, dialect, strategy string
+	workload                        reloader.WorkloadRef
+	outcome                         reloader.Reason
+}
+
+type packedReload struct {
+	id, message      string
+	about            unique.Handle[reloadAbout]
+	causes           []packedCause
+	attempts         int
+	generation       int64
+	decided, patched moment
+	rollout          *reloader.Rollout
+	request          *reloader.Request
+}
+
+// causeWhy is what the causes of one workload have in common.
+type causeWhy struct {
+	why               reloader.Reason
+	clause, container string
+}
+
+// packedCause is a cause that says the same as its change; or else all of it, in whole.
+type packedCause struct {
+	change *packedChange
+	why    unique.Handle[causeWhy]
+	whole  *reloader.Cause
+}
+
+// packReload packs r. changeOf finds changes that are kept, or returns nil.
+func packReload(r *reloader.Reload, changeOf func(id string) *packedChange) *packedReload {
+	packed := &packedReload{
+		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, request: r.Request,
+		decided: momentOf(r.DecidedAt), patched: momentOf(r.PatchedAt),
+		about: unique.Make(reloadAbout{
+			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome,
+		}),
+	}
+	if r.Causes != nil {
+		packed.causes = make([]packedCause, 0, len(r.Causes))
+	}
+	for i := range r.Causes {
+		packed.causes = append(packed.causes, packCause(&r.Causes[i], changeOf(r.Causes[i].ChangeID)))
+	}
+	return packed
+}
+
+func packCause(c *reloader.Cause, change *packedChange) packedCause {
+	if change != nil && change.says(c) {
+		return packedCause{change: change, why: unique.Make(causeWhy{c.Why, c.Clause, c.Container})}
+	}
+	whole := *c
+	return packedCause{whole: &whole}
+}
+
+// says reports whether c repeats what is known of its change. It does not once more became known of one of them.
+func (p *packedChange) says(c *reloader.Cause) bool {
+	about := p.about.Value()
+	return c.Config == about.config && c.Source == about.source && c.OldSum == p.oldSum && c.NewSum == p.brought() &&
+		p.requested.is(c.RequestedAt) && p.received.is(c.ReceivedAt) && p.verified.is(c.VerifiedAt) &&
+		slices.Equal(c.Keys, p.keys) && slices.EqualFunc(c.Candidates, p.candidates, sameCandidate)
+}
+
+func sameCandidate(a, b reloader.Candidate) bool {
+	same := a.Time.Equal(b.Time)
+	a.Time, b.Time = time.Time{}, time.Time{}
+	return same && a == b
+}
+
+func (p *packedReload) name() string { return p.id }
+
+func (p *packedReload) open(r *reloader.Reload) {
+	about, causes := p.about.Value(), r.Causes[:0]
+	*r = reloader.Reload{
+		ID: p.id, Cluster: about.cluster, Workload: about.workload, UID: about.uid, Dialect: about.dialect, Strategy: about.strategy,
+		Outcome: about.outcome, Message: p.message, Attempts: p.attempts, Generation: p.generation,
+		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Request: p.request,
+	}
+	if p.causes == nil {
+		return
+	}
+	if causes == nil {
+		causes = make([]reloader.Cause, 0, len(p.causes))
+	}
+	for i := range p.causes {
+		causes = append(causes, p.causes[i].open())
+	}
+	r.Causes = causes
+}
+
+func (p *packedCause) open() reloader.Cause {
+	if p.whole != nil {
+		return *p.whole
+	}
+	change, why := p.change, p.why.Value()
+	about := change.about.Value()
+	return reloader.Cause{
+		ChangeID: change.id, Config: about.config, Why: why.why, Clause: why.clause, OldSum: change.oldSum, NewSum: change.brought(),
+		Keys: change.keys, Candidates: change.candidates, Source: about.source, Container: why.container,
+		RequestedAt: change.requested.time(), ReceivedAt: change.received.time(), VerifiedAt: change.verified.time(),
+	}
+}
+
+// changeID is that of the cause's change.
+func (p *packedCause) changeID() string {
+	if p.whole != nil {
+		return p.whole.ChangeID
+	}
+	return p.change.id
+}

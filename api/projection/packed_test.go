@@ -1,0 +1,127 @@
+package projection
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// stuff gives every field in v a value of its own, so that one that is forgotten is missed.
+func stuff(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint("text-", *n))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		stuff(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		stuff(v.Index(0), n)
+		stuff(v.Index(1), n)
+	case reflect.Map: // fingerprints of keys, which are not kept
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2026, 11, 21, 12, 0, 0, *n, time.UTC)))
+			return
+		}
+		for i := range v.NumField() {
+			stuff(v.Field(i), n)
+		}
+	default:
+		panic(v.Type())
+	}
+}
+
+func stuffed[T any]() (record T) {
+	n := 0
+	stuff(reflect.ValueOf(&record).Elem(), &n)
+	return record
+}
+
+// causeOf is what a reload says about c.
+func causeOf(c reloader.Change) reloader.Cause {
+	cause := reloader.Cause{
+		ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Clause: "auto", Container: "app", OldSum: c.Old.Sum, NewSum: c.New.Sum, Keys: c.Keys,
+		Candidates: c.Candidates, Source: c.Source, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
+	}
+	if c.Type == reloader.ChangeDeleted {
+		cause.NewSum = ""
+	}
+	return cause
+}
+
+func TestWhatIsPackedIsAllThere(t *testing.T) {
+	c, r := stuffed[reloader.Change](), stuffed[reloader.Reload]()
+	p := New(Limits{})
+	p.AddChange(1, c)
+	p.AddReload(1, r)
+	p.AddChange(2, reloader.Change{ID: "bare"})
+	p.AddReload(2, reloader.Reload{ID: "bare", Causes: []reloader.Cause{}})
+	got, _ := p.Change(c.ID)
+	bare, _ := p.Change("bare")
+	if diff := cmp.Diff([]*reloader.Change{&c, {ID: "bare"}}, []*reloader.Change{got, bare}); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	page, err := p.Reloads(0, 10, all)
+	if diff := cmp.Diff([]*reloader.Reload{{ID: "bare", Causes: []reloader.Cause{}}, &r}, page.Items); diff != "" || err != nil {
+		t.Errorf("reloads (-want +got): %v\n%s", err, diff)
+	}
+}
+
+func TestCausesThatRepeatTheirChange(t *testing.T) {
+	updated := stuffed[reloader.Change]()
+	updated.Type = reloader.ChangeUpdated
+	deleted := updated
+	deleted.Type = reloader.ChangeDeleted
+	more := updated
+	more.Candidates = more.Candidates[:1]
+	another := causeOf(updated)
+	another.NewSum = "another"
+	cases := map[string]struct {
+		reason string
+		change reloader.Change
+		cause  reloader.Cause
+		shared bool
+	}{
+		"the same":    {"all of it is said by the change", updated, causeOf(updated), true},
+		"a deletion":  {"it brings a workload to no content", deleted, causeOf(deleted), true},
+		"attribution": {"the reload tells what was known then", more, causeOf(updated), false},
+		"another sum": {"nobody says why, and it is shown as it is", updated, another, false},
+	}
+	for name, tc := range cases {
+		for _, first := range []string{"change", "reload"} {
+			t.Run(name+", "+first+" first", func(t *testing.T) {
+				p := New(Limits{})
+				r := reloader.Reload{ID: "r", Causes: []reloader.Cause{tc.cause}}
+				if first == "reload" {
+					p.AddReload(1, r)
+				}
+				p.AddChange(1, tc.change)
+				if first == "change" {
+					p.AddReload(1, r)
+				}
+				p.SetCaughtUp()
+				got, _ := p.Reload("r")
+				if diff := cmp.Diff(&r, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if shared := p.reloads.kept("r").causes[0].whole == nil; shared != tc.shared {
+					t.Errorf("shared %t, want %t: %s", shared, tc.shared, tc.reason)
+				}
+				if of := p.ReloadsOf(tc.change.ID); len(of) != 1 || !cmp.Equal(of[0], &r) {
+					t.Errorf("of the change: %+v", of)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// maxCertificateFile bounds a file of certificates, in bytes.
+const maxCertificateFile = 4 << 20
+
+// certificates tells Prometheus when the certificates end that the process shows, or believes. What is in files is read at each look:
+// whoever uses it reads changed files, too.
+type certificates struct {
+	mu      sync.Mutex
+	sources []certificateSource
+}
+
+// certificateSource has a certificate of some use: nil if there is none yet, and an error if it cannot be read.
+type certificateSource struct {
+	use string
+	get func() (*x509.Certificate, error)
+}
+
+var (
+	certificateEnds = prometheus.NewDesc("reroll_certificate_expiry_timestamp_seconds",
+		"When a certificate in use ends: of a chain the first, of several CAs the next; 0 if its file cannot be used.", []string{"certificate"}, nil)
+	certificateBegins = prometheus.NewDesc("reroll_certificate_not_before_timestamp_seconds",
+		"When the same certificate began to be valid.", []string{"certificate"}, nil)
+)
+
+// Describe names the metrics.
+func (c *certificates) Describe(out chan<- *prometheus.Desc) {
+	out <- certificateEnds
+	out <- certificateBegins
+}
+
+// Collect looks at each certificate.
+func (c *certificates) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	sources := slices.Clone(c.sources)
+	c.mu.Unlock()
+	for _, s := range sources {
+		certificate, err := s.get()
+		var begin, end float64
+		switch {
+		case err == nil && certificate == nil:
+			continue
+		case err == nil:
+			begin, end = float64(certificate.NotBefore.Unix()), float64(certificate.NotAfter.Unix())
+		}
+		out <- prometheus.MustNewConstMetric(certificateEnds, prometheus.GaugeValue, end, s.use)
+		out <- prometheus.MustNewConstMetric(certificateBegins, prometheus.GaugeValue, begin, s.use)
+	}
+}
+
+// add lets a certificate be looked at from now on.
+func (c *certificates) add(use string, get func() (*x509.Certificate, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sources = append(c.sources, certificateSource{use, get})
+}
+
+// addFiles adds those that the settings name.
+func (c *certificates) addFiles(s Settings) {
+	for _, file := range []struct {
+		use, path string
+		choose    func([]*x509.Certificate) *x509.Certificate
+	}{
+		{"ingest", s.IngestTLSCert, firstToEnd},
+		{"ingest-client-ca", s.IngestTLSClientCA, nextToEnd},
+		{"admission", s.Admission.TLSCert, firstToEnd},
+		{"admission-client-ca", s.Admission.ClientCA, nextToEnd},
+		{"api", s.Auth.TLSCert, firstToEnd},
+		{"api-client-ca", s.Auth.ClientCA, nextToEnd},
+		{"api-proxy-ca", s.Auth.ProxyCA, nextToEnd},
+		{"nats", s.NATS.Login.CertFile, firstToEnd},
+		{"nats-ca", s.NATS.Login.CAFile, nextToEnd},
+		{"hub", s.Hub.Login.CertFile, firstToEnd},
+		{"hub-ca", s.Hub.Login.CAFile, nextToEnd},
+	} {
+		if file.path == "" {
+			continue
+		}
+		c.add(file.use, func() (*x509.Certificate, error) {
+			found, err := readCertificates(file.path)
+			if err != nil {
+				return nil, err
+			}
+			return file.choose(found), nil
+		})
+	}
+}
+
+// firstToEnd chooses of a chain: it is worth nothing without each of its certificates.
+func firstToEnd(chain []*x509.Certificate) *x509.Certificate {
+	return slices.MinFunc(chain, byEnd)
+}
+
+// nextToEnd chooses of CAs that are believed side by side. One that has ended is left over from when it was replaced, unless all have.
+func nextToEnd(cas []*x509.Certificate) *x509.Certificate {
+	now := time.Now()
+	valid := slices.DeleteFunc(slices.Clone(cas), func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+	if len(valid) == 0 {
+		return slices.MaxFunc(cas, byEnd)
+	}
+	return slices.MinFunc(valid, byEnd)
+}
+
+func byEnd(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }
+
+// readCertificates returns the certificates of a PEM file, one at least.
+func readCertificates(path string) (found []*x509.Certificate, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxCertificateFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > maxCertificateFile {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, maxCertificateFile)
+	}
+	if found, err = parseCertificates(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return found, nil
+}
+
+// parseCertificates reads certificates in PEM, and skips everything else.
+func parseCertificates(content []byte) (found []*x509.Certificate, err error) {
+	for {
+		var block *pem.Block
+		if block, content = pem.Decode(content); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d: %w", len(found)+1, err)
+		}
+		found = append(found, certificate)
+	}
+	if len(found) == 0 {
+		return nil, errors.New("holds no certificate")
+	}
+	return found, nil
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var (
+	// callInBlock is a line of a document that calls reroll, callInText a call amid text.
+	callInBlock = regexp.MustCompile(`(?m)^ *(?:\$ )?reroll ([a-z].*)$`)
+	callInText  = regexp.MustCompile("`reroll ([a-z][^`]*)`")
+	// callEnd is where the words of a call end: what follows is the shell's, or left out.
+	callEnd = regexp.MustCompile(`[|>&;#…]|\.\.\.|\\$`)
+)
+
+// TestDocumentedCommandsAreThere: what a reader of any document is told to type is a command, with flags that it has. The commands of the
+// quick start and of the guides are run elsewhere.
+func TestDocumentedCommandsAreThere(t *testing.T) {
+	documents := []string{"../../../README.md"}
+	err := filepath.WalkDir("../../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			documents = append(documents, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, document := range documents {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(content), "\\\n", " ")
+		for _, call := range append(callInBlock.FindAllStringSubmatch(text, -1), callInText.FindAllStringSubmatch(text, -1)...) {
+			calls++
+			if err := checkCall(call[1]); err != nil {
+				t.Errorf("%s: reroll %s: %v", document, call[1], err)
+			}
+		}
+	}
+	if calls < 200 {
+		t.Errorf("only %d calls were found", calls)
+	}
+}
+
+// checkCall looks for the command and the flags of a call.
+func checkCall(call string) error {
+	if end := callEnd.FindStringIndex(call); end != nil {
+		call = call[:end[0]]
+	}
+	words := strings.Fields(call)
+	root := Command("v1.2.3")
+	cmd, rest, err := root.Find(words)
+	if err != nil {
+		return err
+	}
+	if cmd == root || cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		return errors.New("no command is called that")
+	}
+	cmd.InitDefaultHelpFlag()
+	var errs []error
+	for _, word := range words {
+		errs = append(errs, checkFlag(cmd, word))
+	}
+	return errors.Join(errs...)
+}
+
+// checkFlag looks for a flag; what is none is nothing to look for.
+func checkFlag(cmd *cobra.Command, word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	long, isLong := strings.CutPrefix(name, "--")
+	short, isShort := strings.CutPrefix(name, "-")
+	switch {
+	case isLong && long != "" && cmd.Flag(long) == nil:
+		return fmt.Errorf("it has no --%s", long)
+	case !isLong && isShort && len(short) == 1 && cmd.Flags().ShorthandLookup(short) == nil && cmd.InheritedFlags().ShorthandLookup(short) == nil:
+		return fmt.Errorf("it has no -%s", short)
+	}
+	return nil
+}
+
+// TestWrongCallsAreNoticed shows that the look above can fail.
+func TestWrongCallsAreNoticed(t *testing.T) {
+	for call, wrong := range map[string]bool{
+		"retry shop/Deployment/web":                   false,
+		"changes --since 24h --limit 0 --output wide": false,
+		"pause -n shop -l app=cart --for 2h":          false,
+		"audit-policy generate > policy.yaml":         false,
+		"serve --ingest-address :9443 …":              false,
+		"retries shop/Deployment/web":                 true,
+		"audit-policy generated":                      true,
+		"changes --sinse 24h":                         true,
+		"pause -x shop":                               true,
+	} {
+		if err := checkCall(call); (err != nil) != wrong {
+			t.Errorf("reroll %s: %v, want an error: %t", call, err, wrong)
+		}
+	}
+}

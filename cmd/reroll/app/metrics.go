@@ -1,0 +1,20 @@
+package app
+
+import (
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// newRegistry returns a registry with what is true of every process: what it is, and what Go and the kernel say about it.
+func newRegistry(version, role string) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reroll_build_info", Help: "Always 1: which version this process is of, and in which role it runs.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version(), "role": role},
+	})
+	build.Set(1)
+	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+
+	"github.com/reroll-dev/reroll/ingest"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// sink returns where hints go: the queue, by way of those who want to know of them. What is redacted nobody gets to see.
+func (p *program) sink() ingest.Sink {
+	sink := p.hintsTo(p.queue)
+	if p.role.dispatch {
+		sink = overheard{sink, p}
+	}
+	if p.settings.Auth.RedactActors {
+		sink = redacting{sink}
+	}
+	return sink
+}
+
+// overheard has the dispatcher of this process look into hints while they are being stored.
+type overheard struct {
+	next ingest.Sink
+	p    *program
+}
+
+// Put stores hints.
+func (s overheard) Put(ctx context.Context, hints []reloader.Hint) error {
+	if d := s.p.dispatcher.Load(); d != nil {
+		d.Overhear(hints)
+	}
+	return s.next.Put(ctx, hints)
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// FuzzKubeconfig judges kubeconfigs. What is found says nothing of the credentials in them.
+func FuzzKubeconfig(f *testing.F) {
+	f.Add([]byte(kubeconfigOf("https://reroll.example/v1/audit/local", []byte("ca"), pair{[]byte("cert"), []byte("key")})))
+	f.Add([]byte("current-context: a\ncontexts: [{name: a, context: {cluster: b, user: c}}]\nclusters: [{name: b, cluster: {server: 'http://x:y@z/v1/audit/A?b#c', insecure-skip-tls-verify: true}}]\nusers: [{name: c, user: {token: hunter2}}]\n"))
+	f.Add([]byte("contexts: [null]\nclusters: {}\n"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		var config webhookConfig
+		if yaml.Unmarshal(content, &config) == nil && config.namesFiles() {
+			t.Skip("whoever gives such a kubeconfig has files")
+		}
+		var found findings
+		target := found.checkKubeconfig(content, "local", now)
+		if len(found) == 0 {
+			t.Error("nothing is said of it")
+		}
+		if target != nil && target.address.Host == "" {
+			t.Errorf("it would post to %s", target.address)
+		}
+	})
+}
+
+// namesFiles reports whether something is to be read from elsewhere.
+func (c webhookConfig) namesFiles() bool {
+	for _, one := range c.Clusters {
+		if one.Cluster.CA != "" {
+			return true
+		}
+	}
+	for _, one := range c.Users {
+		if one.User.Cert != "" || one.User.Key != "" || one.User.TokenFile != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// FuzzPolicy judges audit policies.
+func FuzzPolicy(f *testing.F) {
+	for _, tc := range existing {
+		f.Add([]byte(tc.policy))
+	}
+	f.Add([]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, resources: [{}]}, {level: x, omitStages: [ResponseComplete]}]\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		var found findings
+		found.checkPolicy(content, "reroll")
+		if len(found) == 0 {
+			t.Error("nothing is said of it")
+		}
+		for _, one := range found {
+			if len(one.Message) > 4096 || one.Verdict != fine && one.Mend == "" {
+				t.Errorf("nobody is told how to mend %+v", one)
+			}
+		}
+	})
+}
+
+// FuzzNames reads what a command line names: a workload or config, a server, a NATS.
+func FuzzNames(f *testing.F) {
+	f.Add("prod/shop/deploy/web", "https://reroll.example/x?y#z", "nats://u:hunter2@x")
+	f.Add("a//b", "://", "tls://[::1")
+	f.Add("cm/a.b", "localhost:8080", "x:4222")
+	f.Fuzz(func(t *testing.T, name, server, address string) {
+		if r, err := parseRef(name, configKinds()); err == nil {
+			if again, err := parseRef(r.String(), configKinds()); err != nil || again != r || !slices.Contains(configKinds(), r.kind) {
+				t.Errorf("%q is %+v, which is written %s and read %+v, %v", name, r, r, again, err)
+			}
+		} else if len(err.Error()) > 2048 {
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+		if base, err := parseServer(server); err == nil && (base.Host == "" || base.RawQuery != "" || base.Fragment != "") {
+			t.Errorf("%q is asked at %s", server, base)
+		}
+		if host, _, err := natsHost(address); err == nil && strings.Contains(host, "@") {
+			t.Errorf("%q is reached at %s", address, host)
+		}
+	})
+}
+
+// answering returns a server that answers everything with the same.
+func answering(status int, body string) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // who has gone needs nothing
+	}))
+}
+
+// runQuestion runs a command that asks a server.
+func runQuestion(t *testing.T, out io.Writer, args ...string) error {
+	t.Helper()
+	root := &cobra.Command{Use: "reroll", SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(Questions("v1.2.3")...)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(out)
+	return root.ExecuteContext(t.Context())
+}
+
+// TestListThatDoesNotEnd: a server whose list goes on where it was is no Reroll, and does not keep anybody for ever.
+func TestListThatDoesNotEnd(t *testing.T) {
+	server := answering(http.StatusOK, `{"items":[],"metadata":{"continue":"for ever"}}`)
+	defer server.Close()
+	if err := runQuestion(t, io.Discard, "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// FuzzAnswers has a server answer anything. Whatever a terminal obeys is kept from people.
+func FuzzAnswers(f *testing.F) {
+	f.Add("workloads", "", 200, `{"items":[{"cluster":"local","workload":{"kind":"Deployment","namespace":"shop","name":"cart\u001b[31m"}}],"continue":""}`)
+	f.Add("changes", "-owide", 200, `{"items":[{"id":"c-1","config":{"kind":"Secret"},"keys":null,"candidates":[{}]}]}`)
+	f.Add("reloads", "-oname", 200, `{"items":[{"id":"r-1","causes":[]}]}`)
+	f.Add("clusters", "-oyaml", 200, `{"items":[null]}`)
+	f.Add("changes", "-ojsonpath={.items[*].id}", 200, `{"items":7}`)
+	f.Add("workloads", "", 200, `{"items":[],"metadata":{"continue":"for ever"}}`)
+	f.Add("workloads", "-ojson", 404, `{"detail":"\u001b]0;x","errors":[{"message":"m","location":"l"}]}`)
+	f.Fuzz(func(t *testing.T, command, flag string, status int, body string) {
+		if !slices.Contains([]string{"workloads", "changes", "reloads", "clusters", "status"}, command) || status < 200 || status > 599 || status == http.StatusTooManyRequests {
+			t.Skip("no such command or answer")
+		}
+		if flag != "" && !strings.HasPrefix(flag, "-o") {
+			t.Skip("this is about formats")
+		}
+		server := answering(status, body)
+		defer server.Close()
+		args := []string{command, "--server", server.URL, "--timeout", "5s"}
+		if flag != "" {
+			args = append(args, flag)
+		}
+		var out strings.Builder
+		if err := runQuestion(t, &out, args...); err != nil && len(err.Error()) > 4096+4*len(body) {
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+		if (flag == "" || flag == "-owide" || flag == "-oname") && strings.ContainsRune(out.String(), '\x1b') {
+			t.Errorf("a terminal would obey %q", out.String())
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package dispatcher_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// backup is what etcd held at one moment.
+type backup struct {
+	objects map[scenario.Ref]scenario.Typed
+	serial  int
+}
+
+// backUp returns what is in etcd now.
+func (c *cluster) backUp() backup {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return backup{deepCopies(c.objects), c.serial}
+}
+
+func deepCopies(objects map[scenario.Ref]scenario.Typed) map[scenario.Ref]scenario.Typed {
+	copied := maps.Clone(objects)
+	for ref, obj := range copied {
+		copied[ref] = obj.DeepCopyObject().(scenario.Typed)
+	}
+	return copied
+}
+
+// restore puts etcd back: versions, generations and contents are those of then, and versions are given a second time. The watch lists
+// everything anew; nobody audits that. Pods of workloads whose template went back start anew, with the content of then.
+func (c *cluster) restore(b backup) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.objects
+	c.objects, c.serial = deepCopies(b.objects), b.serial
+	for ref, obj := range was {
+		if now, there := c.objects[ref]; !there {
+			c.tell(ref)
+		} else if now.GetGeneration() != obj.GetGeneration() {
+			c.started[ref] = time.Now()
+		}
+	}
+	for ref := range c.objects {
+		c.tell(ref)
+	}
+}
+
+// TestEtcdRestored: etcd goes back, and with it contents, generations and resource versions, under a dispatcher that runs or between two.
+// A workload whose mark went back with its config is not rolled, and every edit after that rolls once.
+func TestEtcdRestored(t *testing.T) {
+	for name, test := range map[string]struct {
+		restarted bool
+		rolls     int64
+		unproven  int64
+	}{
+		"while a process runs":                            {false, 1, 0},
+		"between two processes":                           {true, 1, 0},
+		"while a process runs, to a time before any mark": {false, 0, 0},
+		// A record says that other content was brought to it, and nothing on the workload says that this is undone.
+		"between two processes, to a time before any mark": {true, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.configure = func(o *dispatcher.Options) { o.SweepInterval = 10 * time.Minute }
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.editTimes(test.rolls)
+				old := w.backUp()
+				w.editTimes(3)
+				w.rolled(web, test.rolls+3)
+				if test.restarted {
+					w.stop()
+				}
+				w.restore(old)
+				if test.restarted {
+					w.start()
+				}
+				w.pass(15 * time.Minute)
+				w.rolled(web, test.rolls+test.unproven)
+				w.editTimes(4)
+				w.rolled(web, test.rolls+test.unproven+4)
+			})
+		})
+	}
+}
+
+// editTimes edits app n times, far enough apart that each of the contents, which no edit has made before, is rolled.
+func (w *world) editTimes(n int64) {
+	w.t.Helper()
+	for range n {
+		w.edit(alice, app, time.Now().String())
+		w.pass(quiet)
+	}
+}
+
+// TestEtcdRestoredToOtherReferences: a workload that goes back to a template with other references is rolled for those, and not for the
+// ones it has no more.
+func TestEtcdRestoredToOtherReferences(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = func(o *dispatcher.Options) { o.SweepInterval = 10 * time.Minute }
+		w.usual()
+		w.give("other", "1")
+		w.start()
+		w.pass(quiet)
+		old := w.backUp()
+		w.must(w.patch(alice, web, types.JSONPatchType,
+			[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"other"}]`)))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.restore(old)
+		w.pass(time.Minute)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestVersionGivenTwice: what has the resource version that another content had, because etcd went back, is read all the same.
+func TestVersionGivenTwice(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		old := w.backUp()
+		w.edit(alice, app, "2")
+		obj, _ := w.read(app)
+		version := obj.GetResourceVersion()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.stop()
+		w.restore(old)
+		w.deaf()
+		w.edit(alice, app, "3")
+		if obj, _ = w.read(app); obj.GetResourceVersion() != version {
+			t.Fatalf("the edit got version %s, and the test needs %s again", obj.GetResourceVersion(), version)
+		}
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}

@@ -1,0 +1,184 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+// Workloads of other clusters may follow a config of this one if its annotations let them. Of a config that lets nobody nothing is recorded and
+// nothing is told, whoever asks for it and however often: only its metadata is read, to see whether that is still so.
+
+// exported is a config that other clusters follow.
+type exported struct {
+	// targets are those that asked lately.
+	targets map[string]asker
+	// looked is when the config was last looked at for them.
+	looked time.Time
+	// open says that it let one of them follow when it was last looked at. Of one that lets nobody, nothing is known or recorded.
+	open bool
+}
+
+// asker is a cluster that wants to follow a config: when it asked last, and the number that it gave.
+type asker struct {
+	at     time.Time
+	number uint64
+}
+
+const (
+	// wantTime is how long a target is remembered that does not ask again.
+	wantTime = 10 * time.Minute
+	// exportTime is how often a config is looked at for others although no hint came.
+	exportTime = time.Minute
+)
+
+// Wanted takes note of what another cluster wants to follow here, which is all that it names and nothing that it named before, and has it
+// told what it may know. Of one that wants more than reloader.MaxWanted nothing is taken.
+func (d *Dispatcher) Wanted(w reloader.Want) {
+	if d.Copies == nil || w.Owner != d.Cluster || w.Target == d.Cluster || len(w.Configs) > reloader.MaxWanted {
+		return
+	}
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropWants(w, now)
+	for i, c := range w.Configs {
+		e := d.exports[c]
+		if e == nil {
+			e = &exported{targets: map[string]asker{}}
+			d.exports[c] = e
+		}
+		number := w.Number(i)
+		if was, known := e.targets[w.Target]; !known || was.number != number || now.Sub(e.looked) > exportTime {
+			d.exportQ.Add(c)
+		}
+		e.targets[w.Target] = asker{now, number}
+	}
+}
+
+// dropWants forgets what the target of w does not want any more, and who has not asked for long. The caller holds mu.
+func (d *Dispatcher) dropWants(w reloader.Want, now time.Time) {
+	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
+	for _, c := range w.Configs {
+		wanted[c] = struct{}{}
+	}
+	for c, e := range d.exports {
+		_, still := wanted[c]
+		maps.DeleteFunc(e.targets, func(target string, a asker) bool {
+			return now.Sub(a.at) > wantTime || target == w.Target && !still
+		})
+		if len(e.targets) == 0 {
+			delete(d.exports, c)
+		}
+	}
+}
+
+// export tells each cluster that wants to follow c what it may know. It looks at the content only if one of them may.
+func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
+	targets := d.targetsOf(c)
+	if len(targets) == 0 {
+		return 0
+	}
+	f, stored, err := d.lookFor(ctx, c, targets)
+	if err != nil && fateOf(err) != fateNever {
+		d.Logger.Warn("a config that other clusters follow could not be looked at", "config", c.String(), "error", err)
+		return again
+	}
+	for target, asked := range targets {
+		told := reloader.Copy{Owner: d.Cluster, Target: target, Config: c, Answers: asked.number, At: time.Now()}
+		if err != nil || f.absent || stored.Change.ID == "" || !exports(f.Meta, target) {
+			told.Refused = fmt.Sprintf("it is not there, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, target)
+		} else {
+			told.Change = stored.Change
+		}
+		d.Copies.Send(told)
+	}
+	return 0
+}
+
+// exports reports whether the config with that metadata lets workloads of a cluster follow it.
+func exports(m live.Meta, target string) bool {
+	return !m.Unselected && dialect.MayFollow(m.Annotations, target)
+}
+
+// lookFor looks at c if it lets one of the targets follow, and at its metadata alone otherwise; then no change is returned.
+func (d *Dispatcher) lookFor(ctx context.Context, c reloader.Config, targets map[string]asker) (fact, reloader.StoredChange, error) {
+	meta, err := d.Configs.Meta(ctx, c)
+	d.metrics.reads.WithLabelValues("metadata").Inc()
+	open := false
+	for target := range targets {
+		open = open || err == nil && exports(meta, target)
+	}
+	if err != nil && !apierrors.IsNotFound(err) && fateOf(err) != fateNever {
+		return fact{}, reloader.StoredChange{}, fmt.Errorf("read metadata of %s: %w", c, err)
+	}
+	if was := d.opened(c, open); open || was && apierrors.IsNotFound(err) {
+		return d.look(ctx, c, nil, false) // which also records its end
+	}
+	return fact{Meta: meta}, reloader.StoredChange{}, nil
+}
+
+// opened takes note of whether c lets some cluster follow, and returns what was noted before.
+func (d *Dispatcher) opened(c reloader.Config, open bool) (was bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.exports[c]
+	if e == nil {
+		return false
+	}
+	was, e.open = e.open, open
+	return was
+}
+
+// targetsOf returns the clusters that want to follow c, and forgets those that do not ask any more.
+func (d *Dispatcher) targetsOf(c reloader.Config) map[string]asker {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.exports[c]
+	if e == nil {
+		return nil
+	}
+	e.looked = time.Now()
+	maps.DeleteFunc(e.targets, func(_ string, a asker) bool { return time.Since(a.at) > wantTime })
+	if len(e.targets) == 0 {
+		delete(d.exports, c)
+	}
+	return maps.Clone(e.targets)
+}
+
+// needed reports whether c is to be looked at: somebody here depends on it, or another cluster may follow it. The caller holds mu.
+func (d *Dispatcher) needed(c reloader.Config) bool {
+	return len(d.index.byConfig[c]) > 0 || d.exports[c] != nil && d.exports[c].open
+}
+
+// exportedIn returns the configs of a kind and namespace that nobody here depends on, and other clusters may follow. The caller holds mu.
+func (d *Dispatcher) exportedIn(kind reloader.ConfigKind, namespace string) (found []reloader.Config) {
+	for c, e := range d.exports {
+		if e.open && c.Kind == kind && c.Namespace == namespace && len(d.index.byConfig[c]) == 0 {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// tellFollowers has other clusters told of c, if they want to follow it, or of all that c stands for. The caller holds mu.
+func (d *Dispatcher) tellFollowers(c reloader.Config) {
+	if d.exports[c] != nil {
+		d.exportQ.Add(c)
+	}
+	if c.Name != "" {
+		return
+	}
+	for one := range d.exports {
+		if one.Kind == c.Kind && one.Namespace == c.Namespace {
+			d.exportQ.Add(one)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package dispatcher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// TestKeyedMarkOutlivesItsKey: a mark that was made under a digest key which is there no more says nothing, so that it rolls nothing; and what
+// changes after that rolls once.
+func TestKeyedMarkOutlivesItsKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys     []digest.Key
+		forget   bool
+		versions bool
+	}{
+		"the key is lost":                            {keys: []digest.Key{key(2)}},
+		"the key and the state are lost":             {keys: []digest.Key{key(2)}, forget: true},
+		"the key is rotated":                         {keys: []digest.Key{key(2), key(1)}},
+		"the key is lost, and every write counts":    {keys: []digest.Key{key(2)}, versions: true},
+		"all is lost, and every write is to count":   {keys: []digest.Key{key(2)}, forget: true, versions: true},
+		"the key stays, and every write is to count": {keys: []digest.Key{key(1)}, forget: true, versions: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.give("app", "1")
+				w.deploy("web", sapLists, "app")
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.rolled(web, 1)
+				mark := w.templateAnnotation(strategy.SAPHashKey)
+				w.stop()
+				if c.forget {
+					w.forget()
+				}
+				// Whoever wrote the data owns it also after a label of theirs, so that the times of pods prove nothing.
+				w.must(w.patch(alice, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
+				w.stream.forget()
+				w.keys = c.keys
+				if c.versions {
+					w.dialects = func(s dialect.Set) dialect.Set { return s.With(dialect.SAPOfVersions()) }
+				}
+				for range 2 {
+					w.start()
+					w.pass(time.Hour)
+					w.rolled(web, 1)
+					w.stop()
+				}
+				if now := w.templateAnnotation(strategy.SAPHashKey); now != mark {
+					t.Errorf("the mark %s became %s", mark, now)
+				}
+				w.start()
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled(web, 2)
+				w.forget()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, 2)
+			})
+		})
+	}
+}

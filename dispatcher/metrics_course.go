@@ -1,0 +1,92 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// The stages of a reload, as label values of reroll_reload_stage_seconds: each begins where the one before ends.
+const (
+	// stageNotify is from the end of the request that changed the config until Reroll has its hint.
+	stageNotify = "notify"
+	// stageVerify is until the config was read and its change is known.
+	stageVerify = "verify"
+	// stageDecide is until the quiet window has closed and the workload is decided about.
+	stageDecide = "decide"
+	// stagePatch is until the API server has accepted the patch.
+	stagePatch = "patch"
+	// stageRollout is until all pods run the new template.
+	stageRollout = "rollout"
+)
+
+// course measures the way from a change to a rollout, and counts what is saved or lost on it.
+type course struct {
+	stages       *prometheus.HistogramVec
+	coalesced    prometheus.Counter
+	held         *prometheus.CounterVec
+	unchanged    prometheus.Counter
+	sweepSeconds prometheus.Histogram
+	// traced says that reloads are told of as traces.
+	traced bool
+}
+
+func newCourse(r prometheus.Registerer, traced bool) *course {
+	c := &course{
+		traced: traced,
+		stages: prometheus.NewHistogramVec(histogramOpts("reroll_reload_stage_seconds",
+			"Time that reloads spent in each stage, from the request that changed a config to the end of the rollout."), []string{"stage"}),
+		coalesced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reroll_coalesced_changes_total", Help: "Changes that needed no roll of their own, because one roll of the workload brought several.",
+		}),
+		held: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_holds_total", Help: "How often a workload that was due began to be held back, by what held it back.",
+		}, []string{"reason"}),
+		unchanged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reroll_unchanged_looks_total", Help: "Looks at configs that found the content as it was: what was told twice, or was no edit.",
+		}),
+		sweepSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reroll_sweep_duration_seconds", Help: "Time from the beginning of a sweep over every config to its end; spread over the interval unless it is in a hurry.",
+			Buckets:                     []float64{.1, 1, 10, 60, 300, 600, 1200, 3600},
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
+		}),
+	}
+	for _, stage := range []string{stageNotify, stageVerify, stageDecide, stagePatch, stageRollout} {
+		c.stages.WithLabelValues(stage)
+	}
+	for _, reason := range reloader.HoldReasons {
+		c.held.WithLabelValues(string(reason))
+	}
+	r.MustRegister(c.stages, c.coalesced, c.held, c.unchanged, c.sweepSeconds)
+	return c
+}
+
+// patched measures the stages of a reload up to its patch. What a sweep has found has not been told of by anybody.
+func (c *course) patched(r reloader.Reload) {
+	for _, cause := range r.Causes {
+		trace := func() string { return cause.TraceID(r.Cluster) }
+		if !cause.RequestedAt.IsZero() && !cause.ReceivedAt.IsZero() {
+			c.measure(c.stages.WithLabelValues(stageNotify), cause.ReceivedAt.Sub(cause.RequestedAt), trace)
+			c.measure(c.stages.WithLabelValues(stageVerify), cause.VerifiedAt.Sub(cause.ReceivedAt), trace)
+		}
+		c.measure(c.stages.WithLabelValues(stageDecide), r.DecidedAt.Sub(cause.VerifiedAt), trace)
+	}
+	c.measure(c.stages.WithLabelValues(stagePatch), r.PatchedAt.Sub(r.DecidedAt), r.TraceID)
+	c.coalesced.Add(float64(max(0, len(r.Causes)-1)))
+}
+
+// measure adds a time to a histogram, and where there are traces the one in which it was taken, as an example of those that took as long. Times
+// of the API server are by its own clock, and a hint may come after what it is about was found: nothing takes less than no time.
+func (c *course) measure(times prometheus.Observer, took time.Duration, trace func() string) {
+	took = max(0, took)
+	if with, ok := times.(prometheus.ExemplarObserver); ok && c.traced {
+		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": trace()})
+		return
+	}
+	times.Observe(took.Seconds())
+}
+
+// heldBack counts a hold that began.
+func (c *course) heldBack(reason reloader.Reason) { c.held.WithLabelValues(string(reason)).Inc() }

@@ -1,0 +1,182 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// set gives one key of the ConfigMap app a value.
+func (w *world) set(by reloader.Actor, key, value string) {
+	w.t.Helper()
+	w.must(w.patch(by, app, types.MergePatchType, fmt.Appendf(nil, `{"data":{%q:%q}}`, key, value)))
+}
+
+// blamed returns who is named for which keys by each cause of a reload, in order.
+func blamed(r reloader.Reload) (found []string) {
+	for _, c := range r.Causes {
+		line := ""
+		for _, k := range c.Keys {
+			line += k.Key + " "
+		}
+		for _, who := range c.Candidates {
+			line += who.Actor.User + " " + string(who.Basis)
+		}
+		found = append(found, line)
+	}
+	return found
+}
+
+// TestCausesOutliveARestart: what was pending when a process ended is told whole by the next one, and nothing besides.
+func TestCausesOutliveARestart(t *testing.T) {
+	const byAlice, byBob = "k1 alice OnlyWriter", "k2 bob OnlyWriter"
+	both := func(w *world) {
+		w.set(alice, "k1", "x")
+		w.pass(5 * time.Minute)
+		w.set(bob, "k2", "x")
+		w.pass(5 * time.Minute)
+	}
+	tests := map[string]struct {
+		reason string
+		before func(w *world)
+		act    func(w *world)
+		want   []string
+	}{
+		"two changes": {
+			"the workload ran neither", nil, both, []string{byAlice, byBob},
+		},
+		"one of them in between": {
+			"the workload was brought to what was before",
+			func(w *world) {
+				w.set(alice, "k0", "x")
+				w.pass(time.Minute)
+			},
+			both,
+			[]string{byAlice, byBob},
+		},
+		"there and back before": {
+			"who made a change that is undone is not named for what came later",
+			func(w *world) {
+				w.set(bob, "a", "2")
+				w.pass(time.Minute)
+				w.set(bob, "a", "1")
+				w.pass(time.Minute)
+			},
+			both,
+			[]string{byAlice, byBob},
+		},
+		"another process between": {
+			"each of three is told, by whichever process it was found", nil,
+			func(w *world) {
+				w.set(alice, "k1", "x")
+				w.pass(time.Minute)
+				w.stop()
+				w.start()
+				w.set(bob, "k2", "x")
+				w.pass(time.Minute)
+				w.stop()
+				w.start()
+				w.set(alice, "k1", "y")
+				w.pass(time.Minute)
+			},
+			[]string{byAlice, byBob, byAlice},
+		},
+		"more than are told": {
+			"the first ones and the newest", nil,
+			func(w *world) {
+				for i := range 20 {
+					w.set(alice, "k1", fmt.Sprint(i))
+					w.pass(time.Second)
+				}
+				w.set(bob, "k2", "x")
+				w.pass(time.Second)
+			},
+			append([]string{"k1 alice OnlyWriter"}, append(repeat(byAlice, 14), byBob)...),
+		},
+		"made anew": {
+			"the deletion is a change as well", nil,
+			func(w *world) {
+				w.set(alice, "k1", "x")
+				w.pass(time.Minute)
+				w.must(w.delete(alice, app))
+				w.pass(time.Minute)
+				w.must(w.create(bob, object(w.t, `{kind: ConfigMap, metadata: {name: app}, data: {a: "1", k1: x, k2: x}}`)))
+				w.pass(time.Minute)
+			},
+			[]string{byAlice, "a k1 alice OnlyWriter", byBob},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				if test.before != nil {
+					test.before(w)
+				}
+				rolled := len(w.store.reloadsOf(webRef))
+				w.control = control.Parse(map[string]string{"freeze": "true"})
+				p.SetControl(w.control)
+				test.act(w)
+				w.stop()
+				p = w.start()
+				w.pass(time.Minute)
+				p.SetControl(control.Control{})
+				w.must(w.Quiesce(t.Context()))
+				reloads := w.store.reloadsOf(webRef)[rolled:]
+				if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded {
+					t.Fatalf("reloads: %+v", reloads)
+				}
+				if d := cmp.Diff(test.want, blamed(reloads[0])); d != "" {
+					t.Errorf("causes (-want +got), because %s:\n%s", test.reason, d)
+				}
+				for i, c := range reloads[0].Causes[1:] {
+					if was := reloads[0].Causes[i]; was.NewSum != "" && c.OldSum != was.NewSum && len(test.want) < 16 {
+						t.Errorf("cause %d does not go on from where the one before ends", i+1)
+					}
+				}
+			})
+		})
+	}
+}
+
+func repeat(s string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = s
+	}
+	return all
+}
+
+// TestCausesOutliveACrash: two edits inside one window, and the process that saw them ends before it closes.
+func TestCausesOutliveACrash(t *testing.T) {
+	window := scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}
+	inWorld(t, window, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.set(alice, "k1", "x")
+		w.pass(time.Second)
+		w.set(bob, "k2", "x")
+		w.pass(time.Second)
+		w.stop()
+		w.start()
+		w.must(w.Quiesce(t.Context()))
+		w.rolled(web, 1)
+		reloads := w.store.reloadsOf(webRef)
+		if len(reloads) != 1 {
+			t.Fatalf("reloads: %+v", reloads)
+		}
+		if d := cmp.Diff([]string{"k1 alice OnlyWriter", "k2 bob OnlyWriter"}, blamed(reloads[0])); d != "" {
+			t.Errorf("causes (-want +got):\n%s", d)
+		}
+	})
+}

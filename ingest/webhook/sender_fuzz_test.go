@@ -1,0 +1,63 @@
+package webhook
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// FuzzSender takes any names from a certificate, and any header. Who is let in speaks for clusters alone whose name stands there as a whole, and
+// nobody speaks for one by a token that is not in the file.
+func FuzzSender(f *testing.F) {
+	f.Add("prod", "test.audit.reroll.dev", "Bearer "+secretToken, "")
+	f.Add("prod.audit.reroll.dev", "*.audit.reroll.dev", "bearer  "+secretToken, "x")
+	f.Add(".audit.reroll.dev", "a.b.audit.reroll.dev", "Basic "+secretToken, secretToken)
+	f.Add("prod\x00.audit.reroll.dev", "prod.audit.reroll.dev.", "Bearer", "")
+	f.Add("audit.reroll.dev.audit.reroll.dev", "PROD.AUDIT.REROLL.DEV", "Bearer \x00", "")
+	known, err := parseTokens([]byte("prod:" + secretToken + "\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, common, alternative, authorization, key string) {
+		certificate := &x509.Certificate{Subject: pkix.Name{CommonName: common}, DNSNames: []string{alternative}}
+		for _, cluster := range certificateClusters(certificate) {
+			named := []string{common, alternative}
+			if reloader.ValidateCluster(cluster) != nil || !slices.Contains(named, cluster+certificateDomain) && cluster != common {
+				t.Errorf("%q speaks for %q", named, cluster)
+			}
+		}
+		r := &http.Request{Header: http.Header{"Authorization": {authorization}, accessKey: {key}}}
+		if secret, sent := bearer(r); sent {
+			if cluster := known.cluster(secret); (cluster == "prod") != (secret == secretToken) || cluster != "" && cluster != "prod" {
+				t.Errorf("%q is taken for the token of %q", secret, cluster)
+			}
+		}
+	})
+}
+
+// FuzzKeyPair reads the files of the server's own certificate. One that is accepted can be shown, and no error repeats a key.
+func FuzzKeyPair(f *testing.F) {
+	certFile, keyFile := newAuthority(f, "servers").issue("reroll", func(c *x509.Certificate) { c.DNSNames = []string{"reroll"} })
+	certificate, key := readFile(f, certFile), readFile(f, keyFile)
+	f.Add(certificate, key)
+	f.Add(key, certificate)
+	f.Add(certificate, slices.Concat(certificate, key))
+	f.Add(certificate[:len(certificate)/2], key)
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\n"), []byte("-----BEGIN EC PRIVATE KEY-----\nhunter2\n-----END EC PRIVATE KEY-----\n"))
+	s := &security{now: time.Now}
+	f.Fuzz(func(t *testing.T, certificate, key []byte) {
+		pair, err := s.parseKeyPair([][]byte{certificate, key})
+		switch {
+		case err == nil && (pair.PrivateKey == nil || len(pair.Certificate) == 0 || len(pair.Leaf.DNSNames)+len(pair.Leaf.IPAddresses) == 0):
+			t.Errorf("accepted: %+v", pair.Leaf)
+		case err != nil && (len(err.Error()) > 1024 || strings.Contains(err.Error(), "hunter2")):
+			t.Errorf("the error has %d bytes: %.100s", len(err.Error()), err)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package dialect_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+// FuzzChoices reads what a workload chooses for itself: how it is marked, how long it waits, when, and in which order.
+func FuzzChoices(f *testing.F) {
+	for _, value := range []string{"5m", "-1ns", "9223372036854775807ns", "restart", "1000", "1001", "-0", "0 22 * * * 6h; @daily 1h", "CRON_TZ=x * * * * * 1h", ""} {
+		f.Add("reroll.dev/weight", value, "reroll.dev/min-interval", value)
+		f.Add("reroll.dev/maintenance-window", value, "reroll.dev/window", value)
+		f.Add("reroll.dev/strategy", value, "reloader.stakater.com/rollout-strategy", value)
+	}
+	set := dialect.All(dialect.StakaterOptions{})
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
+		for _, kind := range []string{"Deployment", "Rollout"} {
+			w := ofKind(kind, annotations{k1: v1, k2: v2})
+			if n := set.Weight(w); n < 0 || n > 1000 {
+				t.Errorf("weight %d", n)
+			}
+			for name, read := range map[string]func() (time.Duration, bool){
+				"window":       func() (time.Duration, bool) { return set.Window(w) },
+				"min interval": func() (time.Duration, bool) { return set.MinInterval(w) },
+			} {
+				if d, chosen := read(); d < 0 || d > 7*24*time.Hour || !chosen && d != 0 {
+					t.Errorf("%s %s", name, d)
+				}
+			}
+			if got := set.Strategy(w, "env-vars").Name; !slices.Contains([]string{"env-vars", "annotations", "restart"}, got) {
+				t.Errorf("strategy %q", got)
+			}
+			if windows := set.Maintenance(w); len(windows) > 1+strings.Count(v1+v2, ";") {
+				t.Errorf("%d windows", len(windows))
+			}
+		}
+	})
+}

@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// outputs is everybody whom Reroll tells something.
+type outputs struct {
+	alerts, calls, spans *ear
+	// hub is the address of a NATS server that records are forwarded to, and hubDir has its files.
+	hub, hubDir string
+	// events is what the stream of events said.
+	events *ear
+	// caller is a second process, which calls a webhook instead of rolling anything.
+	caller *line.Reroll
+}
+
+// ear keeps whatever it is sent.
+type ear struct {
+	URL string
+	mu  sync.Mutex
+	got bytes.Buffer
+}
+
+// Write keeps p.
+func (e *ear) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.got.Write(p)
+}
+
+// ServeHTTP keeps a body, and is content with it.
+func (e *ear) ServeHTTP(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(e, r.Body) }
+
+func (e *ear) heard() []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return bytes.Clone(e.got.Bytes())
+}
+
+func newEar(t *testing.T) *ear {
+	e := &ear{}
+	s := httptest.NewServer(e)
+	t.Cleanup(s.Close)
+	e.URL = s.URL
+	return e
+}
+
+// listen starts all who can be told before there is a line.
+func listen(t *testing.T) *outputs {
+	t.Helper()
+	o := &outputs{alerts: newEar(t), calls: newEar(t), spans: newEar(t), events: &ear{}, hubDir: t.TempDir()}
+	s, err := server.NewServer(&server.Options{ServerName: "hub", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: o.hubDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the hub's NATS server does not start")
+	}
+	o.hub = s.ClientURL()
+	binary, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if output, code := runToEnd(t, binary, nil, "nats", "setup", "--nats-url", o.hub, "--role", "hub", "--nats-store-size", "100Mi"); code != 0 {
+		t.Fatalf("code %d: %s", code, output)
+	}
+	return o
+}
+
+// environment has a process tell those who listen.
+func (o *outputs) environment() []string {
+	return []string{
+		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here", "RELOADER_NAMESPACE=default",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + o.spans.URL, "OTEL_BSP_SCHEDULE_DELAY=200",
+	}
+}
+
+// attend listens to what the line's process tells those who ask, and has a second process call a webhook.
+func (o *outputs) attend(r *room) {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, r.line.Reroll.API+"/api/v1/events", nil)
+	r.must(err)
+	response, err := http.DefaultClient.Do(request)
+	r.must(err)
+	r.t.Cleanup(func() { _ = response.Body.Close() })
+	go func() { _, _ = io.Copy(o.events, response.Body) }()
+
+	o.caller, err = line.StartBeside(r.ctx, r.line, r.t.TempDir(), "--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug")
+	r.must(err)
+	r.t.Cleanup(o.caller.Kill)
+}
+
+// waitHeard waits until everybody has heard of the changes.
+func (o *outputs) waitHeard(r *room) {
+	r.t.Helper()
+	r.must(line.Poll(r.ctx, func(context.Context) error {
+		var errs []error
+		for who, e := range map[string]*ear{"alerts": o.alerts, "calls": o.calls, "spans": o.spans, "events": o.events} {
+			if heard := e.heard(); !bytes.Contains(heard, []byte("password")) || !bytes.Contains(heard, []byte(r.ns)) {
+				errs = append(errs, fmt.Errorf("%s have not heard of the Secret", who))
+			}
+		}
+		return errors.Join(errs...)
+	}))
+}
+
+// said is what was said in one place, and what is certain to be there if it was looked for in the right one.
+type said struct {
+	text    []byte
+	control string
+}
+
+// everything returns what Reroll says, by the place where it says it.
+func (o *outputs) everything(r *room) map[string]said {
+	r.t.Helper()
+	places := map[string]said{
+		"the log":               {[]byte(r.line.Reroll.Log()), "refused"},
+		"the log of the caller": {[]byte(o.caller.Log()), "password"},
+		"alerts":                {o.alerts.heard(), "here : "},
+		"calls of the webhook":  {o.calls.heard(), "password"},
+		"spans":                 {o.spans.heard(), "password"},
+		"the stream of events":  {o.events.heard(), "refused"},
+	}
+	for _, p := range []*line.Reroll{r.line.Reroll, o.caller} {
+		metrics, err := p.Metrics(r.ctx)
+		r.must(err)
+		places["metrics of "+p.API] = said{[]byte(metrics), "reroll_"}
+	}
+	for path, control := range r.paths() {
+		var body rawJSON
+		r.must(r.line.Reroll.Get(r.ctx, path, &body))
+		places["GET "+path] = said{body, control}
+	}
+	r.commands(places)
+	r.objects(places)
+	return places
+}
+
+// paths returns all that can be read of the REST API, as its own document lists it, with a word that is in the answer. The
+// stream of events does not end, and is listened to.
+func (r *room) paths() map[string]string {
+	r.t.Helper()
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	r.must(r.line.Reroll.Get(r.ctx, "/openapi.json", &document))
+	found := map[string]string{}
+	for path, methods := range document.Paths {
+		if methods["get"] == nil || path == "/api/v1/events" {
+			continue
+		}
+		for _, place := range r.placesOf(path) {
+			found[place] = controls[path]
+			if strings.Contains(path, "{name}") {
+				found[place] = r.ns
+			}
+		}
+	}
+	if len(found) < len(controls) {
+		r.t.Errorf("the document lists %d paths, and there are words for %d", len(found), len(controls))
+	}
+	return found
+}
+
+// controls are words that the answers to some paths have for certain.
+var controls = map[string]string{
+	"/api/v1/changes": "password", "/api/v1/changes/{id}": "password", "/api/v1/reloads": "refused", "/api/v1/reloads/{id}": "refused",
+	"/api/v1/workloads": "refused", "/api/v1/configs": "password", "/api/v1/dependencies": "password", "/api/v1/graph": "password",
+	"/api/v1/held": "refused", "/api/v1/timeline": "refused", "/api/v1/clusters": "local", "/api/v1/reasons": "Refused",
+}
+
+// placesOf returns the paths that one of the document stands for here.
+func (r *room) placesOf(path string) []string {
+	r.t.Helper()
+	var places []string
+	for _, names := range [][]string{{"Deployment", "refused"}, {"ConfigMap", "app"}, {"Secret", "password"}} {
+		if workload := names[0] == "Deployment"; workload && strings.Contains(path, "/configs/") || !workload && strings.Contains(path, "/workloads/") {
+			continue
+		}
+		places = append(places, strings.NewReplacer("{cluster}", line.ClusterName, "{namespace}", r.ns, "{kind}", names[0], "{name}", names[1]).Replace(path))
+		if !strings.Contains(path, "{name}") {
+			break
+		}
+	}
+	for i, place := range places {
+		switch {
+		case strings.HasSuffix(place, "{id}"):
+			places[i] = r.idOf(strings.TrimSuffix(place, "/{id}"), controls[path])
+		case place == "/api/v1/changes":
+			places[i] += "?includeBaselines=true"
+		}
+	}
+	return places
+}
+
+// idOf returns the path of an item of a list that has a word.
+func (r *room) idOf(list, word string) string {
+	r.t.Helper()
+	var page struct{ Items []json.RawMessage }
+	r.must(r.line.Reroll.Get(r.ctx, list+"?namespace="+r.ns, &page))
+	for _, item := range page.Items {
+		var named struct{ ID string }
+		r.must(json.Unmarshal(item, &named))
+		if bytes.Contains(item, []byte(word)) {
+			return list + "/" + named.ID
+		}
+	}
+	r.t.Fatalf("%s has nothing about %s", list, word)
+	return ""
+}
+
+// commands adds what the commands print.
+func (r *room) commands(places map[string]said) {
+	r.t.Helper()
+	binary, err := line.Build(r.ctx)
+	r.must(err)
+	for command, control := range map[string]string{
+		"changes -o wide": "password", "reloads -o wide": "refused", "workloads -o wide": "refused", "workloads -o yaml": "refused",
+		"graph": "password", "status": "local", "clusters -o wide": "local", "doctor -o json": "local",
+		"explain " + r.ns + "/Deployment/refused": "password", "impact " + r.ns + "/Secret/password": "refused",
+		"doctor migrate -o json": "refused", "doctor migrate -o wide": "refused",
+	} {
+		args := strings.Fields(command)
+		if strings.HasPrefix(command, "doctor migrate") {
+			args = append(args, "--kubeconfig", r.line.Kube.Kubeconfig(), "-n", r.ns)
+		} else {
+			args = append(args, "--server", r.line.Reroll.API)
+		}
+		output, _ := runToEnd(r.t, binary, nil, args...) // the code of some says what they found
+		places["reroll "+command] = said{[]byte(output), control}
+	}
+}
+
+// objects adds the objects of the cluster but for those in which the content was planted.
+func (r *room) objects(places map[string]said) {
+	r.t.Helper()
+	for kind, control := range map[string]string{
+		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "reloader-meta-info", "secrets": "reroll-digest-key",
+	} {
+		text, err := r.line.Kube.Kubectl(r.ctx, "get", kind, "--all-namespaces", "--field-selector=metadata.name!=app,metadata.name!=password", "-o", "yaml")
+		r.must(err)
+		places[kind] = said{[]byte(text), control}
+	}
+	if _, err := r.client.CoreV1().Secrets(r.ns).Get(r.ctx, "password", metav1.GetOptions{}); err != nil {
+		r.t.Error("what was planted is gone:", err)
+	}
+}

@@ -1,0 +1,302 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// noisy is a namespace of which the API server logs whole objects, so that its log is rotated soon.
+const noisy = "noisy"
+
+// actors are two users who take turns.
+var actors = []string{"alice@example.com", "bob@example.com"}
+
+// parts are what becomes of configs in each round, by the name of the config. Each has a workload of its own.
+var parts = map[string]struct {
+	reason string
+	// do makes the edit of a round.
+	do func(r *room, round string)
+	// contents is how many contents the config gets in a round.
+	contents int
+}{
+	"updated": {"a PUT", func(r *room, round string) { r.setData("updated", "k", round) }, 1},
+	"patched": {"a PATCH", func(r *room, round string) { r.mergeData("patched", round) }, 1},
+	"anew": {"it is deleted, and created with another content", func(r *room, round string) {
+		r.delete("anew")
+		r.create(configMap("anew", map[string]string{"k": round}))
+	}, 1},
+	"alike": {"it is deleted, and created as it was", func(r *room, _ string) {
+		r.delete("alike")
+		r.create(configMap("alike", map[string]string{"k": "start"}))
+	}, 0},
+	"labelled": {"a label is no content", func(r *room, round string) {
+		_, err := r.client.CoreV1().ConfigMaps(r.ns).Patch(r.ctx, "labelled", types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"labels":{"round":%q}}}`, round), metav1.PatchOptions{})
+		r.must(err)
+	}, 0},
+	"untouched": {"every event about it is of a write without effect", func(r *room, _ string) { r.setData("untouched", "k", "start") }, 0},
+}
+
+func (r *room) mergeData(name, value string) {
+	r.t.Helper()
+	_, err := r.client.CoreV1().ConfigMaps(r.ns).Patch(r.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"data":{"k":%q}}`, value), metav1.PatchOptions{})
+	r.must(err)
+}
+
+// TestAllSourcesTogether has a process hear of each write from the audit webhook, from the API server's log file, which is rotated
+// meanwhile, from the same log as a shipper posts it, late and in part twice, and from a watch; and sweep all the time. Whatever comes
+// first, each content rolls once, is one change, and is the doing of who wrote it.
+func TestAllSourcesTogether(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "audit.log")
+	l := ownLine(t, line.Options{
+		Kube: kube.Options{
+			Audit:          &kube.Audit{ExtraRules: []auditv1.PolicyRule{{Level: auditv1.LevelRequest, Namespaces: []string{noisy}, Verbs: []string{"patch"}}}},
+			APIServerFlags: []string{"--audit-log-path=" + log, "--audit-log-maxsize=1"},
+		},
+		Flags: []string{"--audit-log-path", log, "--watch-configs", "--sweep-interval", "2s"},
+	})
+	prepareNoise(t, l)
+	for _, window := range []string{"0s", window.String()} {
+		t.Run("window "+window, func(t *testing.T) {
+			restartWith(t, l, "--coalesce-window", window)
+			h := history{room: newRoom(t, l)}
+			h.shipper = &shipper{room: h.room, log: log}
+			h.begin()
+			for n := range 4 {
+				h.round(n)
+			}
+			h.shipper.ship()
+			h.check()
+			t.Log("the whole log once more")
+			h.shipper.again()
+			h.check()
+			h.checkFeeds()
+		})
+	}
+	alone := []string{"--coalesce-window", "0s", "--watch-configs=false", "--sweep-interval", "0"}
+	for source, flags := range map[string][]string{"audit": {"--audit-log-path", ""}, "auditlog": {"--ingest-address", ""}} {
+		t.Run(source+" alone", func(t *testing.T) {
+			restartWith(t, l, append(flags, alone...)...)
+			newRoom(t, l).checkSource(source)
+		})
+	}
+}
+
+// checkSource edits a config and looks by which source the reload that follows came.
+func (r *room) checkSource(want string) {
+	r.t.Helper()
+	r.quiesce()
+	reloads, err := r.line.Reroll.Reloads(r.ctx, r.ns)
+	r.must(err)
+	for _, reload := range reloads {
+		for _, c := range reload.Causes {
+			if c.Source != want {
+				r.t.Errorf("a reload by source %q, want %q: %+v", c.Source, want, reload)
+			}
+		}
+	}
+	if len(reloads) == 0 {
+		r.t.Error("no reload is on record")
+	}
+}
+
+func prepareNoise(t *testing.T, l *line.Line) {
+	t.Helper()
+	core := l.Kube.Client().CoreV1()
+	if _, err := core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: noisy}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.ConfigMaps(noisy).Create(t.Context(), configMap("noise", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restartWith starts the line's process anew with more flags.
+func restartWith(t *testing.T, l *line.Line, flags ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	if err := errors.Join(l.Reroll.Terminate(ctx), l.Reroll.Start(flags...), l.Reroll.WaitReady(ctx)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// history is what happened to the configs of parts since it began, and what is to come of it.
+type history struct {
+	*room
+	shipper *shipper
+	// authors has who wrote each content of a round.
+	authors []string
+	// logged is how long the log was when the last round began.
+	logged int
+}
+
+func (h *history) begin() {
+	h.t.Helper()
+	for name := range parts {
+		h.create(configMap(name, map[string]string{"k": "start"}))
+		h.create(deployment("web-"+name, usesEnvFrom(name)))
+	}
+	for name := range parts {
+		h.waitBaseline("web-"+name, 1)
+	}
+	h.shipper.ship() // who created them was told of before anybody depended on them, and may come again beside the first edit
+	h.quiesce()
+	h.logged = h.shipper.shipped
+}
+
+// round has one of the actors edit every config, and ships what was logged of the round before.
+func (h *history) round(n int) {
+	h.t.Helper()
+	author := actors[n%len(actors)]
+	h.authors = append(h.authors, author)
+	now := len(h.shipper.lines())
+	acting := *h.room
+	acting.client = h.as(author)
+	for name := range parts {
+		parts[name].do(&acting, fmt.Sprint(n))
+	}
+	h.makeNoise(n)
+	for name, part := range parts {
+		h.waitRolls("web-"+name, int64(part.contents*len(h.authors)))
+	}
+	h.shipper.shipUpTo(h.logged)
+	h.logged = now
+}
+
+// as returns a client of a user who may do everything.
+func (r *room) as(user string) kubernetes.Interface {
+	r.t.Helper()
+	config := r.line.Kube.RESTConfig()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	client, err := kubernetes.NewForConfig(config)
+	r.must(err)
+	return client
+}
+
+// makeNoise writes half a megabyte into the audit log.
+func (r *room) makeNoise(n int) {
+	r.t.Helper()
+	body := fmt.Appendf(nil, `{"data":{"k":"%d%s"}}`, n, strings.Repeat("x", 500<<10))
+	_, err := r.client.CoreV1().ConfigMaps(noisy).Patch(r.ctx, "noise", types.MergePatchType, body, metav1.PatchOptions{})
+	r.must(err)
+}
+
+// check waits until all is quiet, and looks at the cluster and at what is on record.
+func (h *history) check() {
+	h.t.Helper()
+	h.quiesce()
+	h.must(line.Poll(h.ctx, func(ctx context.Context) error {
+		changes, err := h.line.Reroll.Changes(ctx, h.ns)
+		if err != nil {
+			return err
+		}
+		return h.checkAuthors(changes)
+	}))
+	reloads, err := h.line.Reroll.Reloads(h.ctx, h.ns)
+	h.must(err)
+	for name, part := range parts {
+		want := part.contents * len(h.authors)
+		if got := h.rolls("web-" + name); got != int64(want) {
+			h.t.Errorf("%s: rolled %d times, want %d: %s", name, got, want, part.reason)
+		}
+		h.checkReloads(name, want, reloads)
+	}
+}
+
+// checkReloads finds a reload for each roll, for a change of its own, and by a source that is turned on.
+func (h *history) checkReloads(name string, want int, reloads []line.Reload) {
+	h.t.Helper()
+	causes := map[string]bool{}
+	n := 0
+	for _, r := range reloads {
+		if r.Workload.Name != "web-"+name {
+			continue
+		}
+		n++
+		if r.Outcome != "Reloaded" || len(r.Causes) != 1 {
+			h.t.Errorf("%s: %+v", name, r)
+			continue
+		}
+		causes[r.Causes[0].ChangeID] = true
+		if s := r.Causes[0].Source; !slices.Contains([]string{"audit", "auditlog", "watch", "sweep"}, s) {
+			h.t.Errorf("%s: a reload by source %q", name, s)
+		}
+	}
+	if n != want || len(causes) != want {
+		h.t.Errorf("%s: %d reloads on record for %d changes, want %d", name, n, len(causes), want)
+	}
+}
+
+// checkAuthors finds one change for each content, each the doing of who wrote it and of nobody else.
+func (h *history) checkAuthors(changes []line.Change) error {
+	for name, part := range parts {
+		var authors []string
+		for _, c := range slices.Backward(changes) {
+			if c.Config.Name != name || c.Type == "Deleted" || c.OldDigest == c.NewDigest {
+				continue
+			}
+			who := map[string]bool{}
+			for _, candidate := range c.Candidates {
+				who[candidate.User+" "+candidate.Basis] = true
+			}
+			authors = append(authors, strings.Join(slices.Sorted(maps.Keys(who)), " or "))
+		}
+		var want []string
+		for _, author := range h.authors {
+			if part.contents > 0 {
+				want = append(want, author+" OnlyWriter")
+			}
+		}
+		if !slices.Equal(authors, want) {
+			return fmt.Errorf("%s: changes by %q, want %q: %s", name, authors, want, part.reason)
+		}
+	}
+	return nil
+}
+
+// checkFeeds looks whether every source has brought something, and whether the log was rotated and nothing of it lost.
+func (r *room) checkFeeds() {
+	r.t.Helper()
+	text, err := r.line.Reroll.Metrics(r.ctx)
+	r.must(err)
+	for metric, some := range map[string]bool{
+		`reroll_ingest_event_age_seconds_count{cluster="local",source="audit"}`:    true,
+		`reroll_ingest_event_age_seconds_count{cluster="local",source="auditlog"}`: true,
+		`reroll_auditlog_events_total{result="Hint"}`:                              true,
+		`reroll_auditlog_rotations_total`:                                          true,
+		`reroll_watch_hints_total`:                                                 true,
+		`reroll_sweep_drift_total`:                                                 false,
+		`reroll_auditlog_truncations_total`:                                        false,
+		`reroll_auditlog_long_lines_total`:                                         false,
+	} {
+		value, found := 0.0, false
+		for row := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(row, metric+" "); ok {
+				value, err = strconv.ParseFloat(strings.TrimSpace(rest), 64)
+				r.must(err)
+				found = true
+			}
+		}
+		if !found || (value > 0) != some {
+			r.t.Errorf("%s is %v (known: %t), want some: %t", metric, value, found, some)
+		}
+	}
+}

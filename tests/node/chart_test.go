@@ -1,0 +1,262 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const chart = "../../helm/reroll"
+
+// settings are the values of the release: the default shape, with what is different on every machine.
+var settings = []string{"--set", "image.repository=" + repository, "--set", "image.tag=" + tag, "--set", "ingest.service.clusterIP=" + ingestAddress}
+
+// TestChart lets a release come, work, be tested, be killed, be changed and go, each in containers.
+func TestChart(t *testing.T) {
+	s := newSite(t)
+	s.space()
+	s.expectRestricted()
+	s.certificates()
+	s.volume()
+	s.runHelm(append([]string{"install", release, chart, "--wait", "--timeout=3m"}, settings...)...)
+	first := s.ready(0, "")
+	for _, step := range []struct {
+		name string
+		run  func(s *site)
+	}{
+		{"the pod has what the chart gives it, and no more", (*site).expectConfined},
+		{"a change of a config rolls", (*site).expectRoll},
+		{"helm test", (*site).expectTested},
+		{"a new certificate is taken", (*site).expectRotated},
+		{"a killed container doubles nothing", (*site).expectKilled},
+		{"an upgrade loses nothing", func(s *site) { s.expectUpgraded(string(first.UID)) }},
+		{"uninstalling lets pods go that wait unscheduled", (*site).expectUninstalled},
+	} {
+		ok := t.Run(step.name, func(t *testing.T) {
+			inner := *s
+			inner.t = t
+			step.run(&inner)
+		})
+		if !ok {
+			return // what comes after it stands on it
+		}
+	}
+}
+
+// expectRestricted: a pod that may more than the profile is refused. Without it, that ours are admitted would say nothing.
+func (s *site) expectRestricted() {
+	s.t.Helper()
+	_, err := s.tryApply(namespace, "apiVersion: v1\nkind: Pod\nmetadata: {name: root}\nspec: {containers: [{name: main, image: "+pauseImage+"}]}\n")
+	if err == nil || !strings.Contains(err.Error(), "restricted") {
+		s.t.Errorf("a pod that may do anything: %v", err)
+	}
+}
+
+// expectStripped fails the test unless a process of the release is nobody's, and can become nobody else.
+func (s *site) expectStripped(args ...string) (pid int) {
+	s.t.Helper()
+	if pid = s.process(args...); pid == 0 {
+		s.t.Fatalf("no process runs %v", args)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	s.must(err)
+	for _, want := range []string{
+		"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "Groups:\t65532 \n",
+		"CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "CapBnd:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n",
+	} {
+		if !strings.Contains(string(status), want) {
+			s.t.Errorf("no %q in the status of the process of %v:\n%s", want, args, status)
+		}
+	}
+	return pid
+}
+
+// expectConfined looks at the process, at what it sees mounted, and at whose its volume is.
+func (s *site) expectConfined() {
+	pid := s.expectStripped("/reroll", "serve")
+	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", pid))
+	s.must(err)
+	for line := range strings.Lines(string(mounts)) {
+		// Device, place, type, options.
+		fields := strings.Fields(line)
+		readOnly := slices.Contains(strings.Split(fields[3], ","), "ro")
+		if want, ours := places[fields[1]]; ours && readOnly != want {
+			s.t.Errorf("read-only is %t: %s", readOnly, line)
+		}
+	}
+	for place := range places {
+		if !strings.Contains(string(mounts), " "+place+" ") {
+			s.t.Errorf("nothing is mounted at %s:\n%s", place, mounts)
+		}
+	}
+	info, err := os.Stat(filepath.Join(s.dir, "volume"))
+	s.must(err)
+	if group := info.Sys().(*syscall.Stat_t).Gid; group != nobody {
+		s.t.Errorf("the volume belongs to the group %d", group)
+	}
+}
+
+// places are what is mounted in the pod, and whether it is read-only.
+var places = map[string]bool{
+	"/": true, "/var/lib/reroll": false, "/etc/reroll/ingest-tls": true, "/var/run/secrets/kubernetes.io/serviceaccount": true,
+}
+
+// expectRoll: what changes in a ConfigMap or a Secret is in the environment of new pods, once each, and the audit event has come from the
+// API server to the Service.
+func (s *site) expectRoll() {
+	s.greet("hello")
+	s.kubectl("create", "secret", "generic", "account", "--namespace="+s.ns, "--from-literal=password=one")
+	s.apply(s.ns, app)
+	s.says("GREETING=hello")
+	s.settled()
+	s.greet("bye")
+	s.says("GREETING=bye")
+	s.kubectl("patch", "secret", "account", "--namespace="+s.ns, `--patch={"stringData":{"password":"two"}}`)
+	s.says("PASSWORD=two")
+	s.rolls(2)
+	reloads, err := s.reroll().Reloads(s.ctx, s.ns)
+	s.must(err)
+	for _, r := range reloads {
+		if cause := r.Causes[0]; cause.Source != "audit" || len(cause.Candidates) == 0 || cause.Candidates[0].User != "admin" {
+			s.t.Errorf("%s was heard of by %q, from %+v", cause.Config.Name, cause.Source, cause.Candidates)
+		}
+	}
+	s.says("STAKATER_SETTINGS_CONFIGMAP=" + s.mark("STAKATER_SETTINGS_CONFIGMAP"))
+}
+
+// mark returns what a variable of the app's template holds.
+func (s *site) mark(name string) string {
+	s.t.Helper()
+	deployment, err := s.client.AppsV1().Deployments(s.ns).Get(s.ctx, "web", metav1.GetOptions{})
+	s.must(err)
+	for _, e := range deployment.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	s.t.Fatalf("the template has no %s", name)
+	return ""
+}
+
+// expectTested: the pod of helm test finds the release by its name, and ends well.
+func (s *site) expectTested() {
+	if out := s.runHelm("test", release, "--logs", "--timeout=3m"); !strings.Contains(out, "Succeeded") || !strings.Contains(out, "ready\n") {
+		s.t.Errorf("helm test says:\n%s", out)
+	}
+}
+
+// expectRotated: the kubelet brings a new certificate into the running pod, which shows it from then on, and is still believed.
+func (s *site) expectRotated() {
+	before := s.served()
+	s.certificates()
+	s.await(func(context.Context) error {
+		if s.served() == before {
+			return fmt.Errorf("the certificate is still %s", before)
+		}
+		return nil
+	})
+	s.greet("hello again")
+	s.says("GREETING=hello again")
+	s.rolls(3)
+	s.ready(0, "")
+}
+
+// served returns the number of the certificate that the Service shows.
+func (s *site) served() string {
+	s.t.Helper()
+	// Whose it is, the API server checks.
+	conn, err := tls.Dial("tcp", ingestAddress+":9443", &tls.Config{InsecureSkipVerify: true, ServerName: ingestHost})
+	s.must(err)
+	defer conn.Close() //nolint:errcheck // nothing was sent
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
+}
+
+// expectKilled: the kubelet starts the container again, with its volume; what changed meanwhile rolls once, and nothing rolls again.
+func (s *site) expectKilled() {
+	pid := s.process("/reroll", "serve")
+	s.must(syscall.Kill(pid, syscall.SIGKILL))
+	s.greet("while it was dead")
+	s.ready(1, "")
+	s.says("GREETING=while it was dead")
+	s.greet("when it was back")
+	s.says("GREETING=when it was back")
+	s.rolls(5)
+}
+
+// expectUpgraded: another value rolls Reroll itself. What changes while its pod is replaced rolls once, and the history stays.
+func (s *site) expectUpgraded(old string) {
+	s.runHelm(append([]string{"upgrade", release, chart, "--set", "admission.enabled=true,admission.holdScheduling=true"}, settings...)...)
+	s.greet("in between")
+	s.ready(0, old)
+	s.says("GREETING=in between")
+	s.rolls(6)
+}
+
+// held is a Deployment of Wave's whose ConfigMap is not there.
+const held = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: held
+  annotations: {wave.pusher.com/update-on-config-change: "true"}
+spec:
+  selector: {matchLabels: {app: held}}
+  template:
+    metadata: {labels: {app: held}}
+    spec:
+      securityContext: {runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}
+      containers:
+        - name: main
+          image: ` + pauseImage + `
+          env: [{name: LATE, valueFrom: {configMapKeyRef: {name: late, key: late}}}]
+          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+`
+
+// expectUninstalled: pods that wait for a config are scheduled by a Job, in a container, before anything goes.
+func (s *site) expectUninstalled() {
+	s.await(func(context.Context) error {
+		// Until the webhook answers, whoever comes is let pass.
+		if _, err := s.tryApply(s.ns, held); err != nil {
+			return err
+		}
+		if scheduler := s.scheduler(); scheduler != "wave.pusher.com/invalid" {
+			s.kubectl("delete", "deployment", "held", "--namespace="+s.ns)
+			return fmt.Errorf("it is not held: its scheduler is %q", scheduler)
+		}
+		return nil
+	})
+	s.runHelm("uninstall", release, "--wait", "--timeout=4m")
+	if scheduler := s.scheduler(); scheduler != "default-scheduler" {
+		s.t.Errorf("left behind with the scheduler %q", scheduler)
+	}
+	started := s.kubectl("get", "events", "--namespace="+namespace, "--field-selector=reason=Started", "--output=jsonpath={.items[*].involvedObject.name}")
+	if !strings.Contains(started, release+"-reroll-uninstall-") {
+		s.t.Errorf("the Job has run in no container; those that were started: %s", started)
+	}
+	s.kubectl("create", "configmap", "late", "--namespace="+s.ns, "--from-literal=late=1")
+	s.must(s.kube.WaitRollout(s.ctx, s.ns, "deployment", "held"))
+	s.await(func(ctx context.Context) error {
+		left, err := s.kube.Kubectl(ctx, "get", "pods,jobs,services", "--namespace="+namespace, "--output=name")
+		if pid := s.process("/reroll", "serve"); err == nil && (left != "" || pid != 0) {
+			err = fmt.Errorf("left behind: %s, and process %d", left, pid)
+		}
+		return err
+	})
+}
+
+// scheduler returns who is asked to schedule the pods that are held.
+func (s *site) scheduler() string {
+	s.t.Helper()
+	deployment, err := s.client.AppsV1().Deployments(s.ns).Get(s.ctx, "held", metav1.GetOptions{})
+	s.must(err)
+	return deployment.Spec.Template.Spec.SchedulerName
+}
