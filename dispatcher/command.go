@@ -195,7 +195,7 @@ func (d *Dispatcher) concludeRequest(t *tracked, w, patched *workload.Workload, 
 		}
 		d.remind(t, patched, id)
 		followed := d.supersede(t, r)
-		defer d.follow(followed, w.Progress.Revision, r)
+		defer d.follow(followed, w.Progress, r)
 	} else {
 		t.recent = append(t.recent, id)
 	}

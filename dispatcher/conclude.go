@@ -67,7 +67,7 @@ func (d *Dispatcher) report(t *tracked, w, patched *workload.Workload, r reloade
 	d.finish(w, r)
 	d.logReload(r)
 	if r.Outcome == reloader.ReasonReloaded {
-		d.follow(t, w.Progress.Revision, r)
+		d.follow(t, w.Progress, r)
 	}
 }
 

@@ -14,7 +14,8 @@ type rollout struct {
 	// reload is what is on record; nil if another process recorded it.
 	reload *reloader.Reload
 	state  reloader.Rollout
-	// before is the revision that the workload had until the reload, and revision that of the reload's template; empty if not known.
+	// before is the revision of the template that the reload changed, and revision that of the reload's template; empty if not known. A
+	// controller that had not seen the template before, or did nothing about it, has perhaps no other revision for the reload's than it had.
 	before, revision string
 }
 
@@ -24,6 +25,7 @@ func (r *rollout) ended() bool { return r == nil || !r.rolling() && !r.stalled()
 
 func (r *rollout) rolling() bool { return r != nil && r.state.Result == reloader.ReasonRolling }
 func (r *rollout) stalled() bool { return r != nil && r.state.Result == reloader.ReasonStalled }
+func (r *rollout) waiting() bool { return r != nil && r.state.Result == reloader.ReasonWaitingForOperator }
 
 // over reports whether nothing more can become of r.
 func (r *rollout) over() bool {
@@ -59,14 +61,17 @@ func (d *Dispatcher) supersede(t *tracked, r reloader.Reload) *tracked {
 	return t
 }
 
-// follow begins to follow what becomes of reload r of t, which had that revision before. It comes after r is recorded, since its
+// follow begins to follow what becomes of reload r of t, which was that far before. It comes after r is recorded, since its
 // controller may have ended it already. The caller holds mu.
-func (d *Dispatcher) follow(t *tracked, before string, r reloader.Reload) {
+func (d *Dispatcher) follow(t *tracked, before workload.Progress, r reloader.Reload) {
 	if t.w.Progress.Phase == "" {
 		t.rollout = nil
 		return
 	}
-	t.rollout = &rollout{id: r.ID, before: before, state: reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: r.PatchedAt}}
+	t.rollout = &rollout{id: r.ID, state: reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: r.PatchedAt}}
+	if before.Observed && before.Phase != workload.Waiting {
+		t.rollout.before = before.Revision
+	}
 	if r.PatchedAt.IsZero() {
 		t.rollout.before, t.rollout.state.StartedAt = "", time.Now()
 	} else {
@@ -82,6 +87,7 @@ func (d *Dispatcher) resumeRollout(t *tracked, r reloader.WorkloadRecord) {
 		return
 	}
 	t.rollout = &rollout{id: r.LastReload, state: *r.Rollout}
+	t.rollout.state.StartedAt = earlier(r.Rollout.StartedAt, time.Now()) // that clock may have been ahead
 	d.awaitRollout(t)
 }
 
@@ -109,25 +115,39 @@ func (d *Dispatcher) rolloutDue(ref reloader.WorkloadRef) time.Duration {
 	switch p := t.w.Progress; {
 	case !p.Observed:
 		d.decideRollout(t, reloader.ReasonStalled, fmt.Sprintf("its controller has not seen the template within %s", d.RolloutDeadline))
+	case p.Phase == workload.RolledOut: // and still in the revision that there was before
+		d.decideRollout(t, reloader.ReasonWaitingForOperator, fmt.Sprintf("its controller has begun no rollout within %s", d.RolloutDeadline))
 	case !p.Timed:
 		d.decideRollout(t, reloader.ReasonStalled, fmt.Sprintf("it has not rolled out within %s", d.RolloutDeadline))
 	}
 	return 0
 }
 
-// watchRollout looks how far t is. What waits or has stalled may still roll out. The caller holds mu.
+// watchRollout looks how far t is. What waits or has stalled may still roll out, and what waits may go on. The caller holds mu.
 func (d *Dispatcher) watchRollout(t *tracked) {
 	if t.rollout.over() {
 		return
 	}
-	result, message := t.rollout.judge(t.w.Progress)
+	p := t.w.Progress
+	result, message := t.rollout.judge(p)
 	switch {
-	case result == reloader.ReasonRolling, result == t.rollout.state.Result:
+	case result == t.rollout.state.Result:
+	case result == reloader.ReasonRolling:
+		if t.rollout.waiting() && p.Observed && p.Phase == workload.Rolling {
+			d.goOn(t)
+		}
 	case t.rollout.stalled() && result != reloader.ReasonRolledOut:
 	case result == reloader.ReasonWaitingForOperator && d.Dialects.Pause(t.w).Begun: // we end that pause ourselves
 	default:
 		d.decideRollout(t, result, message)
 	}
+}
+
+// goOn has the rollout of t, which waited for somebody, begin anew, with the time that any rollout has. The caller holds mu.
+func (d *Dispatcher) goOn(t *tracked) {
+	t.rollout.state = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: time.Now()}
+	d.settleQ.Add(t.w.Ref())
+	d.awaitRollout(t)
 }
 
 // overtake ends a rollout that something else has taken the place of. The caller holds mu.

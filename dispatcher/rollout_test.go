@@ -139,6 +139,64 @@ func TestRollout(t *testing.T) {
 			map[int][]reloader.Reason{0: {overtaken}, 1: {rolledOut}},
 			rolledOut,
 		},
+		"the content comes back": {
+			"the controller has made no revision of what came between, and makes none of what it had", func(w *world) {
+				w.edit(alice, app, "1")
+				w.pass(time.Second)
+				w.say(web, 1, allNew)
+			},
+			map[int][]reloader.Reason{0: {overtaken}, 1: {rolledOut}},
+			rolledOut,
+		},
+		"the content comes back during a pause": {
+			"what is paused gets no revision, however long it is", func(w *world) {
+				w.spec(web, `{"paused":true}`)
+				w.say(web, 1, allOld)
+				w.edit(alice, app, "1")
+				w.pass(time.Second)
+				w.say(web, 1, allNew)
+			},
+			map[int][]reloader.Reason{0: {waiting, overtaken}, 1: {rolledOut}},
+			rolledOut,
+		},
+		"nothing begins": {
+			"its controller leaves it at the revision that there was", func(w *world) {
+				w.spec(web, `{"progressDeadlineSeconds":600}`)
+				w.say(web, 1, allNew)
+				w.pass(deadlineIs)
+			},
+			map[int][]reloader.Reason{0: {waiting}},
+			waiting,
+		},
+		"it waited, and stalls": {
+			"somebody has let it go on, and from then on it has its time", func(w *world) {
+				w.spec(web, `{"paused":true}`)
+				w.say(web, 1, allOld)
+				w.pass(deadlineIs * 2)
+				w.spec(web, `{"paused":false}`)
+				w.say(web, 2, halfNew)
+				w.pass(deadlineIs - time.Minute)
+				if record, _ := w.store.recordOf(webRef); record.Rollout.Result != stillOn || record.Rollout.Message != "" {
+					w.t.Errorf("after it was resumed, the record says %+v", record.Rollout)
+				}
+				w.pass(time.Minute)
+			},
+			map[int][]reloader.Reason{0: {waiting, stalled}},
+			stalled,
+		},
+		"it waited, and stalls after a restart": {
+			"who comes after finds it at work", func(w *world) {
+				w.spec(web, `{"paused":true}`)
+				w.say(web, 1, allOld)
+				w.stop()
+				w.spec(web, `{"paused":false}`)
+				w.say(web, 2, halfNew)
+				w.start()
+				w.pass(deadlineIs)
+			},
+			map[int][]reloader.Reason{0: {waiting, stalled}},
+			stalled,
+		},
 		"it is paused, and resumed": {
 			"that is no failure", func(w *world) {
 				w.spec(web, `{"paused":true}`)

@@ -202,7 +202,8 @@ type Rollout struct {
 	Result Reason `json:"result"`
 	// Message explains a result other than RolledOut.
 	Message string `json:"message,omitempty"`
-	// StartedAt is when the template was written, and EndedAt when the result was seen; zero while it is Rolling.
+	// StartedAt is when the template was written, or when it went on after it had waited for somebody, and EndedAt when the result was seen;
+	// zero while it is Rolling.
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 }

@@ -54,7 +54,7 @@ type Reload struct {
 type Rollout struct {
 	Result    Reason    `json:"result" doc:"Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out."`
 	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
-	StartedAt time.Time `json:"startedAt" doc:"When the template was written."`
+	StartedAt time.Time `json:"startedAt" doc:"When the template was written, or when the rollout went on after it had waited for somebody."`
 	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`
 }
 
