@@ -99,10 +99,11 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if own, ok := d.Dialects.MinInterval(t.w); ok {
 		interval = max(own, interval)
 	}
-	if due := t.pace.At.Add(interval); due.After(now) {
+	last := lastRoll(t.pace, now)
+	if due := last.Add(interval); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonTooSoon, Due: due}
 	}
-	if due := t.pace.At.Add(flapPause(t.pace, d.Brakes.FlapLimit)); due.After(now) {
+	if due := last.Add(flapPause(t.pace, d.Brakes.FlapLimit)); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonFlapping, Due: due}
 	}
 	if hold := d.inStep(t, now); hold != nil {
@@ -148,6 +149,14 @@ func (d *Dispatcher) takeSlot(t *tracked, now time.Time) time.Time {
 	return t.slot.last()
 }
 
+// lastRoll returns when a workload with that pace rolled last; zero if the clock by which it did was so far ahead that nobody knows.
+func lastRoll(p reloader.Pace, now time.Time) time.Time {
+	if p.At.After(now.Add(clockSkew)) {
+		return time.Time{}
+	}
+	return earlier(p.At, now)
+}
+
 // flapPause returns how long a workload with that pace must not roll again.
 func flapPause(p reloader.Pace, limit int) time.Duration {
 	beyond := p.Rolls - float64(limit)
@@ -163,8 +172,21 @@ func paced(p reloader.Pace, now time.Time) reloader.Pace {
 	return reloader.Pace{Rolls: p.Rolls*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
 }
 
+// holdByBrake has t wait for a brake, and returns how long to wait before looking again. A dead letter stays one: what is wrong with it, and
+// since when, does not change while it is not tried. The caller holds mu.
+func (d *Dispatcher) holdByBrake(t *tracked, hold *reloader.Hold, now time.Time) time.Duration {
+	if !t.hold.DeadLetter() {
+		return d.holdFor(t, hold, now)
+	}
+	d.stand(t)
+	return untilDue(hold, now)
+}
+
 // holdFor has t wait for what holds it back, and returns how long to wait before looking again. The caller holds mu.
 func (d *Dispatcher) holdFor(t *tracked, hold *reloader.Hold, now time.Time) time.Duration {
+	if t.hold != nil && t.hold.Attempts > 0 {
+		t.was = t.hold
+	}
 	if t.hold == nil || t.hold.Reason != hold.Reason || t.hold.Message != hold.Message || !t.hold.Due.Equal(hold.Due) {
 		hold.Since = now
 		if t.hold != nil && t.hold.Reason == hold.Reason {
@@ -175,6 +197,19 @@ func (d *Dispatcher) holdFor(t *tracked, hold *reloader.Hold, now time.Time) tim
 		t.hold = hold
 		d.settleQ.Add(t.w.Ref())
 	}
+	d.stand(t)
+	return untilDue(hold, now)
+}
+
+// stand takes note that t is not about to roll any more, and lets those go that wait for its place. The caller holds mu.
+func (d *Dispatcher) stand(t *tracked) {
+	if t.going {
+		t.going = false
+		d.nextAfter(t)
+	}
+}
+
+func untilDue(hold *reloader.Hold, now time.Time) time.Duration {
 	if hold.Due.IsZero() {
 		return longestHold
 	}

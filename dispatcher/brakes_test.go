@@ -155,6 +155,53 @@ func TestMinInterval(t *testing.T) {
 	})
 }
 
+// TestClockThatWasAhead: what a process recorded whose clock was a day ahead holds nobody back for a day.
+func TestClockThatWasAhead(t *testing.T) {
+	const day = 24 * time.Hour
+	rolled := func(w *world, _ *process) {
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+	}
+	frozen := func(w *world, p *process) {
+		w.control = control.Parse(map[string]string{"freeze": "true"})
+		p.SetControl(w.control)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+	}
+	for name, c := range map[string]struct {
+		brakes dispatcher.Brakes
+		before func(w *world, p *process)
+		rolls  int64
+	}{
+		"a roll":                     {dispatcher.Brakes{}, rolled, 2},
+		"a roll, with an interval":   {dispatcher.Brakes{MinInterval: 10 * time.Minute}, rolled, 2},
+		"a roll, with a flap limit":  {dispatcher.Brakes{FlapLimit: 1}, rolled, 2},
+		"a change that waits":        {dispatcher.Brakes{}, frozen, 1},
+		"a change that waits longer": {dispatcher.Brakes{MinInterval: 10 * time.Minute}, frozen, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(t *testing.T, w *world) {
+				w.braked(c.brakes)
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				c.before(w, p)
+				w.stop()
+				w.store.ahead(day)
+				w.control = control.Control{}
+				p = w.launch()
+				w.pass(time.Minute)
+				if w.stream.connect(p.Handle); c.rolls > 1 {
+					w.edit(alice, app, "3")
+				}
+				w.pass(time.Minute)
+				w.rolled(web, c.rolls)
+				w.held("")
+			})
+		})
+	}
+}
+
 // TestMinIntervalCountsWhatIsNotOnRecord: a roll that a process made and did not record is one.
 func TestMinIntervalCountsWhatIsNotOnRecord(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -143,7 +143,7 @@ func (d *Dispatcher) rest(t *tracked) time.Duration {
 	if len(t.pending) == 0 {
 		return 0
 	}
-	if oldest := t.oldestPending(); t.first.IsZero() || oldest.Before(t.first) {
+	if oldest := earlier(t.oldestPending(), time.Now()); t.first.IsZero() || oldest.Before(t.first) {
 		t.first = oldest
 	}
 	return max(time.Millisecond, time.Until(t.due))

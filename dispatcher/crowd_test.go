@@ -1,11 +1,17 @@
 package dispatcher_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -53,6 +59,41 @@ func TestRollingWorkloadMayRollAgain(t *testing.T) {
 		f.edit(alice, app, "3")
 		f.pass(time.Minute)
 		f.reached(2)
+	})
+}
+
+// TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
+func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{Concurrent: 1})
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		moves := 0
+		w.failing(func(verb, ref string) error {
+			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
+				return nil
+			}
+			moves++
+			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
+			return apierrors.NewConflict(deployments, "web", errLost)
+		})
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if moves < 5 {
+			t.Fatalf("it moved %d times, too few to be left alone", moves)
+		}
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
+		p.SetControl(control.Parse(map[string]string{"pauses": fmt.Sprintf(`[{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+		w.pass(quiet)
+		w.held(reloader.ReasonPausedByOperator)
+		w.failing(nil)
+		w.give("other", "1")
+		w.deploy("other", auto, "other")
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/other", 1)
 	})
 }
 

@@ -150,3 +150,88 @@ func TestStatusIsNoReasonToTryAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted anew.
+func TestDeadLetterBehindABrake(t *testing.T) {
+	frozen := control.Parse(map[string]string{"freeze": "true"})
+	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				before := w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
+				p.SetControl(frozen)
+				w.pass(quiet)
+				if restart {
+					w.stop()
+					w.control = frozen
+					p = w.start()
+				}
+				before.Attempts = max(before.Attempts, w.held(reloader.ReasonRefused).Attempts)
+				w.counted("patch")
+				w.pass(time.Hour)
+				if n := w.counted("patch"); n != 0 {
+					t.Errorf("%d attempts although everything is frozen", n)
+				}
+				if hold := w.held(reloader.ReasonRefused); hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
+					t.Errorf("%+v behind the freeze, want %+v", hold, before)
+				}
+				p.SetControl(control.Control{})
+				w.pass(6 * time.Minute)
+				if hold := w.held(reloader.ReasonRefused); hold.Attempts <= before.Attempts || !hold.Since.Equal(before.Since) {
+					t.Errorf("%+v does not go on from %+v", hold, before)
+				}
+				if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
+					t.Errorf("on record: %v, want Refused once", got)
+				}
+				w.failing(nil)
+				w.pass(6 * time.Minute)
+				w.rolled(web, 1)
+				w.held("")
+			})
+		})
+	}
+}
+
+// TestFailuresGoOnAfterABrake: what has failed before something else held it back has failed since then.
+func TestFailuresGoOnAfterABrake(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		w.failing(only("patch", "/web", apierrors.NewInternalError(errLost)))
+		w.edit(alice, app, "2")
+		w.pass(10 * time.Second)
+		before := w.held(reloader.ReasonRetrying)
+		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		w.pass(quiet)
+		w.held(reloader.ReasonFrozen)
+		p.SetControl(control.Control{})
+		w.pass(time.Second)
+		if hold := w.held(reloader.ReasonRetrying); hold.Attempts <= before.Attempts || !hold.Since.Equal(before.Since) {
+			t.Errorf("%+v does not go on from %+v", hold, before)
+		}
+	})
+}
+
+// TestDeadLetterOfThePast: what was given up, and nobody asks for any more, is not what holds back the next change.
+func TestDeadLetterOfThePast(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
+		w.stop()
+		w.give("other", "1")
+		w.must(w.patch(bob, web, types.MergePatchType,
+			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"other"}}]}]}}}}`)))
+		p := w.start()
+		w.pass(quiet)
+		w.held("")
+		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.held(reloader.ReasonFrozen)
+	})
+}

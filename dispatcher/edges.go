@@ -66,6 +66,9 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused, t.broken = "", 0
+		if len(t.pending) == 0 {
+			t.letOff()
+		}
 		return 0
 	}
 	if t.refused != refused.Error() && errors.As(refused, &abroad{}) {

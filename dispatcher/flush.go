@@ -79,7 +79,7 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 		return nil, d.holdForReplica(t, hold, now)
 	}
 	if hold := d.brake(t, now); hold != nil {
-		return nil, d.holdFor(t, hold, now)
+		return nil, d.holdByBrake(t, hold, now)
 	}
 	t.going = true
 	return t, 0

@@ -32,12 +32,12 @@ func (a advance) free() int {
 }
 
 // advanced counts how far the latest change of c has come. What was given the change before somebody asked for another try does not count.
-// The caller holds mu.
+// Where a workload itself says that it was brought to the change, no clock is asked whether it was. The caller holds mu.
 func (d *Dispatcher) advanced(c reloader.Config, now time.Time) advance {
 	latest := d.latest[c].Change
-	since := latest.VerifiedAt
-	if retried := d.control.Retried(c.String()); retried.After(since) && !retried.After(now) {
-		since = retried
+	retried := d.control.Retried(c.String())
+	if retried.After(now) {
+		retried = time.Time{}
 	}
 	var a advance
 	entry := broughtEntry(latest)
@@ -50,7 +50,8 @@ func (d *Dispatcher) advanced(c reloader.Config, now time.Time) advance {
 			if t.going || brought && !t.hold.DeadLetter() {
 				a.going++
 			}
-		case !current, h.At.Before(since), h.How != reloader.ReasonReloaded && !brought: // it came to this content by itself, or before
+		case !current, h.At.Before(retried):
+		case !brought && (h.At.Before(latest.VerifiedAt) || h.How != reloader.ReasonReloaded): // it came to this content by itself, or before
 		default:
 			a.reached++
 			if t.rollout.ended() {

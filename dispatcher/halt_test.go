@@ -262,6 +262,27 @@ func TestRetryOfTheFuture(t *testing.T) {
 	})
 }
 
+// TestStepsByAClockThatWasAhead: whom a change has reached is known also if it was found tomorrow, by the clock of the process that found it.
+func TestStepsByAClockThatWasAhead(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, p *process) {
+		f.control = control.Parse(map[string]string{"freeze": "true"})
+		p.SetControl(f.control)
+		f.edit(alice, app, "2")
+		f.pass(time.Second)
+		f.stop()
+		f.store.ahead(24 * time.Hour)
+		f.control = control.Control{}
+		f.start()
+		f.pass(10 * time.Minute)
+		f.answer(f.reached(1), gaveUp)
+		f.pass(10 * time.Minute)
+		f.reached(1)
+		if n, _ := f.holds(reloader.ReasonHalted); n != 29 {
+			t.Errorf("%d are halted, want 29", n)
+		}
+	})
+}
+
 // TestStepsAreOffByDefault: without the flag everybody goes at once.
 func TestStepsAreOffByDefault(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -27,7 +27,7 @@ type tracked struct {
 	first, due time.Time
 	attempts   int
 	hold       *reloader.Hold
-	// was is what held the workload back when an earlier process ended.
+	// was is what held the workload back when an earlier process ended, or the last failure, if something else holds it back since.
 	was *reloader.Hold
 	// going says that nothing holds the workload back and it is being flushed.
 	going bool

@@ -54,7 +54,5 @@ func holdMissing(missing []string) *reloader.Hold {
 func (d *Dispatcher) holdUntilThere(t *tracked, hold *reloader.Hold) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t.going = false
-	d.nextAfter(t)
 	return d.holdFor(t, hold, time.Now())
 }

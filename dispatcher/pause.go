@@ -84,7 +84,7 @@ func forgetExactly(all map[reloader.WorkloadRef]*workload.Workload, w *workload.
 	}
 }
 
-// clockSkew is how far the clock of who began a pause may be ahead of ours.
+// clockSkew is how far the clock of another process, such as one that began a pause or rolled a workload, may be ahead of ours.
 const clockSkew = 5 * time.Minute
 
 // pauseLeft returns how long p still lasts; a pause that says it begins in times to come is over.

@@ -12,7 +12,8 @@ import (
 const maxCauses = 16
 
 // addPending makes t wait for change: until its quiet window has passed without another one, but no longer than the maximum wait
-// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew.
+// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew, and from now at the latest:
+// the clock of who stored it may have been ahead.
 // The caller holds mu.
 func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) {
 	if sum, dried := t.dried[change.Config]; dried && sum == change.New.Sum && change.Type != reloader.ChangeDeleted {
@@ -23,16 +24,21 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 		p = &cause{}
 		t.pending[change.Config] = p
 	}
+	if t.hold == nil && t.was.DeadLetter() {
+		t.hold = t.was // what an earlier process gave up is given up until it is tried again
+		d.settleQ.Add(t.w.Ref())
+	}
 	p.force = p.force || force
 	p.add(change)
-	if t.first.IsZero() || change.VerifiedAt.Before(t.first) {
-		t.first = change.VerifiedAt
+	at := earlier(change.VerifiedAt, time.Now())
+	if t.first.IsZero() || at.Before(t.first) {
+		t.first = at
 	}
 	if !t.waited.IsZero() {
 		t.first = earlier(t.first, t.waited) // of the changes before this process began only the newest is known
 	}
 	window, maxWait := d.waits(t)
-	t.due = earlier(change.VerifiedAt.Add(window), t.first.Add(maxWait))
+	t.due = earlier(at.Add(window), t.first.Add(maxWait))
 	d.flushQ.AddAfter(t.w.Ref(), max(0, time.Until(t.due)))
 	if window > 0 {
 		d.settleQ.Add(t.w.Ref())
