@@ -87,6 +87,8 @@ type Dispatcher struct {
 	facts map[reloader.Config]fact
 	// told has the requests that looks at a config have answered.
 	told tolds
+	// drifts has, by config, the changes that were found without a hint and are to be judged, and whether a hint has told of them since.
+	drifts map[reloader.Config]map[drift]bool
 	// takenBack has the configs of which a change was made known and could not be stored.
 	takenBack map[reloader.Config]struct{}
 	// began is when this process began.
@@ -151,6 +153,7 @@ func New(o Options) *Dispatcher {
 		latest:    map[reloader.Config]reloader.StoredChange{},
 		facts:     map[reloader.Config]fact{},
 		told:      tolds{},
+		drifts:    map[reloader.Config]map[drift]bool{},
 		takenBack: map[reloader.Config]struct{}{},
 		began:     time.Now(),
 		parked:    map[reloader.Config][]Delivery{},

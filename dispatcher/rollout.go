@@ -25,7 +25,9 @@ func (r *rollout) ended() bool { return r == nil || !r.rolling() && !r.stalled()
 
 func (r *rollout) rolling() bool { return r != nil && r.state.Result == reloader.ReasonRolling }
 func (r *rollout) stalled() bool { return r != nil && r.state.Result == reloader.ReasonStalled }
-func (r *rollout) waiting() bool { return r != nil && r.state.Result == reloader.ReasonWaitingForOperator }
+func (r *rollout) waiting() bool {
+	return r != nil && r.state.Result == reloader.ReasonWaitingForOperator
+}
 
 // over reports whether nothing more can become of r.
 func (r *rollout) over() bool {

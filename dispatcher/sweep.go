@@ -12,28 +12,14 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-const (
-	// sweepGetFactor is how many times longer a sweep takes where the API server refuses to list metadata, so that each config costs a
-	// GET: each GET of a Secret is an audited read of it, which people who watch for such reads have to look at.
-	sweepGetFactor = 6
-	// driftTime is how long after a sweep has found a change its hint may still come in without the change counting as missed by the feed.
-	driftTime = 5 * time.Minute
-)
+// sweepGetFactor is how many times longer a sweep takes where the API server refuses to list metadata, so that each config costs a GET: each
+// GET of a Secret is an audited read of it, which people who watch for such reads have to look at.
+const sweepGetFactor = 6
 
 // scope is where configs are listed at once.
 type scope struct {
 	kind      reloader.ConfigKind
 	namespace string
-}
-
-// drift is a change that was found although no hint has told of it yet.
-type drift struct {
-	config reloader.Config
-	// change is its ID.
-	change string
-	found  time.Time
-	// written is when the content was written, by the API server's clock; zero if it does not say.
-	written time.Time
 }
 
 // sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
@@ -256,29 +242,4 @@ func (d *Dispatcher) lookAtAgain(ctx context.Context, c reloader.Config) time.Du
 		return 0
 	}
 	return again
-}
-
-// suspectDrift has it judged later whether a change that no hint has led to was missed by the feed.
-func (d *Dispatcher) suspectDrift(change reloader.Change, f fact) {
-	if change.Source == reloader.SourceSweep {
-		d.driftQ.AddAfter(drift{change.Config, change.ID, change.VerifiedAt, f.DataWritten}, driftTime)
-	}
-}
-
-// judgeDrift counts a change that was found without a hint, and that the feed has not told of in time. A hint about an earlier write tells
-// nothing of it; one may have waited for longer, while nobody was there to take it.
-func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration {
-	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, found.config)
-	if err != nil {
-		return again
-	}
-	told := ok && !hint.Received.Before(found.found.Add(-driftTime))
-	if ok && !found.written.IsZero() {
-		told = !hint.Time.Before(found.written.Add(-attributionSlack))
-	}
-	if !told {
-		d.metrics.drift.Inc()
-		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "change", found.change, "config", found.config.String())
-	}
-	return 0
 }

@@ -63,23 +63,32 @@ func TestSweepFindsWhatTheFeedLost(t *testing.T) {
 	})
 }
 
+// TestLateHintIsNoDrift: a hint that comes a minute late is one, and stays one after others have come.
 func TestLateHintIsNoDrift(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(9*time.Minute + 59*time.Second)
-		w.stream.hold()
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		w.stream.send(w.stream.take()...)
-		w.pass(time.Hour)
-		w.rolled(web, 1)
-		if got := drifts(t, r); got != 0 {
-			t.Errorf("drift %v although the hint came, want 0", got)
-		}
-	})
+	for name, after := range map[string]func(w *world){
+		"alone":            func(*world) {},
+		"the first of two": func(w *world) { w.pass(time.Minute); w.label("new") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				r := w.sweeping()
+				w.usual()
+				w.start()
+				w.pass(9*time.Minute + 59*time.Second)
+				w.stream.hold()
+				w.edit(alice, app, "2")
+				w.pass(time.Minute)
+				w.rolled(web, 1)
+				w.stream.send(w.stream.take()...)
+				after(w)
+				w.pass(time.Hour)
+				w.rolled(web, 1)
+				if got := drifts(t, r); got != 0 {
+					t.Errorf("drift %v although the hint came, want 0", got)
+				}
+			})
+		})
+	}
 }
 
 func TestSweepWithoutList(t *testing.T) {
@@ -159,23 +168,34 @@ func TestSuspicionMidwayIsAboutEverything(t *testing.T) {
 	})
 }
 
-// TestDriftOfABusyConfig: that the feed told of an earlier change does not make up for the one that it has missed.
+// TestDriftOfABusyConfig: that the feed told of an earlier write, or tells of a later one, does not make up for the one that it has missed.
 func TestDriftOfABusyConfig(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(8 * time.Minute)
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		w.deaf()
-		w.edit(alice, app, "3")
-		w.pass(20 * time.Minute)
-		w.rolled(web, 2)
-		if got := drifts(t, r); got != 1 {
-			t.Errorf("drift %v, want 1", got)
-		}
-	})
+	for name, later := range map[string]func(w *world){
+		"an earlier write": func(*world) {},
+		"a later one, too": func(w *world) { w.label("new") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				r := w.sweeping()
+				w.usual()
+				w.start()
+				w.pass(8 * time.Minute)
+				w.edit(alice, app, "2")
+				w.pass(time.Minute)
+				w.deaf()
+				w.edit(alice, app, "3")
+				w.pass(2 * time.Minute)
+				w.rolled(web, 2)
+				w.cluster.audit = w.hear
+				later(w)
+				w.pass(20 * time.Minute)
+				w.rolled(web, 2)
+				if got := drifts(t, r); got != 1 {
+					t.Errorf("drift %v, want 1", got)
+				}
+			})
+		})
+	}
 }
 
 // TestDriftFoundAtTheStart: what the feed lost while nobody was there is missed all the same, unless its hint comes yet.

@@ -43,6 +43,7 @@ func (d *Dispatcher) heard(c reloader.Config, hints []reloader.Hint) {
 	}
 	told := d.told[c]
 	for _, h := range hints {
+		d.tellDrifts(c, h)
 		if number, known := numberOf(h); known && !slices.Contains(told, number) {
 			told = append(told, number)
 		}
