@@ -51,7 +51,7 @@ type CanaryOptions struct {
 //   - An API server that accepts touches of which no hint comes within the deadline, two intervals or 40 s, is silent: that is
 //     logged once, with the likely cause, and suspected at once and every minute for as long as it lasts, and when it ends.
 //   - A touch that stays away although a later one came back is lost: that is suspected once, and so is an API server that refuses
-//     touches for as long as the deadline.
+//     touches for as long as the deadline, or whose address is gone before that.
 //   - Meanwhile runs only during a silence, and never twice at a time.
 type Canary struct {
 	CanaryOptions
@@ -123,8 +123,14 @@ func (c *Canary) send(ctx context.Context) {
 		c.Logger.Debug("the addresses of the API servers could not be read", "error", err)
 	}
 	c.mu.Lock()
-	c.feed.keep(addresses)
+	gone := c.feed.keep(addresses)
 	c.mu.Unlock()
+	for _, address := range gone {
+		c.Logger.Info("an API server is gone", "apiserver", address)
+	}
+	if len(gone) > 0 {
+		c.suspect("an API server is gone", time.Now())
+	}
 	var touches sync.WaitGroup
 	defer touches.Wait()
 	for _, address := range addresses {

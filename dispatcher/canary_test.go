@@ -121,14 +121,27 @@ func TestCanary(t *testing.T) {
 			told: []string{"the audit feed works: a", "the audit feed works: b"}, states: "2 0 0",
 		},
 		"gone": {
-			reason: "an API server that was taken away is no concern of ours",
+			reason: "an API server that was taken away, or has crashed, may have had events that it sends no more; what it does not do after that is no concern of ours",
 			steps: func(c *cage) {
 				c.set(func() { c.mute["b"] = true })
 				c.pass(90 * time.Second)
 				c.set(func() { c.addresses = []string{"a"} })
 				c.pass(time.Hour)
 			},
-			told: []string{"the audit feed works: a", "the audit feed works: b"}, states: "1 0 0",
+			told:      []string{"the audit feed works: a", "the audit feed works: b", "an API server is gone: b"},
+			suspected: []string{"an API server is gone"}, states: "1 0 0",
+		},
+		"gone after it was away": {
+			reason: "what it held when it went was looked for then",
+			steps: func(c *cage) {
+				c.pass(time.Minute)
+				c.set(func() { c.refuse["b"] = errors.New("connection refused") })
+				c.pass(10 * time.Minute)
+				c.set(func() { c.addresses = []string{"a"} })
+				c.pass(time.Hour)
+			},
+			told:      []string{"the audit feed works: a", "the audit feed works: b", "the canary is refused: b"},
+			suspected: []string{"an API server refuses the canary"}, states: "1 0 0",
 		},
 		"addresses cannot be read": {
 			reason: "the addresses of before are the best guess",
@@ -148,8 +161,8 @@ func TestCanary(t *testing.T) {
 				c.canary.Heard(reloader.Hint{})
 				c.pass(time.Second)
 			},
-			told:      []string{"the audit feed works: a", "the audit feed works: b", "the audit feed is silent: b"},
-			suspected: []string{"the audit feed is silent"}, silent: 1, began: 1, states: "0 1 0", age: 3 * time.Minute,
+			told:      []string{"the audit feed works: a", "the audit feed works: b", "an API server is gone: a", "the audit feed is silent: b"},
+			suspected: []string{"an API server is gone", "the audit feed is silent"}, silent: 1, began: 1, states: "0 1 0", age: 3 * time.Minute,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +200,25 @@ func TestSilenceHasACause(t *testing.T) {
 		c.pass(time.Hour)
 		if !strings.Contains(c.log.String(), "no --audit-webhook-config-file") {
 			t.Errorf("no cause for a feed that never worked:\n%s", c.log.String())
+		}
+	})
+}
+
+// TestSilenceEndsWithWhoIsSilent: an API server that goes while it is silent takes the silence with it, and everything is looked at once more.
+func TestSilenceEndsWithWhoIsSilent(t *testing.T) {
+	inCage(t, func(t *testing.T, c *cage) {
+		c.set(func() { c.mute["b"] = true })
+		c.pass(time.Hour)
+		if c.value("reroll_feed_silent", "") != 1 {
+			t.Error("the feed is not silent")
+		}
+		c.set(func() { c.addresses = []string{"a"} })
+		c.pass(time.Hour)
+		if last := c.suspicions[len(c.suspicions)-1]; last != "an API server is gone" {
+			t.Errorf("the last suspicion: %s", last)
+		}
+		if c.value("reroll_feed_silent", "") != 0 || c.meanwhile != 0 {
+			t.Errorf("the feed is still silent, and %d go on", c.meanwhile)
 		}
 	})
 }

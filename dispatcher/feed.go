@@ -60,9 +60,19 @@ func newFeed(deadline time.Duration) *feed {
 	return &feed{deadline: deadline, perches: map[string]*perch{}}
 }
 
-// keep forgets every API server that is not at one of the addresses.
-func (f *feed) keep(addresses []string) {
-	maps.DeleteFunc(f.perches, func(address string, _ *perch) bool { return !slices.Contains(addresses, address) })
+// keep forgets every API server that is not at one of the addresses, and returns those of them that may have held audit events when they went,
+// but for what was told of before.
+func (f *feed) keep(addresses []string) (gone []string) {
+	for _, address := range slices.Sorted(maps.Keys(f.perches)) {
+		if slices.Contains(addresses, address) {
+			continue
+		}
+		if f.perches[address].state != feedRefused {
+			gone = append(gone, address)
+		}
+		delete(f.perches, address)
+	}
+	return gone
 }
 
 // sent takes note of a canary that is about to be sent: it may come back before the request is answered.
