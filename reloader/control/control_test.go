@@ -148,6 +148,47 @@ func TestWindowsKeepTheirHourInSummer(t *testing.T) {
 	}
 }
 
+// TestWindowsWhenClocksChange: a time that the clock on the wall skips is when it jumps, one that it shows twice counts once, and an hour
+// that comes twice has its windows twice if every hour has them.
+func TestWindowsWhenClocksChange(t *testing.T) {
+	const berlin, newYork, beirut = "CRON_TZ=Europe/Berlin ", "CRON_TZ=America/New_York ", "CRON_TZ=Asia/Beirut "
+	utc := func(month time.Month, day, hour, minute int) time.Time {
+		return time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)
+	}
+	for name, c := range map[string]struct {
+		window string
+		// begin is from when on its openings are looked for.
+		begin time.Time
+		want  []time.Time
+	}{
+		"half past two is skipped":            {berlin + "30 2 * * 0 2h", utc(3, 28, 12, 0), []time.Time{utc(3, 29, 1, 0), utc(4, 5, 0, 30)}},
+		"two is skipped, west of Greenwich":   {newYork + "0 2 * * 0 4h", utc(3, 7, 12, 0), []time.Time{utc(3, 8, 7, 0), utc(3, 15, 6, 0)}},
+		"midnight is skipped":                 {beirut + "0 0 * * * 1h", utc(3, 28, 12, 0), []time.Time{utc(3, 28, 22, 0), utc(3, 29, 21, 0)}},
+		"asked for after the jump":            {berlin + "30 2 * * 0 2h", utc(3, 29, 1, 10), []time.Time{utc(4, 5, 0, 30)}},
+		"half past two comes twice":           {berlin + "30 2 * * * 1h", utc(10, 24, 12, 0), []time.Time{utc(10, 25, 0, 30), utc(10, 26, 1, 30)}},
+		"asked for between the two":           {berlin + "30 2 * * * 1h", utc(10, 25, 1, 10), []time.Time{utc(10, 26, 1, 30)}},
+		"one comes twice, west of Greenwich":  {newYork + "0 1 * * * 1h", utc(10, 31, 12, 0), []time.Time{utc(11, 1, 5, 0), utc(11, 2, 6, 0)}},
+		"every hour, also that comes twice":   {berlin + "15 * * * * 30m", utc(10, 25, 0, 0), []time.Time{utc(10, 25, 0, 15), utc(10, 25, 1, 15), utc(10, 25, 2, 15)}},
+		"every hour, but not that is skipped": {berlin + "15 * * * * 30m", utc(3, 29, 0, 30), []time.Time{utc(3, 29, 1, 15), utc(3, 29, 2, 15)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := control.ParseWindow(c.window)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := c.begin
+			for _, want := range c.want {
+				if at = w.Next(at); !at.Equal(want) {
+					t.Errorf("opens at %s, want %s", at, want)
+				}
+				if !w.Open(want) || w.Open(want.Add(-time.Second)) {
+					t.Errorf("at %s it is open: %v, and a second before: %v", want, w.Open(want), w.Open(want.Add(-time.Second)))
+				}
+			}
+		})
+	}
+}
+
 func TestFaultyWindows(t *testing.T) {
 	for _, text := range []string{"", "6h", "0 22 * * *", "0 22 * * * 1s", "0 22 * * * 200h", "0 25 * * * 1h", "CRON_TZ=Nowhere/City 0 22 * * * 1h", strings.Repeat("x", 300)} {
 		if w, err := control.ParseWindow(text); err == nil {
