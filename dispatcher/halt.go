@@ -32,10 +32,13 @@ func (a advance) free() int {
 }
 
 // advanced counts how far the latest change of c has come. What was given the change before somebody asked for another try does not count.
-// Where a workload itself says that it was brought to the change, no clock is asked whether it was. The caller holds mu.
+// Where a workload itself says that it was brought to the change, no clock is asked whether it was. Who asks for another try names no cluster,
+// so that it is meant for configs of other clusters too. The caller holds mu.
 func (d *Dispatcher) advanced(c reloader.Config, now time.Time) advance {
 	latest := d.latest[c].Change
-	retried := d.control.Retried(c.String())
+	named := c
+	named.Cluster = ""
+	retried := d.control.Retried(named.String())
 	if retried.After(now) {
 		retried = time.Time{}
 	}

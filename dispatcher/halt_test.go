@@ -248,6 +248,34 @@ func TestStepsPassOverTheRefused(t *testing.T) {
 	})
 }
 
+// TestRetryOfAFollowedConfig: who asks for another try of a config of another cluster names it as one of this.
+func TestRetryOfAFollowedConfig(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		f := &fleet{world: w, n: 5, said: map[scenario.Ref]int{}}
+		w.configure = func(o *dispatcher.Options) { o.Copies, o.HaltOnFailedRollouts = sent, true }
+		w.give("app", "1")
+		for i := range f.n {
+			w.deploy(fmt.Sprintf("web-%02d", i), followsFlags, "app")
+		}
+		f.answer(f.all(), allNew)
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		f.pass(quiet)
+		p.Receive(copyOfFlags(2))
+		f.pass(time.Second)
+		f.answer(f.reached(1), gaveUp)
+		f.pass(10 * time.Minute)
+		f.reached(1)
+		if n, message := f.holds(reloader.ReasonHalted); n != 4 || !strings.HasPrefix(message, "c1/ConfigMap/shared/flags: ") {
+			t.Errorf("%d are halted, with the message %q", n, message)
+		}
+		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.shared.flags": time.Now().UTC().Format(time.RFC3339)}))
+		f.pass(time.Second)
+		f.answer(f.reached(2), allNew)
+		f.reached(3)
+	})
+}
+
 // TestRetryOfTheFuture: a time that has not come lets nobody go.
 func TestRetryOfTheFuture(t *testing.T) {
 	inFleet(t, func(t *testing.T, f *fleet, p *process) {

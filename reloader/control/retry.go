@@ -10,7 +10,8 @@ import (
 )
 
 // RetryPrefix begins the keys that ask for another try: retry.KIND.NAMESPACE.NAME, with the time of asking in RFC 3339. Of a workload
-// that means the patch that was refused, and of a config its change, whose rollout was halted, from the first step on.
+// that means the patch that was refused, and of a config its change, whose rollout was halted, from the first step on. It names no cluster:
+// of configs of other clusters that workloads follow, each of that name is meant.
 const RetryPrefix = "retry."
 
 // RetryKey returns the key that asks for another try of NAMESPACE/KIND/NAME, a workload or a config.

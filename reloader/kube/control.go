@@ -15,7 +15,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // controlWait bounds the wait for the first answer: a freeze holds from the start, but who may not read it must say so some time.
@@ -152,4 +154,17 @@ func (c *Cluster) RunsHere(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// Lacks reports whether there is certainly no workload or config of that name. Who cannot look is not told that there is none.
+func (c *Cluster) Lacks(ctx context.Context, namespace, kind, name string) bool {
+	resource, known := configResources[reloader.ConfigKind(kind)]
+	if k, rolls := workload.KindNamed(kind); rolls {
+		resource, known = k.Resource, true
+	}
+	if !known {
+		return false
+	}
+	_, err := c.metadata.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
 }

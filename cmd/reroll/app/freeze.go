@@ -50,7 +50,8 @@ func freezeCommand(version string) *cobra.Command {
 			if length < 0 {
 				return errors.New("--for must not be negative")
 			}
-			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: ""}
+			// Who runs this command is not known, and whoever froze before is somebody else.
+			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: "", control.ByKey: ""}
 			until := "until it is thawed"
 			if length > 0 {
 				at := time.Now().Add(length).UTC().Truncate(time.Second)
@@ -75,7 +76,8 @@ func thawCommand(version string) *cobra.Command {
 		Example: "  reroll thaw -n reroll",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.setControl(cmd, version, map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: ""}, "thawed")
+			change := map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: "", control.ByKey: ""}
+			return a.setControl(cmd, version, change, "thawed")
 		},
 	}
 	a.bind(cmd)
@@ -88,11 +90,15 @@ func (a *access) setControl(cmd *cobra.Command, version string, change map[strin
 	if err != nil {
 		return err
 	}
+	return writeControl(cmd, cluster, change, now)
+}
+
+func writeControl(cmd *cobra.Command, cluster *kube.Cluster, change map[string]string, now string) error {
 	warnElsewhere(cmd, cluster)
 	if err := cluster.SetControl(cmd.Context(), change); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", now, cluster.Namespace, control.ConfigMap)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", now, cluster.Namespace, control.ConfigMap)
 	return err
 }
 

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // retryCommand has something tried again that was given up.
@@ -16,7 +21,8 @@ func retryCommand(version string) *cobra.Command {
 		Use:   "retry NAMESPACE/KIND/NAME",
 		Short: "Try a workload again that could not be patched, or go on with a config whose rollouts were halted",
 		Long: "Try a workload again that could not be patched, now and not only when its turn comes; or go on with the change of a config whose\n" +
-			"rollouts were halted, from the first step on and whatever became of those before. The same for a workload without this program:\n" +
+			"rollouts were halted, from the first step on and whatever became of those before. Of configs of other clusters that workloads follow, each\n" +
+			"of that namespace, kind and name is meant. The same for a workload without this program:\n" +
 			"  kubectl -n NAMESPACE annotate KIND NAME --overwrite reroll.dev/retry=<anything new>",
 		Example: "  reroll retry shop/Deployment/web\n  reroll retry shop/cm/prices -n reroll",
 		Args:    cobra.ExactArgs(1),
@@ -29,10 +35,29 @@ func retryCommand(version string) *cobra.Command {
 			if err != nil {
 				return cli.Usage(err)
 			}
+			cluster, err := a.connect(cmd.Context(), version)
+			if err != nil {
+				return err
+			}
+			warnMissing(cmd, cluster, target)
 			now := time.Now().UTC().Format(time.RFC3339)
-			return a.setControl(cmd, version, map[string]string{key: now}, "trying "+target+" again")
+			return writeControl(cmd, cluster, map[string]string{key: now}, "trying "+target+" again")
 		},
 	}
 	a.bind(cmd)
 	return cmd
+}
+
+// warnMissing says so if what is to be tried again, as NAMESPACE/KIND/NAME, is certainly not there.
+func warnMissing(cmd *cobra.Command, cluster *kube.Cluster, target string) {
+	namespace, rest, _ := strings.Cut(target, "/")
+	kind, name, _ := strings.Cut(rest, "/")
+	if !cluster.Lacks(cmd.Context(), namespace, kind, name) {
+		return
+	}
+	hint := ""
+	if slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(kind)) {
+		hint = " of this cluster; if workloads follow one of that name of another cluster, that is meant"
+	}
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: there is no %s %s in namespace %s%s\n", kind, name, namespace, hint)
 }

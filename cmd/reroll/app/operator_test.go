@@ -1,0 +1,165 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. Whatever else it is asked for is
+// not there, or forbidden.
+type apiServer struct {
+	t         *testing.T
+	data      map[string]string
+	objects   []string
+	forbidden bool
+	codecs    serializer.CodecFactory
+}
+
+// newAPIServer returns the API server and a kubeconfig for it.
+func newAPIServer(t *testing.T, data map[string]string) (*apiServer, string) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s := &apiServer{t: t, data: data, codecs: serializer.NewCodecFactory(scheme)}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "config")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "reroll"}}], "users": [{"name": "u", "user": {}}]}`, server.URL)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s, file
+}
+
+// ServeHTTP answers as the API server does.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const ours = "/api/v1/namespaces/reroll/configmaps/" + control.ConfigMap
+	var answer any = metav1.Status{TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}
+	code := http.StatusNotFound
+	there := strings.HasSuffix(r.URL.Path, "/kube-system")
+	for _, path := range s.objects {
+		there = there || strings.HasSuffix(r.URL.Path, path)
+	}
+	switch {
+	case r.URL.Path == ours:
+		if r.Method == http.MethodPut {
+			s.take(r)
+		}
+		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: kindOf("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: s.data}
+	case there:
+		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata")}
+		if strings.HasSuffix(r.URL.Path, "/kube-system") {
+			answer = corev1.Namespace{TypeMeta: kindOf("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+		}
+	case s.forbidden:
+		code, answer = http.StatusForbidden, metav1.Status{
+			TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *apiServer) take(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	obj, _, err := s.codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if stored, ok := obj.(*corev1.ConfigMap); ok {
+		s.data = stored.Data
+		return
+	}
+	s.t.Errorf("%T was written: %v", obj, err)
+}
+
+func kindOf(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// operate runs a command of operators, and returns what it says.
+func operate(t *testing.T, args ...string) (said string) {
+	t.Helper()
+	var out strings.Builder
+	cmd := Command("v1.2.3")
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatalf("reroll %v: %v", args, err)
+	}
+	return out.String()
+}
+
+// TestFreezeIsNobodyElses: who froze through the REST API is not taken for who freezes or thaws by the command line, which does not say who
+// that is.
+func TestFreezeIsNobodyElses(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want map[string]string
+	}{
+		"freeze": {[]string{"freeze", "--reason", "release"}, map[string]string{"freeze": "true", "freeze-reason": "release", "pauses": "[]"}},
+		"thaw":   {[]string{"thaw"}, map[string]string{"pauses": "[]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, kubeconfig := newAPIServer(t, map[string]string{
+				"freeze": "true", "freeze-reason": "incident 7", "freeze-by": "alice", "freeze-until": "2026-01-31T18:00:00Z", "pauses": "[]",
+			})
+			operate(t, append(c.args, "--kubeconfig", kubeconfig)...)
+			if diff := cmp.Diff(c.want, s.data); diff != "" {
+				t.Errorf("ConfigMap (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRetryOfWhatIsNotThere: who asks for another try of what does not exist is told so, as far as that can be known.
+func TestRetryOfWhatIsNotThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		target    string
+		objects   []string
+		forbidden bool
+		warning   string
+	}{
+		"a workload":            {target: "shop/deploy/web", objects: []string{"/apis/apps/v1/namespaces/shop/deployments/web"}},
+		"no such workload":      {target: "shop/deploy/typo", warning: "there is no Deployment typo in namespace shop"},
+		"who knows":             {target: "shop/deploy/typo", forbidden: true},
+		"a config":              {target: "shop/cm/app", objects: []string{"/api/v1/namespaces/shop/configmaps/app"}},
+		"a followed config":     {target: "shop/secret/key", warning: "there is no Secret key in namespace shop of this cluster; if workloads follow one of that name of another cluster, that is meant"},
+		"a followed config too": {target: "shop/secret/key", forbidden: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, kubeconfig := newAPIServer(t, map[string]string{})
+			s.objects, s.forbidden = c.objects, c.forbidden
+			said := operate(t, "retry", c.target, "--kubeconfig", kubeconfig)
+			if !strings.Contains(said, c.warning) || strings.Contains(said, "warning:") != (c.warning != "") || !strings.Contains(said, "trying shop/") {
+				t.Errorf("said %q, want the warning %q", said, c.warning)
+			}
+			if len(s.data) != 1 {
+				t.Errorf("the ConfigMap has %v", s.data)
+			}
+		})
+	}
+}
