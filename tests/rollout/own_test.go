@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -68,24 +70,54 @@ func (s *site) rolls(name string, n int) []line.Reload {
 // TestOwnWindow: a workload with a quiet window of its own rolls once for what comes within it, and not before it is over; another one that
 // uses the same config does not wait for that.
 func TestOwnWindow(t *testing.T) {
-	const window = 4 * time.Second
+	const window, rounds = 10 * time.Second, 5
 	s := newSite(t)
 	s.config("app")
 	s.own("patient", false, map[string]string{"window": window.String()})
 	s.own("prompt", false, nil)
 	s.settled(2)
-	s.edit("app", "one")
-	s.rolls("prompt", 1)
-	s.edit("app", "two")
-	prompt := s.rolls("prompt", 2)
-	patient := s.rolls("patient", 1)[0]
-	last := patient.Causes[len(patient.Causes)-1].VerifiedAt
-	if waited := patient.PatchedAt.Sub(last); waited < window {
-		t.Errorf("it was rolled %s after the last change, before its window of %s was over", waited, window)
+	for round := 1; ; round++ {
+		s.edit("app", fmt.Sprint("one of ", round))
+		s.rolls("prompt", 2*round-1)
+		s.edit("app", fmt.Sprint("two of ", round))
+		prompt := s.rolls("prompt", 2*round)
+		patient := s.rolledFor("patient", prompt[0].Causes[0].ChangeID)
+		last := patient.Causes[len(patient.Causes)-1].VerifiedAt
+		if waited := patient.PatchedAt.Sub(last); waited < window {
+			t.Errorf("it was rolled %s after the last change, before its window of %s was over", waited, window)
+		}
+		if causedBy(patient, prompt[1].Causes[0].ChangeID) {
+			if prompt[1].PatchedAt.After(patient.PatchedAt) {
+				t.Error("the other one has waited for it")
+			}
+			s.rolls("patient", 2*round-1) // one for both, and two in each round before
+			return
+		}
+		if round == rounds {
+			t.Fatalf("in %d rounds it was never rolled once for two changes", rounds)
+		}
+		t.Logf("the second change came %s after the first, too late for one roll", last.Sub(prompt[1].Causes[0].VerifiedAt))
 	}
-	if prompt[1].PatchedAt.After(patient.PatchedAt) {
-		t.Error("the other one has waited for it")
-	}
+}
+
+// rolledFor waits until a Deployment was rolled for a change, and returns that reload.
+func (s *site) rolledFor(name, change string) (found line.Reload) {
+	s.t.Helper()
+	s.await(func() error {
+		all, err := shared.Reroll.Reloads(s.ctx, s.ns)
+		for _, r := range all {
+			if r.Workload.Name == name && r.Outcome == "Reloaded" && causedBy(r, change) {
+				found = r
+				return nil
+			}
+		}
+		return cmp.Or(err, fmt.Errorf("%s was not rolled for change %s", name, change))
+	})
+	return found
+}
+
+func causedBy(r line.Reload, change string) bool {
+	return slices.ContainsFunc(r.Causes, func(c line.Cause) bool { return c.ChangeID == change })
 }
 
 // TestOwnMinInterval: a workload that was rolled is not rolled again before its interval is over.
