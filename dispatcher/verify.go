@@ -132,6 +132,7 @@ func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Dur
 // compare says what f is, next to the last change of c: nothing new, or a change.
 func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChange, known bool, hints []reloader.Hint) (reloader.Change, bool) {
 	old, now := last.Change, f.digest
+	hints = telling(hints, old, f.Meta)
 	if !old.New.Comparable(now) && !f.older.IsZero() {
 		now = f.older
 	}
@@ -166,7 +167,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	if hints = d.unheard(c, hints); len(hints) > 0 {
 		newest := newestHint(hints)
 		change.Source, change.RequestedAt, change.ReceivedAt = newest.Source, newest.Time, newest.Received
-		change.Candidates = candidates(hints, f.Meta)
+		change.Candidates = candidates(hints, untimed(change.Keys), f.Meta)
 	}
 	change.ID = reloader.ChangeID(change)
 	return change, true
