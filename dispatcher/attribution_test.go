@@ -104,6 +104,15 @@ func TestWho(t *testing.T) {
 			},
 			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
 		},
+		"a name generated while it is made anew": {
+			"nobody generates a name that was there before",
+			func(w *world) {
+				w.must(w.delete(alice, app))
+				w.give("app", "2")
+				w.stream.put(w.generated(bob))
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+		},
 		"a name generated after a lost hint": {
 			"who makes another one says nothing of this",
 			func(w *world) {

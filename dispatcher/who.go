@@ -26,13 +26,15 @@ func candidates(hints []reloader.Hint, untimed bool, meta live.Meta) []reloader.
 
 // telling returns those of hints whose requests can have to do with what became of a config after old, the last change of it, now that meta
 // describes it. What is on record as having led to old, or to something before it, has led to no other content since; and who made a config under
-// a generated name made another one, unless this one was made then.
+// a generated name made another one, unless this one was made then and is new to us.
 func telling(hints []reloader.Hint, old reloader.Change, meta live.Meta) []reloader.Hint {
-	return slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, meta) || ledTo(h, old) })
+	isNew := old.Type == ""
+	return slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, isNew, meta) || ledTo(h, old) })
 }
 
-func madeAnother(h reloader.Hint, meta live.Meta) bool {
-	return h.Config.Name == "" && h.Creates() && h.Time.Sub(meta.Created).Abs() > attributionSlack
+// madeAnother reports whether h made a config under a generated name, and not this one. What was there before, even deleted since, is none of those.
+func madeAnother(h reloader.Hint, isNew bool, meta live.Meta) bool {
+	return h.Config.Name == "" && h.Creates() && !(isNew && h.Time.Sub(meta.Created).Abs() <= attributionSlack)
 }
 
 // ledTo reports whether the request of h is on record as one that may have made c. One with an unknown outcome may be carried out later.

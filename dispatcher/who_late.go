@@ -58,7 +58,10 @@ func withCandidates(found []reloader.Candidate, hints []reloader.Hint) []reloade
 
 // behind returns those of hints whose requests may have made change. What came before it is read only if one of them says something new.
 func (d *Dispatcher) behind(ctx context.Context, change reloader.Change, f fact, hints []reloader.Hint) ([]reloader.Hint, error) {
-	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return h.Time.After(change.VerifiedAt) || madeAnother(h, f.Meta) })
+	isNew := change.Type == reloader.ChangeCreated
+	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
+		return h.Time.After(change.VerifiedAt) || madeAnother(h, isNew, f.Meta)
+	})
 	if slices.EqualFunc(withCandidates(change.Candidates, hints), change.Candidates, sameWho) {
 		return nil, nil
 	}
