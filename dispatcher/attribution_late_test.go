@@ -18,6 +18,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 		reason string
 		act    func(w *world)
 		want   map[string]reloader.Basis
+		before int // changes before it, each with a roll
 	}{
 		"nobody ran": {
 			"the hint waited in the stream",
@@ -27,7 +28,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
 		},
 		"nobody ran, and two edited": {
 			"the first of two cannot be told from no candidate",
@@ -39,7 +40,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager},
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager}, 0,
 		},
 		"the hint of who wrote last is lost": {
 			"content was written after the only hint",
@@ -52,7 +53,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stream.take()
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous},
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous}, 0,
 		},
 		"the feed is late": {
 			"a sweep was there before",
@@ -63,7 +64,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.rolled(web, 1)
 				w.stream.send(w.stream.take()...)
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
 		},
 		"found by a process that ended before it took a hint": {
 			"who comes next knows of the change by the record alone",
@@ -77,7 +78,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stop()
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
 		},
 		"a hint about the change before comes again": {
 			"that one has led to another content",
@@ -89,7 +90,47 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stream.send(again)
 				w.start()
 			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 0,
+		},
+		"a hint about the change before comes again at once": {
+			"it is on record as having led to that one, although the process that heard it has ended",
+			func(w *world) {
+				w.edit(alice, app, "1.5")
+				again := w.stream.last[appConfig]
+				w.pass(500 * time.Millisecond)
+				w.stop()
+				w.edit(bob, app, "2")
+				w.pass(time.Second)
+				w.launch()
+				w.pass(time.Second)
+				w.stop()
+				w.stream.send(again)
+				w.start()
+			},
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 1,
+		},
+		"a hint about the change before leads to the next": {
+			"the one that has made it is still to come",
+			func(w *world) {
+				w.edit(alice, app, "1.5")
+				again := w.stream.last[appConfig]
+				w.pass(500 * time.Millisecond)
+				w.stop()
+				w.start()
+				bobs := w.editUnheard(bob, "2")
+				w.stream.send(again)
+				w.pass(time.Second)
+				w.stream.send(bobs)
+			},
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 1,
+		},
+		"a name was generated for another at that time": {
+			"it is about a config that was made then",
+			func(w *world) {
+				w.edit(alice, app, "2")
+				w.stream.send(w.generated(bob))
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
 		},
 		"a name was generated for another": {
 			"it is about a config that was made then",
@@ -102,7 +143,7 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
 		},
 	}
 	for name, test := range tests {
@@ -114,15 +155,16 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(quiet)
 				test.act(w)
 				w.must(w.Quiesce(t.Context()))
-				w.rolled(web, 1)
-				w.checkWho(test.reason, test.want)
+				w.rolled(web, int64(test.before)+1)
+				w.checkWho(test.reason, test.want, test.before)
 			})
 		})
 	}
 }
 
-// checkWho fails the test unless both the newest change and the only reload name these candidates, and the hint that told of them.
-func (w *world) checkWho(reason string, want map[string]reloader.Basis) {
+// checkWho fails the test unless both the newest change and its reload, which follows those before, name these candidates, and the hint that told
+// of them.
+func (w *world) checkWho(reason string, want map[string]reloader.Basis, before int) {
 	w.t.Helper()
 	change, _ := w.store.changesOf(appConfig)
 	if d := cmp.Diff(want, bases(change)); d != "" {
@@ -132,14 +174,14 @@ func (w *world) checkWho(reason string, want map[string]reloader.Basis) {
 		w.t.Errorf("the change does not say which hint told of it: %+v", change)
 	}
 	reloads := w.store.reloadsOf(webRef)
-	if len(reloads) != 1 || len(reloads[0].Causes) != 1 {
+	if len(reloads) != before+1 || len(reloads[before].Causes) != 1 {
 		w.t.Fatalf("reloads: %+v", reloads)
 	}
-	cause := reloads[0].Causes[0]
+	cause := reloads[before].Causes[0]
 	if d := cmp.Diff(change.Candidates, cause.Candidates); d != "" || cause.Source != change.Source || !cause.RequestedAt.Equal(change.RequestedAt) || !cause.ReceivedAt.Equal(change.ReceivedAt) {
 		w.t.Errorf("the reload says something else than its change: %+v\n%s", cause, d)
 	}
-	if n := len(w.store.announced); n != 1 {
-		w.t.Errorf("%d reloads were announced, want 1: who did it is no other reload", n)
+	if n := len(w.store.announced); n != before+1 {
+		w.t.Errorf("%d reloads were announced, want %d: who did it is no other reload", n, before+1)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -40,6 +42,7 @@ func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
 // TestWho: who may have made a change, and why we think so.
 func TestWho(t *testing.T) {
 	carol := reloader.Actor{User: "carol", UserAgent: "kubectl/v1.37", FieldManager: "kubectl-edit"}
+	labeller := reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37", FieldManager: "kubectl-label"}
 	agent := reloader.Actor{User: "agent", UserAgent: "argocd/v3"}
 	tests := map[string]struct {
 		reason string
@@ -82,6 +85,43 @@ func TestWho(t *testing.T) {
 				}
 			},
 			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "agent": reloader.BasisFieldManager},
+		},
+		"a label after a lost hint": {
+			"the data was written long before her request",
+			func(w *world) {
+				w.edit(bob, app, "2")
+				w.stream.take()
+				w.pass(time.Minute)
+				w.stream.hold()
+				w.must(w.patch(labeller, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous},
+		},
+		"a key taken away": {
+			"managed fields keep no time of that",
+			func(w *world) {
+				w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"a":null}}`)))
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+		},
+		"a name generated while it is made anew": {
+			"nobody generates a name that was there before",
+			func(w *world) {
+				w.must(w.delete(alice, app))
+				w.give("app", "2")
+				w.stream.put(w.generated(bob))
+			},
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+		},
+		"a name generated after a lost hint": {
+			"who makes another one says nothing of this",
+			func(w *world) {
+				w.edit(bob, app, "2")
+				w.stream.take()
+				w.stream.hold()
+				w.stream.put(w.generated(alice))
+			},
+			map[string]reloader.Basis{},
 		},
 	}
 	for name, test := range tests {
@@ -136,6 +176,39 @@ func TestLateHint(t *testing.T) {
 		}
 		w.rolled(web, 1)
 	})
+}
+
+// TestGeneratedNameMakesNothingElse: of a config that nobody has looked at yet, a hint about a generated name does not say who made it, unless
+// it was made then.
+func TestGeneratedNameMakesNothingElse(t *testing.T) {
+	for name, test := range map[string]struct {
+		age  time.Duration
+		want map[string]reloader.Basis
+	}{
+		"made before":          {time.Hour, map[string]reloader.Basis{}},
+		"made by that request": {0, map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.start()
+				w.cluster.failing(func(verb, _ string) error {
+					if verb == "get" || verb == "meta" {
+						return apierrors.NewServiceUnavailable("not now")
+					}
+					return nil
+				})
+				w.stream.hold()
+				w.usual()
+				w.stream.take()
+				w.pass(test.age)
+				w.stream.send(w.generated(bob))
+				w.cluster.failing(nil)
+				w.must(w.Quiesce(t.Context()))
+				w.expectCandidates(test.want)
+				w.rolled(web, 0)
+			})
+		})
+	}
 }
 
 // TestWhoOfAChangeFoundEarly: a change that was found before its hint came, gets actor, source and times from the hint.

@@ -41,7 +41,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		}
 		d.done(t, newestOf(patched, w), s, decidedAt, now)
 	}
-	for _, group := range byOutcome(steps) {
+	for _, group := range inRecordOrder(byOutcome(steps), patched != nil) {
 		d.report(t, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
 	d.stakater.decided(w.Kind, steps)
@@ -213,6 +213,21 @@ func byOutcome(steps []step) [][]step {
 		groups[i] = append(groups[i], s)
 	}
 	return groups
+}
+
+// inRecordOrder returns groups with what was rolled at the end: the last reload on record tells the next process which roll is recorded already.
+// What somebody else has rolled is at the beginning, so that it is held against what that one has recorded last.
+func inRecordOrder(groups [][]step, ours bool) [][]step {
+	rolled := func(g []step) bool { return g[0].outcome == reloader.ReasonReloaded }
+	i := slices.IndexFunc(groups, rolled)
+	if i < 0 {
+		return groups
+	}
+	roll, others := groups[i:i+1], slices.DeleteFunc(slices.Clone(groups), rolled)
+	if ours {
+		return slices.Concat(others, roll)
+	}
+	return slices.Concat(roll, others)
 }
 
 // newReload describes steps of one outcome. An empty id is derived from the steps.

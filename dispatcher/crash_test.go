@@ -1,12 +1,16 @@
 package dispatcher_test
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -48,6 +52,54 @@ func TestCrashBetweenPatchAndRecord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// noRecord, once it is on, stores reloads and no record of a workload, as for a process that ends in between.
+type noRecord struct {
+	dispatcher.Records
+	on *atomic.Bool
+}
+
+// PutWorkload fails.
+func (n noRecord) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error {
+	if n.on.Load() {
+		return errLost
+	}
+	return n.Records.PutWorkload(ctx, r)
+}
+
+// TestCrashBetweenTwoOutcomesAndRecord: one decision had two outcomes, both are stored, and the record of the workload is not. The successor adds
+// nothing to that.
+func TestCrashBetweenTwoOutcomesAndRecord(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: b}, data: {a: "1", unused: "1"}}`)))
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {reroll.dev/auto: "true", reroll.dev/keys: used}}
+spec: {template: {spec: {containers: [{name: main, env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: a}}}, {name: B, valueFrom: {configMapKeyRef: {name: b, key: a}}}]}]}}}`)))
+		var on atomic.Bool
+		w.configure = func(o *dispatcher.Options) { o.Records = noRecord{o.Records, &on} }
+		w.start()
+		w.pass(quiet)
+		on.Store(true)
+		w.edit(alice, app, "2")
+		w.must(w.patch(alice, "ConfigMap/b", types.MergePatchType, []byte(`{"data":{"unused":"2"}}`)))
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.stop()
+		on.Store(false)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 || got[reloader.ReasonKeysUnused] == 0 {
+			t.Errorf("outcomes %v, want one Reloaded, and KeysUnused", got)
+		}
+		rolls := slices.DeleteFunc(slices.Clone(w.store.announced), func(r reloader.Reload) bool { return r.Outcome != reloader.ReasonReloaded })
+		if len(rolls) != 1 || rolls[0].Message != "" || rolls[0].PatchedAt.IsZero() {
+			t.Errorf("rolls were announced as %+v, want one, by whoever patched", rolls)
+		}
+	})
 }
 
 // TestCrashBetweenPatchAndRecordThenBack: the content is back at what the last record says, and the workload is not.

@@ -31,8 +31,11 @@ func (c *cluster) report(ref scenario.Ref, verb reloader.Verb, by reloader.Actor
 type fieldSet map[string]any
 
 // manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes. An
-// annotation of a workload belongs to whoever gave it its value.
+// annotation of a workload belongs to whoever gave it its value. Who only takes keys of a config away owns nothing more than before.
 func manage(old, obj scenario.Typed, by reloader.Actor, data bool) {
+	if data && takenAway(old, obj) {
+		return
+	}
 	now := metav1.Now().Rfc3339Copy()
 	mine, written := fieldSet{}, annotated(old, obj)
 	var others []metav1.ManagedFieldsEntry
@@ -59,6 +62,21 @@ func manage(old, obj scenario.Typed, by reloader.Actor, data bool) {
 	obj.SetManagedFields(append([]metav1.ManagedFieldsEntry{{
 		Manager: by.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: mine.raw(),
 	}}, others...))
+}
+
+// takenAway reports whether obj is the ConfigMap old without some of its keys.
+func takenAway(old, obj scenario.Typed) bool {
+	was, ok := old.(*corev1.ConfigMap)
+	if !ok {
+		return false
+	}
+	now := obj.(*corev1.ConfigMap)
+	for key, value := range now.Data {
+		if before, had := was.Data[key]; !had || before != value {
+			return false
+		}
+	}
+	return len(now.Data) < len(was.Data) && len(now.BinaryData) == 0
 }
 
 // annotated returns the annotations of a workload that are not as they were.

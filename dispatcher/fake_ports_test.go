@@ -96,6 +96,7 @@ func (c client) Terminating(ctx context.Context, namespace string) (bool, error)
 func metaOf(obj scenario.Typed) live.Meta {
 	m := live.Meta{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(), Created: obj.GetCreationTimestamp().Time, Annotations: obj.GetAnnotations(), Labels: obj.GetLabels()}
 	for _, e := range obj.GetManagedFields() {
+		m.Written = slices.MaxFunc([]time.Time{m.Written, e.Time.Time}, time.Time.Compare)
 		if strings.Contains(e.FieldsV1.GetRawString(), "f:data") && e.Time.After(m.DataWritten) {
 			m.DataManager, m.DataWritten, m.DataAlone = e.Manager, e.Time.Time, !strings.Contains(e.FieldsV1.GetRawString(), "f:metadata")
 		}

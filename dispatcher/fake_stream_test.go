@@ -12,7 +12,8 @@ import (
 
 // stream keeps hints and lends each to every consumer until one of them acknowledges it.
 type stream struct {
-	mu        sync.Mutex
+	mu sync.Mutex
+	// last is the hint stored last on the subject of each config, and without a name on that of a whole namespace.
 	last      map[reloader.Config]reloader.Hint
 	open      []*loan
 	consumers []func(dispatcher.Delivery)
@@ -87,9 +88,7 @@ func (s *stream) send(hints ...reloader.Hint) {
 	for _, h := range hints {
 		l := &loan{stream: s, hint: h}
 		s.mu.Lock()
-		if last, ok := s.last[h.Config]; !ok || !h.Time.Before(last.Time) {
-			s.last[h.Config] = h
-		}
+		s.last[h.Config] = h
 		s.open = append(s.open, l)
 		consumers := slices.Clone(s.consumers)
 		s.mu.Unlock()
@@ -145,10 +144,14 @@ func (s *stream) unacknowledged() int {
 	return len(s.open)
 }
 
-// LastHint returns the newest hint about a config.
+// LastHint returns the hint stored last about a config.
 func (s *stream) LastHint(_ context.Context, _ string, c reloader.Config) (reloader.Hint, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, ok := s.last[c]
+	all, near := s.last[reloader.Config{Kind: c.Kind, Namespace: c.Namespace}]
+	if near && !all.Creates() && !(ok && h.Time.After(all.Time)) {
+		return all, true, nil
+	}
 	return h, ok, nil
 }

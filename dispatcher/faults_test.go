@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -254,6 +255,74 @@ func TestUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUnknownOutcomeOverARestart: the second look at a write that was answered 504 does not end with the process that took the first.
+func TestUnknownOutcomeOverARestart(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		hint := w.editUnheard(alice, "1")
+		hint.Code = http.StatusGatewayTimeout
+		w.stream.send(hint)
+		w.pass(5 * time.Second)
+		w.stop()
+		w.start()
+		w.pass(10 * time.Second)
+		w.editUnheard(alice, "2")
+		w.pass(70 * time.Second)
+		w.rolled(web, 1)
+		if n := w.stream.unacknowledged(); n != 0 {
+			t.Errorf("%d hints are not acknowledged after the second look", n)
+		}
+	})
+}
+
+// TestManyUnknownOutcomes: of the room for hints that are not acknowledged, those that wait for a second look take a part, however many there
+// are; and what was written meanwhile is found all the same.
+func TestManyUnknownOutcomes(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		hint := w.editUnheard(alice, "1")
+		hint.Code = http.StatusServiceUnavailable
+		w.stream.send(slices.Repeat([]reloader.Hint{hint}, 12_000)...)
+		w.pass(10 * time.Second)
+		if n := w.stream.unacknowledged(); n == 0 || n > 10_000 {
+			t.Errorf("%d hints wait for a second look, want some, and room for others", n)
+		}
+		w.editUnheard(alice, "2")
+		w.pass(70 * time.Second)
+		w.rolled(web, 1)
+		if n := w.stream.unacknowledged(); n != 0 {
+			t.Errorf("%d hints are not acknowledged after the second look", n)
+		}
+	})
+}
+
+// TestUnknownOutcomesWaitAlone: hints that wait for a second look keep no other from being looked at, and are all acknowledged by it.
+func TestUnknownOutcomesWaitAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for range 3 {
+			hint := w.editUnheard(alice, "1")
+			hint.Code = http.StatusInternalServerError
+			w.stream.send(hint)
+			w.pass(time.Second)
+		}
+		w.edit(bob, app, "2")
+		w.pass(time.Second)
+		w.rolled(web, 1)
+		w.pass(70 * time.Second)
+		if n := w.stream.unacknowledged(); n != 0 {
+			t.Errorf("%d hints are not acknowledged after the second look", n)
+		}
+		w.rolled(web, 1)
+	})
 }
 
 // TestFaultyAnnotation: an expression that cannot be compiled hurts its own workload alone, and is named in its record.

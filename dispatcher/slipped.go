@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -13,23 +15,24 @@ import (
 // hint, and when things were written, made and started.
 
 // judgeHint judges an edge without a mark by the last hint about its config. It tells of a change that was missed if the data may have been
-// written after w was, and some container runs with what was there before. Kubernetes tells all times by the second; equal means may be.
+// written after w was, and some container runs with what was there before. The hint stored last need not be that of the last write, which the
+// managed fields tell of then. Kubernetes tells all times by the second; equal means may be.
 func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, h reloader.Handled) (reloader.Handled, error) {
 	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, c)
 	if err != nil {
 		return h, fmt.Errorf("read last hint of %s: %w", c, err)
 	}
-	since := w.Written.Truncate(time.Second)
-	if !ok || hint.Time.Before(since) {
+	since, last := w.Written.Truncate(time.Second), later(hint.Time, f.DataWritten)
+	if !ok || last.Before(since) {
 		return h, nil
 	}
-	if hint.Creates() {
+	if hint.Creates() && !f.DataWritten.After(hint.Time) {
 		return d.judgeCreation(ctx, w, c, f, h)
 	}
-	if !f.DataWritten.IsZero() && f.DataWritten.Before(since) {
+	if !f.DataWritten.IsZero() && f.DataWritten.Before(since) && !takenFrom(w, f, since) {
 		return h, nil
 	}
-	older, err := d.Workloads.StartedBy(ctx, w, hint.Time)
+	older, err := d.Workloads.StartedBy(ctx, w, last)
 	if err != nil {
 		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
 	}
@@ -38,6 +41,20 @@ func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c relo
 	}
 	h.How = reloader.ReasonPodsNewer
 	return h, nil
+}
+
+// takenFrom reports whether something was taken away from a config since w was written then, which managed fields keep no time of: it has a
+// later version than w, and nobody has written anything to it.
+func takenFrom(w *workload.Workload, f fact, since time.Time) bool {
+	order, err := resourceversion.CompareResourceVersion(f.ResourceVersion, w.ResourceVersion)
+	return err == nil && order > 0 && f.Written.Before(since)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // judgeCreation judges an edge whose config was made after w was last written. Mostly w has waited for it. But a container that cannot start

@@ -169,6 +169,86 @@ func TestMadeTwiceBetweenLooks(t *testing.T) {
 	}
 }
 
+// TestSlippedBehindAnotherHint: a change between a workload's opting in and the dispatcher's seeing it, of which the hint stored last says nothing.
+func TestSlippedBehindAnotherHint(t *testing.T) {
+	const label = `{"metadata":{"labels":{"x":"y"}}}`
+	tests := map[string]struct {
+		reason string
+		act    func(w *world)
+		want   int64
+	}{
+		"edited, and a name generated": {
+			"what was made there is another one",
+			func(w *world) { w.edit(alice, app, "2"); w.stream.send(w.generated(bob)) }, 1,
+		},
+		"a name generated": {
+			"nobody has touched it",
+			func(w *world) { w.stream.send(w.generated(bob)) }, 0,
+		},
+		"edited, and told again of what came before": {
+			"the data says when it was written",
+			func(w *world) { before := w.stream.last[appConfig]; w.edit(alice, app, "2"); w.stream.send(before) }, 1,
+		},
+		"told again of what came before": {
+			"nothing was written since",
+			func(w *world) { w.stream.send(w.stream.last[appConfig]) }, 0,
+		},
+		"a key taken away": {
+			"managed fields keep no time of that, but nothing else explains the hint",
+			func(w *world) { w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"b":null}}`))) }, 1,
+		},
+		"a label": {
+			"the managed fields say that no data was written",
+			func(w *world) { w.must(w.patch(bob, app, types.MergePatchType, []byte(label))) }, 0,
+		},
+		"a request that changed nothing": {
+			"the version is older than the workload's",
+			func(w *world) { w.must(w.patch(bob, app, types.MergePatchType, []byte(`{}`))) }, 0,
+		},
+		"edited, and another deletes many": {
+			"who deletes many may have deleted it",
+			func(w *world) {
+				w.edit(alice, app, "2")
+				all := w.generated(bob)
+				all.Verb, all.Code = reloader.VerbDeleteCollection, 200
+				w.stream.send(all)
+			}, 1,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = 2 * time.Second
+				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app}, data: {a: "1", b: "1"}}`)))
+				w.pass(time.Hour)
+				w.start()
+				w.stall()
+				w.wants("name: app")
+				w.pass(5 * time.Second)
+				test.act(w)
+				w.pass(5 * time.Second)
+				w.catchUp()
+				w.pass(quiet)
+				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
+				}
+				w.stop()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.want)
+			})
+		})
+	}
+}
+
+// generated is the hint about a ConfigMap of which only the API server knows the name.
+func (w *world) generated(by reloader.Actor) reloader.Hint {
+	return reloader.Hint{
+		Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
+		Source: reloader.SourceAudit, Actor: by, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
+	}
+}
+
 // TestBackAfterPodsHaveStarted: while a workload is held back its config changes, pods start, and the content is back. What is on record, and
 // on the workload, is that content; but the pods have the one of between. Without such pods there is nothing to do.
 func TestBackAfterPodsHaveStarted(t *testing.T) {

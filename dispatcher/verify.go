@@ -17,6 +17,8 @@ const (
 	// lookAgain is when to look a second time at a config whose writer was told that the outcome is unknown: the API server may
 	// commit the write after it has answered, but no later than its request time-out.
 	lookAgain = time.Minute
+	// maxUnsure is how many hints wait for that in the stream, a part of those that it lends.
+	maxUnsure = 5_000
 	// retryHint is when a hint that could not be verified comes back, and retryRefused if the API server refused to show the config.
 	retryHint    = 2 * time.Second
 	retryRefused = time.Minute
@@ -88,16 +90,22 @@ func (d *Dispatcher) settleNew(c reloader.Config) {
 	}
 }
 
-// acknowledge ends the deliveries, and asks for another look if one of them tells of an unknown outcome.
+// acknowledge ends the deliveries but those that tell of an unknown outcome, about which another look is due: they come again for it, be it to
+// another process.
 func (d *Dispatcher) acknowledge(c reloader.Config, deliveries []Delivery, looked bool) time.Duration {
-	var wait time.Duration
 	result := "verified"
 	if !looked {
 		result = "nobody_depends"
 	}
+	var wait time.Duration
 	for _, del := range deliveries {
-		if looked && del.Hint().OutcomeUnknown() {
-			wait = lookAgain
+		if left := unsureFor(del.Hint(), time.Now()); looked && left > 0 {
+			if d.mayWait(left) {
+				del.Retry(left)
+				d.metrics.hints.WithLabelValues("retried").Inc()
+				continue
+			}
+			wait = max(wait, left)
 		}
 		del.Ack()
 		d.metrics.hints.WithLabelValues(result).Inc()
@@ -109,6 +117,30 @@ func (d *Dispatcher) acknowledge(c reloader.Config, deliveries []Delivery, looke
 		d.mu.Unlock()
 	}
 	return wait
+}
+
+// unsureFor returns for how long the request of h may still be carried out, although it was answered; 0 if it was or was not.
+func unsureFor(h reloader.Hint, now time.Time) time.Duration {
+	if !h.OutcomeUnknown() {
+		return 0
+	}
+	return max(0, min(lookAgain, h.Received.Add(lookAgain).Sub(now)))
+}
+
+// mayWait reports whether one more hint may come again after that time without being acknowledged until then: the stream lends only so many.
+// Of those for which there is no room only this process knows that another look is due.
+func (d *Dispatcher) mayWait(left time.Duration) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if len(d.unsure) >= maxUnsure {
+		d.unsure = slices.DeleteFunc(d.unsure, func(until time.Time) bool { return !now.Before(until) })
+	}
+	if len(d.unsure) >= maxUnsure {
+		return false
+	}
+	d.unsure = append(d.unsure, now.Add(left))
+	return true
 }
 
 // giveBack has the question asked again.
@@ -132,6 +164,7 @@ func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Dur
 // compare says what f is, next to the last change of c: nothing new, or a change.
 func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChange, known bool, hints []reloader.Hint) (reloader.Change, bool) {
 	old, now := last.Change, f.digest
+	hints = telling(hints, old, f.Meta)
 	if !old.New.Comparable(now) && !f.older.IsZero() {
 		now = f.older
 	}
@@ -166,7 +199,7 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	if hints = d.unheard(c, hints); len(hints) > 0 {
 		newest := newestHint(hints)
 		change.Source, change.RequestedAt, change.ReceivedAt = newest.Source, newest.Time, newest.Received
-		change.Candidates = candidates(hints, f.Meta)
+		change.Candidates = candidates(hints, untimed(change.Keys), f.Meta)
 	}
 	change.ID = reloader.ChangeID(change)
 	return change, true

@@ -41,7 +41,7 @@ func (d *Dispatcher) rememberWrite(c reloader.Config, f fact, latest reloader.Ch
 	if hints = d.unheard(c, hints); len(hints) > 0 {
 		newest := newestHint(hints)
 		latest.Source, latest.RequestedAt, latest.ReceivedAt = newest.Source, newest.Time, newest.Received
-		latest.Candidates = candidates(hints, f.Meta)
+		latest.Candidates = candidates(hints, true, f.Meta)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

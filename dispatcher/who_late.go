@@ -24,10 +24,7 @@ func (d *Dispatcher) attribute(ctx context.Context, last reloader.StoredChange, 
 	if err != nil {
 		return last, err
 	}
-	found := slices.Clone(change.Candidates)
-	for _, h := range hints {
-		found = addCandidate(found, h)
-	}
+	found := withCandidates(change.Candidates, hints)
 	if slices.EqualFunc(found, change.Candidates, sameWho) {
 		return last, nil
 	}
@@ -39,7 +36,7 @@ func (d *Dispatcher) attribute(ctx context.Context, last reloader.StoredChange, 
 	if meta.DataWritten.After(change.VerifiedAt) {
 		meta.DataWritten = time.Time{} // what was written since is not this change
 	}
-	change.Candidates = weigh(found, meta)
+	change.Candidates = weigh(found, untimed(change.Keys), meta)
 	stored, err := d.append(ctx, change, last)
 	if errors.Is(err, reloader.ErrOutrun) {
 		return last, nil
@@ -50,40 +47,65 @@ func (d *Dispatcher) attribute(ctx context.Context, last reloader.StoredChange, 
 	return stored, err
 }
 
-// behind returns those of hints whose requests may have made change.
-func (d *Dispatcher) behind(ctx context.Context, change reloader.Change, f fact, hints []reloader.Hint) ([]reloader.Hint, error) {
-	since := change.VerifiedAt.Add(-attributionSlack)
-	if slices.ContainsFunc(hints, func(h reloader.Hint) bool { return h.Time.Before(since) }) {
-		before, err := d.changedBefore(ctx, change, f)
-		if err != nil {
-			return nil, err
-		}
-		since = earlier(since, before)
+// withCandidates returns found and, after them, those who made the requests of hints.
+func withCandidates(found []reloader.Candidate, hints []reloader.Hint) []reloader.Candidate {
+	found = slices.Clone(found)
+	for _, h := range hints {
+		found = addCandidate(found, h)
 	}
-	slack := change.VerifiedAt.Add(-attributionSlack)
-	return slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
-		another := h.Config.Name == "" && h.Creates() && h.Time.Before(slack) // a name was generated, and not for this one
-		return h.Time.After(change.VerifiedAt) || !h.Time.After(since) || another
+	return found
+}
+
+// behind returns those of hints whose requests may have made change. What came before it is read only if one of them says something new.
+func (d *Dispatcher) behind(ctx context.Context, change reloader.Change, f fact, hints []reloader.Hint) ([]reloader.Hint, error) {
+	isNew := change.Type == reloader.ChangeCreated
+	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
+		return h.Time.After(change.VerifiedAt) || madeAnother(h, isNew, f.Meta)
+	})
+	if slices.EqualFunc(withCandidates(change.Candidates, hints), change.Candidates, sameWho) {
+		return nil, nil
+	}
+	before, err := d.changesBefore(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	since := earlier(change.VerifiedAt.Add(-attributionSlack), changedBefore(before, change, f))
+	return slices.DeleteFunc(hints, func(h reloader.Hint) bool {
+		return !h.Time.After(since) || slices.ContainsFunc(before, func(b reloader.Change) bool { return ledTo(h, b) })
 	}), nil
+}
+
+// changesBefore returns the changes of a config before one of them that are on record, the oldest first.
+func (d *Dispatcher) changesBefore(ctx context.Context, change reloader.Change) ([]reloader.Change, error) {
+	kept, err := d.Changes.ChangesOf(ctx, d.Cluster, change.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read changes of %s: %w", change.Config, err)
+	}
+	var before []reloader.Change
+	for _, stored := range kept {
+		if !sameChange(stored.Change, change) {
+			before = append(before, stored.Change)
+		}
+	}
+	return before, nil
 }
 
 // changedBefore returns from when on requests may have made change: since the one before it, or if that is not on record any more, since its
 // data was written.
-func (d *Dispatcher) changedBefore(ctx context.Context, change reloader.Change, f fact) (time.Time, error) {
-	kept, err := d.Changes.ChangesOf(ctx, d.Cluster, change.Config)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read changes of %s: %w", change.Config, err)
-	}
-	for _, stored := range slices.Backward(kept) {
-		if stored.Change.ID != change.ID && !stored.Change.VerifiedAt.IsZero() {
-			return stored.Change.VerifiedAt, nil
+func changedBefore(before []reloader.Change, change reloader.Change, f fact) time.Time {
+	for _, b := range slices.Backward(before) {
+		if !b.VerifiedAt.IsZero() {
+			return b.VerifiedAt
 		}
 	}
 	if f.DataWritten.IsZero() {
-		return change.VerifiedAt, nil
+		return change.VerifiedAt
 	}
-	return f.DataWritten.Add(-attributionSlack), nil
+	return f.DataWritten.Add(-attributionSlack)
 }
+
+// sameChange reports whether a and b are one change: a later word about one has its ID and its time.
+func sameChange(a, b reloader.Change) bool { return a.ID == b.ID && a.VerifiedAt.Equal(b.VerifiedAt) }
 
 // renameCauses gives the workloads that still wait for a change its new candidates, and has them added to what is on record of those that do
 // not.
@@ -112,7 +134,7 @@ func (p *cause) rename(change reloader.Change) (waits bool) {
 		return false
 	}
 	for i, c := range p.changes {
-		if c.ID == change.ID && c.VerifiedAt.Equal(change.VerifiedAt) {
+		if sameChange(c, change) {
 			p.changes[i], waits = change, true
 		}
 	}

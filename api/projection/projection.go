@@ -17,6 +17,7 @@ package projection
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -138,7 +139,12 @@ func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloade
 func sameChange(_, _ *reloader.Change) bool { return true }
 
 // sameReload tells a later word about one reload from a later reload of the same ID. A workload that goes back to content it
-// had before gets the same ID again, and two patches that were accepted at different times are two rolls.
+// had before gets the same ID again, and two patches that were accepted at different times are two rolls. Of a patch that nobody saw accepted
+// when it was decided tells, or for which changes.
 func sameReload(old, next *reloader.Reload) bool {
-	return old.PatchedAt.IsZero() || next.PatchedAt.IsZero() || old.PatchedAt.Equal(next.PatchedAt)
+	if old.PatchedAt.IsZero() || next.PatchedAt.IsZero() {
+		return old.DecidedAt.Equal(next.DecidedAt) ||
+			slices.EqualFunc(old.Causes, next.Causes, func(a, b reloader.Cause) bool { return a.ChangeID == b.ChangeID })
+	}
+	return old.PatchedAt.Equal(next.PatchedAt)
 }

@@ -95,11 +95,24 @@ func TestReloadOfTheSameID(t *testing.T) {
 	retrying := reloader.Reload{ID: "r", Outcome: reloader.ReasonRetrying}
 	reloaded := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at}
 	again := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at.Add(time.Hour)}
+	caused := func(by string, decided time.Time, patched time.Time) reloader.Reload {
+		cause := reloader.Cause{ChangeID: by, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}}
+		return reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause}, DecidedAt: decided, PatchedAt: patched}
+	}
+	first, recovered := caused("c1", at, at), caused("c3", at.Add(time.Hour), time.Time{})
+	between := reloader.Reload{ID: "s", Outcome: reloader.ReasonReloaded, DecidedAt: at.Add(time.Minute), PatchedAt: at.Add(time.Minute)}
 	cases := map[string]struct {
 		reason string
 		in     []reloader.Reload
 		want   int
 	}{
+		"back, and nobody saw when": {"a roll for another change is another roll", []reloader.Reload{first, between, recovered}, 3},
+		"more told of what nobody saw": {
+			"it was decided at the same time", []reloader.Reload{first, between, recovered, recovered}, 3,
+		},
+		"told by whoever patched, and by who came next": {
+			"one change leads to one roll", []reloader.Reload{first, caused("c1", at.Add(time.Second), time.Time{})}, 1,
+		},
 		"a retry that succeeds":    {"one reload, told in two messages", []reloader.Reload{retrying, reloaded}, 1},
 		"the same patch again":     {"recovery writes what its predecessor wrote", []reloader.Reload{reloaded, reloaded}, 1},
 		"back to earlier content":  {"two patches at different times are two rolls", []reloader.Reload{reloaded, again}, 2},

@@ -94,9 +94,19 @@ func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	selector := c.options.ResourceSelector
 	return live.Meta{
 		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, Labels: o.Labels,
-		DataManager: manager, DataWritten: written, DataAlone: alone,
+		DataManager: manager, DataWritten: written, DataAlone: alone, Written: lastWritten(o.ManagedFields),
 		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
+}
+
+// lastWritten returns when a field manager last gave anything a value.
+func lastWritten(entries []metav1.ManagedFieldsEntry) (written time.Time) {
+	for _, e := range entries {
+		if e.Time != nil && e.Time.After(written) {
+			written = e.Time.Time
+		}
+	}
+	return written
 }
 
 // dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: there is one time for all

@@ -23,6 +23,8 @@ type Meta struct {
 	// DataAlone says that the manager has written nothing but data, so that DataWritten is when it last did that. Otherwise it may be when
 	// it last wrote something else, as a label.
 	DataAlone bool
+	// Written is when anything of the config was last given a value, by the second; zero if nobody says. Taking something away is none of that.
+	Written time.Time
 	// Unselected says that the config's labels are not those that Reroll was told to look for: no workload is rolled because of it.
 	Unselected bool
 	// Unproven says that nothing proves the content to be that of now. What was known of it before stays true; only if nothing was,

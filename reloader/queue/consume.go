@@ -40,6 +40,9 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
+	if q.noteConsumer(err); err == nil {
+		defer q.noteConsumer(nil) // what ends as it should lacks nothing
+	}
 	if err != nil {
 		return fmt.Errorf("consume hints of %s: %w", cluster, err)
 	}
@@ -50,6 +53,19 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	roomKeeper.Go(func() { c.measure(ctx) })
 	c.run(ctx, consumer)
 	return ended(ctx)
+}
+
+// Consuming returns nil if the hints that somebody asks for by ConsumeHints arrive, or nobody asks for any, and otherwise why they do not.
+func (q *Queue) Consuming() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.unconsumed
+}
+
+func (q *Queue) noteConsumer(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.unconsumed = err
 }
 
 func consumerName(cluster string) string { return "dispatch-" + cluster }
@@ -138,7 +154,10 @@ func (c *consumer) rebind(ctx context.Context, wait time.Duration) (jetstream.Co
 	for pause(ctx, wait) {
 		wait = min(2*wait, longestWait)
 		on, err := c.bind(ctx)
-		if err == nil {
+		if ctx.Err() != nil {
+			return nil, wait
+		}
+		if c.q.noteConsumer(err); err == nil {
 			return on, wait
 		}
 		c.q.log.Warn("could not get the consumer of hints back", "cluster", c.cluster, "error", err)

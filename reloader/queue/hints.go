@@ -45,30 +45,36 @@ func identity(h reloader.Hint) reloader.Hint {
 	return h
 }
 
-// LastHint returns the newest stored hint about c, be it about c alone or about its whole namespace. The second result is false
-// if there is none. A hint that cannot be read is as none.
+// LastHint returns the hint stored last about c alone, or that about its whole namespace if its request was no earlier. A request that made a
+// config under a generated name was about another one. The second result is false if there is none. A hint that cannot be read is as none.
 func (q *Queue) LastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error) {
-	var newest reloader.Hint
-	var at uint64
-	all := reloader.Config{Kind: c.Kind, Namespace: c.Namespace}
-	for _, about := range []reloader.Config{c, all} {
-		subject, err := configSubject(hintPrefix, cluster, about)
-		if err != nil {
-			return reloader.Hint{}, false, fmt.Errorf("last hint: %w", err)
-		}
-		raw, err := q.last(ctx, hintsStream, subject)
-		if err != nil {
-			return reloader.Hint{}, false, fmt.Errorf("last hint about %s: %w", c, err)
-		}
-		if raw == nil || raw.Sequence <= at {
-			continue
-		}
-		// The consumer sets unreadable hints aside; here they are only looked at.
-		if h, err := reloader.Decode[reloader.Hint](raw.Data); err == nil {
-			newest, at = h, raw.Sequence
-		}
+	hint, found, err := q.lastHint(ctx, cluster, c)
+	if err != nil {
+		return reloader.Hint{}, false, err
 	}
-	return newest, at > 0, nil
+	all, near, err := q.lastHint(ctx, cluster, reloader.Config{Kind: c.Kind, Namespace: c.Namespace})
+	if err != nil {
+		return reloader.Hint{}, false, err
+	}
+	if near && !all.Creates() && !(found && hint.Time.After(all.Time)) {
+		return all, true, nil
+	}
+	return hint, found, nil
+}
+
+// lastHint returns the hint stored last on the subject of c. Who may consume the hints of one cluster may not read any but the last.
+func (q *Queue) lastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error) {
+	subject, err := configSubject(hintPrefix, cluster, c)
+	if err != nil {
+		return reloader.Hint{}, false, fmt.Errorf("last hint: %w", err)
+	}
+	raw, err := q.last(ctx, hintsStream, subject)
+	if err != nil || raw == nil {
+		return reloader.Hint{}, false, wrap(err, "last hint about %s", c)
+	}
+	// The consumer sets unreadable hints aside; here they are only looked at.
+	h, err := reloader.Decode[reloader.Hint](raw.Data)
+	return h, err == nil, nil
 }
 
 // last returns the newest message of subject, or nil if there is none.

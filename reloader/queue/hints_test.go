@@ -181,18 +181,23 @@ func TestLastHint(t *testing.T) {
 	if _, ok, err := q.LastHint(ctx, "blue", config("a")); ok || err != nil {
 		t.Fatalf("a hint out of nothing: %v", err)
 	}
-	first, second, everything := hint("a"), hint("a"), hint("")
-	second.AuditID, everything.Verb = "second", reloader.VerbDeleteCollection
-	for _, step := range []reloader.Hint{first, second, hint("b"), everything, second} {
-		if err := q.Put(ctx, []reloader.Hint{step}); err != nil {
+	at := func(h reloader.Hint, verb reloader.Verb, second int) reloader.Hint {
+		h.Verb, h.Time = verb, h.Time.Add(time.Duration(second)*time.Second)
+		return h
+	}
+	first, second := at(hint("a"), reloader.VerbUpdate, 1), at(hint("a"), reloader.VerbPatch, 2)
+	everything := at(hint(""), reloader.VerbDeleteCollection, 3)
+	third, generated := at(hint("a"), reloader.VerbPatch, 4), at(hint(""), reloader.VerbCreate, 5)
+	for i, step := range []struct{ put, want reloader.Hint }{
+		{first, first}, {second, second}, {at(hint("b"), reloader.VerbUpdate, 9), second}, {everything, everything},
+		{second, everything}, {third, third}, {everything, third}, {generated, third}, {first, first},
+	} {
+		if err := q.Put(ctx, []reloader.Hint{step.put}); err != nil {
 			t.Fatal(err)
 		}
-		if step.Config.Name == "b" {
-			continue
-		}
 		got, ok, err := q.LastHint(ctx, "blue", config("a"))
-		if diff := cmp.Diff(step, got); !ok || err != nil || diff != "" {
-			t.Fatalf("%v, %v: %s", ok, err, diff)
+		if diff := cmp.Diff(step.want, got); !ok || err != nil || diff != "" {
+			t.Fatalf("step %d: %v, %v: %s", i, ok, err, diff)
 		}
 	}
 }

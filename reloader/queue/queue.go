@@ -43,6 +43,8 @@ type Queue struct {
 	mu sync.Mutex
 	// readers counts the calls of ConsumeHints and Follow that are under way. It grows under mu, and only as long as life lasts.
 	readers sync.WaitGroup
+	// unconsumed is why the hints that somebody asks for do not arrive; nil if they do, or nobody asks.
+	unconsumed error
 	// wanted are the streams as this version wants them from this server. Under mu, since the connection may come back at any time.
 	wanted []jetstream.StreamConfig
 	// ends takes the queue down, the newest part first.

@@ -69,6 +69,37 @@ func TestSetupOfAHubHasNoHints(t *testing.T) {
 	open(t, Options{URL: s.ClientURL(), Role: RoleHubAPI, BindOnly: true})
 }
 
+// TestMissingConsumerIsTold: who asks for hints and gets none can say why, for as long as it is so.
+func TestMissingConsumerIsTold(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	bound := Options{URL: s.ClientURL(), BindOnly: true, Logger: quiet(), MaxStore: testStore}
+	blue := Layout{Clusters: []string{"blue"}}
+	if _, err := setup(t, bound, Layout{}, false); err != nil {
+		t.Fatal(err)
+	}
+	q := open(t, bound)
+	if err := q.Consuming(); err != nil {
+		t.Errorf("nobody has asked for hints, and still: %v", err)
+	}
+	if err := q.ConsumeHints(testContext(t), "blue", func(Delivery) {}); !errors.Is(err, ErrNotSetUp) || !errors.Is(q.Consuming(), ErrNotSetUp) {
+		t.Errorf("without a consumer: %v, and then %v; want ErrNotSetUp twice", err, q.Consuming())
+	}
+	if _, err := setup(t, bound, blue, false); err != nil {
+		t.Fatal(err)
+	}
+	c := consume(t, q, acknowledge)
+	eventually(t, "hints arrive", func() bool { return q.Consuming() == nil })
+	if err := q.js.DeleteConsumer(testContext(t), hintsStream, consumerName("blue")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is told that the consumer was deleted", func() bool { return errors.Is(q.Consuming(), ErrNotSetUp) })
+	if _, err := setup(t, bound, blue, false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "hints arrive again", func() bool { return q.Consuming() == nil })
+	c.end(t)
+}
+
 func TestBindOnlyMakesNothing(t *testing.T) {
 	s := external(t, t.TempDir(), -1, nil)
 	bound := Options{URL: s.ClientURL(), BindOnly: true, Logger: quiet(), MaxStore: testStore}

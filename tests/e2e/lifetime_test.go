@@ -95,6 +95,7 @@ func TestCrashes(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		r := newRoom(t, l)
 		r.crash(l.Reroll.Kill)
+		r.recordedOnce()
 	})
 	t.Run("terminated", func(t *testing.T) {
 		r := newRoom(t, l)

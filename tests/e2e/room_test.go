@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -61,6 +62,14 @@ func (r *room) create(obj any) {
 	default:
 		err = fmt.Errorf("cannot create a %T", obj)
 	}
+	r.must(err)
+}
+
+// annotate gives a Deployment an annotation.
+func (r *room) annotate(name, key, value string) {
+	r.t.Helper()
+	_, err := r.client.AppsV1().Deployments(r.ns).Patch(r.ctx, name, types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value), metav1.PatchOptions{})
 	r.must(err)
 }
 

@@ -17,8 +17,8 @@ import (
 // shared is the line of all tests. Each has its own namespace there.
 var shared *line.Line
 
-// window is the quiet window of the line: long enough for three updates.
-const window = 500 * time.Millisecond
+// window is the quiet window of the line: long enough for three updates, also on a busy machine.
+const window = 3 * time.Second
 
 // crds has the driver's resources among others.
 const crds = "../testdata/crds/"

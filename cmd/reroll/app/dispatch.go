@@ -63,6 +63,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
+	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
 	if !s.EnableHA {
 		p.start("dispatcher", func(ctx context.Context) error { return p.runDispatcher(ctx, cluster, d) })
 		p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
