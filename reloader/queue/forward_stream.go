@@ -109,11 +109,13 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 	case s.at.Stream == "":
 		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
 	case !sameStream(s.at.Stream, is):
-		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
+		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
 		s.at = reloader.Position{Stream: is}
+		s.f.arrived(s.kind, s.at, g)
 	case info.State.LastSeq < s.at.Sequence:
-		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
+		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
 		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
+		s.f.arrived(s.kind, s.at, g)
 	}
 	s.seen, s.whole = s.at.Sequence, s.at.Sequence
 	return nil
@@ -124,15 +126,12 @@ const subjectsOfOneCluster = 2
 
 func before(first uint64) uint64 { return max(first, 1) - 1 }
 
-// gap takes note of missing records.
-func (s *forwardStream) gap(g reloader.Gap) {
+// gap counts and logs a gap, and returns it with when and of what it is.
+func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 	g.Kind, g.At = s.kind, time.Now()
 	s.f.metrics.gaps.WithLabelValues(string(s.kind)).Inc()
 	s.f.Logger.Warn("records are missing at the hub", "records", s.kind, "why", g.Why, "after", g.After, "missing", g.Records)
-	s.f.mu.Lock()
-	s.f.state = s.f.state.WithGap(g)
-	s.f.mu.Unlock()
-	s.f.hurry()
+	return g
 }
 
 // take adds a record to the batch, and brings the batch if it is full.
@@ -158,9 +157,6 @@ func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, seq
 // turns out to have all that comes, and more comes, it is not said yet how far it is, nor what is missing: what it has from later on may
 // prove that nothing is.
 func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error {
-	if err := h.remembersStill(ctx, s.f.Cluster, s.f.UID); err != nil {
-		return err
-	}
 	lanes := map[string][]*forwarded{}
 	for _, one := range s.batch {
 		lanes[one.message.Subject] = append(lanes[one.message.Subject], one)
@@ -179,18 +175,22 @@ func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error
 	if len(s.holes) > 0 && pending > 0 && b.stored == 0 {
 		return nil
 	}
+	var gaps []reloader.Gap
 	for _, hole := range s.holes {
-		s.gap(hole)
+		gaps = append(gaps, s.gap(hole))
 		s.whole = hole.After + hole.Records
 	}
 	s.holes = nil
 	s.at.Sequence, s.at.Behind = s.seen, pending
-	s.f.arrived(s.kind, s.at)
+	s.f.arrived(s.kind, s.at, gaps...)
 	return nil
 }
 
 func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b *brought) error {
 	for _, one := range lane {
+		if err := s.f.known(ctx, h); err != nil {
+			return err
+		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if err != nil {
 			return err
