@@ -31,8 +31,14 @@ type forwardStream struct {
 
 	// at is the last record that is at the hub.
 	at reloader.Position
-	// alone says that the stream has no records of other clusters, so that a sequence that is not there is a record that is gone.
-	alone bool
+	// alone says that nobody else stores in the stream, so that a sequence that is not there is a record that is gone, if it is after the last
+	// that was stored under another name.
+	alone  bool
+	others uint64
+	// fresh says that the hub has nothing yet, and stored is the last sequence when this was found out: what is before our first record is not
+	// missing.
+	fresh  bool
+	stored uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
 	batch []*forwarded
@@ -87,7 +93,12 @@ func (s *forwardStream) session(ctx context.Context, h *hub, filter string) erro
 		return nil
 	}}
 	return s.f.q.read(ctx, r, func(msg jetstream.Msg, sequence uint64) error { return s.take(ctx, h, msg, sequence) },
-		func() error { return s.flush(ctx, h, 0) })
+		func() error {
+			if s.fresh { // nothing of what was stored when we began is ours
+				s.seen, s.fresh = max(s.seen, s.stored), false
+			}
+			return s.flush(ctx, h, 0)
+		})
 }
 
 // recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not.
@@ -98,16 +109,17 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
 	}
-	clusters, err := s.f.q.js.Stream(ctx, clustersStream)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", clustersStream, explain(ctx, err))
+	if s.countsHoles {
+		if s.alone, s.others, err = s.lookForOthers(ctx); err != nil {
+			return err
+		}
 	}
-	s.alone = clusters.CachedInfo().State.NumSubjects <= subjectsOfOneCluster
 	info := stream.CachedInfo()
 	is := streamIdentity(info)
 	switch {
 	case s.at.Stream == "":
 		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
+		s.fresh, s.stored = true, info.State.LastSeq
 	case !sameStream(s.at.Stream, is):
 		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
 		s.at = reloader.Position{Stream: is}
@@ -121,9 +133,6 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 	return nil
 }
 
-// subjectsOfOneCluster is how many subjects there are about one cluster in the stream of clusters: its UID and its status.
-const subjectsOfOneCluster = 2
-
 func before(first uint64) uint64 { return max(first, 1) - 1 }
 
 // gap counts and logs a gap, and returns it with when and of what it is.
@@ -136,10 +145,10 @@ func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 
 // take adds a record to the batch, and brings the batch if it is full.
 func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
-	if missing := sequence - s.seen - 1; missing > 0 && s.countsHoles && s.alone {
-		s.holes = append(s.holes, reloader.Gap{Why: reloader.GapAgedOut, After: s.seen, Records: missing})
+	if s.alone && !s.fresh {
+		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others), sequence-1)
 	}
-	s.seen = sequence
+	s.seen, s.fresh = sequence, false
 	expires := h.q.level >= levelMessageTTL
 	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data(), expires), sequence})
 	meta, err := msg.Metadata()
