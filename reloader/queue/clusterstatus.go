@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -28,17 +29,26 @@ func removedSubject(cluster string) string {
 
 // PutClusterStatus stores s in place of the cluster's last status.
 func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) error {
-	if err := reloader.ValidateCluster(s.Cluster); err != nil {
-		return fmt.Errorf("put cluster status: %w", err)
-	}
-	data, err := reloader.Encode(s)
+	m, err := statusMessage(s)
 	if err != nil {
-		return fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
+		return err
 	}
 	ctx, release := q.bounded(ctx, answerTime, clusterPrefix)
 	defer release()
-	_, err = q.js.PublishMsg(ctx, newMessage(statusSubject(s.Cluster), "cluster-status", s.Cluster, s.At, data))
+	_, err = q.js.PublishMsg(ctx, m)
 	return wrap(explain(ctx, err), "put status of cluster %s", s.Cluster)
+}
+
+// statusMessage returns the message that stores s.
+func statusMessage(s reloader.ClusterStatus) (*nats.Msg, error) {
+	if err := reloader.ValidateCluster(s.Cluster); err != nil {
+		return nil, fmt.Errorf("put cluster status: %w", err)
+	}
+	data, err := reloader.Encode(s)
+	if err != nil {
+		return nil, fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
+	}
+	return newMessage(statusSubject(s.Cluster), "cluster-status", s.Cluster, s.At, data), nil
 }
 
 func (f *following) cluster(msg jetstream.Msg, sequence uint64) error {

@@ -138,7 +138,7 @@ func (f *Forwarder) follow(ctx context.Context, h *hub, to Following) error {
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return f.hearWants(ctx, wanted, to) })
-	t := &tuning{f: f, h: h, to: to, seen: map[string]uint64{}, earlier: map[string]time.Time{}}
+	t := &tuning{f: f, h: h, to: to}
 	all.Go(func() error { return t.run(ctx, touched) })
 	return all.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,12 @@ import (
 // inFleet runs a forwarder of a cluster until the end of the test.
 func inFleet(t *testing.T, hub, cluster string, to Following) *Forwarder {
 	t.Helper()
-	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: hub}, Cluster: cluster, UID: "uid-" + cluster, Logger: quiet()})
+	return inFleetLogged(t, hub, cluster, quiet(), to)
+}
+
+func inFleetLogged(t *testing.T, hub, cluster string, log *slog.Logger, to Following) *Forwarder {
+	t.Helper()
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: hub}, Cluster: cluster, UID: "uid-" + cluster, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +134,7 @@ func TestCopiesAreLookedForSideBySide(t *testing.T) {
 	var mu sync.Mutex
 	atOnce, most, got := 0, 0, 0
 	full := make(chan struct{})
-	looking := &tuning{f: &Forwarder{ForwardOptions: ForwardOptions{Cluster: "green"}}, h: hub, seen: map[string]uint64{}, earlier: map[string]time.Time{}, to: Following{
+	looking := &tuning{f: &Forwarder{ForwardOptions: ForwardOptions{Cluster: "green"}, sights: newSights()}, h: hub, to: Following{
 		Followed: func() []reloader.Follow { return followed },
 		Received: func(reloader.Copy) {
 			mu.Lock()
@@ -192,24 +198,27 @@ func TestCopyIsToldAgainToWhoAsksAnew(t *testing.T) {
 
 // TestCopyThatIsEarlierIsNoNews: a server of the hub that lags must not bring back what was, and a stream that was made anew must be believed.
 func TestCopyThatIsEarlierIsNoNews(t *testing.T) {
-	looking := &tuning{seen: map[string]uint64{}, earlier: map[string]time.Time{}}
+	seen := newSights()
 	for i, step := range []struct {
 		sequence uint64
 		after    time.Duration
+		stored   time.Time
 		news     bool
 	}{
-		{10, 0, true},
-		{9, time.Second, false},
-		{10, 30 * time.Second, false},
-		{9, 31 * time.Second, false},
-		{9, 90 * time.Second, false},
-		{11, 91 * time.Second, true},
-		{2, 92 * time.Second, false},
-		{2, 93 * time.Second, false},
-		{2, 92*time.Second + lagTime, true},
-		{2, 93*time.Second + lagTime, false},
+		{10, 0, epoch, true},
+		{9, time.Second, epoch, false},
+		{10, 30 * time.Second, epoch, false},
+		{9, 31 * time.Second, epoch, false},
+		{9, 90 * time.Second, epoch, false},
+		{11, 91 * time.Second, epoch, true},
+		{2, 92 * time.Second, epoch, false},
+		{2, 93 * time.Second, epoch, false},
+		{2, 92*time.Second + lagTime, epoch, true},
+		{2, 93*time.Second + lagTime, epoch, false},
+		{1, 94*time.Second + lagTime, epoch.Add(time.Second), true}, // nobody lags who has something later
+		{1, 95*time.Second + lagTime, epoch.Add(2 * time.Second), true},
 	} {
-		if got := looking.isNews("s", step.sequence, epoch.Add(step.after)); got != step.news {
+		if got := seen.isNews("s", newest{sequence: step.sequence, stored: step.stored}, epoch.Add(step.after)); got != step.news {
 			t.Errorf("step %d, sequence %d: news %v, want %v", i, step.sequence, got, step.news)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,11 +23,8 @@ type tuning struct {
 	asked           []reloader.Follow
 	askedAt, pollAt time.Time
 
-	mu sync.Mutex
-	// seen has the sequence of the copy on each subject that was last handed over.
-	seen map[string]uint64
-	// earlier is since when a copy is found on a subject that is earlier than that.
-	earlier map[string]time.Time
+	// subjects are those of the copies that are looked for.
+	subjects map[string]struct{}
 }
 
 func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
@@ -38,16 +34,35 @@ func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
 		if err := t.round(ctx); err != nil {
 			return err
 		}
+		subject, err := t.awaits(ctx, tick.C, touched)
+		if err != nil {
+			return err
+		}
+		if subject == "" {
+			continue
+		}
+		// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again with all.
+		if err := t.look(ctx, subject); err != nil {
+			return err
+		}
+		t.pollAt = time.Now().Add(-copyInterval + followedInterval/2)
+	}
+}
+
+// awaits returns the subject of the next copy that is told of, or "" when it is time to see what is due. An owner may tell of what nobody here
+// follows, as often as it likes: that is not looked at.
+func (t *tuning) awaits(ctx context.Context, tick <-chan time.Time, touched <-chan *nats.Msg) (string, error) {
+	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+			return "", ctx.Err()
+		case <-tick:
+			return "", nil
 		case m := <-touched:
-			// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again with all.
-			if err := t.look(ctx, strings.TrimPrefix(m.Subject, toldPrefix+".")); err != nil {
-				return err
+			subject := strings.TrimPrefix(m.Subject, toldPrefix+".")
+			if _, followed := t.subjects[subject]; followed {
+				return subject, nil
 			}
-			t.pollAt = time.Now().Add(-copyInterval + followedInterval/2)
 		}
 	}
 }
@@ -60,6 +75,9 @@ func (t *tuning) round(ctx context.Context) error {
 		if err := t.ask(followed); err != nil {
 			return err
 		}
+		if err := t.aim(followed); err != nil {
+			return err
+		}
 		t.asked, t.askedAt, t.pollAt = followed, now, time.Time{}
 	}
 	if now.Sub(t.pollAt) < copyInterval {
@@ -68,16 +86,27 @@ func (t *tuning) round(ctx context.Context) error {
 	t.pollAt = now
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(looksAtOnce)
+	for subject := range t.subjects {
+		all.Go(func() error { return t.look(ctx, subject) })
+	}
+	return all.Wait()
+}
+
+// aim has copies of what is followed be looked for, and of nothing else.
+func (t *tuning) aim(followed []reloader.Follow) error {
+	subjects := make(map[string]struct{}, len(followed))
 	for _, f := range followed {
 		c := f.Config
 		c.Cluster = ""
 		subject, err := copySubject(reloader.Copy{Owner: f.Config.Cluster, Target: t.f.Cluster, Config: c})
 		if err != nil {
-			return errors.Join(err, all.Wait())
+			return err
 		}
-		all.Go(func() error { return t.look(ctx, subject) })
+		subjects[subject] = struct{}{}
 	}
-	return all.Wait()
+	t.subjects = subjects
+	t.f.sights.keep(subjects)
+	return nil
 }
 
 // looksAtOnce is how many copies are looked for at a time.
@@ -113,7 +142,7 @@ func (t *tuning) look(ctx context.Context, subject string) error {
 	if err != nil {
 		return fmt.Errorf("look for a copy: %w", err)
 	}
-	if last.sequence == 0 || !t.isNews(subject, last.sequence, time.Now()) {
+	if last.sequence == 0 || !t.f.sights.isNews(subject, last, time.Now()) {
 		return nil
 	}
 	c, err := reloader.Decode[reloader.Copy](last.data)
@@ -123,28 +152,4 @@ func (t *tuning) look(ctx context.Context, subject string) error {
 	}
 	t.to.Received(c)
 	return nil
-}
-
-// lagTime is for how long a server of the hub may answer with what was there before.
-const lagTime = time.Minute
-
-// isNews reports whether the copy on a subject is a later one than that before, and takes note of it. One that is earlier for longer than a
-// server may lag is of a stream that was made anew.
-func (t *tuning) isNews(subject string, sequence uint64, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if sequence < t.seen[subject] {
-		since, before := t.earlier[subject]
-		if !before {
-			t.earlier[subject] = now
-			return false
-		}
-		if now.Sub(since) < lagTime {
-			return false
-		}
-	}
-	delete(t.earlier, subject)
-	news := t.seen[subject] != sequence
-	t.seen[subject] = sequence
-	return news
 }

@@ -36,7 +36,8 @@ type ForwardOptions struct {
 //   - Nobody waits. It reads what is stored, and holds up nobody who stores.
 //   - One name, one cluster. A hub that knows another cluster under the name gets nothing.
 //
-// How far it is, only the hub knows. A hub that has lost its memory gets everything anew.
+// How far it is, only the hub knows. A hub that has lost its memory gets everything anew, and one that was set back to an earlier state what
+// it has forgotten.
 type Forwarder struct {
 	ForwardOptions
 	q       *Queue
@@ -46,13 +47,15 @@ type Forwarder struct {
 	mu sync.Mutex
 	// status is the newest one; nil if there is none yet. news says that there is something to be told.
 	status *reloader.ClusterStatus
-	// state is what the hub has, or is about to get.
+	// state is what the hub has, or is about to get. A session begins with what the hub says.
 	state reloader.Forwarding
 	news  chan struct{}
 	// copies are the newest for each place at the hub, unsent those that it may not have, and copyNews says that there are some.
 	copies   map[string]reloader.Copy
 	unsent   map[string]struct{}
 	copyNews chan struct{}
+	// sights are what was handed over of others' copies.
+	sights *sights
 	// away says that it was logged that the hub is away. Run alone uses it.
 	away bool
 }
@@ -78,7 +81,7 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 	}
 	f := &Forwarder{
 		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1),
-		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1),
+		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), sights: newSights(),
 	}
 	f.streams = []*forwardStream{
 		{f: f, kind: reloader.ChangeRecords, name: changesStream, prefix: changePrefix, countsHoles: true},
@@ -132,6 +135,8 @@ func (f *Forwarder) Run(ctx context.Context, to Following) error {
 			wait = refusedWait
 		case errors.Is(err, errForgotten):
 			f.Logger.Warn("the hub has forgotten this cluster, and gets everything anew", "cluster", f.Cluster, "error", err)
+		case errors.Is(err, errSetBack):
+			f.Logger.Warn("the hub has forgotten how far the records of this cluster are, and gets again what it lacks", "cluster", f.Cluster, "error", err)
 		case !f.away:
 			f.Logger.Warn("forwarding was interrupted; it goes on when the hub is back", "hub", redacted(f.Hub.URL), "error", err)
 		default:
@@ -187,25 +192,9 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.state = resumed(f.state, last.Forward)
-	if anew { // whatever the status says is of a cluster that was removed, and of its records nothing is left
-		f.state = reloader.Forwarding{}
+	f.state = reloader.Forwarding{}
+	if last.Forward != nil && !anew { // anew it is of a cluster that was removed, and of its records nothing is left
+		f.state = *last.Forward
 	}
 	return nil
-}
-
-// resumed returns the state from which to go on: ours, which may be newer, where the hub's is an earlier one of it, and the hub's elsewhere.
-func resumed(ours reloader.Forwarding, hubs *reloader.Forwarding) reloader.Forwarding {
-	if hubs == nil {
-		return reloader.Forwarding{}
-	}
-	for kind, position := range hubs.Positions {
-		if own := ours.Positions[kind]; own.Stream != position.Stream || own.Sequence < position.Sequence {
-			return *hubs
-		}
-	}
-	if len(ours.Positions) == 0 {
-		return *hubs
-	}
-	return ours
 }

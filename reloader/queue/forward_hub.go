@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,6 +52,8 @@ type newest struct {
 	// proof is what of the origin's stream the hub had then.
 	proof proof
 	data  []byte
+	// stored is when, by the clock of the hub; zero if it does not say.
+	stored time.Time
 }
 
 // maxNewest bounds the subjects of which a hub remembers the newest record without asking.
@@ -63,7 +66,12 @@ type hub struct {
 	mu sync.Mutex
 	// known has the newest record of subjects, as far as we stored or saw it.
 	known map[string]newest
-	// reconnects is how often the connection had come back when the hub last said that it remembers the cluster.
+
+	// telling is held by who tells how far the hub is. told is where the hub has the status from which we go on.
+	telling sync.Mutex
+	told    uint64
+	// asking is held by who asks whether the hub remembers the cluster. reconnects is how often the connection had come back when it last did.
+	asking     sync.Mutex
 	reconnects uint64
 }
 
@@ -94,7 +102,11 @@ func (h *hub) last(ctx context.Context, stream, subject string) (newest, error) 
 	if err != nil {
 		return newest{}, fmt.Errorf("read %s: the answer has no sequence", subject)
 	}
-	return newest{sequence, parseOrigin(m.Header.Get(headerOrigin)), parseProof(m.Header.Get(headerProof)), m.Data}, nil
+	stored, err := time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
+	if err != nil {
+		stored = time.Time{} // older servers say it in another form, and nothing depends on it
+	}
+	return newest{sequence, parseOrigin(m.Header.Get(headerOrigin)), parseProof(m.Header.Get(headerProof)), m.Data, stored}, nil
 }
 
 // put stores m after the newest record of its subject that the caller knows, and returns its sequence. If there is a newer one the
@@ -209,28 +221,14 @@ func (h *hub) remembers(ctx context.Context, cluster, uid string) error {
 	return err
 }
 
-// remembersStill asks what remembers does once after each time that the connection has come back: what was removed meanwhile is brought from
-// the beginning, and not from where it was.
-func (h *hub) remembersStill(ctx context.Context, cluster, uid string) error {
-	now := h.q.nc.Stats().Reconnects
-	h.mu.Lock()
-	known := h.reconnects
-	h.mu.Unlock()
-	if now == known {
-		return nil
-	}
-	if err := h.remembers(ctx, cluster, uid); err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.reconnects = max(h.reconnects, now)
-	return nil
-}
-
-// status returns the status of the cluster that the hub has; the zero value if it has none that can be read.
+// status returns the status of the cluster that the hub has, from which we go on; the zero value if it has none that can be read.
 func (h *hub) status(ctx context.Context, cluster string) (reloader.ClusterStatus, error) {
 	last, err := h.last(ctx, clustersStream, statusSubject(cluster))
+	if err == nil {
+		h.telling.Lock()
+		h.told = last.sequence
+		h.telling.Unlock()
+	}
 	if err != nil || len(last.data) == 0 {
 		return reloader.ClusterStatus{}, err
 	}

@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -29,19 +31,23 @@ func (f *Forwarder) position(kind reloader.RecordKind) reloader.Position {
 	return f.state.Positions[kind]
 }
 
-// arrived takes note of how far the hub is.
-func (f *Forwarder) arrived(kind reloader.RecordKind, at reloader.Position) {
+// arrived takes note of how far the hub is, and of what is missing up to there. Both are told together: who goes on from there does not find
+// the gaps again.
+func (f *Forwarder) arrived(kind reloader.RecordKind, at reloader.Position, gaps ...reloader.Gap) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.state.Positions[kind] == at && len(gaps) == 0 {
+		return
+	}
 	positions := maps.Clone(f.state.Positions)
 	if positions == nil {
 		positions = map[reloader.RecordKind]reloader.Position{}
 	}
-	if positions[kind] == at {
-		return
-	}
 	positions[kind] = at
 	f.state.Positions = positions
+	for _, g := range gaps {
+		f.state = f.state.WithGap(g)
+	}
 	f.hurry()
 }
 
@@ -55,7 +61,7 @@ func (f *Forwarder) report(ctx context.Context, h *hub) error {
 		}
 		err := h.remembers(ctx, f.Cluster, f.UID)
 		if err == nil {
-			err = f.putStatus(ctx, h)
+			err = f.tell(ctx, h)
 		}
 		if err != nil {
 			f.hurry()
@@ -67,9 +73,62 @@ func (f *Forwarder) report(ctx context.Context, h *hub) error {
 	}
 }
 
-// putStatus stores the newest status at the hub. Before there is one, it tells the position alone.
-func (f *Forwarder) putStatus(ctx context.Context, h *hub) error {
+// known makes sure that the hub still knows this cluster and how far it is, once after each time that the connection has come back: what was
+// removed meanwhile, or forgotten, is brought from where it is now, and not from where it was.
+func (f *Forwarder) known(ctx context.Context, h *hub) error {
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	now := h.q.nc.Stats().Reconnects
+	if now == h.reconnects {
+		return nil
+	}
+	err := h.remembers(ctx, f.Cluster, f.UID)
+	if err == nil {
+		err = f.tell(ctx, h)
+	}
+	if err == nil {
+		h.reconnects = now
+	}
+	return err
+}
+
+// errSetBack ends a session at a hub that has an earlier status than it was told, or none.
+var errSetBack = errors.New("the hub was set back to an earlier state, or somebody deleted there how far it is")
+
+// tell stores the newest status at the hub, in the place of that from which we went on and of no other: it fails with errSetBack if that is
+// not there any more. Another forwarder of this cluster may have stored a later one.
+func (f *Forwarder) tell(ctx context.Context, h *hub) error {
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	for range maxOutrun {
+		m, err := statusMessage(f.newest())
+		if err != nil {
+			return err
+		}
+		stored, err := h.put(ctx, m, h.told)
+		if err == nil {
+			h.told = stored
+			return nil
+		}
+		if !errors.Is(err, reloader.ErrOutrun) {
+			return fmt.Errorf("tell the hub the status: %w", err)
+		}
+		last, err := h.last(ctx, clustersStream, m.Subject)
+		if err != nil {
+			return fmt.Errorf("see what the hub was told: %w", err)
+		}
+		if last.sequence < h.told || h.told > 0 && len(last.data) == 0 {
+			return errSetBack
+		}
+		h.told = last.sequence
+	}
+	return fmt.Errorf("tell the hub the status: %w", reloader.ErrOutrun)
+}
+
+// newest returns the newest status with how far the hub is. Before there is one, it tells that alone.
+func (f *Forwarder) newest() reloader.ClusterStatus {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	s := reloader.ClusterStatus{Cluster: f.Cluster, UID: f.UID}
 	if f.status != nil {
 		s = *f.status
@@ -77,6 +136,5 @@ func (f *Forwarder) putStatus(ctx context.Context, h *hub) error {
 	state := f.state
 	state.At = time.Now()
 	s.Forward = &state
-	f.mu.Unlock()
-	return h.q.PutClusterStatus(ctx, s)
+	return s
 }

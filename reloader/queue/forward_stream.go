@@ -31,8 +31,14 @@ type forwardStream struct {
 
 	// at is the last record that is at the hub.
 	at reloader.Position
-	// alone says that the stream has no records of other clusters, so that a sequence that is not there is a record that is gone.
-	alone bool
+	// alone says that nobody else stores in the stream, so that a sequence that is not there is a record that is gone, if it is after the last
+	// that was stored under another name.
+	alone  bool
+	others uint64
+	// fresh says that the hub has nothing yet, and stored is the last sequence when this was found out: what is before our first record is not
+	// missing.
+	fresh  bool
+	stored uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
 	batch []*forwarded
@@ -87,7 +93,12 @@ func (s *forwardStream) session(ctx context.Context, h *hub, filter string) erro
 		return nil
 	}}
 	return s.f.q.read(ctx, r, func(msg jetstream.Msg, sequence uint64) error { return s.take(ctx, h, msg, sequence) },
-		func() error { return s.flush(ctx, h, 0) })
+		func() error {
+			if s.fresh { // nothing of what was stored when we began is ours
+				s.seen, s.fresh = max(s.seen, s.stored), false
+			}
+			return s.flush(ctx, h, 0)
+		})
 }
 
 // recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not.
@@ -98,49 +109,46 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
 	}
-	clusters, err := s.f.q.js.Stream(ctx, clustersStream)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", clustersStream, explain(ctx, err))
+	if s.countsHoles {
+		if s.alone, s.others, err = s.lookForOthers(ctx); err != nil {
+			return err
+		}
 	}
-	s.alone = clusters.CachedInfo().State.NumSubjects <= subjectsOfOneCluster
 	info := stream.CachedInfo()
 	is := streamIdentity(info)
 	switch {
 	case s.at.Stream == "":
 		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
+		s.fresh, s.stored = true, info.State.LastSeq
 	case !sameStream(s.at.Stream, is):
-		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
+		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
 		s.at = reloader.Position{Stream: is}
+		s.f.arrived(s.kind, s.at, g)
 	case info.State.LastSeq < s.at.Sequence:
-		s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
+		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
 		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
+		s.f.arrived(s.kind, s.at, g)
 	}
 	s.seen, s.whole = s.at.Sequence, s.at.Sequence
 	return nil
 }
 
-// subjectsOfOneCluster is how many subjects there are about one cluster in the stream of clusters: its UID and its status.
-const subjectsOfOneCluster = 2
-
 func before(first uint64) uint64 { return max(first, 1) - 1 }
 
-// gap takes note of missing records.
-func (s *forwardStream) gap(g reloader.Gap) {
+// gap counts and logs a gap, and returns it with when and of what it is.
+func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 	g.Kind, g.At = s.kind, time.Now()
 	s.f.metrics.gaps.WithLabelValues(string(s.kind)).Inc()
 	s.f.Logger.Warn("records are missing at the hub", "records", s.kind, "why", g.Why, "after", g.After, "missing", g.Records)
-	s.f.mu.Lock()
-	s.f.state = s.f.state.WithGap(g)
-	s.f.mu.Unlock()
-	s.f.hurry()
+	return g
 }
 
 // take adds a record to the batch, and brings the batch if it is full.
 func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
-	if missing := sequence - s.seen - 1; missing > 0 && s.countsHoles && s.alone {
-		s.holes = append(s.holes, reloader.Gap{Why: reloader.GapAgedOut, After: s.seen, Records: missing})
+	if s.alone && !s.fresh {
+		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others), sequence-1)
 	}
-	s.seen = sequence
+	s.seen, s.fresh = sequence, false
 	expires := h.q.level >= levelMessageTTL
 	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data(), expires), sequence})
 	meta, err := msg.Metadata()
@@ -158,9 +166,6 @@ func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, seq
 // turns out to have all that comes, and more comes, it is not said yet how far it is, nor what is missing: what it has from later on may
 // prove that nothing is.
 func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error {
-	if err := h.remembersStill(ctx, s.f.Cluster, s.f.UID); err != nil {
-		return err
-	}
 	lanes := map[string][]*forwarded{}
 	for _, one := range s.batch {
 		lanes[one.message.Subject] = append(lanes[one.message.Subject], one)
@@ -179,18 +184,22 @@ func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error
 	if len(s.holes) > 0 && pending > 0 && b.stored == 0 {
 		return nil
 	}
+	var gaps []reloader.Gap
 	for _, hole := range s.holes {
-		s.gap(hole)
+		gaps = append(gaps, s.gap(hole))
 		s.whole = hole.After + hole.Records
 	}
 	s.holes = nil
 	s.at.Sequence, s.at.Behind = s.seen, pending
-	s.f.arrived(s.kind, s.at)
+	s.f.arrived(s.kind, s.at, gaps...)
 	return nil
 }
 
 func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b *brought) error {
 	for _, one := range lane {
+		if err := s.f.known(ctx, h); err != nil {
+			return err
+		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if err != nil {
 			return err

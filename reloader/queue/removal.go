@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -65,20 +67,21 @@ func heldOf(cluster string) []held {
 	}
 }
 
-// RemoveFromHub has a hub forget a cluster: all records up to that moment, of which those who follow the hub are told, what it told other clusters
+// RemoveFromHub has a hub, or the store folder of a cluster that does not run, forget a cluster: all records up to that moment, of which those who follow the hub are told, what it told other clusters
 // and they told it, and last the name, which is free for any cluster then. It returns a step for each, and none if there is
 // nothing. It may be called again after any failure, and then removes what is left. What o lacks of permissions is an error that wraps
-// ErrDenied; RoleHubAdmin has them.
+// ErrDenied; RoleHubAdmin has them. In a store folder that is for the names which the cluster had before: the one that it has now is refused with
+// ErrAlive, and a folder that is in use with ErrLocked.
 func RemoveFromHub(ctx context.Context, o Options, r Removal) ([]Step, error) {
 	o, err := o.withDefaults()
 	if err == nil {
 		err = reloader.ValidateCluster(r.Cluster)
 	}
+	if err == nil && o.URL == "" {
+		err = isStore(o.StoreDir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("remove a cluster: %w", err)
-	}
-	if o.URL == "" {
-		return nil, errors.New("remove a cluster: a hub is an external NATS")
 	}
 	q := newQueue(o)
 	steps, err := q.removeFromHub(ctx, o, r)
@@ -86,6 +89,13 @@ func RemoveFromHub(ctx context.Context, o Options, r Removal) ([]Step, error) {
 }
 
 func (q *Queue) removeFromHub(ctx context.Context, o Options, r Removal) ([]Step, error) {
+	if o.URL == "" {
+		var err error
+		if q.embedded, err = startEmbedded(o); err != nil {
+			return nil, err
+		}
+		q.onEnd(q.embedded.stop)
+	}
 	if err := q.connect(o); err != nil {
 		return nil, err
 	}
@@ -100,6 +110,9 @@ func (q *Queue) removeFromHub(ctx context.Context, o Options, r Removal) ([]Step
 	if err != nil || has.None() {
 		return nil, err
 	}
+	if err := q.notNewest(ctx, has); err != nil {
+		return nil, err
+	}
 	if r.Sure != nil {
 		if err := r.Sure(has); err != nil {
 			return nil, err
@@ -109,6 +122,27 @@ func (q *Queue) removeFromHub(ctx context.Context, o Options, r Removal) ([]Step
 		return nil, err
 	}
 	return q.removeCluster(ctx, r.Cluster, has.bound)
+}
+
+// isStore fails unless there are the files of an embedded server in a folder.
+func isStore(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, lockName)); err != nil {
+		return fmt.Errorf("there is no store in %q: %w", dir, err)
+	}
+	return nil
+}
+
+// notNewest fails with ErrAlive if a store of our own heard of nobody later than of that cluster: it has its name now, and without what it
+// remembers it would miss changes.
+func (q *Queue) notNewest(ctx context.Context, has Holdings) error {
+	if q.embedded == nil || has.Told == 0 {
+		return nil
+	}
+	last, err := q.lastMatching(ctx, clustersStream, anyClusterStatus)
+	if err == nil && last == has.Told {
+		err = fmt.Errorf("%w: this is its store, and nobody told of a later name", ErrAlive)
+	}
+	return err
 }
 
 // awaitSilence waits until the cluster has told nothing for long enough. Whoever was to be sure may have taken a while, so that it looks in any case.

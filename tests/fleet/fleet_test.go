@@ -17,14 +17,15 @@ import (
 const (
 	// spread is over how many configs the updates of a cluster go: so many that a thousand of them are still on record when the cut is over.
 	spread = 50
-	// flagged is how often the config is edited that others follow, and followers how many workloads in the cluster that is cut off follow it.
+	// flagged is how often the config is edited that others follow before servers are killed, and followers how many workloads in the cluster that
+	// is cut off follow it.
 	flagged, followers = 5, 3
-	// resumeTime is how long after a cut the hub may lack something.
+	// resumeTime is how long after a cut the hub may lack something, once its streams are led.
 	resumeTime = 30 * time.Second
 )
 
-// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere. Each cluster goes on by itself, and the API of the
-// hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once; who
+// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere, and once more when the cut has ended. Each cluster goes on by itself, and the API of the
+// hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once for all of the cut; who
 // reads a copy of it, once the copy had changed.
 func TestFleet(t *testing.T) {
 	_, err := line.Build(t.Context())
@@ -54,14 +55,17 @@ func TestFleet(t *testing.T) {
 	near.followsForATime(ctx, owner)
 
 	edits := newLoad(ctx, fleet)
-	for n := range flagged {
-		before := near.rolls(ctx, "follower")
-		must(t, owner.give(ctx, "flags", fmt.Sprint(n+1), nil))
-		near.waitRolls(ctx, "follower", before+1)
+	flags := &edited{owner: owner, name: "flags"}
+	for range flagged {
+		must(t, flags.edit(ctx))
+		near.waitRolls(ctx, "follower", flags.times)
 	}
 	near.replicates(ctx)
 	for n := range kills {
-		edits.during(ctx, t, func() error { return h.killLeader(ctx, []string{"CHANGES", "RELOADS"}[n%2]) })
+		edits.during(ctx, t, func() error {
+			return h.killLeader(ctx, []string{"FOLLOWS", "CHANGES", "RELOADS"}[n%3], func() error { return flags.edit(ctx) })
+		})
+		near.waitRolls(ctx, "follower", flags.times)
 	}
 	api.warns(ctx, t, away.name)
 	edits.end(t)
@@ -74,29 +78,34 @@ func TestFleet(t *testing.T) {
 	wait(ctx, cutTime-time.Since(began))
 	own := away.own(ctx)
 	away.link.set(false)
+	t.Logf("c2 was cut off for %s", time.Since(began).Round(time.Second))
+	must(t, h.killLeader(ctx, "FOLLOWS", func() error { return nil }))
 	mended := time.Now()
-	t.Logf("c2 was cut off for %s", mended.Sub(began).Round(time.Second))
 	for i := range followers {
 		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)
 	}
-	t.Logf("the followers had rolled %s after the cut had ended", time.Since(mended).Round(time.Millisecond))
-	arrives(ctx, t, h, away, own)
-	took := time.Since(mended)
-	if t.Logf("the hub had everything %s after the cut had ended", took.Round(time.Millisecond)); took > resumeTime {
+	t.Logf("the followers had rolled %s after the hub was there again", time.Since(mended).Round(time.Millisecond))
+	took := arrives(ctx, t, h, away, own).Sub(mended)
+	if t.Logf("the hub had everything %s after that", took.Round(time.Millisecond)); took > resumeTime {
 		t.Errorf("more than %s", resumeTime)
 	}
+	must(t, flags.edit(ctx))
+	for i := range followers {
+		away.waitRolls(ctx, fmt.Sprint("follower-", i), 2)
+	}
+	near.waitRolls(ctx, "follower", flags.times)
 	for _, c := range fleet {
 		c.quiesce(ctx)
 		rolledForEach(ctx, t, c, edits)
 		arrives(ctx, t, h, c, c.own(ctx))
 	}
 	for i := range followers {
-		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 1 {
-			t.Errorf("follower %d in c2 rolled %d times, want 1", i, n)
+		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 2 {
+			t.Errorf("follower %d in c2 rolled %d times, want 1 for all of the cut and 1 after it", i, n)
 		}
 	}
-	if got := [2]int64{near.rolls(ctx, "follower"), near.rolls(ctx, reader)}; got != [2]int64{flagged, 1} {
-		t.Errorf("followers in c3 rolled %d times, want %d, and 1 of the copy", got, flagged)
+	if got := [2]int64{near.rolls(ctx, "follower"), near.rolls(ctx, reader)}; got != [2]int64{flags.times, 1} {
+		t.Errorf("followers in c3 rolled %d times, want %d, and 1 of the copy", got, flags.times)
 	}
 	near.followsAnew(ctx, owner)
 	api.lists(ctx, t)
@@ -148,31 +157,34 @@ func (c *cluster) own(ctx context.Context) map[string]map[string]bool {
 }
 
 // arrives waits until the hub has those records of a cluster, and fails the test if these are fewer than there were updates, or if the hub has
-// anything twice.
-func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[string]map[string]bool) {
+// anything twice. It returns when the hub stored the last of them.
+func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[string]map[string]bool) (last time.Time) {
 	t.Helper()
 	for _, kind := range kindsOfRecords {
 		if n := len(own[kind.stream]); n < updates {
 			t.Errorf("%s has %d %s of %d updates on record", c.name, n, kind.stream, updates)
 		}
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			at, err := h.ids(ctx, kind.stream, kind.prefix+c.name+".>")
+			at, err := h.arrived(ctx, kind.stream, kind.prefix+c.name+".>")
 			if err != nil {
 				return err
 			}
-			var errs []error
-			for id, n := range at {
+			for word, n := range at.times {
 				if n > 1 {
-					return line.Stop(fmt.Errorf("the hub has %s of %s %d times", id, c.name, n))
+					return line.Stop(fmt.Errorf("the hub has %d times of %s: %s", n, c.name, word))
 				}
 			}
+			var errs []error
 			for id := range own[kind.stream] {
-				if at[id] == 0 {
+				if at.first[id].IsZero() {
 					errs = append(errs, fmt.Errorf("the hub lacks %s of %s", id, c.name))
+				} else if at.first[id].After(last) {
+					last = at.first[id]
 				}
 			}
 			return errors.Join(errs...)
 		}))
 		t.Logf("%s: %d %s at the hub, each once", c.name, len(own[kind.stream]), kind.stream)
 	}
+	return last
 }

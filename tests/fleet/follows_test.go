@@ -16,6 +16,18 @@ func following(name string) map[string]string {
 	return map[string]string{dialect.FollowKey: "c1/" + namespace + "/configmap/" + name}
 }
 
+// edited is a config of a cluster, and how often it was edited.
+type edited struct {
+	owner *cluster
+	name  string
+	times int64
+}
+
+func (e *edited) edit(ctx context.Context) error {
+	e.times++
+	return e.owner.give(ctx, e.name, fmt.Sprint(e.times), nil)
+}
+
 // refused fails the test unless a workload that follows what it may not says so, and its owner has nothing of that on record.
 func (c *cluster) refused(ctx context.Context, owner *cluster) {
 	c.t.Helper()

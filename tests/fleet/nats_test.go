@@ -48,7 +48,7 @@ func serveNATS() bool {
 	s, err := server.NewServer(&server.Options{
 		ServerName: o.Name, Host: "127.0.0.1", Port: o.Client, NoSigs: true, NoLog: true, Routes: routes,
 		Cluster:   server.ClusterOpts{Name: "hub", Host: "127.0.0.1", Port: o.Peer, NoAdvertise: true}, // nobody shall go around the link
-		JetStream: true, StoreDir: o.Store, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
+		JetStream: true, StoreDir: o.Store, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20, SyncAlways: true,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "NATS:", err)
@@ -159,13 +159,16 @@ func (h *hub) leader(ctx context.Context, stream string) (name string, err error
 	return name, err
 }
 
-// killLeader kills the server that leads a stream, and starts it again when another one leads.
-func (h *hub) killLeader(ctx context.Context, stream string) error {
+// killLeader kills the server that leads a stream, does something meanwhile, and starts the server again when another one leads.
+func (h *hub) killLeader(ctx context.Context, stream string, meanwhile func() error) error {
 	name, err := h.leader(ctx, stream)
 	if err != nil {
 		return err
 	}
 	end(h.processes[name])
+	if err := meanwhile(); err != nil {
+		return err
+	}
 	err = line.Poll(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
@@ -183,34 +186,58 @@ func (h *hub) killLeader(ctx context.Context, stream string) error {
 	return err
 }
 
-// ids returns how often each record of a cluster is in a stream of the hub, by its ID.
-func (h *hub) ids(ctx context.Context, stream, filter string) (map[string]int, error) {
+// arrivals are the records of a cluster in a stream of the hub.
+type arrivals struct {
+	// first is when the hub had the first word with each ID. There may be more: who did it is a later word, and what became of a reload.
+	first map[string]time.Time
+	// times counts each place in the stream of the cluster that a word comes from, and each word: more than one was brought or stored twice.
+	times map[string]int
+}
+
+// arrived reads what the hub has of a cluster.
+func (h *hub) arrived(ctx context.Context, stream, filter string) (arrivals, error) {
+	a := arrivals{first: map[string]time.Time{}, times: map[string]int{}}
 	consumer, err := h.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}})
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	counts := map[string]int{}
 	for {
 		batch, err := consumer.FetchNoWait(1000)
 		if err != nil {
-			return nil, err
+			return a, err
 		}
 		n := 0
 		for m := range batch.Messages() {
-			var r struct {
-				ID      string          `json:"id"`
-				Rollout json.RawMessage `json:"rollout"`
-			}
-			if err := json.Unmarshal(m.Data(), &r); err != nil {
-				return nil, err
-			}
-			if len(r.Rollout) == 0 { // what became of a reload is told under its ID, too
-				counts[r.ID]++
+			if err := a.add(m); err != nil {
+				return a, err
 			}
 			n++
 		}
 		if n == 0 {
-			return counts, batch.Error()
+			return a, batch.Error()
 		}
 	}
+}
+
+func (a arrivals) add(m jetstream.Msg) error {
+	var r struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(m.Data(), &r); err != nil {
+		return err
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return err
+	}
+	if _, known := a.first[r.ID]; !known {
+		a.first[r.ID] = meta.Timestamp
+	}
+	origin := m.Headers().Get("Reroll-Origin")
+	if origin == "" {
+		return line.Stop(fmt.Errorf("%s does not say where it comes from", r.ID))
+	}
+	a.times[r.ID+" of "+origin]++
+	a.times[string(m.Data())]++
+	return nil
 }

@@ -26,9 +26,10 @@ const maxNameLine = 1024
 // natsRemove is a run of reroll nats remove.
 type natsRemove struct {
 	NATS
-	url, cluster string
-	silence      time.Duration
-	yes, dryRun  bool
+	// dataDir is the folder of an embedded NATS, if that is to forget a cluster and no hub.
+	url, dataDir, cluster string
+	silence               time.Duration
+	yes, dryRun           bool
 	// out gets what is said, and in has the answer of who is asked.
 	out io.Writer
 	in  io.Reader
@@ -43,7 +44,9 @@ func natsRemoveCommand(version string) *cobra.Command {
 		Long: "Remove a cluster from a hub: its name, which another cluster may have then, its changes, reloads and records of workloads, and what it\n" +
 			"told other clusters and they told it. The API of the hub forgets it at once. It can be done again and again, and removes what is left.\n\n" +
 			"Start the cluster without --hub-url first, and take its user out of the configuration of the hub: a cluster that is alive is not\n" +
-			"removed, and one that still may write to the hub comes back as a new one, with all the records that it keeps.",
+			"removed, and one that still may write to the hub comes back as a new one, with all the records that it keeps.\n\n" +
+			"A cluster that was given another --cluster-name keeps in its embedded NATS what it had under the earlier one. With --data-dir that is\n" +
+			"removed there, while \"reroll serve\" does not run.",
 		Example: "  reroll nats remove east --nats-url tls://hub:4222 --nats-user hub-admin --nats-password-file admin.txt --nats-inbox-prefix _INBOX_hub-admin",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +60,7 @@ func natsRemoveCommand(version string) *cobra.Command {
 	connection.StringVar(&r.url, "nats-url", "", "addresses of the NATS of the hub, separated by commas")
 	r.bindConnection(connection)
 	f := cmd.Flags()
+	f.StringVar(&r.dataDir, "data-dir", "", "folder of the embedded NATS of a cluster, to remove an earlier name of it instead")
 	f.AddFlagSet(connection)
 	f.DurationVar(&r.silence, "silent-for", removalSilence, "how long the cluster must have told the hub nothing; what is left of that is waited for. 0s removes it also if it is alive")
 	f.BoolVar(&r.yes, "yes", false, "do not ask for the name again")
@@ -71,8 +75,8 @@ func (r *natsRemove) run(cmd *cobra.Command, version string) error {
 	if err := reloader.ValidateCluster(r.cluster); err != nil {
 		return cli.Usage(err)
 	}
-	if r.url == "" {
-		return cli.Usage(errors.New("--nats-url is required: a hub is an external NATS"))
+	if (r.url == "") == (r.dataDir == "") {
+		return cli.Usage(errors.New("either --nats-url or --data-dir is required: a hub is an external NATS, and a cluster's own may be a folder"))
 	}
 	if r.silence < 0 {
 		return cli.Usage(errors.New("--silent-for must not be negative"))
@@ -81,7 +85,7 @@ func (r *natsRemove) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	o.Name, o.Role = "reroll-remove/"+version, queue.RoleHubAdmin
+	o.Name, o.Role, o.StoreDir = "reroll-remove/"+version, queue.RoleHubAdmin, r.dataDir
 	o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	steps, err := queue.RemoveFromHub(cmd.Context(), o, queue.Removal{Cluster: r.cluster, Silence: r.silence, Sure: r.sure})
 	for _, step := range steps {
@@ -93,7 +97,7 @@ func (r *natsRemove) run(cmd *cobra.Command, version string) error {
 		return nil
 	}
 	if err == nil && len(steps) == 0 {
-		_, err = fmt.Fprintf(r.out, "the hub has nothing of %s\n", r.cluster)
+		_, err = fmt.Fprintf(r.out, "%s has nothing of %s\n", r.holder(), r.cluster)
 	}
 	return err
 }
@@ -125,10 +129,18 @@ func (r *natsRemove) sure(has queue.Holdings) error {
 	return nil
 }
 
-// described says what a hub has of the cluster.
+// holder is who has it.
+func (r *natsRemove) holder() string {
+	if r.dataDir != "" {
+		return "the store"
+	}
+	return "the hub"
+}
+
+// described says what there is of the cluster.
 func (r *natsRemove) described(has queue.Holdings) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the hub has of %s:\n", r.cluster)
+	fmt.Fprintf(&b, "%s has of %s:\n", r.holder(), r.cluster)
 	if has.UID != "" {
 		fmt.Fprintf(&b, "  its name, for the cluster with UID %.80q\n", has.UID)
 	}
