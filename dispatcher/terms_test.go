@@ -112,3 +112,29 @@ func TestUsedKeys(t *testing.T) {
 		}
 	})
 }
+
+// TestWhyIsToldAnew: a config that asks not to roll anybody any more says so by its annotations alone, and the records of its dependents tell of it
+// before it changes.
+func TestWhyIsToldAnew(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		says := func(want reloader.Reason) {
+			t.Helper()
+			if record, _ := w.store.recordOf(webRef); len(record.Edges) != 1 || record.Edges[0].Why != want {
+				t.Errorf("the record says %+v, want %s", record.Edges, want)
+			}
+		}
+		says(reloader.ReasonAuto)
+		w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":"true"}}}`)
+		says(reloader.ReasonConfigIgnored)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonConfigIgnored] != 1 {
+			t.Errorf("outcomes %v, want one ConfigIgnored as the record foretells", got)
+		}
+		w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":null}}}`)
+		says(reloader.ReasonAuto)
+	})
+}
