@@ -147,7 +147,9 @@ func TestWaveHashOfNamesakes(t *testing.T) {
 
 func TestWaveCountsKeysInUse(t *testing.T) {
 	set := dialect.Set{dialect.Wave()}
-	counts := func(w *workload.Workload, c reloader.Config, key string) bool { return set.Counts(w, dialect.ConfigMeta{Config: c}, key) }
+	counts := func(w *workload.Workload, c reloader.Config, key string) bool {
+		return set.Counts(w, dialect.ConfigMeta{Config: c}, key)
+	}
 	for how, whole := range map[string]bool{workload.UseEnv: false, workload.UseProjectedVolume: false, workload.UseVolume: true} {
 		w := waved("", reloader.Use{How: how, Container: "main", Keys: []string{"a"}})
 		for key, want := range map[string]bool{"a": true, "b": whole} {
