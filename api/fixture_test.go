@@ -54,8 +54,14 @@ func newFixture(t testing.TB) *fixture { return newFixtureWith(t, projection.Lim
 
 func newFixtureWith(t testing.TB, limits projection.Limits) *fixture {
 	t.Helper()
-	f := &fixture{records: projection.New(limits), metrics: prometheus.NewRegistry()}
-	f.records.SetCaughtUp()
+	records := projection.New(limits)
+	records.SetCaughtUp()
+	return newFixtureAt(t, records)
+}
+
+func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {
+	t.Helper()
+	f := &fixture{records: records, metrics: prometheus.NewRegistry()}
 	var err error
 	f.handler, err = New(Options{
 		Records: f.records,

@@ -51,19 +51,26 @@ type listImpactInput struct {
 	Body ImpactQuestion
 }
 
-func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*listed[view.Impact], error) {
+type impactsOutput struct {
+	Body view.Impacts
+}
+
+func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsOutput, error) {
 	for _, c := range in.Body.Configs {
 		if err := a.permit(ctx, Deed{Verb: "get", Resource: resourceConfigs, Namespace: c.Namespace, Name: c.Name}); err != nil {
 			return nil, err
 		}
 	}
 	impacts := make([]*view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
+	complete := true
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
 		impact := a.impact(projection.ConfigKey{Cluster: c.Cluster, Config: config}, c.Keys)
 		impacts = append(impacts, &impact)
+		complete = complete && impact.Complete
 	}
-	return answer(a, impacts, func(i *view.Impact) view.Impact { return *i }, ""), nil
+	list := answer(a, impacts, func(i *view.Impact) view.Impact { return *i }, "").Body
+	return &impactsOutput{Body: view.Impacts{List: list, Complete: complete}}, nil
 }
 
 func (a *server) impact(key projection.ConfigKey, keys []string) view.Impact {
@@ -76,7 +83,8 @@ func (a *server) impact(key projection.ConfigKey, keys []string) view.Impact {
 			}
 		}
 	}
-	impact := view.FromSupposed(s)
-	impact.Warnings = append(impact.Warnings, a.warnings()...)
+	impact, doubts := view.FromSupposed(s), a.warnings()
+	impact.Complete = impact.Complete && len(doubts) == 0
+	impact.Warnings = append(impact.Warnings, doubts...)
 	return impact
 }

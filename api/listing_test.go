@@ -88,11 +88,15 @@ func TestReloadFilters(t *testing.T) {
 		r.Causes = append(r.Causes, second)
 	})
 	add(5, func(r *reloader.Reload) { r.Workload.Name = "till"; r.Workload.Namespace = "bank"; r.Cluster = "east" })
+	add(6, func(r *reloader.Reload) {
+		r.Cluster = "edge"
+		r.Causes[0].Config = reloader.Config{Cluster: "hub", Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
+	})
 	cases := map[string]struct {
 		query string
 		want  []string
 	}{
-		"newest first":                 {"", []string{"r-5", "r-4", "r-3", "r-2", "r-1"}},
+		"newest first":                 {"", []string{"r-6", "r-5", "r-4", "r-3", "r-2", "r-1"}},
 		"cluster":                      {"cluster=east", []string{"r-5"}},
 		"namespace":                    {"namespace=bank", []string{"r-5"}},
 		"name":                         {"name=till", []string{"r-5"}},
@@ -101,8 +105,12 @@ func TestReloadFilters(t *testing.T) {
 		"config kind of any cause":     {"configKind=Secret", []string{"r-4", "r-3"}},
 		"config name of any cause":     {"configName=password", []string{"r-4"}},
 		"both of the same cause":       {"configKind=ConfigMap&configName=password", []string{}},
+		"config namespace":             {"configNamespace=shared", []string{"r-6"}},
+		"config cluster":               {"configCluster=hub", []string{"r-6"}},
+		"its own cluster":              {"configCluster=east", []string{"r-5"}},
+		"of another's config":          {"configCluster=hub&configNamespace=shop", []string{}},
 		"what a change led to":         {"change=" + aChange(3).ID, []string{"r-3"}},
-		"since is when it was decided": {"since=" + at(4, 1250), []string{"r-5", "r-4"}},
+		"since is when it was decided": {"since=" + at(4, 1250), []string{"r-6", "r-5", "r-4"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -22,6 +23,9 @@ type ReloadFilter struct {
 	Change     string      `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
 	Outcome    view.Reason `query:"outcome" doc:"Only reloads with this outcome."`
 	Since      time.Time   `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
+
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"Only reloads that a config of this namespace caused, which need not be the workload's own."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"Only reloads that a config of this cluster caused, which need not be the workload's own."`
 }
 
 func (f *ReloadFilter) match(r *reloader.Reload) bool {
@@ -31,15 +35,19 @@ func (f *ReloadFilter) match(r *reloader.Reload) bool {
 		is(f.Name, r.Workload.Name) &&
 		is(string(f.Outcome), r.Outcome) &&
 		!r.DecidedAt.Before(f.Since) &&
-		f.matchCauses(r.Causes)
+		f.matchCauses(r)
 }
 
-func (f *ReloadFilter) matchCauses(causes []reloader.Cause) bool {
-	if f.ConfigKind == "" && f.ConfigName == "" && f.Change == "" {
+func (f *ReloadFilter) matchCauses(r *reloader.Reload) bool {
+	if f.ConfigKind == "" && f.ConfigName == "" && f.ConfigNamespace == "" && f.ConfigCluster == "" && f.Change == "" {
 		return true
 	}
-	return slices.ContainsFunc(causes, func(c reloader.Cause) bool {
-		return is(f.ConfigKind, c.Config.Kind) && is(f.ConfigName, c.Config.Name) && is(f.Change, c.ChangeID)
+	return slices.ContainsFunc(r.Causes, func(c reloader.Cause) bool {
+		return is(f.ConfigKind, c.Config.Kind) &&
+			is(f.ConfigName, c.Config.Name) &&
+			is(f.ConfigNamespace, c.Config.Namespace) &&
+			is(f.ConfigCluster, cmp.Or(c.Config.Cluster, r.Cluster)) &&
+			is(f.Change, c.ChangeID)
 	})
 }
 

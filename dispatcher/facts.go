@@ -250,12 +250,22 @@ func (d *Dispatcher) append(ctx context.Context, change reloader.Change, last re
 	return stored, nil
 }
 
-// remember keeps f if some workload still depends on c.
+// remember keeps f if some workload still depends on c, and has their records written again that say otherwise why c rolls them, or not.
 func (d *Dispatcher) remember(c reloader.Config, f fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.needed(c) {
-		d.facts[c] = f
+	if !d.needed(c) {
+		return
+	}
+	before := d.facts[c]
+	d.facts[c] = f
+	if maps.Equal(before.Annotations, f.Annotations) && maps.Equal(before.Labels, f.Labels) && before.Unselected == f.Unselected {
+		return // as it nearly always is
+	}
+	for ref, t := range d.index.byConfig[c] {
+		if d.decide(t.w, c, before) != d.decide(t.w, c, f) {
+			d.settleQ.Add(ref)
+		}
 	}
 }
 

@@ -193,7 +193,9 @@ func TestWebhookInsteadOfRolling(t *testing.T) {
 		hook := &calls{}
 		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
 		w.usual()
-		w.start()
+		if p := w.start(); !p.Status().Notifies {
+			t.Error("the status does not say that a webhook is called instead")
+		}
 		w.pass(quiet)
 		for i, value := range []string{"2", "1", "2"} {
 			w.edit(alice, app, value)

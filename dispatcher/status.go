@@ -18,7 +18,7 @@ const maxSelectorText = 512
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
 	s := reloader.ClusterStatus{
-		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun,
+		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
 		Drift: int64(value(d.metrics.drift)), Windows: d.windows(now),
 	}
 	if swept := value(d.metrics.swept); swept > 0 {

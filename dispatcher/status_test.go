@@ -21,7 +21,7 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 		w.usual()
 		p := w.start()
 		w.pass(quiet)
-		if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze.Frozen || !s.At.Equal(time.Now()) {
+		if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze.Frozen || s.Notifies || !s.At.Equal(time.Now()) {
 			t.Errorf("at rest: %+v", s)
 		}
 		until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)

@@ -1,16 +1,20 @@
 package dispatcher
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// terms says what t itself asks for about when it is rolled, for whoever wants to know what a change would do. The caller holds mu.
+// terms says what t itself asks for about when it is rolled and for what, for whoever wants to know what a change would do. The caller holds mu.
 func (d *Dispatcher) terms(t *tracked) reloader.Terms {
-	terms := reloader.Terms{Weight: d.Dialects.Weight(t.w), Missing: d.lacks(t)}
+	terms := reloader.Terms{
+		Weight: d.Dialects.Weight(t.w), Missing: d.lacks(t), Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
+	}
 	for _, w := range d.Dialects.Maintenance(t.w) {
 		terms.Windows = append(terms.Windows, w.String())
 	}
@@ -44,4 +48,16 @@ func (d *Dispatcher) retold(t *tracked, c reloader.Config) {
 	if slices.Contains(d.Dialects.Awaits(t.w), c) {
 		d.settleQ.Add(t.w.Ref())
 	}
+}
+
+// retells reports whether the record of a workload is to be written again because it has become w: it tells of what others foresee.
+func (d *Dispatcher) retells(before, w *workload.Workload) bool {
+	return d.Dialects.Pause(before).Begun != d.Dialects.Pause(w).Begun || !maps.Equal(before.Annotations, w.Annotations) ||
+		before.Dormant != w.Dormant || !maps.EqualFunc(before.Template.References, w.Template.References, sameUses)
+}
+
+func sameUses(a, b *workload.Reference) bool {
+	return slices.EqualFunc(a.Uses, b.Uses, func(u, v reloader.Use) bool {
+		return u.How == v.How && u.Container == v.Container && slices.Equal(u.Keys, v.Keys)
+	})
 }

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -32,7 +31,7 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	if w.Older(t.w) {
 		return // the answer to our own patch was newer
 	}
-	if d.Dialects.Pause(t.w).Begun != d.Dialects.Pause(w).Begun || !maps.Equal(t.w.Annotations, w.Annotations) {
+	if d.retells(t.w, w) {
 		d.settleQ.Add(w.Ref())
 	}
 	if t.hold != nil && !t.w.Alike(w) {

@@ -25,6 +25,8 @@ type ClusterStatus struct {
 	Ready bool `json:"ready"`
 	// DryRun says that nothing is written to the cluster.
 	DryRun bool `json:"dryRun,omitempty"`
+	// Notifies says that a webhook is called in the place of every roll.
+	Notifies bool `json:"notifies,omitempty"`
 	// Faults are the parts of the dispatcher's process that are not well.
 	Faults []Fault `json:"faults,omitempty"`
 	// Sources are those that hints came from since StartedAt.

@@ -36,6 +36,8 @@ type Edge struct {
 	Why    Reason `json:"why"`
 	Clause string `json:"clause,omitempty"`
 	Uses   []Use  `json:"uses,omitempty"`
+	// UsedKeys says that of the keys of the config those alone matter that are in use, whatever Terms.Keys says.
+	UsedKeys bool `json:"usedKeys,omitempty"`
 	// Handled is zero as long as no baseline is recorded.
 	Handled Handled `json:"handled,omitzero"`
 	// Pending is the ID of the change that the workload waits for; empty if it is up to date.
@@ -67,7 +69,8 @@ type Pace struct {
 	At    time.Time `json:"at"`
 }
 
-// Terms are what a workload itself asks for about when it is rolled, and what it lacks. The zero Terms ask for nothing.
+// Terms are what a workload itself asks for about when it is rolled and for what, and what keeps it from that. The zero Terms ask for
+// nothing.
 type Terms struct {
 	// Windows are when it may be rolled, each as its annotation has it: five fields of cron and a length; at any time if there is none.
 	Windows []string `json:"windows,omitempty"`
@@ -77,6 +80,10 @@ type Terms struct {
 	Weight int `json:"weight,omitempty"`
 	// Missing are the configs, and keys of configs, without which none of its pods starts and for which it waits, whatever else has changed.
 	Missing []Missing `json:"missing,omitempty"`
+	// Dormant is why it is not rolled at all as it is now, Suspended or Finished; empty if it is.
+	Dormant Reason `json:"dormant,omitempty"`
+	// Keys are the keys of all its configs whose change matters, as its annotation lists them; empty for every key. See dialect.ParseKeys.
+	Keys string `json:"keys,omitempty"`
 }
 
 // Missing is a config that is not there, or some of whose keys are not.
@@ -108,7 +115,7 @@ type WorkloadRecord struct {
 	MarkedAt time.Time `json:"markedAt,omitzero"`
 	// Pace says how often the workload was rolled lately.
 	Pace Pace `json:"pace,omitzero"`
-	// Terms are what holds it back by its own word.
+	// Terms are what holds it back by its own word or state.
 	Terms Terms `json:"terms,omitzero"`
 	// ListedAt is when the configs that patterns of the workload match were last looked for, of which each has an edge since; zero if there
 	// is no pattern.

@@ -49,6 +49,25 @@ func TestGoldenTerms(t *testing.T) {
 	}
 }
 
+// TestGoldenForesight: what tells that a change comes to nothing, or to something else than a roll.
+func TestGoldenForesight(t *testing.T) {
+	w := wholeWorkload
+	w.Terms = reloader.Terms{Dormant: reloader.ReasonSuspended, Keys: "used,*.yaml,!debug*"}
+	w.Edges = slices.Clone(w.Edges)
+	w.Edges[0].UsedKeys = true
+	golden(t, "workload-foresight", w)
+	status := wholeCluster
+	status.Notifies = true
+	golden(t, "cluster-notifies", status)
+	data, err := os.ReadFile("testdata/wire/cluster.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reloader.Decode[reloader.ClusterStatus](data); err != nil || got.Notifies {
+		t.Errorf("%v: who does not say so calls no webhook: %+v", err, got)
+	}
+}
+
 // TestGoldenListed: what is remembered of a look for all that patterns match.
 func TestGoldenListed(t *testing.T) {
 	listed := wholeWorkload

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
 // foreseen is what would become of one workload.
@@ -18,22 +20,93 @@ type foreseen struct {
 	due time.Time
 }
 
-// foresee says what a change would do to w now, as far as the records tell: by the word of those who run the cluster, and by its own. Brakes
-// that count rolls, of it or of all, are not foretold but for the shortest time between two.
+// foresee says what a change would do to w now, as far as the records tell: whether it comes to nothing whenever it comes, and else what holds
+// it back by the word of those who run the cluster, and by its own. Brakes that count rolls, of it or of all, are not foretold but for the
+// shortest time between two.
 func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
-	if f := s.heldByCluster(w); f.outcome != "" {
-		return f
+	for _, judge := range []func(*reloader.WorkloadRecord) foreseen{
+		s.comesToNothing, s.heldByCluster, s.heldByItself, s.heldAlready, s.heldByOthers,
+	} {
+		if f := judge(w); f.outcome != "" {
+			return f
+		}
 	}
-	if f := s.heldByItself(w); f.outcome != "" {
-		return f
+	f := foreseen{outcome: reloader.ReasonReloaded}
+	if s.notifies() {
+		f.outcome = reloader.ReasonNotified
 	}
-	if f := s.heldAlready(w); f.outcome != "" {
-		return f
+	if e, ok := s.edge(w); ok && len(s.Keys) == 0 && (w.Terms.Keys != "" || e.UsedKeys) {
+		f.message = "if a key changes that counts: " + keysText(w, e)
 	}
-	if f := s.heldByOthers(w); f.outcome != "" {
-		return f
+	return f
+}
+
+// edge returns what w asks of the config.
+func (s Supposed) edge(w *reloader.WorkloadRecord) (reloader.Edge, bool) {
+	i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return s.is(w, e.Config) })
+	if i < 0 {
+		return reloader.Edge{}, false
 	}
-	return foreseen{outcome: reloader.ReasonReloaded}
+	return w.Edges[i], true
+}
+
+// is reports whether a config that w names is the one that is supposed to change.
+func (s Supposed) is(w *reloader.WorkloadRecord, c reloader.Config) bool {
+	owner := cmp.Or(c.Cluster, w.Cluster)
+	c.Cluster = ""
+	return owner == s.Key.Cluster && c == s.Key.Config
+}
+
+func (s Supposed) notifies() bool {
+	return s.Cluster != nil && s.Cluster.Status != nil && s.Cluster.Status.Notifies
+}
+
+// comesToNothing says whether w is not rolled for the change at all, now or later.
+func (s Supposed) comesToNothing(w *reloader.WorkloadRecord) foreseen {
+	e, asks := s.edge(w)
+	switch {
+	case !asks:
+		return foreseen{}
+	case !dialect.Asks(e.Why):
+		return foreseen{outcome: e.Why}
+	case w.Terms.Dormant != "":
+		return foreseen{outcome: w.Terms.Dormant}
+	case s.unused(w, e):
+		return foreseen{outcome: reloader.ReasonKeysUnused, message: "these keys count: " + keysText(w, e)}
+	}
+	return foreseen{}
+}
+
+// unused reports whether none of the keys matters to w. Of what is created, and of what w waits for already, other keys may.
+func (s Supposed) unused(w *reloader.WorkloadRecord, e reloader.Edge) bool {
+	if len(s.Keys) == 0 || e.Handled.Sum == "" || e.Pending != "" {
+		return false
+	}
+	keys := keysThatCount(w, e)
+	return !slices.ContainsFunc(s.Keys, func(key string) bool { return keys.Count(key, e.Uses) })
+}
+
+// keysThatCount returns the keys that matter to w. A list that cannot be read leaves out nothing.
+func keysThatCount(w *reloader.WorkloadRecord, e reloader.Edge) dialect.Keys {
+	keys, err := dialect.ParseKeys(w.Terms.Keys)
+	if err != nil {
+		keys = dialect.Keys{}
+	}
+	if e.UsedKeys {
+		keys = keys.OnlyUsed()
+	}
+	return keys
+}
+
+// maxKeysText bounds what is told of a list of keys.
+const maxKeysText = 256
+
+func keysText(w *reloader.WorkloadRecord, e reloader.Edge) string {
+	text := keysThatCount(w, e).String()
+	if len(text) > maxKeysText {
+		text = text[:maxKeysText] + "…"
+	}
+	return text
 }
 
 // heldByCluster says whether those who run the cluster hold back w.
@@ -89,7 +162,7 @@ func (s Supposed) heldByItself(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{outcome: reloader.ReasonTooSoon, due: due}
 	}
 	for _, m := range w.Terms.Missing {
-		if m.Config != s.Key.Config {
+		if !s.is(w, m.Config) {
 			return foreseen{outcome: reloader.ReasonMissingConfig, message: missingText(m)}
 		}
 		if left := without(m.Keys, s.Keys); len(left) > 0 && len(s.Keys) > 0 {
@@ -129,7 +202,7 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 	switch h := w.Hold; {
 	case h == nil:
 		return foreseen{}
-	case Dead(h.Reason):
+	case h.DeadLetter():
 		return foreseen{outcome: h.Reason, message: h.Message}
 	case h.Reason == reloader.ReasonFlapping && h.Due.After(s.Now):
 		return foreseen{h.Reason, h.Message, h.Due}
@@ -139,15 +212,21 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 
 // heldByOthers says whether w waits until others of less weight have rolled out.
 func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
-	if w.Terms.Weight == 0 {
+	if w.Terms.Weight == 0 || s.notifies() {
 		return foreseen{}
 	}
 	for _, other := range s.Dependents {
-		asks := slices.ContainsFunc(other.Edges, func(e reloader.Edge) bool { return e.Config == s.Key.Config })
-		dead := other.Hold != nil && Dead(other.Hold.Reason)
-		if asks && !dead && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight {
+		if s.goesBefore(other, w) {
 			return foreseen{outcome: reloader.ReasonWaitingForStep, message: other.Workload.String() + " goes first, with less weight"}
 		}
 	}
 	return foreseen{}
+}
+
+// goesBefore reports whether w waits until other, which would roll as well, has rolled out.
+func (s Supposed) goesBefore(other, w *reloader.WorkloadRecord) bool {
+	if _, asks := s.edge(other); !asks || other.Hold.DeadLetter() || s.comesToNothing(other).outcome != "" {
+		return false
+	}
+	return other.Cluster == w.Cluster && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight
 }

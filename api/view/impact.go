@@ -16,7 +16,14 @@ type Impact struct {
 	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
 	Waits     int                `json:"waits" doc:"How many would roll later, or not at all: outcome says why."`
 	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config."`
-	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`
+	Complete  bool               `json:"complete" doc:"Whether every workload that would roll or wait is in this answer. If not, warnings say why, and that nothing would roll is not known."`
+	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
+}
+
+// Impacts says what would roll if each of several configs changed now.
+type Impacts struct {
+	List[Impact]
+	Complete bool `json:"complete" doc:"Whether every item is complete."`
 }
 
 // ImpactedWorkload is a workload that a change would reach.
@@ -46,7 +53,7 @@ type Supposed struct {
 func FromSupposed(s Supposed) Impact {
 	v := Impact{
 		Cluster: s.Key.Cluster, Config: fromConfig(s.Key.Config), Keys: append([]string{}, s.Keys...),
-		Workloads: []ImpactedWorkload{}, Warnings: s.warnings(),
+		Workloads: []ImpactedWorkload{}, Complete: s.Cluster != nil && upToDate(s.Cluster, s.Now), Warnings: s.warnings(),
 	}
 	for _, w := range s.Dependents {
 		i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == s.Key.Config })
@@ -72,12 +79,18 @@ func (p Pause) covers(w *reloader.WorkloadRecord) bool {
 	return p.Namespace == "" || p.Namespace == w.Workload.Namespace
 }
 
+// upToDate reports whether the records of a cluster are those of now: its dispatcher has told of itself lately, and has seen every workload.
+func upToDate(c *projection.ClusterState, now time.Time) bool {
+	h := health(c, now)
+	return h != Away && h != Unknown && c.Status.Ready
+}
+
 func (s Supposed) warnings() []string {
 	found := []string{}
 	if s.Cluster == nil {
 		return append(found, "Nothing is on record about this cluster.")
 	}
-	if h := health(s.Cluster, s.Now); h == Away || h == Unknown {
+	if !upToDate(s.Cluster, s.Now) {
 		found = append(found, problems(s.Cluster, s.Now)[0]+" What is on record may be out of date.")
 	}
 	for _, p := range FromPauses(s.Cluster, s.Now) {

@@ -25,7 +25,7 @@ type fleet struct {
 }
 
 // newFleet serves a bit of everything: Deployment cart, which alice's change of settings has rolled, and which is held back for a
-// Secret; Deployment till, which waits for nothing; and a second cluster, if there is to be one.
+// Secret; Deployment till, which waits for nothing; and a second cluster, if there is to be one, whose cart uses a config of another namespace.
 func newFleet(second bool) (*fleet, error) {
 	f := &fleet{records: projection.New(projection.Limits{}), streams: make(chan struct{}, 16)}
 	handler, err := api.New(api.Options{
@@ -38,7 +38,9 @@ func newFleet(second bool) (*fleet, error) {
 	f.fill()
 	if second {
 		f.records.PutCluster(statusOf("west"))
-		f.records.PutWorkload(workloadOf("west", "shop", "cart", edgeOf(reloader.ConfigMap, "settings", "")))
+		shared := edgeOf(reloader.ConfigMap, "shared", "")
+		shared.Config.Namespace = "bank"
+		f.records.PutWorkload(workloadOf("west", "shop", "cart", edgeOf(reloader.ConfigMap, "settings", ""), shared))
 	}
 	f.records.SetCaughtUp()
 	f.Server = httptest.NewServer(f.tell(handler))

@@ -24,6 +24,8 @@ type Choices struct {
 	// Maintenance is the annotation with the windows in which the workload may be rolled, and Weight the one with its place among those that
 	// roll for the same change, a whole number.
 	Maintenance, Weight string
+	// Keys is the annotation with the keys of all configs whose change matters: see ParseKeys.
+	Keys string
 }
 
 // StrategyChoice is an annotation that chooses a strategy.
@@ -44,7 +46,7 @@ func (c Choices) keeps(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval, c.Maintenance, c.Weight}, key)
+	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval, c.Maintenance, c.Weight, c.Keys}, key)
 }
 
 // Strategy returns the name of the strategy that w chooses; empty means the installation's default.
@@ -127,6 +129,9 @@ func (c Choices) problems(w *workload.Workload) []string {
 	}
 	if _, err := c.weight(w); err != nil {
 		found = append(found, c.Weight+": "+err.Error()+"; it goes with the first")
+	}
+	if _, err := c.keys(w); err != nil {
+		found = append(found, c.Keys+": "+err.Error()+"; every key counts")
 	}
 	choice := c.Strategy[w.Kind]
 	if value, said := w.Annotations[choice.Key]; said && choice.Strict && choice.Names[value] == "" {

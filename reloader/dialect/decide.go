@@ -28,7 +28,7 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 		if why == "" {
 			continue
 		}
-		here := Decision{Reload: asks(why), Dialect: d.Name, Why: why, Clause: clause.Key}
+		here := Decision{Reload: Asks(why), Dialect: d.Name, Why: why, Clause: clause.Key}
 		if here.Reload || forbids(why) {
 			return here
 		}
@@ -56,8 +56,8 @@ func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 	return true
 }
 
-// asks reports whether a clause that gives this reason demands a reload.
-func asks(why reloader.Reason) bool {
+// Asks reports whether a clause that gives this reason demands a reload.
+func Asks(why reloader.Reason) bool {
 	switch why {
 	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed, reloader.ReasonSelected:
 		return true

@@ -36,8 +36,8 @@ type Dialect struct {
 	Kinds []string
 	// Asked reports whether a workload has anything to do with the tool; nil if the clauses say all about that.
 	Asked func(w *workload.Workload) bool
-	// Counts reports whether a key of a config that w asks for is one whose change matters to w; nil if all are.
-	Counts func(w *workload.Workload, c reloader.Config, key string) bool
+	// OnlyUsed reports whether of c, which w asks for, the keys alone matter that the pod template uses; nil if all keys always do.
+	OnlyUsed func(w *workload.Workload, c reloader.Config) bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
 	OnCreate, OnDelete bool
 	// Goes reports whether w may go on without c, so that its deletion is a change for w even if OnDelete does not say so; nil if that holds for
@@ -51,7 +51,7 @@ type Dialect struct {
 	State *State
 	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
 	Faults func(w *workload.Workload) []string
-	// Overrules says that what this dialect forbids, no other can ask for, and that a key which it does not count, no other does.
+	// Overrules says that what this dialect forbids, no other can ask for.
 	Overrules bool
 	// Choices are what the tool's annotations choose on the workload alone, beside which configs reload it.
 	Choices Choices

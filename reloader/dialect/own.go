@@ -3,7 +3,6 @@ package dialect
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,8 +36,7 @@ var ownKeysOnWorkloads = []string{
 	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
-// Own returns the dialect of Reroll itself. What it forbids, and the keys that it leaves out, hold for all others as well, and so do its
-// choices. Its marks are those of Stakater Reloader. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks are those of Stakater Reloader. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	return &Dialect{
 		Name:         "reroll",
@@ -57,10 +55,9 @@ func Own() *Dialect {
 		Sees:      stakaterSees,
 		MarkValue: stakaterHash,
 		Overrules: true,
-		Counts:    ownCounts,
 		Faults:    ownFaults,
 		Choices: Choices{
-			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Weight: ownWeight,
+			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Weight: ownWeight, Keys: ownKeys,
 		},
 	}
 }
@@ -89,68 +86,5 @@ func ownFaults(w *workload.Workload) []string {
 			found = append(found, fmt.Sprintf("%.80q: there is no such annotation of workloads", key))
 		}
 	}
-	if _, err := parseKeys(w.Annotations[ownKeys]); err != nil {
-		found = append(found, ownKeys+": "+err.Error()+"; every key counts")
-	}
 	return found
-}
-
-// keyFilter chooses keys of configs.
-type keyFilter struct {
-	used             bool
-	include, exclude []*regexp.Regexp
-}
-
-// usedKeys is the word for the keys that the pod template uses.
-const usedKeys = "used"
-
-// parseKeys reads a list: the word used, globs, and globs of keys that do not count, with ! before them.
-func parseKeys(list string) (keyFilter, error) {
-	var f keyFilter
-	if len(list) > maxListBytes {
-		return keyFilter{}, fmt.Errorf("the list has %d bytes, more than %d", len(list), maxListBytes)
-	}
-	count := 0
-	for text := range strings.SplitSeq(list, ",") {
-		text = strings.TrimSpace(text)
-		if text == "" {
-			continue
-		}
-		if text == usedKeys {
-			f.used = true
-			continue
-		}
-		if count++; count > maxItems {
-			return keyFilter{}, fmt.Errorf("the list has more than %d items", maxItems)
-		}
-		text, not := strings.CutPrefix(text, "!")
-		glob, err := compileGlob(text)
-		switch {
-		case err != nil:
-			return keyFilter{}, fmt.Errorf("item %.80q: %w", text, err)
-		case not:
-			f.exclude = append(f.exclude, glob)
-		default:
-			f.include = append(f.include, glob)
-		}
-	}
-	return f, nil
-}
-
-func (f keyFilter) counts(key string) bool {
-	matches := func(globs []*regexp.Regexp) bool {
-		return slices.ContainsFunc(globs, func(g *regexp.Regexp) bool { return g.MatchString(key) })
-	}
-	return (f.include == nil || matches(f.include)) && !matches(f.exclude)
-}
-
-// ownCounts reports whether a key matters to w. A list that cannot be read leaves out nothing: a reload too many is better than one too
-// few.
-func ownCounts(w *workload.Workload, c reloader.Config, key string) bool {
-	list := w.Annotations[ownKeys]
-	if list == "" {
-		return true
-	}
-	filter, err := parseKeys(list)
-	return err != nil || filter.counts(key) && (!filter.used || usesKey(w, c, key))
 }

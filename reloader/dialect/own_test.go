@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,11 @@ func TestOwnKeys(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %q count, want %q", list, got, want)
+		}
+		told, err := dialect.ParseKeys(dialect.All(dialect.StakaterOptions{}).Keys(w).String())
+		again := slices.DeleteFunc([]string{"a", "b.yaml", "c", "debug.yaml"}, func(key string) bool { return !told.Count(key, uses) })
+		if err != nil || !slices.Equal(again, got) {
+			t.Errorf("%q: who is told %q counts %q: %v", list, told, again, err)
 		}
 	}
 }

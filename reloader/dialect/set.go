@@ -89,16 +89,6 @@ func (s Set) Asking(w *workload.Workload, c ConfigMeta) []*Dialect {
 	return found
 }
 
-// Counts reports whether the change of a key of c matters to w, which asks for c.
-func (s Set) Counts(w *workload.Workload, c ConfigMeta, key string) bool {
-	counts := func(d *Dialect) bool { return d.Counts == nil || d.Counts(w, c.Config, key) }
-	if slices.ContainsFunc(s, func(d *Dialect) bool { return d.Overrules && !counts(d) }) {
-		return false
-	}
-	demands, _ := s.decide(w, c)
-	return slices.ContainsFunc(demands, func(a asking) bool { return counts(a.dialect) })
-}
-
 // Pause returns the pause that was begun or, if there is none, the first that w asks for.
 func (s Set) Pause(w *workload.Workload) Pause {
 	var asked Pause

@@ -146,15 +146,27 @@ func TestWaveHashOfNamesakes(t *testing.T) {
 }
 
 func TestWaveCountsKeysInUse(t *testing.T) {
-	d := dialect.Wave()
-	w := waved("", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}})
-	for key, want := range map[string]bool{"a": true, "b": false} {
-		if got := d.Counts(w, cm("cm"), key); got != want {
-			t.Errorf("key %s of a variable counts: %v", key, got)
+	set := dialect.Set{dialect.Wave()}
+	counts := func(w *workload.Workload, c reloader.Config, key string) bool {
+		return set.Counts(w, dialect.ConfigMeta{Config: c}, key)
+	}
+	for how, whole := range map[string]bool{workload.UseEnv: false, workload.UseProjectedVolume: false, workload.UseVolume: true} {
+		w := waved("", reloader.Use{How: how, Container: "main", Keys: []string{"a"}})
+		for key, want := range map[string]bool{"a": true, "b": whole} {
+			if got := counts(w, cm("cm"), key); got != want {
+				t.Errorf("key %s of %s counts: %v", key, how, got)
+			}
 		}
 	}
-	if !d.Counts(w, sec("s"), "a") || d.Counts(w, sec("s"), "b") {
+	w := waved("", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}})
+	if !counts(w, sec("s"), "a") || counts(w, sec("s"), "b") {
 		t.Error("the key that an init container uses counts, and no other of that Secret")
+	}
+	if named := waved("cm", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}}); !counts(named, cm("cm"), "b") {
+		t.Error("of what is named, every key counts")
+	}
+	if set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}); !set.Counts(w, dialect.ConfigMeta{Config: cm("cm")}, "b") {
+		t.Error("another dialect asks for all keys")
 	}
 }
 

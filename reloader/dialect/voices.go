@@ -21,7 +21,7 @@ func (d *Dialect) Voices(w *workload.Workload, c ConfigMeta) []Decision {
 			continue
 		}
 		if why := meanings[clause.Meaning].decide(s, clause, c); why != "" {
-			found = append(found, Decision{Reload: asks(why), Dialect: d.Name, Why: why, Clause: clause.Key})
+			found = append(found, Decision{Reload: Asks(why), Dialect: d.Name, Why: why, Clause: clause.Key})
 		}
 	}
 	return found

@@ -39,7 +39,7 @@ func Wave() *Dialect {
 		Writes:   []string{strategy.WaveHashKey, strategy.SchedulingKey},
 		Kinds:    tools,
 		Asked:    func(w *workload.Workload) bool { return w.Annotations[waveAuto] == exactlyTrue },
-		Counts:   waveCounts,
+		OnlyUsed: func(w *workload.Workload, c reloader.Config) bool { return !waveCovers(w, c).all },
 		OnCreate: true,
 		Goes:     waveGoes,
 		Waits:    true,
@@ -98,12 +98,6 @@ func waveNames(w *workload.Workload, c reloader.Config) bool {
 
 func regular(w *workload.Workload, container string) bool {
 	return slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == container })
-}
-
-// waveCounts reports whether a key is among those that w uses, in whatever place.
-func waveCounts(w *workload.Workload, c reloader.Config, key string) bool {
-	needs := waveCovers(w, c)
-	return needs.all || slices.Contains(needs.keys, key) || usesKey(w, c, key, workload.UseVolume, workload.UseProjectedVolume)
 }
 
 // waveValues returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same

@@ -65,7 +65,7 @@ func changesCommand(version string) *cobra.Command {
 	q.question.bind(cmd, allFormats...)
 	q.scope.bindAll(cmd, &q.question)
 	q.recent.bind(cmd)
-	cmd.Flags().StringVar(&q.config, "config", "", "only changes of this config, KIND/NAME")
+	cmd.Flags().StringVar(&q.config, "config", "", "only changes of this config, "+refForm)
 	cmd.Flags().StringVar(&q.kind, "kind", "", "only changes of configs of this kind")
 	cmd.Flags().BoolVar(&q.baselines, "baselines", false, "also show baselines, the first sight of each config")
 	cmd.MarkFlagsMutuallyExclusive("config", "kind")
@@ -80,6 +80,9 @@ func (f *changesFlags) parameters(now time.Time) (url.Values, error) {
 	if f.config != "" {
 		r, err := parseRef(f.config, configKinds())
 		if err != nil {
+			return nil, err
+		}
+		if r, err = r.within(f.scope); err != nil {
 			return nil, err
 		}
 		set(q, "namespace", r.namespace)

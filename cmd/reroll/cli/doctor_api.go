@@ -71,14 +71,34 @@ func (f *findings) checkCluster(c view.Cluster, now time.Time) {
 	if c.Drift > 0 {
 		f.add(check, careful, fmt.Sprintf("%d changes were found by the sweep alone, on which no hint had come", c.Drift), "look at the audit policy (--audit-policy) and at apiserver_audit_error_total of the API server")
 	}
-	for _, problem := range c.Problems {
-		if slices.ContainsFunc(controlKeys, func(key string) bool { return strings.HasPrefix(problem, key) }) {
-			f.add(check, wrong, problem, "mend the ConfigMap "+control.ConfigMap+", or use reroll freeze, pause and retry")
-		}
+	f.checkProblems(check, c)
+	if c.Health != view.Healthy && !slices.ContainsFunc((*f)[before:], func(one finding) bool { return one.Verdict == wrong || one.Verdict == careful }) {
+		f.add(check, careful, fmt.Sprintf("it is %s, and does not say why", c.Health), "use the version of the server, "+c.Version+", which may know more")
 	}
 	if len(*f) == before || len(*f) == before+1 && (*f)[before].Verdict == skipped {
 		f.add(check, fine, fmt.Sprintf("%d workloads, status %s ago", c.Workloads, since(now, c.UpdatedAt)), "")
 	}
+}
+
+// checkProblems tells of what makes a cluster Degraded and was not told of yet.
+func (f *findings) checkProblems(check string, c view.Cluster) {
+	for _, problem := range c.Problems {
+		switch {
+		case slices.ContainsFunc(controlKeys, func(key string) bool { return strings.HasPrefix(problem, key) }):
+			f.add(check, wrong, problem, "mend the ConfigMap "+control.ConfigMap+", or use reroll freeze, pause and retry")
+		case !toldOtherwise(c, problem):
+			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/runbooks/RerollHubGap.md")
+		}
+	}
+}
+
+// toldOtherwise reports whether a problem is in the words of the server what the doctor has in words of its own.
+func toldOtherwise(c view.Cluster, problem string) bool {
+	return !c.Ready && strings.HasPrefix(problem, "The dispatcher is still recording ") ||
+		slices.ContainsFunc(c.Faults, func(fault view.Fault) bool { return problem == fault.Part+": "+fault.Reason }) ||
+		slices.ContainsFunc(c.Feeds, func(feed view.Feed) bool {
+			return (feed.State == "silent" || feed.State == "refused") && strings.Contains(problem, " API server at "+feed.Address)
+		})
 }
 
 // controlKeys begin the problems with what the ConfigMap says.

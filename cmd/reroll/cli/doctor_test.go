@@ -13,7 +13,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
@@ -177,15 +179,21 @@ func TestCluster(t *testing.T) {
 		edit func(*view.Cluster)
 		want want
 	}{
-		"healthy":         {func(*view.Cluster) {}, nil},
-		"no canaries":     {func(c *view.Cluster) { c.Feeds = nil }, nil},
-		"silent":          {func(c *view.Cluster) { c.Feeds[0].State = "silent" }, want{"audit events of 10.0.0.1:6443 do not come in": wrong}},
-		"refused":         {func(c *view.Cluster) { c.Feeds[0].State = "refused" }, want{"takes no canaries": wrong}},
-		"NATS":            {func(c *view.Cluster) { c.Faults = []view.Fault{{Part: "nats", Reason: "no answer"}} }, want{"nats of its dispatcher: no answer": wrong}},
-		"drift":           {func(c *view.Cluster) { c.Drift = 3 }, want{"3 changes were found by the sweep alone": careful}},
-		"not ready":       {func(c *view.Cluster) { c.Ready = false }, want{"not ready": careful}},
-		"away":            {func(c *view.Cluster) { c.Health, c.Problems = view.Away, []string{"No status for 2m."} }, want{"No status for 2m.": wrong}},
-		"spoilt controls": {func(c *view.Cluster) { c.Problems = []string{"pauses[0]: until \"soon\" is no time"} }, want{"pauses[0]": wrong}},
+		"healthy":     {func(*view.Cluster) {}, nil},
+		"no canaries": {func(c *view.Cluster) { c.Feeds = nil }, nil},
+		"silent":      {func(c *view.Cluster) { c.Feeds[0].State = "silent" }, want{"audit events of 10.0.0.1:6443 do not come in": wrong}},
+		"refused":     {func(c *view.Cluster) { c.Feeds[0].State = "refused" }, want{"takes no canaries": wrong}},
+		"NATS":        {func(c *view.Cluster) { c.Faults = []view.Fault{{Part: "nats", Reason: "no answer"}} }, want{"nats of its dispatcher: no answer": wrong}},
+		"drift":       {func(c *view.Cluster) { c.Drift = 3 }, want{"3 changes were found by the sweep alone": careful}},
+		"not ready":   {func(c *view.Cluster) { c.Ready = false }, want{"not ready": careful}},
+		"away":        {func(c *view.Cluster) { c.Health, c.Problems = view.Away, []string{"No status for 2m."} }, want{"No status for 2m.": wrong}},
+		"a gap": {func(c *view.Cluster) {
+			c.Health, c.Problems = view.Degraded, []string{"Up to 3 changes are missing here: the cluster had dropped them before they could be brought."}
+		}, want{"Up to 3 changes are missing here": careful}},
+		"a problem of the future": {func(c *view.Cluster) { c.Health, c.Problems = view.Degraded, []string{"The moon is full."} }, want{"The moon is full.": careful}},
+		"degraded, and mute":      {func(c *view.Cluster) { c.Health = view.Degraded }, want{"it is Degraded": careful}},
+		"degraded, no canaries":   {func(c *view.Cluster) { c.Health, c.Feeds = view.Degraded, nil }, want{"it is Degraded": careful}},
+		"spoilt controls":         {func(c *view.Cluster) { c.Problems = []string{"pauses[0]: until \"soon\" is no time"} }, want{"pauses[0]": wrong}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +206,31 @@ func TestCluster(t *testing.T) {
 			if len(found) == 0 {
 				t.Error("nothing is said of it")
 			}
+			well := slices.ContainsFunc(found, func(one finding) bool { return strings.Contains(one.Message, "workloads, status") })
+			if well && cluster.Health != view.Healthy {
+				t.Errorf("all is said to be well: %+v", found)
+			}
 		})
+	}
+}
+
+// TestClusterIsToldOnce: what the doctor has words of its own for is not told again in those of the API.
+func TestClusterIsToldOnce(t *testing.T) {
+	cluster := view.FromCluster(&projection.ClusterState{Name: "local", Status: &reloader.ClusterStatus{
+		Cluster: "local", At: now, Faults: []reloader.Fault{{Part: "nats", Reason: "no answer"}}, ControlProblems: []string{"freeze: neither true nor false"},
+		Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "silent"}, {Address: "10.0.0.2:6443", State: "refused"}},
+	}}, now)
+	if len(cluster.Problems) != 5 {
+		t.Fatalf("the API has other problems: %q", cluster.Problems)
+	}
+	var found findings
+	found.checkCluster(cluster, now)
+	want{
+		"not ready": careful, "nats of its dispatcher: no answer": wrong, "freeze: neither true nor false": wrong,
+		"audit events of 10.0.0.1:6443 do not come in": wrong, "10.0.0.2:6443 takes no canaries": wrong,
+	}.check(t, found)
+	if len(found) != 5 {
+		t.Errorf("five problems are told in %d findings: %+v", len(found), found)
 	}
 }
 

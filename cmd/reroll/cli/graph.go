@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,7 +39,7 @@ func graphCommand(version string) *cobra.Command {
 	}
 	q.question.bind(cmd, formatDOT, formatJSON, formatYAML, formatPath)
 	q.scope.bindAll(cmd, &q.question)
-	cmd.Flags().StringVar(&q.config, "config", "", "only this config, KIND/NAME")
+	cmd.Flags().StringVar(&q.config, "config", "", "only this config, "+refForm)
 	cmd.Flags().BoolVar(&q.pending, "pending", false, "only dependencies whose workload waits to be rolled for the config")
 	cmd.Flags().IntVar(&q.most, "limit", 1000, "how many dependencies at most, up to 5000")
 	q.live(cmd, "config", configNames)
@@ -84,17 +81,12 @@ func (f *graphFlags) run(cmd *cobra.Command, name string) error {
 	}})
 }
 
-// graph asks for the graph. Who may not ask about every namespace gets what there is in that of the config.
-func (s *session) graph(q url.Values) ([]byte, error) {
-	const path = "/api/v1/graph"
-	body, err := s.get(s, path, q)
-	var refused *refusal
-	if own := q.Get("configNamespace"); own != "" && errors.As(err, &refused) && refused.status == http.StatusForbidden {
-		q.Set("namespace", own)
-		if body, err = s.get(s, path, q); err == nil {
-			s.warn([]string{"you may not ask about every namespace: workloads of others than " + own + " are missing"})
-		}
-	}
+// graph asks for the graph.
+func (s *session) graph(q url.Values) (body []byte, err error) {
+	err = s.nearby(q, func() error {
+		body, err = s.get(s, "/api/v1/graph", q)
+		return err
+	})
 	return body, err
 }
 
@@ -123,11 +115,10 @@ func (f *graphFlags) parameters(name string) (q url.Values, centre ref, err erro
 // centre finds out which config or workload is meant: its namespace may be open, as it may be for a list.
 func (f *graphFlags) centre(name string) (ref, error) {
 	r, err := parseRef(name, slices.Concat(configKinds(), workloadKinds()))
-	if err != nil || r.namespace == "" && f.namespace == "" {
-		r.cluster = cmp.Or(r.cluster, f.cluster)
+	if err != nil {
 		return r, err
 	}
-	return r.in(f.scope)
+	return r.within(f.scope)
 }
 
 // around returns the parameters of the graph around a config or workload. Who uses a config may be anywhere.

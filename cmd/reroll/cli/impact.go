@@ -35,17 +35,20 @@ func impactCommand(version string) *cobra.Command {
 		Use:   "impact [" + refForm + "]...",
 		Short: "Say what would roll if configs changed now, before they do",
 		Long: "Say what would roll if configs changed now. The configs are named, or are those in manifests. With --exit-code it is a gate for continuous\n" +
-			"integration: it ends with code 0 if nothing would roll, now or later, 1 if something would, and 3 if that could not be found out.\n" +
-			"Contents are not compared: every config that is named is supposed to change.",
+			"integration: it ends with code 0 if nothing would roll, now or later, 1 if something would, or a webhook would be called instead, and 3 if that\n" +
+			"could not be found out: the server was not reached, or does not know all about the cluster. Contents are not compared: every config that is\n" +
+			"named is supposed to change. -o name has the workloads that would roll, now or later.",
 		Example: "  reroll impact shop/ConfigMap/settings --key level\n  reroll impact cm/settings secret/password -n shop -o name\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop --exit-code",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rolls, err := q.run(cmd, args)
-			if !q.judge {
+			rolls, complete, err := q.run(cmd, args)
+			switch {
+			case !q.judge:
 				return err
-			}
-			if err == nil && rolls {
+			case err == nil && rolls:
 				return errAnswer
+			case err == nil && !complete:
+				err = errors.New("whether something would roll is not known: the warnings say why")
 			}
 			return judged(err)
 		},
@@ -60,18 +63,19 @@ func impactCommand(version string) *cobra.Command {
 	return cmd
 }
 
-func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls bool, err error) {
+// run shows what would become of each workload, and reports whether one would roll, and whether the server knows of all.
+func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bool, err error) {
 	s, err := f.open(cmd)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	supposed, err := f.supposed(s, args)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	l, err := s.impact(supposed)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	s.warn(l.warnings)
 	a := answer{body: l.body(), show: func(w io.Writer, _, _, colours bool) error {
@@ -81,16 +85,43 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls bool, err er
 		}
 		return out.err
 	}}
+	complete = true
 	for _, impact := range l.items {
 		s.warn(impact.Warnings)
+		complete = complete && impact.Complete
 		for _, w := range impact.Workloads {
-			rolls = rolls || w.Outcome != view.Reason(reloader.ReasonDryRun)
-			if name := workloadRef("", w.Workload).String(); !slices.Contains(a.names, name) {
+			if name := workloadRef("", w.Workload).String(); fateOf(w) != rollsNever && !slices.Contains(a.names, name) {
 				a.names = append(a.names, name)
 			}
 		}
 	}
-	return rolls, f.print(cmd.OutOrStdout(), a)
+	return len(a.names) > 0, complete, f.print(cmd.OutOrStdout(), a)
+}
+
+// fate is what would become of a workload.
+type fate string
+
+const (
+	rollsNow   fate = "now"
+	rollsLater fate = "later"
+	hookCalled fate = "webhook"
+	// rollsNever is that of a workload that is not rolled for this change at all.
+	rollsNever fate = "never"
+)
+
+// fateOf sums up an outcome. One that a later server may know is taken for a roll to come: better one too many than one too few.
+func fateOf(w view.ImpactedWorkload) fate {
+	outcome := reloader.Reason(w.Outcome)
+	_, known := reloader.Reasons[outcome]
+	switch {
+	case outcome == reloader.ReasonReloaded:
+		return rollsNow
+	case outcome == reloader.ReasonNotified:
+		return hookCalled
+	case !known || slices.Contains(reloader.HoldReasons, outcome):
+		return rollsLater
+	}
+	return rollsNever
 }
 
 // supposed gathers the configs that are named, and those in manifests, each once.
@@ -174,17 +205,35 @@ func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l 
 }
 
 func writeImpact(l *lines, v view.Impact) {
-	verdict := cell{": nothing would roll: no opted-in workload asks for it", faint}
-	if len(v.Workloads) > 0 {
-		verdict.text = ": nothing would roll"
-	}
-	if v.Rolls+v.Waits > 0 {
-		verdict = cell{fmt.Sprintf(": %d would roll, %d would wait", v.Rolls, v.Waits), warn}
-	}
-	l.add(cell{configRef("", v.Config).String(), bold}, verdict)
+	l.add(cell{configRef("", v.Config).String(), bold}, verdictOf(v))
 	for _, w := range v.Workloads {
 		l.add(append([]cell{text("  " + w.Workload.Kind + "/" + w.Workload.Name + "  ")}, foreseen(w)...)...)
 	}
+}
+
+// verdictOf sums up what would become of all.
+func verdictOf(v view.Impact) cell {
+	n := map[fate]int{}
+	for _, w := range v.Workloads {
+		n[fateOf(w)]++
+	}
+	verdict := ": nothing would roll"
+	switch {
+	case n[rollsNow]+n[rollsLater]+n[hookCalled] > 0:
+		verdict = fmt.Sprintf(": %d would roll, %d would wait", n[rollsNow], n[rollsLater])
+		if n[hookCalled] > 0 {
+			verdict += fmt.Sprintf(", for %d a webhook would be called", n[hookCalled])
+		}
+		if n[rollsNever] > 0 {
+			verdict += fmt.Sprintf(", %d would not roll at all", n[rollsNever])
+		}
+		return cell{verdict, warn}
+	case !v.Complete:
+		return cell{verdict + ", as far as is known", warn}
+	case n[rollsNever] == 0:
+		verdict += ": no opted-in workload asks for it"
+	}
+	return cell{verdict, faint}
 }
 
 // foreseen says what would become of a workload: the reason, until when and in whose words it would wait, and why it is reached at all.

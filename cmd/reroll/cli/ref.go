@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -88,18 +89,19 @@ func example(parts []string) string {
 	return "cart"
 }
 
-// in fills in what the ref leaves open from flags, which must not say something else.
+// in is within for a ref whose namespace must be known then.
 func (r ref) in(s scope) (ref, error) {
-	if r.namespace == "" {
-		r.namespace = s.namespace
+	r, err := r.within(s)
+	if err == nil && r.namespace == "" {
+		err = Usage(fmt.Errorf("in which namespace is %s/%s? Name it with -n, or as NAMESPACE/%s/%s", r.kind, r.name, r.kind, r.name))
 	}
-	if r.cluster == "" {
-		r.cluster = s.cluster
-	}
-	switch {
-	case r.namespace == "":
-		return r, Usage(fmt.Errorf("in which namespace is %s/%s? Name it with -n, or as NAMESPACE/%s/%s", r.kind, r.name, r.kind, r.name))
-	case s.namespace != "" && s.namespace != r.namespace, s.cluster != "" && s.cluster != r.cluster:
+	return r, err
+}
+
+// within fills in what the ref leaves open from flags, which must not say something else.
+func (r ref) within(s scope) (ref, error) {
+	r.namespace, r.cluster = cmp.Or(r.namespace, s.namespace), cmp.Or(r.cluster, s.cluster)
+	if s.namespace != "" && s.namespace != r.namespace || s.cluster != "" && s.cluster != r.cluster {
 		return r, Usage(fmt.Errorf("%s is not where the flags say", r))
 	}
 	return r, nil

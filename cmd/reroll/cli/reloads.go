@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,8 +47,8 @@ func reloadsCommand(version string) *cobra.Command {
 	q.scope.bindAll(cmd, &q.question)
 	q.recent.bind(cmd)
 	f := cmd.Flags()
-	f.StringVar(&q.workload, "workload", "", "only reloads of this workload, KIND/NAME")
-	f.StringVar(&q.config, "config", "", "only reloads that this config caused, KIND/NAME")
+	f.StringVar(&q.workload, "workload", "", "only reloads of this workload, "+refForm)
+	f.StringVar(&q.config, "config", "", "only reloads that this config caused, "+refForm)
 	f.StringVar(&q.change, "change", "", "only reloads that the change of this ID caused")
 	f.StringVar(&q.outcome, "outcome", "", "only reloads with this outcome")
 	q.live(cmd, "workload", workloadNames)
@@ -62,6 +64,9 @@ func (f *reloadsFlags) parameters(now time.Time) (url.Values, error) {
 	if f.workload != "" {
 		r, err := parseRef(f.workload, workloadKinds())
 		if err != nil {
+			return nil, err
+		}
+		if r, err = r.within(f.scope); err != nil {
 			return nil, err
 		}
 		set(q, "cluster", r.cluster)
@@ -80,7 +85,7 @@ func (f *reloadsFlags) parameters(now time.Time) (url.Values, error) {
 	return q, f.recent.query(q, now)
 }
 
-// dependsOn sets what narrows a listing to a config.
+// dependsOn sets what narrows a listing to a config, which may be elsewhere than those that depend on it.
 func dependsOn(q url.Values, config string) error {
 	if config == "" {
 		return nil
@@ -89,11 +94,26 @@ func dependsOn(q url.Values, config string) error {
 	if err != nil {
 		return err
 	}
-	set(q, "cluster", r.cluster)
-	set(q, "namespace", r.namespace)
+	set(q, "configCluster", r.cluster)
+	set(q, "configNamespace", r.namespace)
 	q.Set("configKind", r.kind)
 	q.Set("configName", r.name)
 	return nil
+}
+
+// nearby asks about who depends on a config. Who may not ask about every namespace, and has named none, gets what there is in that of the config.
+func (s *session) nearby(q url.Values, ask func() error) error {
+	err := ask()
+	var refused *refusal
+	own := q.Get("configNamespace")
+	if own == "" || q.Get("namespace") != "" || !errors.As(err, &refused) || refused.status != http.StatusForbidden {
+		return err
+	}
+	q.Set("namespace", own)
+	if err = ask(); err == nil {
+		s.warn([]string{"you may not ask about every namespace: workloads of others than " + own + " are missing"})
+	}
+	return err
 }
 
 func (f *reloadsFlags) list(s *session) error {
@@ -101,8 +121,12 @@ func (f *reloadsFlags) list(s *session) error {
 	if err != nil {
 		return err
 	}
+	var l listing[view.Reload]
 	p := newProgress(s.cmd.ErrOrStderr())
-	l, err := list[view.Reload](s, s.client, "/api/v1/reloads", parameters, f.most, func(n int) { p.say("%d reloads so far", n) })
+	err = s.nearby(parameters, func() (err error) {
+		l, err = list[view.Reload](s, s.client, "/api/v1/reloads", parameters, f.most, func(n int) { p.say("%d reloads so far", n) })
+		return err
+	})
 	p.end()
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func workloadsCommand(version string) *cobra.Command {
 	q.question.bind(cmd, allFormats...)
 	q.scope.bindAll(cmd, &q.question)
 	f := cmd.Flags()
-	f.StringVar(&q.config, "config", "", "only workloads that depend on this config, KIND/NAME")
+	f.StringVar(&q.config, "config", "", "only workloads that depend on this config, "+refForm+"; it may be elsewhere than they")
 	f.StringVar(&q.kind, "kind", "", "only workloads of this kind")
 	f.BoolVar(&q.held, "held", false, "only workloads that are held back")
 	fixed(cmd, "kind", workloadKinds())
@@ -68,8 +68,12 @@ func (f *workloadsFlags) list(s *session) error {
 	if err != nil {
 		return err
 	}
+	var l listing[view.Workload]
 	p := newProgress(s.cmd.ErrOrStderr())
-	l, err := list[view.Workload](s, s.client, "/api/v1/workloads", parameters, 0, func(n int) { p.say("%d workloads so far", n) })
+	err = s.nearby(parameters, func() (err error) {
+		l, err = list[view.Workload](s, s.client, "/api/v1/workloads", parameters, 0, func(n int) { p.say("%d workloads so far", n) })
+		return err
+	})
 	p.end()
 	if err != nil {
 		return err
