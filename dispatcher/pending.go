@@ -12,7 +12,8 @@ import (
 const maxCauses = 16
 
 // addPending makes t wait for change: until its quiet window has passed without another one, but no longer than the maximum wait
-// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew.
+// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew, or, if that is by the clock
+// of another cluster, from when the change became known here.
 // The caller holds mu.
 func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) {
 	if sum, dried := t.dried[change.Config]; dried && sum == change.New.Sum && change.Type != reloader.ChangeDeleted {
@@ -25,14 +26,18 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 	}
 	p.force = p.force || force
 	p.add(change)
-	if t.first.IsZero() || change.VerifiedAt.Before(t.first) {
-		t.first = change.VerifiedAt
+	at := change.VerifiedAt
+	if change.Config.Cluster != "" {
+		at = p.heard
+	}
+	if t.first.IsZero() || at.Before(t.first) {
+		t.first = at
 	}
 	if !t.waited.IsZero() {
 		t.first = earlier(t.first, t.waited) // of the changes before this process began only the newest is known
 	}
 	window, maxWait := d.waits(t)
-	t.due = earlier(change.VerifiedAt.Add(window), t.first.Add(maxWait))
+	t.due = earlier(at.Add(window), t.first.Add(maxWait))
 	d.flushQ.AddAfter(t.w.Ref(), max(0, time.Until(t.due)))
 	if window > 0 {
 		d.settleQ.Add(t.w.Ref())
@@ -54,6 +59,9 @@ func (p *cause) add(change reloader.Change) {
 		return
 	}
 	p.heard = time.Now()
+	if n == 0 {
+		p.since = p.heard
+	}
 	switch {
 	case n >= maxCauses:
 		p.changes[n-1] = change
