@@ -158,13 +158,11 @@ func (d *Dispatcher) nameLast(ctx context.Context, last reloader.StoredChange, f
 		return last, err
 	}
 	change.Source, change.RequestedAt, change.ReceivedAt = hint.Source, hint.Time, hint.Received
-	change.Candidates = candidates(hints, f.Meta)
-	if who := &change.Candidates[0]; who.Basis == reloader.BasisOnlyWriter {
-		who.Basis = reloader.BasisAmbiguous
-		if namesManager(who.Actor, f.DataManager) {
-			who.Basis = reloader.BasisFieldManager
-		}
+	who := reloader.Candidate{Actor: hint.Actor, Verb: hint.Verb, AuditID: hint.AuditID, Time: hint.Time, Basis: reloader.BasisAmbiguous}
+	if namesManager(who.Actor, f.DataManager) && hint.Time.Sub(f.DataWritten).Abs() <= attributionSlack {
+		who.Basis = reloader.BasisFieldManager
 	}
+	change.Candidates = []reloader.Candidate{who}
 	stored, err := d.append(ctx, change, last)
 	if errors.Is(err, reloader.ErrOutrun) {
 		return last, nil // whoever was faster tells of it
