@@ -135,7 +135,7 @@ func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, decidedAt, n
 		return
 	}
 	p.force = false
-	p.changes = []reloader.Change{last}
+	p.changes, p.since = []reloader.Change{last}, p.heard
 }
 
 // rest returns how long to wait for what is still pending of t, or 0. The caller holds mu.

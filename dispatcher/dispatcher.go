@@ -121,8 +121,8 @@ type Dispatcher struct {
 	denials map[reloader.Config]denial
 	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
 	inLine map[reloader.Config]struct{}
-	// copies are the newest of each config of another cluster, and exports the configs that other clusters follow here.
-	copies  map[reloader.Config]reloader.Copy
+	// copies are the newest of each config of another cluster that is followed, and exports the configs that other clusters follow here.
+	copies  map[reloader.Config]received
 	exports map[reloader.Config]*exported
 	// follows has the number of each config of another cluster that is asked for.
 	follows map[reloader.Config]uint64
@@ -175,7 +175,7 @@ func New(o Options) *Dispatcher {
 		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},
 
 		inLine:   map[reloader.Config]struct{}{},
-		copies:   map[reloader.Config]reloader.Copy{},
+		copies:   map[reloader.Config]received{},
 		exports:  map[reloader.Config]*exported{},
 		memories: map[memory]map[string]string{},
 		looks:    newFlight(),

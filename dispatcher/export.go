@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -33,8 +34,9 @@ type asker struct {
 }
 
 const (
-	// wantTime is how long a target is remembered that does not ask again.
-	wantTime = 10 * time.Minute
+	// wantTime is how long a target is remembered that does not ask again. While this cluster is cut off from the hub, or the target is, each change
+	// is recorded with who made it, and the newest is told.
+	wantTime = 24 * time.Hour
 	// exportTime is how often a config is looked at for others although no hint came.
 	exportTime = time.Minute
 )
@@ -119,10 +121,53 @@ func (d *Dispatcher) lookFor(ctx context.Context, c reloader.Config, targets map
 	if err != nil && !apierrors.IsNotFound(err) && fateOf(err) != fateNever {
 		return fact{}, reloader.StoredChange{}, fmt.Errorf("read metadata of %s: %w", c, err)
 	}
-	if was := d.opened(c, open); open || was && apierrors.IsNotFound(err) {
-		return d.look(ctx, c, nil, false) // which also records its end
+	was := d.opened(c, open)
+	if !open && (!was || !apierrors.IsNotFound(err)) {
+		return fact{Meta: meta}, reloader.StoredChange{}, nil
 	}
-	return fact{Meta: meta}, reloader.StoredChange{}, nil
+	f, stored, err := d.look(ctx, c, nil, false) // which also records its end
+	if err == nil && open && !was && !d.dependedOn(c) {
+		stored, err = d.nameLast(ctx, stored, f)
+	}
+	if err != nil {
+		d.opened(c, was)
+	}
+	return f, stored, err
+}
+
+func (d *Dispatcher) dependedOn(c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.index.byConfig[c]) > 0
+}
+
+// nameLast names who made the last request for a config that nobody has looked at until now, for which its hint was dropped, if that request may
+// have led to its newest change and nobody is named for that. Others may have made requests before.
+func (d *Dispatcher) nameLast(ctx context.Context, last reloader.StoredChange, f fact) (reloader.StoredChange, error) {
+	change := last.Change
+	if change.Source != reloader.SourceSweep || len(change.Candidates) > 0 {
+		return last, nil
+	}
+	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, change.Config)
+	if err != nil || !ok {
+		return last, err
+	}
+	defer d.looks.lock(change.Config)()
+	hints, err := d.behind(ctx, change, f, []reloader.Hint{hint})
+	if err != nil || len(hints) == 0 {
+		return last, err
+	}
+	change.Source, change.RequestedAt, change.ReceivedAt = hint.Source, hint.Time, hint.Received
+	who := reloader.Candidate{Actor: hint.Actor, Verb: hint.Verb, AuditID: hint.AuditID, Time: hint.Time, Basis: reloader.BasisAmbiguous}
+	if namesManager(who.Actor, f.DataManager) && hint.Time.Sub(f.DataWritten).Abs() <= attributionSlack {
+		who.Basis = reloader.BasisFieldManager
+	}
+	change.Candidates = []reloader.Candidate{who}
+	stored, err := d.append(ctx, change, last)
+	if errors.Is(err, reloader.ErrOutrun) {
+		return last, nil // whoever was faster tells of it
+	}
+	return stored, err
 }
 
 // opened takes note of whether c lets some cluster follow, and returns what was noted before.

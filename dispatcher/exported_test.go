@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,6 +74,146 @@ func TestOwnerAnswersWhoFollowsAnew(t *testing.T) {
 		w.pass(quiet)
 		if told := sent.last("c2"); told.Answers != 8 || told.Change.Type != reloader.ChangeUpdated {
 			t.Errorf("after an edit it tells %+v", told)
+		}
+	})
+}
+
+// TestOwnerNamesWhoMadeAChange: what a follower is told says who may have made it, also if nobody listened when they did.
+func TestOwnerNamesWhoMadeAChange(t *testing.T) {
+	const ownRef scenario.Ref = "ConfigMap/flags"
+	tests := map[string]struct {
+		reason string
+		act    func(w *world) *process
+		want   map[string]reloader.Basis
+	}{
+		"nobody ran": {
+			"the hint was taken before somebody asked for the config",
+			func(w *world) *process {
+				w.stop()
+				w.edit(bob, ownRef, "2")
+				w.pass(time.Minute)
+				p := w.start()
+				w.pass(quiet)
+				return p
+			},
+			map[string]reloader.Basis{"bob": reloader.BasisFieldManager},
+		},
+		"the hub is away after a start": {
+			"of several who wrote only the last is known any more, and that there were others is not ruled out",
+			func(w *world) *process {
+				w.stop()
+				p := w.start()
+				w.edit(alice, ownRef, "2")
+				w.pass(quiet)
+				w.edit(bob, ownRef, "3")
+				w.pass(quiet)
+				return p
+			},
+			map[string]reloader.Basis{"bob": reloader.BasisFieldManager},
+		},
+		"nobody has told of it": {
+			"the last hint is about a change before",
+			func(w *world) *process {
+				w.stop()
+				w.stream.hold()
+				w.edit(bob, ownRef, "2")
+				w.stream.take()
+				return w.start()
+			},
+			map[string]reloader.Basis{},
+		},
+		"the hint comes late": {
+			"it is a later word about the same change",
+			func(w *world) *process {
+				w.stop()
+				w.stream.hold()
+				w.edit(bob, ownRef, "2")
+				p := w.start()
+				w.want(p, "c2")
+				w.stream.send(w.stream.take()...)
+				w.pass(quiet)
+				return p
+			},
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: c2}}, data: {a: "1"}}`)))
+				w.want(w.start(), "c2")
+				first := sent.last("c2").Change
+				w.edit(alice, ownRef, "1a")
+				w.pass(quiet)
+				w.want(test.act(w), "c2")
+				last := sent.last("c2").Change
+				if last.Type != reloader.ChangeUpdated || last.ID == first.ID {
+					t.Fatalf("c2 was told %+v", last)
+				}
+				if got := bases(last); fmt.Sprint(got) != fmt.Sprint(test.want) {
+					t.Errorf("it names %v, want %v: %s", got, test.want, test.reason)
+				}
+			})
+		})
+	}
+}
+
+// TestOwnerNamesWhoMadeAChangeThatItRollsFor: where a workload of its own depends on the config, too, no hint is dropped, and all that come name
+// who did it.
+func TestOwnerNamesWhoMadeAChangeThatItRollsFor(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: c2}}, data: {a: "1"}}`)))
+		w.deploy("web", auto, "flags")
+		w.want(w.start(), "c2")
+		w.stop()
+		w.edit(bob, "ConfigMap/flags", "2")
+		w.pass(time.Minute)
+		p := w.launch()
+		w.want(p, "c2")
+		w.rolled(web, 1)
+		w.stream.connect(p.Handle)
+		w.pass(quiet)
+		r := w.store.reloadsOf(webRef)
+		if len(r) != 1 || len(r[0].Causes) != 1 || len(r[0].Causes[0].Candidates) != 1 || r[0].Causes[0].Candidates[0].Basis != reloader.BasisOnlyWriter {
+			t.Errorf("on record are %+v", r)
+		}
+		if got := bases(sent.last("c2").Change)["bob"]; got != reloader.BasisOnlyWriter {
+			t.Errorf("c2 was told of bob as %q", got)
+		}
+	})
+}
+
+// want has a cluster follow the flags of this one.
+func (w *world) want(p *process, target string) {
+	w.t.Helper()
+	p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: []reloader.Config{ownFlags()}})
+	w.pass(quiet)
+}
+
+// TestOwnerThatIsCutOffRecordsEveryChange: it hears nobody ask then, and each change that others will be told of is on record with who made it.
+func TestOwnerThatIsCutOffRecordsEveryChange(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: c2}}, data: {a: "1"}}`)))
+		p := w.start()
+		w.want(p, "c2")
+		w.pass(2 * time.Hour)
+		for n, by := range []reloader.Actor{alice, bob} {
+			w.edit(by, "ConfigMap/flags", fmt.Sprint("in the cut ", n))
+			w.pass(quiet)
+			change, types := w.store.changesOf(ownFlags())
+			if types[reloader.ChangeUpdated] != n+1 || bases(change)[by.User] != reloader.BasisOnlyWriter {
+				t.Errorf("after %d edits there are %v on record, the last of %v", n+1, types, bases(change))
+			}
+			if told := sent.last("c2").Change; told.ID != change.ID {
+				t.Errorf("c2 is to be told %+v", told)
+			}
+		}
+		w.pass(25 * time.Hour)
+		before := len(sent.sent)
+		w.edit(alice, "ConfigMap/flags", "when nobody has asked for a day")
+		w.pass(quiet)
+		if len(sent.sent) != before {
+			t.Errorf("c2, which has not asked for a day, is told %+v", sent.last("c2"))
 		}
 	})
 }

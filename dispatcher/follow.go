@@ -21,6 +21,13 @@ type Copies interface {
 	Send(c reloader.Copy)
 }
 
+// received is a copy that has come.
+type received struct {
+	reloader.Copy
+	// at is when what it says about the config came first.
+	at time.Time
+}
+
 // abroad is the error of a config of another cluster that nothing is known of, and says why.
 type abroad struct{ reason string }
 
@@ -57,6 +64,7 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 	}
 	d.follows = numbers
 	d.leaveOut(unasked)
+	maps.DeleteFunc(d.copies, func(c reloader.Config, _ received) bool { return !d.followed(c) })
 	slices.SortFunc(followed, func(a, b reloader.Follow) int { return compareConfigs(a.Config, b.Config) })
 	return followed
 }
@@ -102,16 +110,27 @@ func (d *Dispatcher) leaveOut(unasked map[reloader.Config]struct{}) {
 	d.unasked = unasked
 }
 
-// Receive takes a copy from the owner of a config that is followed here. An older one than that before does no harm for long: copies
-// come again and again.
+// followed reports whether some workload follows c, or did when Followed was last called. The caller holds mu.
+func (d *Dispatcher) followed(c reloader.Config) bool {
+	_, asked := d.follows[c]
+	return asked || len(d.index.byConfig[c]) > 0
+}
+
+// Receive takes a copy from the owner of a config that is followed here, and no other. An older one than that before does no harm for long:
+// copies come again and again.
 func (d *Dispatcher) Receive(c reloader.Copy) {
 	followed := c.Followed()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if was, ok := d.copies[followed]; ok && was.Same(c) {
+	was, ok := d.copies[followed]
+	if ok && was.Same(c) || !d.followed(followed) {
 		return
 	}
-	d.copies[followed] = c
+	now := received{c, time.Now()}
+	if ok && was.Change.ID == c.Change.ID && was.Change.VerifiedAt.Equal(c.Change.VerifiedAt) {
+		now.at = was.at
+	}
+	d.copies[followed] = now
 	if c.Refused == "" {
 		d.verifyQ.Add(followed)
 		return
@@ -124,7 +143,7 @@ func (d *Dispatcher) Receive(c reloader.Copy) {
 // lookAbroad returns what the newest copy of c says, and makes it known if it is new. The caller holds the flight lock of c.
 func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange, error) {
 	d.mu.Lock()
-	received, heard := d.copies[c]
+	told, heard := d.copies[c]
 	_, unasked := d.unasked[c]
 	last := d.latest[c]
 	d.mu.Unlock()
@@ -133,11 +152,12 @@ func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange,
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
 	case !heard:
 		return fact{}, last, unheard(c)
-	case received.Refused != "":
-		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, received.Refused)}
+	case told.Refused != "":
+		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, told.Refused)}
 	}
-	change := received.Change
+	change := told.Change
 	change.Config = c
+	change.VerifiedAt = earlier(change.VerifiedAt, told.at) // its owner's clock may be ahead of ours
 	now := time.Now()
 	f := fact{
 		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
@@ -146,11 +166,17 @@ func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange,
 	}
 	d.remember(c, f)
 	stored := reloader.StoredChange{Change: change}
-	if change.ID != last.Change.ID {
-		d.mu.Lock()
-		d.latest[c] = stored
-		d.mu.Unlock()
+	another := change.ID != last.Change.ID
+	if !another && slices.EqualFunc(change.Candidates, last.Change.Candidates, sameWho) {
+		return f, stored, nil
+	}
+	d.mu.Lock()
+	d.latest[c] = stored
+	d.mu.Unlock()
+	if another {
 		d.spread(stored)
+	} else {
+		d.renameCauses(change)
 	}
 	return f, stored, nil
 }
@@ -163,7 +189,7 @@ func unheard(c reloader.Config) error {
 // and told nobody. Such a copy may say that what a workload was brought to is out of date, and cannot be what a workload begins with. The caller holds
 // mu.
 func (d *Dispatcher) unanswered(c reloader.Config) error {
-	if received := d.copies[c]; received.Answers != 0 && received.Answers != d.follows[c] {
+	if told := d.copies[c]; told.Answers != 0 && told.Answers != d.follows[c] {
 		return unheard(c)
 	}
 	return nil

@@ -271,7 +271,7 @@ func TestOwnerTellsThoseWhomItAllows(t *testing.T) {
 		second := sent.last("c2")
 		p = w.start()
 		ask()
-		if third := sent.last("c2"); !third.Change.Old.Equal(second.Change.New) || third.Change.Type != reloader.ChangeUpdated {
+		if third := sent.last("c2"); !third.Change.Old.Equal(second.Change.New) || third.Change.Type != reloader.ChangeUpdated || len(bases(third.Change)) != 1 || bases(third.Change)["bob"] == "" {
 			t.Errorf("after an edit while it was away c2 was told %+v", third.Change)
 		}
 		w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/followers":"*"}}}`)))

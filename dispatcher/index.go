@@ -67,8 +67,8 @@ type cause struct {
 	changes []reloader.Change
 	// force says that the mark on the workload proves a missed change, so that there is one although handled is empty.
 	force bool
-	// heard is when this process came to know of the newest of them.
-	heard time.Time
+	// since is when this process came to know of the oldest of them, and heard of the newest.
+	since, heard time.Time
 }
 
 func newTracked(w *workload.Workload) *tracked {

@@ -54,10 +54,15 @@ func (d *Dispatcher) agesOfPending(now time.Time) map[reloader.Reason]time.Durat
 	return ages
 }
 
-// oldestPending returns when the oldest change was verified that t waits for; zero if it waits for none. The caller holds Dispatcher.mu.
+// oldestPending returns since when t waits for the oldest of its changes: when it was verified, or became known here if that is by the clock of
+// another cluster; zero if it waits for none. The caller holds Dispatcher.mu.
 func (t *tracked) oldestPending() (oldest time.Time) {
-	for _, p := range t.pending {
-		if at := p.changes[0].VerifiedAt; oldest.IsZero() || at.Before(oldest) {
+	for c, p := range t.pending {
+		at := p.changes[0].VerifiedAt
+		if c.Cluster != "" {
+			at = p.since
+		}
+		if oldest.IsZero() || at.Before(oldest) {
 			oldest = at
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const maxCauses = 16
 
 // addPending makes t wait for change: until its quiet window has passed without another one, but no longer than the maximum wait
-// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew, and from now at the latest:
-// the clock of who stored it may have been ahead.
+// after the oldest. Both are counted from the stored time of the change, so that a restart does not start them anew, or, if that is by the clock
+// of another cluster, from when the change became known here; and from now at the latest: the clock of who stored it may have been ahead.
 // The caller holds mu.
 func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) {
 	if sum, dried := t.dried[change.Config]; dried && sum == change.New.Sum && change.Type != reloader.ChangeDeleted {
@@ -30,7 +30,11 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 	}
 	p.force = p.force || force
 	p.add(change)
-	at := earlier(change.VerifiedAt, time.Now())
+	at := change.VerifiedAt
+	if change.Config.Cluster != "" {
+		at = p.heard
+	}
+	at = earlier(at, time.Now())
 	if t.first.IsZero() || at.Before(t.first) {
 		t.first = at
 	}
@@ -60,6 +64,9 @@ func (p *cause) add(change reloader.Change) {
 		return
 	}
 	p.heard = time.Now()
+	if n == 0 {
+		p.since = p.heard
+	}
 	switch {
 	case n >= maxCauses:
 		p.changes[n-1] = change

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,12 +45,20 @@ func (s step) sum() string {
 	return s.latest.New.Sum
 }
 
-// plan decides about every pending config of t by what is live now, but for those that wait for their local copy.
+// plan decides about every pending config of t by what is live now, but for those that wait for their local copy, and those of which another
+// cluster tells nothing any more: these stay pending, and hold up t only if there is nothing else.
 func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, []step, error) {
 	w, waiting, copied, reuse := d.undecided(t)
 	steps := make([]step, 0, len(waiting))
+	var refused error
 	for _, u := range waiting {
 		f, stored, err := d.current(ctx, u.config, reuse)
+		if errors.As(err, &abroad{}) {
+			if refused == nil || err.Error() < refused.Error() {
+				refused = err
+			}
+			continue
+		}
 		if err != nil {
 			return w, steps, err
 		}
@@ -70,6 +79,9 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 			return w, steps, err
 		}
 		steps = append(steps, s)
+	}
+	if len(steps) == 0 {
+		return w, nil, refused
 	}
 	slices.SortFunc(steps, func(a, b step) int { return compareConfigs(a.config, b.config) })
 	joinReplicas(steps, copied)
@@ -219,9 +231,9 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 
 // satisfied finds that w need not be rolled for a change that was on record before this process began, or before w was last written: each
 // container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
-// what the step is for.
+// what the step is for. Of a config of another cluster nobody here knows when it was written: that one's clock may be another.
 func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence, handled reloader.Handled) (step, error) {
-	if s.outcome != reloader.ReasonReloaded || s.rewritten || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
+	if s.outcome != reloader.ReasonReloaded || s.rewritten || s.config.Cluster != "" || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
 		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
 		return s, nil
 	}

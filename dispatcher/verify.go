@@ -228,7 +228,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 		handled.KeyID, handled.Sum = change.New.KeyID, change.New.Sum
 		t.handled[c] = handled
 		d.settleQ.Add(t.w.Ref())
-	case overtaken(handled, change):
+	case overtaken(handled, change), leftAlone(handled, change):
 		d.addPending(t, change, true)
 	case follows(handled, change):
 		d.addPending(t, change, false)
@@ -297,6 +297,12 @@ func rekeyed(h reloader.Handled, c reloader.Change) bool {
 // overtaken reports whether c says under another key what came after the content that h says.
 func overtaken(h reloader.Handled, c reloader.Change) bool {
 	return c.Type == reloader.ChangeBaseline && h.Sum != "" && h.KeyID == c.Old.KeyID && h.Sum != c.Old.Sum
+}
+
+// leftAlone reports whether c, a change of a config of another cluster, came after the key of the content that h says was replaced. Copies take
+// the place of each other, so that what was told between the two is not known here.
+func leftAlone(h reloader.Handled, c reloader.Change) bool {
+	return c.Config.Cluster != "" && c.Type == reloader.ChangeUpdated && h.Sum != "" && !c.Old.IsZero() && h.KeyID != c.New.KeyID && !follows(h, c)
 }
 
 func sumsComparable(h reloader.Handled, c reloader.Change) bool {

@@ -85,6 +85,13 @@ type Candidate struct {
 	Basis   Basis     `json:"basis"`
 }
 
+// same reports whether c says what o says, in whatever zone their times are.
+func (c Candidate) same(o Candidate) bool {
+	at := c.Time.Equal(o.Time)
+	c.Time, o.Time = time.Time{}, time.Time{}
+	return at && c == o
+}
+
 // Change is a verified fact: the content of a config of a cluster went from Old to New.
 type Change struct {
 	ID      string     `json:"id"`

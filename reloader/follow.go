@@ -2,6 +2,7 @@ package reloader
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -67,10 +68,10 @@ func (c Copy) Followed() Config {
 	return followed
 }
 
-// Same reports whether c says what other says, and to the same question.
+// Same reports whether c says what other says, and to the same question. Who may have made a change is a later word about it.
 func (c Copy) Same(other Copy) bool {
 	return c.Owner == other.Owner && c.Target == other.Target && c.Config == other.Config && c.Refused == other.Refused &&
-		c.Change.ID == other.Change.ID && c.Answers == other.Answers
+		c.Change.ID == other.Change.ID && c.Answers == other.Answers && slices.EqualFunc(c.Change.Candidates, other.Change.Candidates, Candidate.same)
 }
 
 // validatePair checks the two clusters, and that configs are those of the owner.

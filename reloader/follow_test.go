@@ -3,8 +3,10 @@ package reloader_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -59,5 +61,34 @@ func TestWantIsBounded(t *testing.T) {
 	}
 	if _, err := reloader.Decode[reloader.Want](data); err == nil || !strings.Contains(err.Error(), "more than 1000") {
 		t.Errorf("one more: %v", err)
+	}
+}
+
+// TestSameCopies: what is said later about the same change is another copy, and what the wire has made of a copy is none.
+func TestSameCopies(t *testing.T) {
+	data, err := reloader.Encode(wholeCopy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := reloader.Decode[reloader.Copy](data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := wholeCopy
+	local.At = at.Add(1)
+	local.Change.Candidates = slices.Clone(local.Change.Candidates)
+	for i := range local.Change.Candidates {
+		local.Change.Candidates[i].Time = local.Change.Candidates[i].Time.In(time.FixedZone("somewhere", 3600))
+	}
+	if len(local.Change.Candidates) == 0 || !again.Same(local) {
+		t.Errorf("%+v is another copy than %+v", again, local)
+	}
+	attributed := local
+	attributed.Change.Candidates = append(attributed.Change.Candidates, reloader.Candidate{Actor: reloader.Actor{User: "bob"}})
+	renamed := local
+	renamed.Change.Candidates = slices.Clone(local.Change.Candidates)
+	renamed.Change.Candidates[0].Basis = reloader.BasisAmbiguous
+	if local.Same(attributed) || local.Same(renamed) {
+		t.Error("one that names others is the same")
 	}
 }

@@ -1,0 +1,327 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// refusedFlags is what cluster c1 tells when it lets nobody follow its flags any more.
+func refusedFlags() reloader.Copy {
+	return reloader.Copy{Owner: "c1", Target: clusterName, Config: flags, Refused: "no followers", At: time.Now()}
+}
+
+// TestFollowThatIsRefusedWhileItWaitsHoldsUpNobodyElse: a change that its owner takes back while a brake holds the workload is still pending,
+// and what changes in the workload's own cluster is rolled all the same.
+func TestFollowThatIsRefusedWhileItWaitsHoldsUpNobodyElse(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		refuse func(w *world, p *process)
+	}{
+		"refused": {
+			"the annotation of its owner does not name us any more",
+			func(_ *world, p *process) { p.Receive(refusedFlags()) },
+		},
+		"pushed out": {
+			"too many others come before it, so that its owner is not asked any more",
+			func(w *world, p *process) {
+				w.followMany("a")
+				p.Followed()
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+				w.give("app", "1")
+				w.deploy("web", followsFlags+", "+auto, "app")
+				p := w.start()
+				p.Receive(copyOfFlags(1))
+				w.pass(quiet)
+				p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				p.Receive(copyOfFlags(2))
+				w.pass(quiet)
+				test.refuse(w, p)
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.rolled(web, 0)
+				p.SetControl(control.Control{})
+				w.pass(quiet)
+				w.rolled(web, 1)
+				w.causedBy(1, 0)
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled(web, 2)
+				w.held(reloader.ReasonRefused)
+			})
+		})
+	}
+}
+
+// TestFollowThatIsAllowedAgainRollsForWhatWaited: what was pending when it was refused has not been forgotten.
+func TestFollowThatIsAllowedAgainRollsForWhatWaited(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", followsFlags+", "+auto, "app")
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		p.Receive(refusedFlags())
+		w.pass(quiet)
+		p.SetControl(control.Control{})
+		w.pass(quiet)
+		w.rolled(web, 0)
+		p.Receive(copyOfFlags(2))
+		w.pass(2 * quiet)
+		w.rolled(web, 1)
+		w.held("")
+	})
+}
+
+// followMany has workloads follow as many configs of c1 as may be followed, whose names begin so.
+func (w *world) followMany(names string) {
+	w.t.Helper()
+	for i := 0; i < reloader.MaxWanted; i += perWorkload {
+		text := ""
+		for n := i; n < min(i+perWorkload, reloader.MaxWanted); n++ {
+			text += fmt.Sprintf("c1/shared/configmap/%s-%04d,", names, n)
+		}
+		w.deploy(fmt.Sprint("other-", i), fmt.Sprintf("reroll.dev/follow: %q", text[:len(text)-1]), "app")
+	}
+	w.pass(quiet)
+}
+
+// TestOwnerWithAnotherClock: the time that an owner gives a change is its own, and decides neither how long a follower waits nor whether its
+// pods have started since.
+func TestOwnerWithAnotherClock(t *testing.T) {
+	told := func(n int, ahead time.Duration) reloader.Copy {
+		c := copyOfFlags(n)
+		c.Change.VerifiedAt = c.Change.VerifiedAt.Add(ahead)
+		return c
+	}
+	following := func(t *testing.T, test func(t *testing.T, w *world)) {
+		amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+			w.configure = together
+			w.give("app", "1")
+			w.deploy("web", followsFlags, "app")
+			test(t, w)
+		})
+	}
+	t.Run("ahead", func(t *testing.T) {
+		following(t, func(t *testing.T, w *world) {
+			p := w.start()
+			p.Receive(copyOfFlags(1))
+			w.pass(quiet)
+			p.Receive(told(2, time.Hour))
+			w.pass(5 * time.Second)
+			w.rolled(web, 1)
+			for _, r := range w.store.reloadsOf(webRef) {
+				if at := r.Causes[0].VerifiedAt; at.After(time.Now()) {
+					t.Errorf("it was rolled for a change that is verified in %s", time.Until(at))
+				}
+			}
+		})
+	})
+	t.Run("behind, and there is a window", func(t *testing.T) {
+		following(t, func(t *testing.T, w *world) {
+			p := w.start()
+			p.Receive(copyOfFlags(1))
+			w.pass(quiet)
+			for n := range 3 {
+				p.Receive(told(n+2, -time.Hour))
+				w.pass(500 * time.Millisecond)
+			}
+			w.pass(quiet)
+			w.rolled(web, 1)
+		})
+	})
+	t.Run("behind, and pods have started since", func(t *testing.T) {
+		following(t, func(t *testing.T, w *world) {
+			p := w.start()
+			p.Receive(copyOfFlags(1))
+			w.pass(quiet)
+			w.stop()
+			w.restart(web)
+			w.pass(time.Minute)
+			p = w.start()
+			w.pass(time.Minute)
+			p.Receive(told(2, -5*time.Minute))
+			w.pass(quiet)
+			w.rolled(web, 2)
+			if n := w.outcomes(webRef); n[reloader.ReasonReloaded] != 1 || n[reloader.ReasonPodsNewer] != 0 {
+				t.Errorf("outcomes %v", n)
+			}
+		})
+	})
+}
+
+// TestStepsForAnOwnerWithAnotherClock: who was given a change counts as given it although its owner says that it came later.
+func TestStepsForAnOwnerWithAnotherClock(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.configure = func(o *dispatcher.Options) { o.HaltOnFailedRollouts, o.RolloutDeadline = true, time.Hour }
+		w.give("app", "1")
+		f := &fleet{world: w, n: 3, said: map[scenario.Ref]int{}}
+		for i := range f.n {
+			w.deploy(fmt.Sprintf("web-%02d", i), followsFlags, "app")
+		}
+		for _, ref := range f.all() {
+			w.say(ref, 1, allNew)
+			f.said[ref] = 1
+		}
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		ahead := copyOfFlags(2)
+		ahead.Change.VerifiedAt = ahead.Change.VerifiedAt.Add(20 * time.Minute)
+		p.Receive(ahead)
+		w.pass(quiet)
+		f.answer(f.reached(1), gaveUp)
+		w.pass(quiet)
+		f.reached(1)
+	})
+}
+
+// TestOwnerRotatesItsKeyWithinACut: the hub keeps one copy of each config. Of a change that came after a rotation only that copy tells.
+func TestOwnerRotatesItsKeyWithinACut(t *testing.T) {
+	rotated := func(n int) reloader.Copy { // from n-1 to n, both under another key
+		c := copyOfFlags(n)
+		c.Change.Old.KeyID, c.Change.New.KeyID = "c1-new", "c1-new"
+		c.Change.Old.Sum, c.Change.New.Sum = "new-"+c.Change.Old.Sum, "new-"+c.Change.New.Sum
+		c.Change.ID = reloader.ChangeID(c.Change)
+		return c
+	}
+	tests := map[string]struct {
+		reason string
+		told   func() reloader.Copy
+		want   int64
+	}{
+		"an edit after that": {
+			"what it was changed from came after what the workload was brought to",
+			func() reloader.Copy { return rotated(2) }, 1,
+		},
+		"nothing after that": {
+			"it is the same under another key",
+			func() reloader.Copy {
+				c := rotated(1)
+				c.Change.Type, c.Change.Old = reloader.ChangeBaseline, copyOfFlags(1).Change.New
+				return c
+			}, 0,
+		},
+		"its key is lost, and its memory": {
+			"nobody knows what it was before",
+			func() reloader.Copy {
+				c := rotated(2)
+				c.Change.Type, c.Change.Old = reloader.ChangeBaseline, reloader.Digest{}
+				return c
+			}, 0,
+		},
+	}
+	for name, test := range tests {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarted %t", name, restarts), func(t *testing.T) {
+				amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+					w.give("app", "1")
+					w.deploy("web", followsFlags, "app")
+					p := w.start()
+					p.Receive(copyOfFlags(1))
+					w.pass(quiet)
+					if restarts {
+						w.stop()
+						p = w.start()
+					}
+					for range 2 {
+						p.Receive(test.told())
+						w.pass(quiet)
+						w.rolled(web, test.want)
+					}
+					w.stop()
+					p = w.start()
+					p.Receive(test.told())
+					w.pass(quiet)
+					w.rolled(web, test.want)
+					next := rotated(3)
+					p.Receive(next)
+					w.pass(quiet)
+					w.rolled(web, test.want+1)
+				})
+			})
+		}
+	}
+}
+
+// TestFollowersReloadNamesWhoMadeTheChange: also if the owner comes to know that later, and says it about the same change.
+func TestFollowersReloadNamesWhoMadeTheChange(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		t.Run(fmt.Sprintf("held %t", held), func(t *testing.T) {
+			amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+				w.give("app", "1")
+				w.deploy("web", followsFlags, "app")
+				p := w.start()
+				p.Receive(copyOfFlags(1))
+				w.pass(quiet)
+				if held {
+					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				}
+				told := copyOfFlags(2)
+				p.Receive(told)
+				w.pass(quiet)
+				told.Change.Candidates = []reloader.Candidate{{Actor: bob, Verb: reloader.VerbPatch, Time: time.Now(), Basis: reloader.BasisOnlyWriter}}
+				p.Receive(told)
+				w.pass(quiet)
+				p.SetControl(control.Control{})
+				w.pass(quiet)
+				w.rolled(web, 1)
+				reloads := w.store.reloadsOf(webRef)
+				if len(reloads) != 1 || len(reloads[0].Causes) != 1 || len(reloads[0].Causes[0].Candidates) != 1 {
+					t.Fatalf("on record are %+v", reloads)
+				}
+				if who := reloads[0].Causes[0].Candidates[0]; who.Actor != bob || who.Basis != reloader.BasisOnlyWriter {
+					t.Errorf("the reload names %+v", who)
+				}
+				if n := len(w.store.announced); n != 1 {
+					t.Errorf("%d reloads were announced, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// TestCopiesThatNobodyFollowsAreNotKept: an owner may send what it likes, and what is not followed any more would be out of date.
+func TestCopiesThatNobodyFollowsAreNotKept(t *testing.T) {
+	follow := func(w *world, text string) {
+		w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/follow":%s}}}`, text)))
+		w.pass(quiet)
+	}
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.give("app", "1")
+		w.deploy("web", auto, "app")
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		follow(w, `"c1/shared/configmap/flags"`)
+		w.wantProblem(t, "nothing has come from cluster c1")
+		p.Followed()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		w.wantProblem(t, "")
+		follow(w, "null")
+		p.Followed()
+		follow(w, `"c1/shared/configmap/flags"`)
+		w.wantProblem(t, "nothing has come from cluster c1")
+		p.Receive(copyOfFlags(2))
+		w.pass(quiet)
+		w.wantProblem(t, "")
+		w.rolled(web, 0)
+	})
+}
