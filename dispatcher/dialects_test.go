@@ -372,3 +372,52 @@ func TestMissedChangeOfOneOfSeveral(t *testing.T) {
 		w.rolled(web, 1)
 	})
 }
+
+// TestAdoptionOfAMixedUpHash: with a list of two, fabric8's tool writes the hash of the one that changed last for both. Whoever comes from it is
+// rolled once for the other, unless its pods are newer.
+func TestAdoptionOfAMixedUpHash(t *testing.T) {
+	for name, test := range map[string]struct {
+		podsLate bool
+		rolls    int64
+	}{"older pods": {false, 1}, "newer pods": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				deploy := func() {
+					sum := sha256.Sum256([]byte("a=1"))
+					hash := base64.URLEncoding.EncodeToString(sum[:])
+					w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {configmap.fabric8.io/update-on-change: "app,more"}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        env: [{name: FABRIC8_APP_CONFIGMAP, value: %[1]q}, {name: FABRIC8_MORE_CONFIGMAP, value: %[1]q}]
+        envFrom: [{configMapRef: {name: app, optional: true}}, {configMapRef: {name: more, optional: true}}]`, hash))))
+				}
+				if !test.podsLate {
+					deploy()
+					w.pass(time.Minute)
+				}
+				w.give("app", "1")
+				w.give("more", "2")
+				if test.podsLate {
+					w.pass(time.Minute)
+					deploy()
+				}
+				w.pass(time.Minute)
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.forget()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.edit(alice, "ConfigMap/more", "3")
+				w.pass(quiet)
+				w.rolled(web, test.rolls+1)
+			})
+		})
+	}
+}
