@@ -320,3 +320,25 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		}
 	})
 }
+
+// TestReloadOnDeleteWhereThePlaceIsTaken: what stands there stays, and the workload is rolled all the same.
+func TestReloadOnDeleteWhereThePlaceIsTaken(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.give("app", "1")
+		w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+collaborneList+`}}
+spec: {template: {spec: {containers: [{name: main, env: [{name: _RELOADER_CONFIGMAP_APP, value: "Mine!"}], envFrom: [{configMapRef: {name: app}}]}]}}}`)))
+		w.start()
+		w.pass(quiet)
+		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		template, err := w.Template(t.Context(), web)
+		w.must(err)
+		if got := template.Spec.Containers[0].Env; len(got) != 1 || got[0].Value != "Mine!" {
+			t.Errorf("the variables are %v", got)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -21,37 +22,39 @@ type memory struct {
 
 // judgeAdopted is judge for an edge of which another tool may remember what w itself does not say.
 func (d *Dispatcher) judgeAdopted(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, e evidence, proven, known bool) (reloader.Handled, error) {
-	mark, same, err := d.stateOf(ctx, w, c, f, e)
+	rememberer, mark, same, err := d.stateOf(ctx, w, c, f, e)
 	switch {
 	case err != nil:
 		return reloader.Handled{}, err
 	case mark == "" || known:
 		return d.judge(ctx, t, w, c, f, e, proven, known)
 	}
-	e.mark, e.marked = mark, true
+	e.speaker, e.mark, e.marked = rememberer, mark, true
 	h, err := d.judge(ctx, t, w, c, f, e, same, false)
 	h.Mark = "" // it does not stand on w
 	return h, err
 }
 
-// stateOf returns the mark that the state of w's speaker has for c, of which f is known, and whether it is that of its content. It is empty
-// if w carries a mark, or if nobody remembers anything.
-func (d *Dispatcher) stateOf(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, e evidence) (mark string, proven bool, err error) {
-	if e.marked || f.absent || e.speaker == nil || e.speaker.State == nil || d.ready.Load() || c.Namespace != w.Namespace {
-		return "", false, nil
+// stateOf returns the mark that the state of a tool has for c, of which f is known, whose it is, and whether it is that of its content. It is empty
+// if w carries a mark, or if nobody who asks for c remembers anything.
+func (d *Dispatcher) stateOf(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, e evidence) (dl *dialect.Dialect, mark string, proven bool, err error) {
+	asking := d.asking(w, c, f)
+	i := slices.IndexFunc(asking, func(dl *dialect.Dialect) bool { return dl.State != nil })
+	if i < 0 || e.marked || f.absent || d.ready.Load() || c.Namespace != w.Namespace {
+		return nil, "", false, nil
 	}
-	marks, err := d.memoryOf(ctx, e.speaker, c.Namespace)
+	dl = asking[i]
+	marks, err := d.memoryOf(ctx, dl, c.Namespace)
 	if err != nil {
-		return "", false, err
+		return nil, "", false, err
 	}
-	mark = marks[e.speaker.State.Key(c)]
-	if mark == "" {
-		return "", false, nil
+	if mark = marks[dl.State.Key(c)]; mark == "" {
+		return nil, "", false, nil
 	}
 	if f, _, err = d.seen(ctx, c, true); err != nil {
-		return "", false, err
+		return nil, "", false, err
 	}
-	return mark, !f.absent && f.hashes[e.speaker.Name] == mark, nil
+	return dl, mark, !f.absent && f.hashes[dl.Name] == mark, nil
 }
 
 // memoryOf reads the state of a dialect in a namespace, once. Who may not read it, or finds none, remembers nothing.

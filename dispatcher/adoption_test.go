@@ -72,6 +72,38 @@ func TestStateIsAdopted(t *testing.T) {
 	}
 }
 
+// TestStateIsAdoptedBesideOthers: the tool remembers also what a dialect asks for that comes before its own.
+func TestStateIsAdoptedBesideOthers(t *testing.T) {
+	for name, annotations := range map[string]string{
+		"Reroll's own":                  collaborneList + ", reroll.dev/configmaps: app",
+		"Stakater's, which both read":   `configmap.reloader.stakater.com/reload: app`,
+		"Stakater's, asked for by both": collaborneList + `, ` + auto,
+	} {
+		for seen, rolls := range map[string]int64{"1": 0, "0": 1} {
+			t.Run(name+", having seen "+seen, func(t *testing.T) {
+				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+					w.configure = func(o *dispatcher.Options) {
+						o.Dialects = o.Dialects.With(dialect.Collaborne(dialect.CollaborneOptions{
+							State: "reloader-state", ConfigMap: "configmap.reloader.stakater.com/reload",
+						}))
+					}
+					w.remembering(seen)
+					w.deploy("web", annotations, "app")
+					w.pass(time.Minute)
+					w.give("app", "1")
+					w.pass(time.Minute)
+					w.start()
+					w.pass(quiet)
+					w.rolled(web, rolls)
+					w.edit(alice, app, "2")
+					w.pass(quiet)
+					w.rolled(web, rolls+1)
+				})
+			})
+		}
+	}
+}
+
 // TestStateIsForAdoptionAlone: who opts in later is not judged by it, and a state that may not be read says nothing.
 func TestStateIsForAdoptionAlone(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -307,3 +307,117 @@ func TestDeletionThatOneOfTwoDialectsCounts(t *testing.T) {
 		w.rolled(web, 1)
 	})
 }
+
+// TestNewReferenceIsNoMissedChange: a mark of several configs together that is older than the reference to one of them says nothing about that
+// one, be it that an annotation names it or that the request which brings the config refers to it.
+func TestNewReferenceIsNoMissedChange(t *testing.T) {
+	waveSays := `{"metadata":{"annotations":{"wave.pusher.com/extra-configmaps":"more"}}}`
+	refers := `{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"app"}},{"configMapRef":{"name":"more"}}]}]}}}}`
+	for name, c := range map[string]struct {
+		annotations, body string
+		// template says that the request itself changes the pod template, and down that nobody of ours is there then.
+		template int64
+		down     bool
+	}{
+		"Wave's list":                    {waveLists, waveSays, 0, false},
+		"Wave's list while we are away":  {waveLists, waveSays, 0, true},
+		"SAP's list":                     {sapLists, `{"metadata":{"annotations":{"pod-reloader.cs.sap.com/configmaps":"app,more"}}}`, 0, false},
+		"Wave's template":                {waveLists, refers, 1, false},
+		"Wave's template while we sleep": {waveLists, refers, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.give("app", "1")
+				w.deploy("web", c.annotations, "app")
+				w.start()
+				w.pass(quiet)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.rolled(web, 1)
+				if c.down {
+					w.stop()
+				}
+				w.podStart = -time.Minute // its old pods still run
+				w.give("more", "1")
+				w.pass(2 * time.Second)
+				w.must(w.patch(bob, web, types.MergePatchType, []byte(c.body)))
+				if c.down {
+					w.start()
+				}
+				w.pass(quiet)
+				w.rolled(web, 1+c.template)
+				w.edit(alice, "ConfigMap/more", "2")
+				w.pass(quiet)
+				w.rolled(web, 2+c.template)
+				w.edit(alice, app, "3")
+				w.pass(quiet)
+				w.rolled(web, 3+c.template)
+			})
+		})
+	}
+}
+
+// TestMissedChangeOfOneOfSeveral: the mark of several configs together that was there before we were says that one of them was missed, also if
+// the pods are newer than the others.
+func TestMissedChangeOfOneOfSeveral(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.give("more", "1")
+		w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, strategy.SAPHashKey, strings.Repeat("0", 64))
+		w.pass(time.Minute)
+		w.edit(alice, "ConfigMap/more", "2")
+		w.pass(time.Minute)
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestAdoptionOfAMixedUpHash: with a list of two, fabric8's tool writes the hash of the one that changed last for both. Whoever comes from it is
+// rolled once for the other, unless its pods are newer.
+func TestAdoptionOfAMixedUpHash(t *testing.T) {
+	for name, test := range map[string]struct {
+		podsLate bool
+		rolls    int64
+	}{"older pods": {false, 1}, "newer pods": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				deploy := func() {
+					sum := sha256.Sum256([]byte("a=1"))
+					hash := base64.URLEncoding.EncodeToString(sum[:])
+					w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {configmap.fabric8.io/update-on-change: "app,more"}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        env: [{name: FABRIC8_APP_CONFIGMAP, value: %[1]q}, {name: FABRIC8_MORE_CONFIGMAP, value: %[1]q}]
+        envFrom: [{configMapRef: {name: app, optional: true}}, {configMapRef: {name: more, optional: true}}]`, hash))))
+				}
+				if !test.podsLate {
+					deploy()
+					w.pass(time.Minute)
+				}
+				w.give("app", "1")
+				w.give("more", "2")
+				if test.podsLate {
+					w.pass(time.Minute)
+					deploy()
+				}
+				w.pass(time.Minute)
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.forget()
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.rolls)
+				w.edit(alice, "ConfigMap/more", "3")
+				w.pass(quiet)
+				w.rolled(web, test.rolls+1)
+			})
+		})
+	}
+}

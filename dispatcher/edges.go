@@ -145,10 +145,13 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	if _, edge := t.edges[c]; !edge || d.index.get(w.Ref()) != t {
 		return nil
 	}
-	switch {
-	case t.handled[c] != was || doubtful && !t.w.Same(w):
+	if t.handled[c] != was || doubtful && !t.w.Same(w) {
 		t.unsettled = true // what was judged is not so any more: the workload was rolled, or what was known was dropped
 		d.edgesQ.Add(w.Ref())
+		return nil
+	}
+	delete(t.joined, c)
+	switch {
 	case !doubtful && stored.Change.ID != "":
 		d.confront(t, stored.Change)
 	case !doubtful:
@@ -217,7 +220,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.mark == strategy.DeletedValue && !f.DataWritten.After(f.Created) && !d.countsCreation(w, c) {
 		return h, nil // all that came after the mark is a creation
 	}
-	if e.marked || known {
+	if known || e.marked && !d.markedBefore(t, c, e) {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	if d.madeSince(t, w, c, f) {
@@ -231,6 +234,22 @@ func (d *Dispatcher) countsCreation(w *workload.Workload, c reloader.Config) boo
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.onCreate(w, c)
+}
+
+// markedBefore reports whether the mark of e, which stands for several configs together, is older than the edge from t to c: it was on record
+// for another one by then. So it was made without c, and says nothing about it.
+func (d *Dispatcher) markedBefore(t *tracked, c reloader.Config, e evidence) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, joined := t.joined[c]; !joined || e.speaker.Joint == nil {
+		return false
+	}
+	for o := range t.edges {
+		if _, joined := t.joined[o]; !joined && t.handled[o].How != "" && t.handled[o].Mark == e.mark {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeMark judges an edge by a mark that is not that of the content. It proves that a change was missed, unless it is the mark of

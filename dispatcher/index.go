@@ -39,6 +39,8 @@ type tracked struct {
 	listed time.Time
 	// doubted are the edges that have been found out about before, or are on record: their configs are not new.
 	doubted map[reloader.Config]struct{}
+	// joined are the edges without a baseline that w got after all others had theirs: what it carried by then is older than they are.
+	joined map[reloader.Config]struct{}
 	// away has the configs that an earlier process saw go away from the content of handled and come back, before they were deleted, and those of
 	// which it was found out that none did, with false.
 	away map[reloader.Config]bool
@@ -80,6 +82,7 @@ func newTracked(w *workload.Workload) *tracked {
 		dried:   map[reloader.Config]string{},
 		joint:   map[string]jointMark{},
 		doubted: map[reloader.Config]struct{}{},
+		joined:  map[reloader.Config]struct{}{},
 		away:    map[reloader.Config]bool{},
 	}
 }
@@ -126,16 +129,19 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		}
 	}
 	fresh := !known || old != t
+	settled := len(t.handled) > 0 && !t.lacksBaseline()
 	for _, c := range interest.Exact {
 		_, edge := t.edges[c]
 		fresh = fresh || !edge
 		x.link(t, c)
+		t.join(c, settled)
 	}
 	// What a pattern matches cannot be listed everywhere, but what w refers to is known by name.
 	for c := range t.w.Template.References {
 		if _, edge := t.edges[c]; !edge && interest.Wants(c) {
 			fresh = true
 			x.link(t, c)
+			t.join(c, settled)
 		}
 	}
 	return fresh || !samePatterns && len(interest.Patterns) > 0
@@ -147,12 +153,20 @@ func (x *index) link(t *tracked, c reloader.Config) {
 	put(x.byConfig, c, t.w.Ref(), t)
 }
 
+// join takes note that the edge to c is new, if settled says that all others had their baselines before.
+func (t *tracked) join(c reloader.Config, settled bool) {
+	if _, doubted := t.doubted[c]; settled && !doubted && t.handled[c].How == "" {
+		t.joined[c] = struct{}{}
+	}
+}
+
 // unlink ends an edge. If it comes back later, it starts with a new baseline.
 func (x *index) unlink(t *tracked, c reloader.Config) {
 	delete(t.edges, c)
 	delete(t.handled, c)
 	delete(t.pending, c)
 	delete(t.doubted, c)
+	delete(t.joined, c)
 	delete(t.away, c)
 	drop(x.byConfig, c, t.w.Ref())
 }

@@ -70,8 +70,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 			s.changes = append(s.changes, stored.Change)
 		}
 		if f.absent {
-			s, err = d.stepGone(ctx, t, w, s, f, u.handled)
-			s.collides = s.outcome == reloader.ReasonReloaded && u.shared
+			s, err = d.stepGone(ctx, t, w, s, f, u)
 		} else {
 			s, err = d.stepLive(ctx, t, w, s, f, u.handled, u.force, u.says)
 		}
@@ -89,10 +88,10 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 }
 
 // stepGone decides about a config that is not there: it ends what waited for its content, unless its deletion is to roll w, too.
-func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workload, s step, f fact, handled reloader.Handled) (step, error) {
+func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workload, s step, f fact, u undecided) (step, error) {
 	s.why = d.decide(w, s.config, f)
 	s.outcome = reloader.ReasonReverted // absence is no change; if it comes back it is compared again
-	if !d.onDelete(w, s.config, f) || s.latest.Type != reloader.ChangeDeleted || handled.Sum == "" {
+	if !d.onDelete(w, s.config, f) || s.latest.Type != reloader.ChangeDeleted || u.handled.Sum == "" {
 		return s, nil
 	}
 	ending, err := d.Configs.Terminating(ctx, s.config.Namespace)
@@ -104,7 +103,7 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 	if err != nil {
 		return s, err
 	}
-	e := d.voiced(evidence{}, w, s.config, f)
+	e := d.voiced(u.says, w, s.config, f)
 	switch {
 	case ending:
 		s.outcome = reloader.ReasonNamespaceEnds
@@ -114,10 +113,10 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 		s.outcome = w.Dormant
 	case len(places) == 0 && !e.marked && d.strategyBy(w, e.speaker).Tidy != nil:
 		s.outcome = reloader.ReasonUnmarked
-	case e.mark == strategy.DeletedValue:
-		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, strategy.DeletedValue
+	case e.mark == strategy.DeletedValue, e.marked && e.mark == mark && e.provesAbsence(w, u.handled, s.latest):
+		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark
 	default:
-		s.outcome, s.mark, s.places = reloader.ReasonReloaded, mark, places
+		return d.rollGone(ctx, w, s, e, mark, places, u.shared)
 	}
 	return s, nil
 }
@@ -231,10 +230,9 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 
 // satisfied finds that w need not be rolled for a change that was on record before this process began, or before w was last written: each
 // container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
-// what the step is for. Of a config of another cluster nobody here knows when it was written: that one's clock may be another.
+// what the step is for.
 func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence, handled reloader.Handled) (step, error) {
-	if s.outcome != reloader.ReasonReloaded || s.rewritten || s.config.Cluster != "" || d.instead() != reloader.ReasonReloaded || w.Roll() != workload.InPlace ||
-		s.latest.Type != reloader.ChangeUpdated || !s.latest.VerifiedAt.Before(d.began) && !writtenSince(w, f.DataWritten) {
+	if s.outcome != reloader.ReasonReloaded || s.rewritten || s.latest.Type != reloader.ChangeUpdated || !d.avoidable(w, s, f.DataWritten) {
 		return s, nil
 	}
 	newer, err := d.podsNewer(ctx, w, s.thereBy(f, handled))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -150,4 +151,89 @@ func TestRolledByOthersWhileAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDeletedWhileItWaits: a deletion, and a workload that somebody changes after that, leave nothing to do; but not the other way round, and not if
+// nobody saw the config go before the pods came, as no object is left that could say when it went.
+func TestDeletedWhileItWaits(t *testing.T) {
+	remove := func(w *world) { w.must(w.delete(alice, "ConfigMap/more")) }
+	restart := func(w *world) { w.restart(web) }
+	for name, c := range map[string]struct {
+		do    []func(*world)
+		down  bool
+		rolls int
+	}{
+		"deleted before pods":            {[]func(*world){remove, restart}, false, 0},
+		"pods before":                    {[]func(*world){restart, remove}, false, 1},
+		"deleted before pods, unseen":    {[]func(*world){remove, restart}, true, 1},
+		"deleted while nobody was there": {[]func(*world){restart, remove}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
+			inWorld(t, settings, func(t *testing.T, w *world) {
+				w.give("app", "1")
+				w.give("more", "1")
+				w.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
+				w.start()
+				w.pass(2 * time.Hour)
+				if c.down {
+					w.stop()
+				}
+				for _, do := range c.do {
+					w.pass(time.Minute)
+					do(w)
+				}
+				w.pass(time.Minute)
+				if c.down {
+					w.start()
+				}
+				w.pass(2 * time.Hour)
+				if got := w.outcomes(webRef)[reloader.ReasonReloaded]; got != c.rolls {
+					t.Errorf("it was rolled %d times, want %d: %v", got, c.rolls, w.outcomes(webRef))
+				}
+			})
+		})
+	}
+}
+
+// TestDeletionThatIsStamped: what the admission webhook has marked for a deletion is at its content, also while its old pods still run. Nothing is
+// told of a roll that was none.
+func TestDeletionThatIsStamped(t *testing.T) {
+	made := markOfAbsence(t)
+	inWorld(t, scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.give("more", "1")
+		w.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.starting(-time.Hour) // its old pods still run
+		w.must(w.delete(alice, "ConfigMap/more"))
+		w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil,
+			`{"spec":{"template":{"metadata":{"annotations":{%q:%q}},"spec":{"hostname":"new"}}}}`, strategy.SAPHashKey, made)))
+		w.pass(quiet)
+		w.rolled(web, 2)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 || got[reloader.ReasonAlreadyCurrent] != 1 {
+			t.Errorf("outcomes %v", got)
+		}
+		w.give("more", "3")
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}
+
+// markOfAbsence returns the mark of a workload that lists app, with the value 2, and more, which is not there.
+func markOfAbsence(t *testing.T) (mark string) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, other *world) {
+		other.give("app", "1")
+		other.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
+		other.start()
+		other.pass(quiet)
+		other.edit(alice, app, "2")
+		other.pass(quiet)
+		mark = other.templateAnnotation(strategy.SAPHashKey)
+	})
+	return mark
 }

@@ -107,11 +107,13 @@ func told(s dialect.Set, flags []string) dialect.Set {
 		name, value, _ := strings.Cut(flag, "=")
 		switch name {
 		case "--resources-to-ignore":
-			ignored = append(ignored, reloader.Secret) // the one kind that cases name
+			ignored = append(ignored, map[string]reloader.ConfigKind{"secrets": reloader.Secret, "configMaps": reloader.ConfigMap}[value])
 		case "--sap-versions":
 			s = s.With(dialect.SAPOfVersions())
 		case "--alternative-configmap-annotation":
 			collaborne.ConfigMap = value
+		case "--alternative-secret-annotation":
+			collaborne.Secret = value
 		case "--collaborne-state":
 			collaborne.State = value
 		}

@@ -2,6 +2,7 @@ package adoption
 
 import (
 	"crypto/sha1"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,8 @@ func view() View {
 type looks struct {
 	annotations, template, labels map[string]string
 	env                           []corev1.EnvVar
+	finalizers                    []string
+	scheduler                     string
 }
 
 func (l looks) spec() corev1.PodTemplateSpec {
@@ -46,8 +49,9 @@ func (l looks) spec() corev1.PodTemplateSpec {
 
 func (l looks) workload(t *testing.T) *workload.Workload {
 	t.Helper()
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels, Finalizers: l.finalizers}}
 	d.Spec.Template = l.spec()
+	d.Spec.Template.Spec.SchedulerName = l.scheduler
 	w, err := workload.Deployment.Strip(d, Keeps(view().All))
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +72,12 @@ func (l looks) cronJob(t *testing.T) *workload.Workload {
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// read returns what is read where there are the ConfigMaps app and other, each with the data {a: "1", b: "2"}, and nothing else.
+// read returns what is read where there are the ConfigMaps app and other, and kept in the namespace theirs, each with the data {a: "1", b: "2"},
+// and nothing else.
 func read(configs []reloader.Config) map[reloader.Config]Known {
 	found := map[reloader.Config]Known{}
 	for _, c := range configs {
-		if c.Kind != reloader.ConfigMap || c.Namespace != "shop" || c.Name != "app" && c.Name != "other" {
+		if !slices.Contains([]string{"ConfigMap/shop/app", "ConfigMap/shop/other", "ConfigMap/theirs/kept"}, c.String()) {
 			found[c] = Known{Absent: true}
 			continue
 		}
@@ -91,10 +96,13 @@ func report(w *workload.Workload) Report {
 
 func sha(text string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
 
+func sha256Hex(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
 func TestState(t *testing.T) {
 	variable := func(name, value string) []corev1.EnvVar { return []corev1.EnvVar{{Name: name, Value: value}} }
 	stakater := map[string]string{"reloader.stakater.com/auto": "true"}
 	collaborne := map[string]string{"reloader.k8s.collaborne.com/configmap": "app"}
+	waveKept := map[string]string{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-configmaps": "theirs/kept"}
 	cases := map[string]struct {
 		reason string
 		looks  looks
@@ -134,6 +142,16 @@ func TestState(t *testing.T) {
 			"it tells that it is made under a key", looks{
 				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{sapToken: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
 			}, Recorded, "sap",
+		},
+		"wave's of all": {
+			"the tool tells of what is not shared as well", looks{
+				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="},"kept":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
+			}, Current, "wave",
+		},
+		"wave's written by Reroll": {
+			"Reroll does not tell of what is not shared", looks{
+				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
+			}, Current, "wave",
 		},
 		"names that share a variable": {
 			"the mark may be that of the other one", looks{
@@ -216,6 +234,9 @@ func TestFindings(t *testing.T) {
 		"not switched on":       {"names alone ask for nothing", looks{annotations: at("wave.pusher.com/extra-configmaps", "app")}, []string{"Notice wave is not switched on"}},
 		"switched off by label": {"both heed it", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app"), labels: at("pod-reloader.cs.sap.com/disabled", "true")}, []string{"Notice the label pod-reloader.cs.sap.com/disabled switches sap off"}},
 		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", waveDisabled, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
+		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
+		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
+		"another's finalizer":   {"it is none of our business", looks{annotations: at(auto, "true"), finalizers: []string{"foregroundDeletion"}}, nil},
 		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", sapToken, "0")}, []string{"Leftover the hash that it expects"}},
 	}
 	for name, tc := range cases {

@@ -20,17 +20,18 @@ type tool struct {
 	trims bool
 }
 
-// The keys that tools leave on a workload's metadata when they are stopped at the wrong moment.
+// The keys that tools leave on a workload's metadata when they are stopped at the wrong moment, and the finalizer that one of them has left.
 const (
-	waveDisabled = "wave.pusher.com/scheduling-disabled"
-	sapToken     = "pod-reloader.cs.sap.com/config-hash"
+	waveDisabled  = "wave.pusher.com/scheduling-disabled"
+	sapToken      = "pod-reloader.cs.sap.com/config-hash"
+	waveFinalizer = "wave.pusher.com/finalizer"
 )
 
 var tools = []tool{
 	{dialect: "reroll", domain: "reroll.dev", trims: true},
 	{dialect: "stakater", domain: "reloader.stakater.com", trims: true},
 	{dialect: "sap", domain: "pod-reloader.cs.sap.com", labels: []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"}},
-	{dialect: "wave", domain: "wave.pusher.com", more: []string{waveDisabled, "wave.pusher.com/finalizer"}},
+	{dialect: "wave", domain: "wave.pusher.com", more: []string{waveDisabled}},
 	{dialect: "collaborne", domain: "reloader.k8s.collaborne.com"},
 	{dialect: "fabric8", domain: "configmap.fabric8.io"},
 	{dialect: "trigger", domain: "trigger.k8s.io", more: []string{"trigger.k8s.io/data-hash"}},

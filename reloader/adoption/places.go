@@ -1,11 +1,15 @@
 package adoption
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -112,10 +116,17 @@ func quiet(d *dialect.Dialect, w *workload.Workload) string {
 // leftovers finds what tools write for a moment and have to take back, which they cannot once they are gone.
 func leftovers(w *workload.Workload) []Finding {
 	var found []Finding
-	if scheduler, ok := w.Annotations[waveDisabled]; ok {
+	if scheduler, ok := w.Annotations[waveDisabled]; ok || strategy.Unscheduled(w) {
 		found = append(found, Finding{
 			Leftover, "Wave keeps its pods from being scheduled, until every config exists that it needs",
-			fmt.Sprintf("create what is missing: Reroll then sets schedulerName of the pod template back to %q; if it is that already, take away %s", scheduler, waveDisabled),
+			fmt.Sprintf("create what is missing: Reroll then sets schedulerName of the pod template back to %q; if it is that already, take away %s", cmp.Or(scheduler, corev1.DefaultSchedulerName), waveDisabled),
+		})
+	}
+	if slices.Contains(w.Finalizers, waveFinalizer) {
+		found = append(found, Finding{
+			Leftover, "Wave up to v0.6 has left its finalizer, so that the workload cannot be deleted once Wave is gone",
+			fmt.Sprintf(`kubectl --namespace %s patch %s %s --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":[%q]}}'`,
+				w.Namespace, strings.ToLower(w.Kind), w.Name, waveFinalizer),
 		})
 	}
 	if _, ok := w.Annotations[sapToken]; ok {

@@ -18,6 +18,8 @@ type Joint struct {
 	Reads bool
 	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
+	// Leaves reports whether the mark of w may be the same whether c is there or not; nil if it never is.
+	Leaves func(w *workload.Workload, c reloader.Config) bool
 	// KeyOf returns the ID of the digest key under which a mark was made; empty if it was made under none. It is nil if no mark is.
 	KeyOf func(mark string) string
 }

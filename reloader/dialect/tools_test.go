@@ -89,6 +89,27 @@ func TestSAPHash(t *testing.T) {
 	}
 }
 
+// TestSAPHashOfSeveral: the hash has a line for each config, ConfigMaps first, in the order of the lists, also for one that is not there.
+func TestSAPHashOfSeveral(t *testing.T) {
+	parts := map[reloader.Config]dialect.Part{
+		cm("cm"): {UID: "1111-uid", ResourceVersion: "42", Sum: "abc"}, sec("s"): {UID: "2222-uid", ResourceVersion: "7", Sum: "abd"},
+	}
+	values := func(configMaps, secrets string) []string {
+		w := app(annotations{"pod-reloader.cs.sap.com/configmaps": configMaps, "pod-reloader.cs.sap.com/secrets": secrets}, nil)
+		return dialect.SAP().Joint.Values(w, parts)
+	}
+	const own = "38db523227e44f6555c483cc1edaa92d142590fc03ca828b35464d1253c1421a"
+	got := values("cm,gone", "s")
+	if got[1] != own || got[2] != own {
+		t.Errorf("the mark of versions is %s and %s, want %s", got[1], got[2], own)
+	}
+	for name, other := range map[string][]string{"another order": values("gone,cm", "s"), "one less": values("cm", "s"), "twice": values("cm,gone,cm", "s")} {
+		if other[0] == got[0] || other[1] == own {
+			t.Errorf("%s has the same mark", name)
+		}
+	}
+}
+
 // waved is a workload that uses ConfigMap cm by key, and Secret s in an init container alone.
 func waved(extra string, uses ...reloader.Use) *workload.Workload {
 	w := app(annotations{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-configmaps": extra}, nil)

@@ -34,7 +34,7 @@ func Wave() *Dialect {
 			{waveAuto, OnWorkload, plainConfigs, AutoIfTrue},
 		},
 		Sees:     func(*workload.Reference) bool { return true },
-		Joint:    &Joint{Reads: true, Values: waveValues},
+		Joint:    &Joint{Reads: true, Values: waveValues, Leaves: waveLeaves},
 		Marks:    strategy.Wave.Name,
 		Writes:   []string{strategy.WaveHashKey, strategy.SchedulingKey},
 		Kinds:    tools,
@@ -86,14 +86,27 @@ func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
 	return needs
 }
 
+// waveLeaves reports whether Wave's hash may say nothing of c: it covers nothing of c, or another namespace has a config of its name, of
+// which one can hide the other.
+func waveLeaves(w *workload.Workload, c reloader.Config) bool {
+	names, _ := parseNames(w.Annotations[waveList(c.Kind)], c.Kind, w.Namespace)
+	namesake := slices.ContainsFunc(names, func(n name) bool { return n.config.Name == c.Name && n.config.Namespace != w.Namespace })
+	needs := waveCovers(w, c)
+	return namesake || !needs.all && len(needs.keys) == 0
+}
+
 // waveNames reports whether w names c beside what it refers to.
 func waveNames(w *workload.Workload, c reloader.Config) bool {
-	key := waveConfigMaps
-	if c.Kind == reloader.Secret {
-		key = waveSecrets
-	}
-	names, _ := parseNames(w.Annotations[key], c.Kind, w.Namespace)
+	names, _ := parseNames(w.Annotations[waveList(c.Kind)], c.Kind, w.Namespace)
 	return slices.ContainsFunc(names, func(n name) bool { return n.match(c) })
+}
+
+// waveList returns the key of the annotation that names configs of a kind.
+func waveList(kind reloader.ConfigKind) string {
+	if kind == reloader.Secret {
+		return waveSecrets
+	}
+	return waveConfigMaps
 }
 
 func regular(w *workload.Workload, container string) bool {

@@ -24,8 +24,10 @@ import (
 const (
 	// configuration is the name of the MutatingWebhookConfiguration.
 	configuration = "reroll"
-	// lifetime is that of the certificates, of which the tests see several.
-	lifetime = 20 * time.Second
+	// lifetime is that of the certificates, of which the tests see several: each is renewed when a third of it is left.
+	lifetime = time.Minute
+	// window is the quiet window. Who writes a config and then the workload has to do both within it for them to be one change.
+	window = 5 * time.Second
 )
 
 var (
@@ -59,7 +61,7 @@ func run(m *testing.M) (int, error) {
 	}
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: append(admissionFlags(address), "--dialects", "reroll,stakater,sap,wave,fabric8", "--is-Argo-Rollouts", "true"),
+		Flags: append(admissionFlags(address), "--coalesce-window", window.String(), "--is-Argo-Rollouts", "true"),
 	})
 	if err != nil {
 		return 1, err
@@ -85,13 +87,13 @@ func admissionFlags(address string) []string {
 }
 
 // register makes the configuration of the chart, with the address of this machine in the place of the Service's, and waits until the
-// process lets the API server trust it.
+// process lets the API server trust it. The API server waits for as long as it can: what a busy machine delays does not go astray.
 func register(ctx context.Context) error {
 	chart, err := filepath.Abs("../../helm/reroll")
 	if err != nil {
 		return err
 	}
-	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true,argoRollouts=true,rbac.deploymentConfigs=true",
+	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true,admission.timeoutSeconds=30,argoRollouts=true,rbac.deploymentConfigs=true",
 		"--show-only", "templates/admission.yaml").Output()
 	if err != nil {
 		return fmt.Errorf("render the chart: %w", err)

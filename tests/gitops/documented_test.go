@@ -43,7 +43,7 @@ func readRules(t *testing.T) (rules []documented) {
 		}
 		for _, rule := range application.Spec.IgnoreDifferences {
 			if len(rule.ManagedFieldsManagers) > 0 {
-				rules = append(rules, documented{"managers", []string{"env-vars", "annotations", "sap", "wave", "fabric8"}, rule})
+				rules = append(rules, documented{"managers", merged, rule})
 			} else {
 				rules = append(rules, documented{"pointers", []string{"annotations"}, rule})
 			}

@@ -16,7 +16,7 @@ func heal(t *testing.T, s *site, by tool) {
 // TestMarksSurvive: of what merges by fields, marks are no drift, a sync leaves them where they are, a new version from Git comes with them, and
 // each change of the ConfigMap is one change of the workload. That holds for the marks of other tools as well.
 func TestMarksSurvive(t *testing.T) {
-	for _, strategy := range []string{"env-vars", "annotations", "sap", "wave", "fabric8"} {
+	for _, strategy := range merged {
 		for _, by := range tools {
 			t.Run("Deployment/"+strategy+"/"+by.name, func(t *testing.T) { survives(t, newSite(t, "Deployment", strategy, by), by) })
 		}
@@ -65,7 +65,7 @@ func TestVariablesOfCustomResources(t *testing.T) {
 // TestReplace: whoever writes the whole object takes every mark away, which is a change of its own. Reroll does not put it back, and the next
 // change of the ConfigMap is one roll.
 func TestReplace(t *testing.T) {
-	for _, strategy := range []string{"env-vars", "annotations", "sap", "wave", "fabric8"} {
+	for _, strategy := range merged {
 		t.Run(strategy, func(t *testing.T) {
 			s := newSite(t, "Deployment", strategy, replacing)
 			began := s.live(t).GetGeneration()

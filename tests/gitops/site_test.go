@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,9 @@ spec:
         envFrom: [{configMapRef: {name: app}}]
 `
 
+// merged are the strategies whose marks stay on a Deployment that somebody applies: those to choose from, and those of other tools.
+var merged = []string{"env-vars", "annotations", "sap", "wave", "fabric8", "collaborne", "trigger", "xing"}
+
 // asked is what a workload says that is to be marked by a strategy. Those of other tools come with their annotations.
 func asked(strategy string) string {
 	switch strategy {
@@ -51,6 +55,12 @@ func asked(strategy string) string {
 		return `wave.pusher.com/update-on-config-change: "true"`
 	case "fabric8":
 		return "configmap.fabric8.io/update-on-change: app"
+	case "collaborne":
+		return "reloader.k8s.collaborne.com/configmap: app"
+	case "trigger":
+		return "trigger.k8s.io/triggering-configMaps: app"
+	case "xing":
+		return "com.xing.deployment-restart: enabled"
 	}
 	return `reloader.stakater.com/auto: "true", reroll.dev/strategy: ` + strategy
 }
@@ -166,8 +176,12 @@ func (s *site) mark(t *testing.T) string {
 	t.Helper()
 	live := s.live(t).Object
 	at, _, _ := unstructured.NestedString(live, "spec", "restartAt")
-	mark := at
-	for _, key := range []string{"reloader.stakater.com/last-reloaded-from", "pod-reloader.cs.sap.com/config-hash", "wave.pusher.com/config-hash"} {
+	sums, _, _ := unstructured.NestedString(live, "metadata", "annotations", "com.xing.deployment-restart.applied-config-checksums")
+	mark := at + sums
+	for _, key := range []string{
+		"reloader.stakater.com/last-reloaded-from", "pod-reloader.cs.sap.com/config-hash", "wave.pusher.com/config-hash",
+		"trigger.k8s.io/configMap-app-last-hash", "com.xing.deployment-restart.timestamp",
+	} {
 		annotation, _, _ := unstructured.NestedString(live, "spec", "template", "metadata", "annotations", key)
 		mark += annotation
 	}
@@ -175,7 +189,8 @@ func (s *site) mark(t *testing.T) string {
 	for _, c := range containers {
 		env, _ := c.(map[string]any)["env"].([]any)
 		for _, v := range env {
-			if named := v.(map[string]any); named["name"] == "STAKATER_APP_CONFIGMAP" || named["name"] == "FABRIC8_APP_CONFIGMAP" {
+			named := v.(map[string]any)
+			if slices.Contains([]any{"STAKATER_APP_CONFIGMAP", "FABRIC8_APP_CONFIGMAP", "_RELOADER_CONFIGMAP_APP"}, named["name"]) {
 				mark += fmt.Sprint(named["value"])
 			}
 		}

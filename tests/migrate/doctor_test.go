@@ -48,6 +48,7 @@ func TestDoctorForesees(t *testing.T) {
 	want := map[string]string{
 		"app-stale": "rolls", "app-two": "Conflict stakater and wave look after it", "app-clash": "Conflict excludes it",
 		"app-name": "Typo did you mean other?", "app-key": "Typo did you mean reloader.stakater.com/auto?", "app-held": "Leftover default-scheduler",
+		"app-final": "Leftover finalizers",
 	}
 	for name := range otherMarks {
 		want["app-"+name] = ""
@@ -82,7 +83,33 @@ func TestDoctorForesees(t *testing.T) {
 	if len(want) > 0 || said.Summary.Workloads != len(said.Items) || said.Summary.Rolls != 1 {
 		t.Errorf("it says nothing of %v, and counts %+v", want, said.Summary)
 	}
+	s.mend(t, said)
 	s.moveInAs(t, rolls, asking)
+}
+
+// waveFinalizer is what Wave up to v0.6 leaves on the workloads that it looks after.
+const waveFinalizer = "wave.pusher.com/finalizer"
+
+// mend runs what the doctor says about the finalizer as it stands there: the workload has none after that, and is not written otherwise.
+func (s shop) mend(t *testing.T, said census) {
+	t.Helper()
+	before := s.versions(t)
+	for _, item := range said.Items {
+		for _, f := range item.Findings {
+			if command, ok := strings.CutPrefix(f.Mend, "kubectl "); ok {
+				if _, err := shared.Kube.Kubectl(t.Context(), strings.Fields(strings.ReplaceAll(command, "'", ""))...); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	d, err := shared.Kube.Client().AppsV1().Deployments(s.namespace).Get(t.Context(), "app-final", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := s.versions(t); len(d.Finalizers) > 0 || !maps.Equal(before, after) {
+		t.Errorf("the finalizers are %v; the workloads are %v, and were %v", d.Finalizers, after, before)
+	}
 }
 
 // mixed returns a namespace with a Deployment that each tool has rolled last for the present content, one for which one was too late, and some
@@ -101,6 +128,7 @@ func mixed(t *testing.T) shop {
 		"app-held": {annotations: map[string]string{
 			"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/scheduling-disabled": "default-scheduler",
 		}},
+		"app-final": {annotations: map[string]string{"reloader.stakater.com/auto": "true"}, finalizers: []string{waveFinalizer}},
 		"app-plain": {},
 	}
 	for tool, marks := range otherMarks {
@@ -108,7 +136,7 @@ func mixed(t *testing.T) shop {
 	}
 	// Nothing but its pods tells to what content a workload without a mark was brought: these start after the last write.
 	unmarked := map[string]left{}
-	for _, name := range []string{"app-two", "app-held"} {
+	for _, name := range []string{"app-two", "app-held", "app-final"} {
 		unmarked[name] = workloads[name]
 		delete(workloads, name)
 	}

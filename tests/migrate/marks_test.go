@@ -14,10 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// left is what a tool and its users have left on a workload: annotations of the workload and its pod template, and a variable.
+// left is what a tool and its users have left on a workload: annotations of the workload and its pod template, a variable and finalizers.
 type left struct {
 	annotations, template map[string]string
 	env                   corev1.EnvVar
+	finalizers            []string
 }
 
 // otherMarks say what each tool but Stakater Reloader leaves on a workload that it has rolled last for cm as it is, whose data is {a: …}.
@@ -81,7 +82,7 @@ func (l left) deployment(name, configMap string) *appsv1.Deployment {
 		container.Env = []corev1.EnvVar{l.env}
 	}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: l.annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: l.annotations, Finalizers: l.finalizers},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
