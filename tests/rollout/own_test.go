@@ -70,7 +70,7 @@ func (s *site) rolls(name string, n int) []line.Reload {
 // TestOwnWindow: a workload with a quiet window of its own rolls once for what comes within it, and not before it is over; another one that
 // uses the same config does not wait for that.
 func TestOwnWindow(t *testing.T) {
-	const window, rounds = 10 * time.Second, 5
+	const window, rounds = 5 * time.Second, 5 // twice the window is no more than the longest wait
 	s := newSite(t)
 	s.config("app")
 	s.own("patient", false, map[string]string{"window": window.String()})
