@@ -76,7 +76,7 @@ func (r *natsRemove) run(cmd *cobra.Command, version string) error {
 		return cli.Usage(err)
 	}
 	if (r.url == "") == (r.dataDir == "") {
-		return cli.Usage(errors.New("either --nats-url or --data-dir is required: a hub is an external NATS, and a cluster's own may be a folder"))
+		return cli.Usage(errors.New("--nats-url is required: a hub is an external NATS; or --data-dir, and not both"))
 	}
 	if r.silence < 0 {
 		return cli.Usage(errors.New("--silent-for must not be negative"))

@@ -117,6 +117,8 @@ func TestNATSCommandsAreRefused(t *testing.T) {
 		"nobody to remove":           {"remove --nats-url=nats://n", "1 arg"},
 		"what is no name":            {"remove A.B --nats-url=nats://n", "A.B"},
 		"no hub":                     {"remove c1", "--nats-url is required"},
+		"a hub and a store":          {"remove c1 --nats-url=nats://n --data-dir=d", "not both"},
+		"no store":                   {"remove c1 --data-dir=nowhere", "there is no store"},
 		"time that goes back":        {"remove c1 --nats-url=nats://n --silent-for=-1s", "--silent-for"},
 		"nobody to permit":           {"permissions", "--cluster is required"},
 		"a user that is none":        {"permissions --cluster=c1 --role=x", "there are"},
