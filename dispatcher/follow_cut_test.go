@@ -61,6 +61,13 @@ func TestFollowThatIsRefusedWhileItWaitsHoldsUpNobodyElse(t *testing.T) {
 				w.pass(quiet)
 				w.rolled(web, 2)
 				w.held(reloader.ReasonRefused)
+				w.stop()
+				p = w.start()
+				p.Receive(refusedFlags())
+				w.pass(quiet)
+				w.edit(alice, app, "4")
+				w.pass(quiet)
+				w.rolled(web, 3)
 			})
 		})
 	}
