@@ -28,7 +28,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			0,
 		},
 		"nobody ran, and two edited": {
 			"the first of two cannot be told from no candidate",
@@ -40,7 +41,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager},
+			0,
 		},
 		"the hint of who wrote last is lost": {
 			"content was written after the only hint",
@@ -53,7 +55,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stream.take()
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous},
+			0,
 		},
 		"the feed is late": {
 			"a sweep was there before",
@@ -64,7 +67,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.rolled(web, 1)
 				w.stream.send(w.stream.take()...)
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			0,
 		},
 		"found by a process that ended before it took a hint": {
 			"who comes next knows of the change by the record alone",
@@ -78,7 +82,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stop()
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			0,
 		},
 		"a hint about the change before comes again": {
 			"that one has led to another content",
@@ -90,7 +95,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stream.send(again)
 				w.start()
 			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
+			0,
 		},
 		"a hint about the change before comes again at once": {
 			"it is on record as having led to that one, although the process that heard it has ended",
@@ -107,7 +113,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.stream.send(again)
 				w.start()
 			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 1,
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
+			1,
 		},
 		"a hint about the change before leads to the next": {
 			"the one that has made it is still to come",
@@ -122,7 +129,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Second)
 				w.stream.send(bobs)
 			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}, 1,
+			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
+			1,
 		},
 		"a name was generated for another at that time": {
 			"it is about a config that was made then",
@@ -130,7 +138,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.edit(alice, app, "2")
 				w.stream.send(w.generated(bob))
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			0,
 		},
 		"a name was generated for another": {
 			"it is about a config that was made then",
@@ -143,7 +152,8 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.pass(time.Minute)
 				w.start()
 			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter}, 0,
+			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
+			0,
 		},
 	}
 	for name, test := range tests {

@@ -189,8 +189,15 @@ func TestLastHint(t *testing.T) {
 	everything := at(hint(""), reloader.VerbDeleteCollection, 3)
 	third, generated := at(hint("a"), reloader.VerbPatch, 4), at(hint(""), reloader.VerbCreate, 5)
 	for i, step := range []struct{ put, want reloader.Hint }{
-		{first, first}, {second, second}, {at(hint("b"), reloader.VerbUpdate, 9), second}, {everything, everything},
-		{second, everything}, {third, third}, {everything, third}, {generated, third}, {first, first},
+		{first, first},
+		{second, second},
+		{at(hint("b"), reloader.VerbUpdate, 9), second},
+		{everything, everything},
+		{second, everything},
+		{third, third},
+		{everything, third},
+		{generated, third},
+		{first, first},
 	} {
 		if err := q.Put(ctx, []reloader.Hint{step.put}); err != nil {
 			t.Fatal(err)
