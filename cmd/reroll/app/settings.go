@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -43,7 +44,7 @@ type Settings struct {
 	FallbackWatch  bool
 	Brakes         dispatcher.Brakes
 	Rollouts
-	Tools
+	flags.Tools
 	Stakater
 	Admission Admission
 
@@ -88,9 +89,10 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	}
 	if r.dispatch || r.admit {
 		s.bindMarks(f)
-		s.Tools.bind(f, r)
+		s.Tools.Bind(f)
 	}
 	if r.dispatch {
+		s.Tools.BindState(f)
 		s.bindDispatch(f, r)
 	}
 	if r.admit {
@@ -184,7 +186,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)

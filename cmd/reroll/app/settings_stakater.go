@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -11,7 +12,7 @@ import (
 // users missed there. The roles that dispatch have them.
 type Stakater struct {
 	// Keys are the names of the annotations.
-	Keys StakaterKeys
+	Keys flags.Keys
 	// AutoReloadAll treats a workload that says nothing as if it had asked for all its references.
 	AutoReloadAll bool
 
@@ -47,16 +48,6 @@ type Stakater struct {
 	PprofAddr   string
 }
 
-// StakaterKeys are the annotations of Stakater Reloader, by their names in this installation.
-type StakaterKeys struct {
-	Auto, Ignore, Search, Match                           string
-	ConfigMapReload, ConfigMapAuto, ConfigMapExclude      string
-	SecretReload, SecretAuto, SecretExclude               string
-	SecretProviderClassReload, SecretProviderClassAuto    string
-	SecretProviderClassExclude                            string
-	PauseDeployment, PauseDeploymentTime, RolloutStrategy string
-}
-
 // Alerts say who is told of every reload.
 type Alerts struct {
 	On bool
@@ -68,40 +59,13 @@ type Alerts struct {
 	Info string
 }
 
-// keyFlag is a flag that renames an annotation.
-type keyFlag struct {
-	key              *string
-	flag, own, usage string
-}
-
-func (k *StakaterKeys) flags() []keyFlag {
-	return []keyFlag{
-		{&k.Auto, "auto-annotation", "reloader.stakater.com/auto", "annotation: reload for every config that the workload refers to"},
-		{&k.Ignore, "ignore-annotation", "reloader.stakater.com/ignore", "annotation of a config: its changes do nothing"},
-		{&k.Search, "auto-search-annotation", "reloader.stakater.com/search", "annotation: reload for configs with the annotation of --search-match-annotation"},
-		{&k.Match, "search-match-annotation", "reloader.stakater.com/match", "annotation of a config: workloads that search reload for it"},
-		{&k.ConfigMapReload, "configmap-annotation", "configmap.reloader.stakater.com/reload", "annotation: names of ConfigMaps"},
-		{&k.ConfigMapAuto, "configmap-auto-annotation", "configmap.reloader.stakater.com/auto", "annotation: reload for every ConfigMap that the workload refers to"},
-		{&k.ConfigMapExclude, "configmap-exclude-annotation", "configmaps.exclude.reloader.stakater.com/reload", "annotation: ConfigMaps that never reload the workload"},
-		{&k.SecretReload, "secret-annotation", "secret.reloader.stakater.com/reload", "annotation: names of Secrets"},
-		{&k.SecretAuto, "secret-auto-annotation", "secret.reloader.stakater.com/auto", "annotation: reload for every Secret that the workload refers to"},
-		{&k.SecretExclude, "secret-exclude-annotation", "secrets.exclude.reloader.stakater.com/reload", "annotation: Secrets that never reload the workload"},
-		{&k.SecretProviderClassReload, "secretproviderclass-annotation", "secretproviderclass.reloader.stakater.com/reload", "annotation: names of SecretProviderClasses"},
-		{&k.SecretProviderClassAuto, "secretproviderclass-auto-annotation", "secretproviderclass.reloader.stakater.com/auto", "annotation: reload for every SecretProviderClass that the workload refers to"},
-		{&k.SecretProviderClassExclude, "secretproviderclass-exclude-annotation", "secretproviderclasses.exclude.reloader.stakater.com/reload", "annotation: SecretProviderClasses that never reload the workload"},
-		{&k.PauseDeployment, "pause-deployment-annotation", "deployment.reloader.stakater.com/pause-period", "annotation: how long a Deployment stays paused before it rolls"},
-		{&k.PauseDeploymentTime, "pause-deployment-time-annotation", "deployment.reloader.stakater.com/paused-at", "annotation that says since when a Deployment is paused"},
-		{&k.RolloutStrategy, "rollout-strategy-annotation", "reloader.stakater.com/rollout-strategy", "annotation of an Argo Rollout: rollout or restart"},
-	}
-}
-
 // The flags that can be given several times, each time with several values between commas.
 const (
 	namespacesFlag            = "namespaces"
 	namespacesToIgnoreFlag    = "namespaces-to-ignore"
 	namespaceSelectorFlag     = "namespace-selector"
 	resourceLabelSelectorFlag = "resource-label-selector"
-	resourcesToIgnoreFlag     = "resources-to-ignore"
+	resourcesToIgnoreFlag     = flags.IgnoredKinds
 	ignoredWorkloadTypesFlag  = "ignored-workload-types"
 )
 
@@ -110,7 +74,7 @@ var listFlags = []struct{ flag, usage string }{
 	{namespacesToIgnoreFlag, "namespaces that do not count; not beside --namespaces"},
 	{namespaceSelectorFlag, "labels of the namespaces that count, such as env=prod; not beside --namespaces"},
 	{resourceLabelSelectorFlag, "labels of the configs that count, such as reload=yes; key:value stands for key=value, and * for any value"},
-	{resourcesToIgnoreFlag, "kind of config whose changes do nothing: configmaps or secrets"},
+	{resourcesToIgnoreFlag, flags.IgnoredKindsUsage},
 	{ignoredWorkloadTypesFlag, "kinds of workload that are left alone: jobs, cronjobs"},
 }
 
@@ -131,9 +95,7 @@ func (s *Stakater) literalFlags() []literalFlag {
 // bindStakaterMarks declares the flags that say which workloads are marked. What needs more than reading goes into its field later, in
 // completeStakater.
 func (s *Stakater) bindStakaterMarks(f *pflag.FlagSet) {
-	for _, k := range s.Keys.flags() {
-		f.StringVar(k.key, k.flag, k.own, k.usage)
-	}
+	s.Keys.Bind(f)
 	for _, l := range listFlags {
 		f.StringSlice(l.flag, nil, l.usage)
 	}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // completeStakater reads the lists and the environment that Stakater Reloader knows, and reports each fault. What that tool took
@@ -25,18 +25,18 @@ func (s *Settings) completeStakater(f *pflag.FlagSet, r role) error {
 		text, _ := f.GetString(l.flag)
 		*l.on = text == "true"
 	}
-	s.Namespaces, s.NamespacesToIgnore = list(f, namespacesFlag), list(f, namespacesToIgnoreFlag)
+	s.Namespaces, s.NamespacesToIgnore = flags.List(f, namespacesFlag), flags.List(f, namespacesToIgnoreFlag)
 	for _, v := range s.variables() {
 		v.set(strings.TrimSpace(os.Getenv(v.name)))
 	}
 	s.Namespace = cmp.Or(s.Namespace, s.PodNamespace)
 	err := errors.Join(
-		s.Keys.check(),
+		s.Keys.Check(),
 		checkNamespaces(namespacesFlag+" or KUBERNETES_NAMESPACE", s.Namespaces),
 		checkNamespaces(namespacesToIgnoreFlag, s.NamespacesToIgnore),
 		readSelector(&s.NamespaceSelector, f, namespaceSelectorFlag),
 		readSelector(&s.ResourceLabelSelector, f, resourceLabelSelectorFlag),
-		s.ignoreConfigs(list(f, resourcesToIgnoreFlag)),
+		s.ignoreConfigs(flags.List(f, resourcesToIgnoreFlag)),
 		checkURL("--webhook-url", s.WebhookURL, notify.Schemes),
 		s.Alerts.check(),
 		s.checkHA(r),
@@ -44,22 +44,10 @@ func (s *Settings) completeStakater(f *pflag.FlagSet, r role) error {
 	if err != nil {
 		return err
 	}
-	s.ignoreWorkloads(list(f, ignoredWorkloadTypesFlag))
+	s.ignoreWorkloads(flags.List(f, ignoredWorkloadTypesFlag))
 	s.settleScope()
 	s.warnOfNoEffect()
 	return nil
-}
-
-// list returns the values of a list without the spaces around them.
-func list(f *pflag.FlagSet, flag string) []string {
-	var items []string
-	given, _ := f.GetStringSlice(flag)
-	for _, item := range given {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	return items
 }
 
 // variable is one environment variable that Stakater Reloader reads. It has no flag.
@@ -95,17 +83,6 @@ func (s *Stakater) addNamespace(name string) {
 	}
 }
 
-func (k *StakaterKeys) check() error {
-	var errs []error
-	for _, flag := range k.flags() {
-		// Like the API server, which does not mind capitals in the prefix of an annotation.
-		if faults := validation.IsQualifiedName(strings.ToLower(*flag.key)); len(faults) > 0 {
-			errs = append(errs, fmt.Errorf("--%s: %.80q cannot be the key of an annotation: %s", flag.flag, *flag.key, faults[0]))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func checkNamespaces(origin string, names []string) error {
 	for _, name := range names {
 		if len(validation.IsDNS1123Label(name)) > 0 {
@@ -117,7 +94,7 @@ func checkNamespaces(origin string, names []string) error {
 
 // readSelector sets selector to what a flag's values say together.
 func readSelector(selector *labels.Selector, f *pflag.FlagSet, flag string) error {
-	items := list(f, flag)
+	items := flags.List(f, flag)
 	for i := range items {
 		items[i] = modern(items[i])
 	}
@@ -140,26 +117,12 @@ func modern(requirement string) string {
 	return requirement
 }
 
-// ignorableConfigs and ignorableWorkloads are the words of the flags, and the kinds that they stand for.
-var (
-	ignorableConfigs   = map[string]reloader.ConfigKind{"configmaps": reloader.ConfigMap, "secrets": reloader.Secret}
-	ignorableWorkloads = map[string]string{"jobs": "Job", "cronjobs": "CronJob"}
-)
+// ignorableWorkloads are the words of the flag, and the kinds that they stand for.
+var ignorableWorkloads = map[string]string{"jobs": "Job", "cronjobs": "CronJob"}
 
-func (s *Stakater) ignoreConfigs(words []string) error {
-	for _, w := range words {
-		kind, ok := ignorableConfigs[strings.ToLower(w)]
-		if !ok {
-			return fmt.Errorf("--%s: %.80q is not configmaps or secrets", resourcesToIgnoreFlag, w)
-		}
-		if !slices.Contains(s.IgnoredConfigs, kind) {
-			s.IgnoredConfigs = append(s.IgnoredConfigs, kind)
-		}
-	}
-	if len(s.IgnoredConfigs) > 1 {
-		return fmt.Errorf("--%s: configmaps and secrets together leave nothing to react to", resourcesToIgnoreFlag)
-	}
-	return nil
+func (s *Stakater) ignoreConfigs(words []string) (err error) {
+	s.IgnoredConfigs, err = flags.Kinds(words)
+	return err
 }
 
 // ignoreWorkloads takes all words or, as Stakater Reloader does, none if one of them is wrong.

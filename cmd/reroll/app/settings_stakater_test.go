@@ -120,9 +120,9 @@ func TestStakaterCommandLine(t *testing.T) {
 		WebhookURL: "http://hook/x", WebhookLegacyBody: true, EnableHA: true, PodName: "reroll-0", PodNamespace: "infra",
 		EnablePprof: true, PprofAddr: "127.0.0.1:6060",
 	}
-	for _, k := range want.Keys.flags() {
-		*k.key = "Example.com/" + k.flag
-		args = append(args, "--"+k.flag+"="+*k.key)
+	for _, k := range want.Keys.All() {
+		*k.Key = "Example.com/" + k.Flag
+		args = append(args, "--"+k.Flag+"="+*k.Key)
 	}
 	got, err := settingsOf(t, "serve", args...)
 	if err != nil {
@@ -143,8 +143,8 @@ func TestStakaterDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Stakater{NamespaceSelector: labels.Everything(), ResourceLabelSelector: labels.Everything(), PprofAddr: ":6060"}
-	for _, k := range want.Keys.flags() {
-		*k.key = stakaterFacts[k.flag].Default + addedFacts[k.flag].Default
+	for _, k := range want.Keys.All() {
+		*k.Key = stakaterFacts[k.Flag].Default + addedFacts[k.Flag].Default
 	}
 	if diff := cmp.Diff(want, got.Stakater, sameSelector); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package app
 import (
 	"testing"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
@@ -28,17 +29,17 @@ func TestIgnoredKindsReachEveryDialect(t *testing.T) {
 
 func TestToolSettings(t *testing.T) {
 	for name, c := range map[string]struct {
-		tools Tools
+		tools flags.Tools
 		ok    bool
 	}{
-		"none":             {Tools{}, true},
-		"all":              {Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "configmap.reloader.stakater.com/reload", Secret: "x/y", State: "reloader-state"}}, true},
-		"no annotation":    {Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "a b"}}, false},
-		"nor one":          {Tools{Collaborne: dialect.CollaborneOptions{Secret: "/x"}}, false},
-		"no ConfigMap":     {Tools{Collaborne: dialect.CollaborneOptions{State: "ns/state"}}, false},
-		"no name of a map": {Tools{Collaborne: dialect.CollaborneOptions{State: "State"}}, false},
+		"none":             {flags.Tools{}, true},
+		"all":              {flags.Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "configmap.reloader.stakater.com/reload", Secret: "x/y", State: "reloader-state"}}, true},
+		"no annotation":    {flags.Tools{Collaborne: dialect.CollaborneOptions{ConfigMap: "a b"}}, false},
+		"nor one":          {flags.Tools{Collaborne: dialect.CollaborneOptions{Secret: "/x"}}, false},
+		"no ConfigMap":     {flags.Tools{Collaborne: dialect.CollaborneOptions{State: "ns/state"}}, false},
+		"no name of a map": {flags.Tools{Collaborne: dialect.CollaborneOptions{State: "State"}}, false},
 	} {
-		if err := c.tools.check(); (err == nil) != c.ok {
+		if err := c.tools.Check(); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -47,7 +48,7 @@ func TestToolSettings(t *testing.T) {
 // TestToolsAreHeard: what the flags say reaches the dialects.
 func TestToolsAreHeard(t *testing.T) {
 	plain := Settings{}.dialects()
-	told := Settings{Tools: Tools{SAPVersions: true, Collaborne: dialect.CollaborneOptions{State: "reloader-state"}}}.dialects()
+	told := Settings{Tools: flags.Tools{SAPVersions: true, Collaborne: dialect.CollaborneOptions{State: "reloader-state"}}}.dialects()
 	for name, set := range map[string]dialect.Set{"plain": plain, "told": told} {
 		sap, _ := set.Named("sap")
 		collaborne, _ := set.Named("collaborne")

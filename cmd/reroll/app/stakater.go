@@ -9,27 +9,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // stakaterDialect returns what the settings change about the dialect.
-func (s Settings) stakaterDialect() dialect.StakaterOptions {
-	k := s.Keys
-	without := slices.Clone(s.IgnoredConfigs)
-	if !s.CSI {
-		without = append(without, reloader.SecretProviderClass)
-	}
-	return dialect.StakaterOptions{
-		Auto: k.Auto, Ignore: k.Ignore, Search: k.Search, Match: k.Match,
-		ConfigMap:           dialect.StakaterKeys{Reload: k.ConfigMapReload, Auto: k.ConfigMapAuto, Exclude: k.ConfigMapExclude},
-		Secret:              dialect.StakaterKeys{Reload: k.SecretReload, Auto: k.SecretAuto, Exclude: k.SecretExclude},
-		SecretProviderClass: dialect.StakaterKeys{Reload: k.SecretProviderClassReload, Auto: k.SecretProviderClassAuto, Exclude: k.SecretProviderClassExclude},
-		RolloutStrategy:     k.RolloutStrategy, PausePeriod: k.PauseDeployment, PausedAt: k.PauseDeploymentTime,
-		AutoReloadAll: s.AutoReloadAll, Without: without,
-	}
-}
+func (s Settings) stakaterDialect() dialect.StakaterOptions { return s.reading().Stakater() }
 
 // metaInfo returns what is told about this process to whoever looks for a reloader in the cluster.
 func (p *program) metaInfo() kube.MetaInfo {

@@ -16,18 +16,18 @@ func TestEveryRenamingFlagReachesTheDialect(t *testing.T) {
 	var s Settings
 	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	s.bind(f, roles[0])
-	for _, k := range s.Keys.flags() {
-		if err := f.Set(k.flag, "mine/"+k.flag); err != nil {
+	for _, k := range s.Keys.All() {
+		if err := f.Set(k.Flag, "mine/"+k.Flag); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d := dialect.Stakater(s.stakaterDialect())
 	s.CSI = true
 	withCSI := dialect.Stakater(s.stakaterDialect())
-	for _, k := range s.Keys.flags() {
-		csi := strings.HasPrefix(k.flag, "secretproviderclass")
-		if d.KeepsAnnotation("mine/"+k.flag) == csi || !withCSI.KeepsAnnotation("mine/"+k.flag) || withCSI.KeepsAnnotation(k.own) {
-			t.Errorf("--%s: the dialect does not read the new name alone", k.flag)
+	for _, k := range s.Keys.All() {
+		csi := strings.HasPrefix(k.Flag, "secretproviderclass")
+		if d.KeepsAnnotation("mine/"+k.Flag) == csi || !withCSI.KeepsAnnotation("mine/"+k.Flag) || withCSI.KeepsAnnotation(k.Own) {
+			t.Errorf("--%s: the dialect does not read the new name alone", k.Flag)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,7 +90,7 @@ func (s *shelf) add(t *testing.T, name, marked string, annotations ...string) {
 		main.Env = []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: fmt.Sprintf("%x", sha1.Sum([]byte("a="+marked)))}}
 	}
 	d.Spec.Template.Spec.Containers = []corev1.Container{main}
-	w, err := workload.Deployment.Strip(d, adoption.Keeps(dialect.All(dialect.StakaterOptions{})))
+	w, err := workload.Deployment.Strip(d, func(string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +99,15 @@ func (s *shelf) add(t *testing.T, name, marked string, annotations ...string) {
 
 const stakaterAuto = "reloader.stakater.com/auto"
 
-func (s *shelf) census(t *testing.T) *census {
+// census takes one with flags.
+func (s *shelf) census(t *testing.T, args ...string) *census {
 	t.Helper()
-	q := migrateFlags{strategy: "env-vars", dialects: dialect.All(dialect.StakaterOptions{}).Names()}
+	var q migrateFlags
+	f := pflag.NewFlagSet("migrate", pflag.ContinueOnError)
+	q.bind(f, dialect.All(dialect.StakaterOptions{}).Names())
+	if err := f.Parse(args); err != nil {
+		t.Fatal(err)
+	}
 	v, err := q.view()
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +188,40 @@ func TestCensusAsksThePods(t *testing.T) {
 	}
 }
 
+// TestCensusHearsTheFlags: what the roles are told about annotations, the doctor is told as well.
+func TestCensusHearsTheFlags(t *testing.T) {
+	const alternative = "--alternative-configmap-annotation=example.com/configs"
+	remembers := func(value string) string { return fmt.Sprintf("%x", sha1.Sum([]byte("a="+value))) }
+	for name, tc := range map[string]struct {
+		args       []string
+		mark       string
+		annotation string
+		state      string
+		workloads  int
+		rolls      int
+	}{
+		"another key":            {[]string{"--auto-annotation=example.com/auto"}, "1", "example.com/auto=true", "", 1, 1},
+		"nobody's key":           {nil, "1", "example.com/auto=true", "", 1, 0}, // the mark is a trace
+		"an alternative":         {[]string{alternative}, "", "example.com/configs=app", "", 1, 0},
+		"no alternative":         {nil, "", "example.com/configs=app", "", 0, 0},
+		"a kind is ignored":      {[]string{"--resources-to-ignore=configmaps"}, "1", stakaterAuto + "=true", "", 1, 0},
+		"another is":             {[]string{"--resources-to-ignore=secrets"}, "1", stakaterAuto + "=true", "", 1, 1},
+		"remembered as it is":    {[]string{"--collaborne-state=state"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("2"), 1, 0},
+		"remembered as it was":   {[]string{"--collaborne-state=state"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 1},
+		"not to be remembered":   {nil, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 0},
+		"another state":          {[]string{"--collaborne-state=other"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 0},
+		"beside another dialect": {[]string{"--collaborne-state=state", alternative}, "", "example.com/configs=app", remembers("1"), 1, 1},
+		"versions of SAP":        {[]string{"--sap-versions"}, "", "pod-reloader.cs.sap.com/configmaps=app", "", 1, 0},
+	} {
+		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}, "state": {"v1.ConfigMap_app": tc.state}}}
+		key, value, _ := strings.Cut(tc.annotation, "=")
+		s.add(t, "web", tc.mark, key, value)
+		if got := s.census(t, tc.args...).summary(); got.Workloads != tc.workloads || got.Rolls != tc.rolls {
+			t.Errorf("%s: %+v, want %d workloads, of which %d roll", name, got, tc.workloads, tc.rolls)
+		}
+	}
+}
+
 // TestCensusWithoutLists: who may not list something is told what that hides.
 func TestCensusWithoutLists(t *testing.T) {
 	s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, secretsHidden: true, hidden: []string{"jobs"}}
@@ -197,6 +238,9 @@ func TestMigrateFlags(t *testing.T) {
 		"a dialect of nobody":  {"--dialects=stakater,keel"},
 		"no such strategy":     {"--reload-strategy=restart"},
 		"no such format":       {"--output=csv"},
+		"no annotation":        {"--auto-annotation=a b"},
+		"no ConfigMap":         {"--collaborne-state=A/b"},
+		"no such kind":         {"--resources-to-ignore=pods"},
 		"an argument too many": {"shop"},
 		"two scopes":           {"--namespace=shop", "--all-namespaces"},
 	} {

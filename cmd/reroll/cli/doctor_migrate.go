@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/reloader/adoption"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -20,7 +23,8 @@ type migrateFlags struct {
 	everywhere                         bool
 	dialects                           []string
 	strategy                           string
-	reloadAll                          bool
+	reading                            flags.Dialects
+	ignored                            []string
 	version                            string
 }
 
@@ -38,22 +42,30 @@ func migrateCommand(version string) *cobra.Command {
 		Example: "  reroll doctor migrate\n  reroll doctor migrate --context east -n shop -o wide\n" +
 			"  reroll doctor migrate --reload-strategy annotations -o json\n  reroll doctor migrate -o jsonpath='{.items[?(@.rolls)].workload}'",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd, all)) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
 	}
 	q.output.bind(cmd, allFormats...)
-	f := cmd.Flags()
+	q.bind(cmd.Flags(), all.Names())
+	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
+	_ = cmd.RegisterFlagCompletionFunc("dialects", cobra.FixedCompletions(all.Names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("reload-strategy", cobra.FixedCompletions(strategyNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// bind declares the flags but for those of the output. dialects are the names of all.
+func (q *migrateFlags) bind(f *pflag.FlagSet, dialects []string) {
 	f.StringVar(&q.kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl chooses it if empty")
 	f.StringVar(&q.context, "context", "", "context of the kubeconfig")
 	f.StringVar(&q.as, "as", "", "by whose rights it is read; needs the right to impersonate them")
 	f.StringVarP(&q.namespace, "namespace", "n", "", "the namespace of the workloads")
 	f.BoolVarP(&q.everywhere, "all-namespaces", "A", false, "all namespaces, which is also meant without --namespace")
-	f.StringSliceVar(&q.dialects, "dialects", all.Names(), "whose annotations Reroll will read")
+	f.StringSliceVar(&q.dialects, "dialects", dialects, "whose annotations Reroll will read")
 	f.StringVar(&q.strategy, "reload-strategy", strategy.All[0].Name, "how Reroll will mark what leaves that open: "+strings.Join(strategyNames(), " or "))
-	f.BoolVar(&q.reloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
-	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
-	_ = cmd.RegisterFlagCompletionFunc("dialects", cobra.FixedCompletions(all.Names(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("reload-strategy", cobra.FixedCompletions(strategyNames(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
+	q.reading.Keys.Bind(f)
+	q.reading.Tools.Bind(f)
+	q.reading.Tools.BindState(f)
+	f.StringSliceVar(&q.ignored, flags.IgnoredKinds, nil, flags.IgnoredKindsUsage)
 }
 
 func strategyNames() (names []string) {
@@ -65,8 +77,17 @@ func strategyNames() (names []string) {
 
 // view returns how Reroll will look at workloads.
 func (q *migrateFlags) view() (adoption.View, error) {
-	all := dialect.All(dialect.StakaterOptions{AutoReloadAll: q.reloadAll})
-	chosen, err := all.Choose(q.dialects)
+	if err := errors.Join(q.reading.Keys.Check(), q.reading.Tools.Check()); err != nil {
+		return adoption.View{}, Usage(err)
+	}
+	ignored, err := flags.Kinds(q.ignored)
+	if err != nil {
+		return adoption.View{}, Usage(err)
+	}
+	q.reading.CSI = true
+	all := q.reading.Set()
+	q.reading.Ignored = ignored
+	chosen, err := q.reading.Set().Choose(q.dialects)
 	if err != nil {
 		return adoption.View{}, Usage(fmt.Errorf("--dialects: %w", err))
 	}
@@ -76,7 +97,7 @@ func (q *migrateFlags) view() (adoption.View, error) {
 	return adoption.View{All: all, Dialects: chosen, Strategy: q.strategy}, nil
 }
 
-func (q *migrateFlags) run(cmd *cobra.Command, all dialect.Set) error {
+func (q *migrateFlags) run(cmd *cobra.Command) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -90,7 +111,7 @@ func (q *migrateFlags) run(cmd *cobra.Command, all dialect.Set) error {
 	}
 	cluster, err := kube.Connect(cmd.Context(), kube.Options{
 		Kubeconfig: q.kubeconfig, Context: q.context, As: q.as, QPS: 50, Burst: 100, UserAgent: "reroll/" + q.version,
-		KeepAnnotation: adoption.Keeps(all), Scope: scope, DryRun: true,
+		KeepAnnotation: adoption.Keeps(v.All), Scope: scope, DryRun: true,
 	})
 	if err != nil {
 		return err
