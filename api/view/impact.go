@@ -34,7 +34,7 @@ type ImpactedWorkload struct {
 	Strategy string      `json:"strategy" doc:"How it would be marked." example:"env-vars"`
 	Uses     []Use       `json:"uses" nullable:"false" doc:"Where the pod template refers to the config."`
 	UsesKeys bool        `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
-	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, or why it would wait."`
+	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, Notified where a webhook is called instead, why it would wait, or why nothing would come of it."`
 	Message  string      `json:"message,omitempty" doc:"More about that, for people." example:"ConfigMap/shop/settings is missing"`
 	Due      time.Time   `json:"due,omitzero" doc:"Until when it would wait, if that is known."`
 }
