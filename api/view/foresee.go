@@ -38,19 +38,20 @@ func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
 
 // heldByCluster says whether those who run the cluster hold back w.
 func (s Supposed) heldByCluster(w *reloader.WorkloadRecord) foreseen {
-	if s.Cluster == nil || s.Cluster.Status == nil {
+	c := s.Clusters[w.Cluster]
+	if c == nil || c.Status == nil {
 		return foreseen{}
 	}
 	switch {
-	case s.Cluster.Status.DryRun:
+	case c.Status.DryRun:
 		return foreseen{outcome: reloader.ReasonDryRun}
-	case FromFreeze(s.Cluster, s.Now).Frozen:
-		return foreseen{reloader.ReasonFrozen, s.Cluster.Status.Freeze.Reason, s.Cluster.Status.Freeze.Until}
+	case FromFreeze(c, s.Now).Frozen:
+		return foreseen{reloader.ReasonFrozen, c.Status.Freeze.Reason, c.Status.Freeze.Until}
 	}
 	if p, ok := s.longestPause(w); ok {
 		return foreseen{reloader.ReasonPausedByOperator, p.Reason, p.Until}
 	}
-	windows := s.Cluster.Status.Windows
+	windows := c.Status.Windows
 	if len(windows) > 0 && !slices.ContainsFunc(windows, func(o reloader.Window) bool { return o.Open }) {
 		return foreseen{outcome: reloader.ReasonOutsideWindow, due: earliest(windows)}
 	}
@@ -59,7 +60,7 @@ func (s Supposed) heldByCluster(w *reloader.WorkloadRecord) foreseen {
 
 // longestPause returns the pause of w that ends last. A pause that selects by labels is none: the records do not tell who has them.
 func (s Supposed) longestPause(w *reloader.WorkloadRecord) (longest Pause, ok bool) {
-	for _, p := range FromPauses(s.Cluster, s.Now) {
+	for _, p := range FromPauses(s.Clusters[w.Cluster], s.Now) {
 		if p.Selector == "" && p.covers(w) && p.Until.After(longest.Until) {
 			longest, ok = p, true
 		}
@@ -89,7 +90,7 @@ func (s Supposed) heldByItself(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{outcome: reloader.ReasonTooSoon, due: due}
 	}
 	for _, m := range w.Terms.Missing {
-		if m.Config != s.Key.Config {
+		if !s.isOf(w, m.Config) {
 			return foreseen{outcome: reloader.ReasonMissingConfig, message: missingText(m)}
 		}
 		if left := without(m.Keys, s.Keys); len(left) > 0 && len(s.Keys) > 0 {
@@ -129,7 +130,7 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 	switch h := w.Hold; {
 	case h == nil:
 		return foreseen{}
-	case Dead(h.Reason):
+	case h.DeadLetter(): // also what is tried now and then: what failed many times in a row does so again
 		return foreseen{outcome: h.Reason, message: h.Message}
 	case h.Reason == reloader.ReasonFlapping && h.Due.After(s.Now):
 		return foreseen{h.Reason, h.Message, h.Due}
@@ -143,9 +144,8 @@ func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{}
 	}
 	for _, other := range s.Dependents {
-		asks := slices.ContainsFunc(other.Edges, func(e reloader.Edge) bool { return e.Config == s.Key.Config })
-		dead := other.Hold != nil && Dead(other.Hold.Reason)
-		if asks && !dead && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight {
+		near := other.Cluster == w.Cluster && other.Workload.Namespace == w.Workload.Namespace
+		if near && s.edge(other) >= 0 && !other.Hold.DeadLetter() && other.Terms.Weight < w.Terms.Weight {
 			return foreseen{outcome: reloader.ReasonWaitingForStep, message: other.Workload.String() + " goes first, with less weight"}
 		}
 	}
