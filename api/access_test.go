@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -173,6 +174,103 @@ func TestRightsInOneNamespace(t *testing.T) {
 	two := `{"configs":[{"cluster":"local","kind":"Secret","namespace":"shop","name":"a"},{"cluster":"local","kind":"Secret","namespace":"bank","name":"a"}]}`
 	if w := f.as(t, "alice", http.MethodPost, "/api/v1/impact", two); w.Code != http.StatusForbidden {
 		t.Errorf("impact of a config elsewhere: %d", w.Code)
+	}
+}
+
+// TestWorkloadsOfOtherNamespacesAreLeftOut: a config may be asked for by workloads of any namespace. Who may look into its own alone is shown
+// those, and told that there are others.
+func TestWorkloadsOfOtherNamespacesAreLeftOut(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	till := aWorkload("bank", "till")
+	till.Edges = []reloader.Edge{{Config: aChange(1).Config, Why: reloader.ReasonNamed, Pending: aChange(3).ID}}
+	till.Hold.Message = "of bank"
+	f.records.PutWorkload(till)
+	reload := aReload(3)
+	reload.ID, reload.Workload, reload.Message = "r-bank", till.Workload, "of bank"
+	f.records.AddReload(9, reload)
+	f.records.PutCluster(aStatusWithoutPauses())
+	one := `{"configs":[{"cluster":"local","kind":"ConfigMap","namespace":"shop","name":"settings"}]}`
+	questions := []struct{ method, target, body string }{
+		{http.MethodGet, "/api/v1/timeline?namespace=shop", ""},
+		{http.MethodGet, "/api/v1/timeline?namespace=shop&workloadName=till", ""},
+		{http.MethodGet, "/api/v1/configs?namespace=shop", ""},
+		{http.MethodGet, "/api/v1/configs/local/shop/ConfigMap/settings", ""},
+		{http.MethodGet, "/api/v1/configs/local/shop/ConfigMap/settings/impact", ""},
+		{http.MethodPost, "/api/v1/impact", one},
+	}
+	for _, q := range questions {
+		t.Run(q.method+" "+q.target, func(t *testing.T) {
+			f.guard(t, door{allowed: everything})
+			whole := f.as(t, "root", q.method, q.target, q.body)
+			if whole.Code != http.StatusOK || !strings.Contains(whole.Body.String(), "bank") || strings.Contains(whole.Body.String(), "left out") {
+				t.Errorf("who may look everywhere: %d %s", whole.Code, whole.Body)
+			}
+			f.guard(t, door{allowed: inShop})
+			part := f.as(t, "alice", q.method, q.target, q.body)
+			told := strings.Contains(part.Body.String(), "left out") || strings.Contains(part.Body.String(), `"partial":true`)
+			if part.Code != http.StatusOK || strings.Contains(part.Body.String(), "bank") || strings.Contains(part.Body.String(), "till") || !told {
+				t.Errorf("who may look into shop alone: %d %s", part.Code, part.Body)
+			}
+			if strings.Contains(part.Body.String(), `"complete":true`) {
+				t.Errorf("an impact of which some is left out is complete: %s", part.Body)
+			}
+		})
+	}
+}
+
+func aStatusWithoutPauses() reloader.ClusterStatus {
+	s := aStatus()
+	s.Pauses = nil
+	return s
+}
+
+// TestSightIsAskedOnce: rights are asked about for each namespace once, and for none if everything may be seen; without an answer there is none.
+func TestSightIsAskedOnce(t *testing.T) {
+	f := newFixture(t)
+	for n := range 30 {
+		w := aWorkload(fmt.Sprint("ns-", n%3), fmt.Sprint("w-", n))
+		w.Edges[0].Config = aChange(1).Config
+		f.records.PutWorkload(w)
+	}
+	f.records.PutCluster(aStatus())
+	const target = "/api/v1/configs/local/shop/ConfigMap/settings/impact"
+	asked := 0
+	ask := func(allowed func(User, Deed) (bool, error)) *httptest.ResponseRecorder {
+		asked = 0
+		f.guard(t, door{allowed: func(u User, d Deed) (bool, error) { asked++; return allowed(u, d) }})
+		return f.as(t, "alice", http.MethodGet, target, "")
+	}
+	if w := ask(everything); w.Code != http.StatusOK || asked != 2 {
+		t.Errorf("who may see all: %d, asked %d times", w.Code, asked)
+	}
+	if w := ask(inShop); w.Code != http.StatusOK || asked != 1+1+3 {
+		t.Errorf("who may see one: %d, asked %d times", w.Code, asked)
+	}
+	away := errors.New("connection refused")
+	if w := ask(func(_ User, d Deed) (bool, error) {
+		if d.Namespace == "shop" {
+			return true, nil
+		}
+		return false, away
+	}); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("while nobody says: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestClustersAreNamedToThoseWhoMayListThem also where they are a reason for doubt.
+func TestClustersAreNamedToThoseWhoMayListThem(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	away := aStatus()
+	away.Cluster, away.At = "vault", start
+	f.records.PutCluster(away)
+	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
+		f.guard(t, door{allowed: allowed})
+		body := f.as(t, "alice", http.MethodGet, "/api/v1/workloads?namespace=shop", "").Body.String()
+		if strings.Contains(body, "vault") != (name == "may") || !strings.Contains(body, "out of date") {
+			t.Errorf("who %s: %s", name, body)
+		}
 	}
 }
 

@@ -42,10 +42,10 @@ type listChangesInput struct {
 	ChangeFilter
 }
 
-func (a *server) listChanges(_ context.Context, in *listChangesInput) (*listed[view.Change], error) {
-	return bySequence(a, in.Paging, bind("changes", in.ChangeFilter), view.FromChange,
-		func(before uint64, limit int) (projection.Page[reloader.Change], error) {
-			return a.records.Changes(before, limit, in.match)
+func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed[view.Change], error) {
+	return bySequence(ctx, a, asked("changes", in.Paging, in.ChangeFilter), view.FromChange,
+		func(from projection.Place, limit int) (projection.Page[reloader.Change], error) {
+			return a.records.Changes(from, limit, in.match)
 		})
 }
 

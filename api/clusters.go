@@ -18,7 +18,7 @@ type listClustersInput struct {
 	ClusterFilter
 }
 
-func (a *server) listClusters(_ context.Context, in *listClustersInput) (*listed[view.Cluster], error) {
+func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*listed[view.Cluster], error) {
 	now := time.Now()
 	var clusters []view.Cluster
 	for _, c := range a.records.Clusters() {
@@ -26,7 +26,7 @@ func (a *server) listClusters(_ context.Context, in *listClustersInput) (*listed
 			clusters = append(clusters, v)
 		}
 	}
-	return byKey(a, in.Paging, bind("clusters", in.ClusterFilter), clusters, func(c view.Cluster) string { return c.Name })
+	return byKey(ctx, a, asked("clusters", in.Paging, in.ClusterFilter), clusters, func(c view.Cluster) string { return c.Name })
 }
 
 type getClusterInput struct {

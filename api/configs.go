@@ -28,9 +28,9 @@ type listConfigsInput struct {
 	ConfigFilter
 }
 
-func (a *server) listConfigs(_ context.Context, in *listConfigsInput) (*listed[view.ConfigState], error) {
-	b := bind("configs", in.ConfigFilter)
-	position, err := decodeCursor(in.Continue, b)
+func (a *server) listConfigs(ctx context.Context, in *listConfigsInput) (*listed[view.ConfigState], error) {
+	q := asked("configs", in.Paging, in.ConfigFilter)
+	position, err := q.position()
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
@@ -41,9 +41,21 @@ func (a *server) listConfigs(_ context.Context, in *listConfigsInput) (*listed[v
 	page := a.records.Configs(after, in.Limit, in.match)
 	next := ""
 	if page.Next != (projection.ConfigKey{}) {
-		next = encodeCursor(b, encodeConfigKey(page.Next))
+		next = encodeCursor(q.binding, encodeConfigKey(page.Next))
 	}
-	return answer(a, page.Items, view.FromConfig, next), nil
+	s := a.sightFrom(ctx, in.Namespace, listWorkloads)
+	list := answer(ctx, a, q, page.Items, func(c *projection.ConfigState) view.ConfigState { return configIn(s, c) }, next)
+	list.Body.Warnings = append(list.Body.Warnings, s.warnings()...)
+	return list, s.fault
+}
+
+// configIn returns the view of a config, without the dependents that may not be shown.
+func configIn(s *sight, c *projection.ConfigState) view.ConfigState {
+	shown := *c
+	shown.Dependents = s.visible(c.Dependents)
+	v := view.FromConfig(&shown)
+	v.Partial = len(shown.Dependents) < len(c.Dependents)
+	return v
 }
 
 // ConfigPath names one config.
@@ -67,10 +79,11 @@ type configOutput struct {
 	Body view.ConfigState
 }
 
-func (a *server) getConfig(_ context.Context, in *getConfigInput) (*configOutput, error) {
+func (a *server) getConfig(ctx context.Context, in *getConfigInput) (*configOutput, error) {
 	c, ok := a.records.Config(in.key())
 	if !ok {
 		return nil, a.missing("config")
 	}
-	return &configOutput{Body: view.FromConfig(c)}, nil
+	s := a.sightFrom(ctx, in.Namespace, listWorkloads)
+	return &configOutput{Body: configIn(s, c)}, s.fault
 }

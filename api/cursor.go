@@ -15,7 +15,7 @@ import (
 
 // A cursor is, in base64: a version, the binding, and the position. The binding is a fingerprint of the listing and its filters.
 const (
-	cursorVersion = 1
+	cursorVersion = 2
 	bindingLength = 8
 )
 
@@ -56,21 +56,23 @@ func decodeCursor(cursor string, b binding) ([]byte, error) {
 	return raw[1+bindingLength:], nil
 }
 
-// encodeSequence and decodeSequence are the position in a listing by sequence; zero is its beginning.
-func encodeSequence(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+// encodePlace and decodePlace are the position in a listing by sequence; the zero place is its beginning.
+func encodePlace(p projection.Place) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, p.Sequence), p.Record)
+}
 
-func decodeSequence(position []byte) (uint64, error) {
+func decodePlace(position []byte) (projection.Place, error) {
 	if position == nil {
-		return 0, nil
+		return projection.Place{}, nil
 	}
-	if len(position) != 8 {
-		return 0, errCursorMalformed
+	if len(position) != 16 {
+		return projection.Place{}, errCursorMalformed
 	}
-	seq := binary.BigEndian.Uint64(position)
-	if seq == 0 {
-		return 0, errCursorMalformed
+	p := projection.Place{Sequence: binary.BigEndian.Uint64(position), Record: binary.BigEndian.Uint64(position[8:])}
+	if p.Sequence == 0 {
+		return projection.Place{}, errCursorMalformed
 	}
-	return seq, nil
+	return p, nil
 }
 
 // encodeKey and decodeKey are the position in a listing of workloads; the zero key is its beginning.
@@ -101,22 +103,22 @@ func decodeConfigKey(position []byte) (projection.ConfigKey, error) {
 	return projection.ConfigKey{Cluster: names[0], Config: c}, nil
 }
 
-// encodePlace and decodePlace are the position in the listing of dependencies; the zero place is its beginning.
-func encodePlace(p place) []byte {
-	w := p.workload.Workload
-	return encodeNames(p.workload.Cluster, w.Kind, w.Namespace, w.Name, string(p.config.Kind), p.config.Namespace, p.config.Name)
+// encodePair and decodePair are the position in the listing of dependencies; the zero pair is its beginning.
+func encodePair(p pair) []byte {
+	w, c := p.workload.Workload, p.config
+	return encodeNames(p.workload.Cluster, w.Kind, w.Namespace, w.Name, c.Cluster, string(c.Kind), c.Namespace, c.Name)
 }
 
-func decodePlace(position []byte) (place, error) {
-	names, err := decodeNames(position, 7)
+func decodePair(position []byte) (pair, error) {
+	names, err := decodeNames(position, 8)
 	if names == nil {
-		return place{}, err
+		return pair{}, err
 	}
-	return place{
+	return pair{
 		workload: projection.WorkloadKey{
 			Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]},
 		},
-		config: reloader.Config{Kind: reloader.ConfigKind(names[4]), Namespace: names[5], Name: names[6]},
+		config: reloader.Config{Cluster: names[4], Kind: reloader.ConfigKind(names[5]), Namespace: names[6], Name: names[7]},
 	}, nil
 }
 

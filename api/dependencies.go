@@ -33,19 +33,19 @@ type listDependenciesInput struct {
 	DependencyFilter
 }
 
-// place is where a listing of dependencies goes on: after a config of a workload.
-type place struct {
+// pair is where a listing of dependencies goes on: after a config of a workload.
+type pair struct {
 	workload projection.WorkloadKey
 	config   reloader.Config
 }
 
-func (a *server) listDependencies(_ context.Context, in *listDependenciesInput) (*listed[view.DependencyRow], error) {
-	b := bind("dependencies", in.DependencyFilter)
-	position, err := decodeCursor(in.Continue, b)
+func (a *server) listDependencies(ctx context.Context, in *listDependenciesInput) (*listed[view.DependencyRow], error) {
+	q := asked("dependencies", in.Paging, in.DependencyFilter)
+	position, err := q.position()
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	after, err := decodePlace(position)
+	after, err := decodePair(position)
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
@@ -53,26 +53,26 @@ func (a *server) listDependencies(_ context.Context, in *listDependenciesInput) 
 	next := ""
 	if more {
 		last := rows[len(rows)-1]
-		next = encodeCursor(b, encodePlace(last.at))
+		next = encodeCursor(q.binding, encodePair(last.at))
 	}
-	return answer(a, rows, func(r *dependency) view.DependencyRow { return view.FromDependency(r.workload, r.edge) }, next), nil
+	return answer(ctx, a, q, rows, func(r *dependency) view.DependencyRow { return view.FromDependency(r.workload, r.edge) }, next), nil
 }
 
 type dependency struct {
 	workload *reloader.WorkloadRecord
 	edge     reloader.Edge
-	at       place
+	at       pair
 }
 
-// dependencies returns a page of those after a place, and whether there are more.
-func (a *server) dependencies(in *listDependenciesInput, after place) (rows []*dependency, more bool) {
+// dependencies returns a page of those after a pair, and whether there are more.
+func (a *server) dependencies(in *listDependenciesInput, after pair) (rows []*dependency, more bool) {
 	a.records.EachWorkload(after.workload, func(w *reloader.WorkloadRecord) bool {
 		if !in.match(w) {
 			return true
 		}
 		key := projection.WorkloadKey{Cluster: w.Cluster, Workload: w.Workload}
 		for _, e := range sortedEdges(w.Edges) {
-			at := place{key, e.Config}
+			at := pair{key, e.Config}
 			if !in.matchEdge(w, e) || at.compare(after) <= 0 {
 				continue
 			}
@@ -87,7 +87,7 @@ func (a *server) dependencies(in *listDependenciesInput, after place) (rows []*d
 	return rows, more
 }
 
-func (p place) compare(other place) int {
+func (p pair) compare(other pair) int {
 	return cmp.Or(p.workload.Compare(other.workload), cmp.Compare(p.config.String(), other.config.String()))
 }
 

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,8 +16,13 @@ import (
 // ExplainFilter is which config a workload is explained for.
 type ExplainFilter struct {
 	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The config's kind. Without kind and name, every dependency is explained."`
-	ConfigName string `query:"configName" maxLength:"253" doc:"The config's name; its namespace is the workload's."`
+	ConfigName string `query:"configName" maxLength:"253" doc:"The config's name."`
+
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"The config's namespace. The workload's own if a config is named without it."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"The config's cluster. The workload's own if a config is named without it."`
 }
+
+func (f ExplainFilter) clusters() []string { return []string{f.ConfigCluster} }
 
 type explainInput struct {
 	WorkloadPath
@@ -24,7 +31,7 @@ type explainInput struct {
 }
 
 // explain answers also for what is not on record: that nothing is, is the explanation.
-func (a *server) explain(_ context.Context, in *explainInput) (*listed[view.Explanation], error) {
+func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Explanation], error) {
 	if (in.ConfigKind == "") != (in.ConfigName == "") {
 		return nil, huma.Error422UnprocessableEntity("The parameters configKind and configName belong together.")
 	}
@@ -35,7 +42,7 @@ func (a *server) explain(_ context.Context, in *explainInput) (*listed[view.Expl
 	for _, c := range configsToExplain(in, e.Workload) {
 		e.Config = c
 		e.ConfigState, e.Reloads = nil, nil
-		if state, ok := a.records.Config(projection.ConfigKey{Cluster: in.Cluster, Config: c}); ok {
+		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok {
 			e.ConfigState = state
 		}
 		if e.ConfigState != nil && e.ConfigState.Latest != nil {
@@ -46,19 +53,38 @@ func (a *server) explain(_ context.Context, in *explainInput) (*listed[view.Expl
 	if explanations == nil && e.Workload == nil {
 		return nil, a.missing("workload")
 	}
-	b := bind("explain", []any{in.WorkloadPath, in.ExplainFilter})
-	return byKey(a, in.Paging, b, explanations, func(x view.Explanation) string { return x.Config.Kind + "\x00" + x.Config.Name })
+	q := question{Paging: in.Paging, binding: bind("explain", []any{in.WorkloadPath, in.ExplainFilter}), clusters: in.clusters()}
+	return byKey(ctx, a, q, explanations, func(x view.Explanation) string {
+		return strings.Join([]string{x.Config.Cluster, x.Config.Namespace, x.Config.Kind, x.Config.Name}, "\x00")
+	})
 }
 
-func configsToExplain(in *explainInput, w *reloader.WorkloadRecord) []reloader.Config {
-	if in.ConfigName != "" {
-		return []reloader.Config{{Kind: reloader.ConfigKind(in.ConfigKind), Namespace: in.Namespace, Name: in.ConfigName}}
+// configsToExplain returns those of the workload's configs that are asked for, or else the one that is named.
+func configsToExplain(in *explainInput, w *reloader.WorkloadRecord) (configs []reloader.Config) {
+	f := in.ExplainFilter
+	if f.ConfigName != "" {
+		f.ConfigNamespace, f.ConfigCluster = cmp.Or(f.ConfigNamespace, in.Namespace), cmp.Or(f.ConfigCluster, in.Cluster)
 	}
-	var configs []reloader.Config
 	if w != nil {
 		for _, e := range w.Edges {
-			configs = append(configs, e.Config)
+			if f.match(projection.KeyOf(in.Cluster, e.Config)) {
+				configs = append(configs, e.Config)
+			}
 		}
 	}
-	return configs
+	if f.ConfigName == "" || len(configs) > 0 {
+		return configs
+	}
+	named := reloader.Config{Cluster: f.ConfigCluster, Kind: reloader.ConfigKind(f.ConfigKind), Namespace: f.ConfigNamespace, Name: f.ConfigName}
+	if named.Cluster == in.Cluster {
+		named.Cluster = ""
+	}
+	return []reloader.Config{named}
+}
+
+func (f *ExplainFilter) match(k projection.ConfigKey) bool {
+	return is(f.ConfigCluster, k.Cluster) &&
+		is(f.ConfigNamespace, k.Config.Namespace) &&
+		is(f.ConfigKind, k.Config.Kind) &&
+		is(f.ConfigName, k.Config.Name)
 }

@@ -18,12 +18,12 @@ type listFreezesInput struct {
 	FreezeFilter
 }
 
-func (a *server) listFreezes(_ context.Context, in *listFreezesInput) (*listed[view.Freeze], error) {
+func (a *server) listFreezes(ctx context.Context, in *listFreezesInput) (*listed[view.Freeze], error) {
 	freezes := ofClusters(a, in.Cluster, func(c *projection.ClusterState, now time.Time) []view.Freeze {
 		if f := view.FromFreeze(c, now); f.Frozen {
 			return []view.Freeze{f}
 		}
 		return nil
 	})
-	return byKey(a, in.Paging, bind("freezes", in.FreezeFilter), freezes, func(f view.Freeze) string { return f.Cluster })
+	return byKey(ctx, a, asked("freezes", in.Paging, in.FreezeFilter), freezes, func(f view.Freeze) string { return f.Cluster })
 }

@@ -15,14 +15,14 @@ import (
 func FuzzCursor(f *testing.F) {
 	b := bind("reloads", ReloadFilter{Name: "cart"})
 	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
-	f.Add(encodeCursor(b, encodeSequence(7)))
-	f.Add(encodeCursor(b, encodeSequence(0)))
+	f.Add(encodeCursor(b, encodePlace(projection.Place{Sequence: 7, Record: 9})))
+	f.Add(encodeCursor(b, encodePlace(projection.Place{})))
 	f.Add(encodeCursor(b, encodeKey(projection.WorkloadKey{Cluster: "local", Workload: ref})))
-	f.Add(encodeCursor(bind("changes", ChangeFilter{}), encodeSequence(7)))
+	f.Add(encodeCursor(bind("changes", ChangeFilter{}), encodePlace(projection.Place{Sequence: 7, Record: 9})))
 	f.Add("")
 	f.Add("AQ")
 	f.Add("====")
-	whole := encodeCursor(b, encodeSequence(7))
+	whole := encodeCursor(b, encodePlace(projection.Place{Sequence: 7, Record: 9}))
 	f.Add(whole[:9] + "\r\n" + whole[9:])
 	f.Fuzz(func(t *testing.T, cursor string) {
 		position, err := decodeCursor(cursor, b)
@@ -32,8 +32,8 @@ func FuzzCursor(f *testing.F) {
 		if again := encodeCursor(b, position); again != cursor {
 			t.Errorf("%q and %q are the same cursor", cursor, again)
 		}
-		if seq, err := decodeSequence(position); err == nil && !bytes.Equal(encodeSequence(seq), position) {
-			t.Errorf("position %x decodes to sequence %d", position, seq)
+		if p, err := decodePlace(position); err == nil && !bytes.Equal(encodePlace(p), position) {
+			t.Errorf("position %x decodes to place %+v", position, p)
 		}
 		if key, err := decodeKey(position); err == nil && !bytes.Equal(encodeKey(key), position) {
 			t.Errorf("position %q decodes to key %+v", position, key)
@@ -41,8 +41,8 @@ func FuzzCursor(f *testing.F) {
 		if key, err := decodeConfigKey(position); err == nil && !bytes.Equal(encodeConfigKey(key), position) {
 			t.Errorf("position %q decodes to key %+v", position, key)
 		}
-		if p, err := decodePlace(position); err == nil && !bytes.Equal(encodePlace(p), position) {
-			t.Errorf("position %q decodes to place %+v", position, p)
+		if p, err := decodePair(position); err == nil && !bytes.Equal(encodePair(p), position) {
+			t.Errorf("position %q decodes to pair %+v", position, p)
 		}
 	})
 }
@@ -57,7 +57,7 @@ func FuzzRequest(f *testing.F) {
 		"/api/v1/timeline", "/api/v1/configs", settingsPath, "/api/v1/dependencies", "/api/v1/held", "/api/v1/graph", "/api/v1/stats",
 		cartPath + "/explain", settingsPath + "/impact", "/api/v1/clusters", "/api/v1/pauses", "/api/v1/windows", "/api/v1/freezes",
 	}
-	sequence := encodeCursor(bind("reloads", ReloadFilter{}), encodeSequence(1<<63))
+	sequence := encodeCursor(bind("reloads", ReloadFilter{}), encodePlace(projection.Place{Sequence: 1 << 63}))
 	key := encodeCursor(bind("workloads", WorkloadFilter{}), []byte("\x00\x00\xff\x00"))
 	for i := range paths {
 		f.Add(byte(i), "limit=2&since=2026-01-01T00:00:00Z")

@@ -36,7 +36,7 @@ func (a *server) getGraph(ctx context.Context, in *getGraphInput) (*graphOutput,
 		return len(workloads) <= in.Limit
 	})
 	graph := view.GraphOf(workloads, in.matchEdge, in.Limit)
-	graph.Warnings = append(graph.Warnings, a.warnings()...)
+	graph.Warnings = append(graph.Warnings, a.warnings(ctx, in.clusters()...)...)
 	if in.Format == "dot" || in.Format == "" && mediaOf(ctx) == graphType {
 		return &graphOutput{ContentType: graphType, Body: graph.DOT()}, nil
 	}

@@ -12,13 +12,13 @@ import (
 type HeldFilter struct {
 	WorkloadFilter
 	Reason view.Reason `query:"reason" doc:"Only workloads that wait for this reason."`
-	Dead   bool        `query:"dead" doc:"Only workloads that wait until somebody does something."`
+	Dead   bool        `query:"dead" doc:"Only workloads that somebody has to look at: dead letters."`
 }
 
 func (f *HeldFilter) match(w *reloader.WorkloadRecord) bool {
 	return w.Hold != nil &&
 		is(string(f.Reason), w.Hold.Reason) &&
-		(!f.Dead || view.Dead(w.Hold.Reason)) &&
+		(!f.Dead || w.Hold.DeadLetter()) &&
 		f.WorkloadFilter.match(w)
 }
 
@@ -27,8 +27,8 @@ type listHeldInput struct {
 	HeldFilter
 }
 
-func (a *server) listHeld(_ context.Context, in *listHeldInput) (*listed[view.HeldWorkload], error) {
-	return byWorkload(a, in.Paging, bind("held", in.HeldFilter), view.FromHeld,
+func (a *server) listHeld(ctx context.Context, in *listHeldInput) (*listed[view.HeldWorkload], error) {
+	return byWorkload(ctx, a, asked("held", in.Paging, in.HeldFilter), view.FromHeld,
 		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {
 			return a.records.Workloads(after, limit, in.match)
 		})

@@ -26,11 +26,12 @@ type impactOutput struct {
 }
 
 // getImpact answers also for a config that nothing is on record about: nothing rolls then.
-func (a *server) getImpact(_ context.Context, in *getImpactInput) (*impactOutput, error) {
+func (a *server) getImpact(ctx context.Context, in *getImpactInput) (*impactOutput, error) {
 	if !slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(in.Kind)) {
 		return nil, a.missing("kind of config")
 	}
-	return &impactOutput{Body: a.impact(in.key(), in.Keys)}, nil
+	impact, err := a.impact(ctx, in.key(), in.Keys)
+	return &impactOutput{Body: impact}, err
 }
 
 // SupposedChange is one config that is supposed to change.
@@ -65,26 +66,34 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 	complete := true
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
-		impact := a.impact(projection.ConfigKey{Cluster: c.Cluster, Config: config}, c.Keys)
+		impact, err := a.impact(ctx, projection.KeyOf(c.Cluster, config), c.Keys)
+		if err != nil {
+			return nil, err
+		}
 		impacts = append(impacts, &impact)
 		complete = complete && impact.Complete
 	}
-	list := answer(a, impacts, func(i *view.Impact) view.Impact { return *i }, "").Body
+	list := answer(ctx, a, question{}, impacts, func(i *view.Impact) view.Impact { return *i }, "").Body
 	return &impactsOutput{Body: view.Impacts{List: list, Complete: complete}}, nil
 }
 
-func (a *server) impact(key projection.ConfigKey, keys []string) view.Impact {
-	s := view.Supposed{Key: key, Keys: keys, Now: time.Now()}
-	s.Cluster, _ = a.records.Cluster(key.Cluster)
+func (a *server) impact(ctx context.Context, key projection.ConfigKey, keys []string) (view.Impact, error) {
+	s := view.Supposed{Key: key, Keys: keys, Clusters: map[string]*projection.ClusterState{}, Now: time.Now()}
+	seen := a.sightFrom(ctx, key.Config.Namespace, listWorkloads)
 	if state, ok := a.records.Config(key); ok {
-		for _, dependent := range state.Dependents {
+		for _, dependent := range seen.visible(state.Dependents) {
 			if w, ok := a.records.Workload(dependent); ok {
 				s.Dependents = append(s.Dependents, w)
 			}
 		}
 	}
-	impact, doubts := view.FromSupposed(s), a.warnings()
+	for _, name := range s.Reaches() {
+		if c, ok := a.records.Cluster(name); ok {
+			s.Clusters[name] = c
+		}
+	}
+	impact, doubts := view.FromSupposed(s), append(a.warnings(ctx), seen.warnings()...)
 	impact.Complete = impact.Complete && len(doubts) == 0
 	impact.Warnings = append(impact.Warnings, doubts...)
-	return impact
+	return impact, seen.fault
 }

@@ -2,9 +2,9 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,62 +24,73 @@ type listed[V any] struct {
 	Body view.List[V]
 }
 
+// question is one page of a listing, as it is asked for.
+type question struct {
+	Paging
+	binding
+	// clusters are those that the filter names; empty names are none.
+	clusters []string
+}
+
+// asked returns the question for a page of a listing whose filter may name clusters.
+func asked(listing string, paging Paging, filter any) question {
+	q := question{Paging: paging, binding: bind(listing, filter)}
+	if f, ok := filter.(interface{ clusters() []string }); ok {
+		q.clusters = f.clusters()
+	}
+	return q
+}
+
+func (f ChangeFilter) clusters() []string   { return []string{f.Cluster} }
+func (f ReloadFilter) clusters() []string   { return []string{f.Cluster} }
+func (f ConfigFilter) clusters() []string   { return []string{f.Cluster} }
+func (f WorkloadFilter) clusters() []string { return []string{f.Cluster, f.ConfigCluster} }
+func (f PauseFilter) clusters() []string    { return []string{f.Cluster} }
+func (f FreezeFilter) clusters() []string   { return []string{f.Cluster} }
+func (f WindowFilter) clusters() []string   { return []string{f.Cluster} }
+
+// position returns where the question goes on; nil is the beginning.
+func (q question) position() ([]byte, error) { return decodeCursor(q.Continue, q.binding) }
+
 // answer makes the page that is sent: views of items, the cursor if there is a further page, and what may be missing.
-func answer[R, V any](a *server, items []*R, show func(*R) V, next string) *listed[V] {
-	list := view.List[V]{Items: make([]V, 0, len(items)), Warnings: a.warnings()}
+func answer[R, V any](ctx context.Context, a *server, q question, items []*R, show func(*R) V, next string) *listed[V] {
+	list := view.List[V]{Items: make([]V, 0, len(items))}
 	for _, item := range items {
 		list.Items = append(list.Items, show(item))
 	}
-	list.Metadata.Continue = next
+	list.Metadata.Continue, list.Warnings = next, a.warnings(ctx, q.clusters...)
 	return &listed[V]{Body: list}
-}
-
-// warnings says what any answer may be missing.
-func (a *server) warnings() []string {
-	found := []string{}
-	caughtUp := a.records.CaughtUp()
-	if !caughtUp {
-		found = append(found, "The stored records are still being read; some may be missing.")
-	}
-	now := time.Now()
-	for _, c := range a.records.Clusters() {
-		if v := view.FromCluster(c, now); v.Health == view.Away || v.Health == view.Unknown && caughtUp {
-			found = append(found, "Cluster "+c.Name+": "+v.Problems[0]+" What is on record may be out of date.")
-		}
-	}
-	return found
 }
 
 // bySequence answers a listing that is ordered by stream sequence.
 func bySequence[R, V any](
-	a *server, paging Paging, b binding, show func(*R) V,
-	read func(before uint64, limit int) (projection.Page[R], error),
+	ctx context.Context, a *server, q question, show func(*R) V, read func(from projection.Place, limit int) (projection.Page[R], error),
 ) (*listed[V], error) {
-	position, err := decodeCursor(paging.Continue, b)
+	position, err := q.position()
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	before, err := decodeSequence(position)
+	from, err := decodePlace(position)
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	page, err := read(before, paging.Limit)
+	page, err := read(from, q.Limit)
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
 	next := ""
-	if page.Next != 0 {
-		next = encodeCursor(b, encodeSequence(page.Next))
+	if page.Next != (projection.Place{}) {
+		next = encodeCursor(q.binding, encodePlace(page.Next))
 	}
-	return answer(a, page.Items, show, next), nil
+	return answer(ctx, a, q, page.Items, show, next), nil
 }
 
 // byWorkload answers a listing that is ordered by workload.
 func byWorkload[V any](
-	a *server, paging Paging, b binding, show func(*reloader.WorkloadRecord) V,
+	ctx context.Context, a *server, q question, show func(*reloader.WorkloadRecord) V,
 	read func(after projection.WorkloadKey, limit int) projection.WorkloadPage,
 ) (*listed[V], error) {
-	position, err := decodeCursor(paging.Continue, b)
+	position, err := q.position()
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
@@ -87,17 +98,17 @@ func byWorkload[V any](
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	page := read(after, paging.Limit)
+	page := read(after, q.Limit)
 	next := ""
 	if page.Next != (projection.WorkloadKey{}) {
-		next = encodeCursor(b, encodeKey(page.Next))
+		next = encodeCursor(q.binding, encodeKey(page.Next))
 	}
-	return answer(a, page.Items, show, next), nil
+	return answer(ctx, a, q, page.Items, show, next), nil
 }
 
 // byKey answers a listing that is short enough to be made anew for every page, ordered by key. Of items with the same key one is shown.
-func byKey[V any](a *server, paging Paging, b binding, items []V, key func(V) string) (*listed[V], error) {
-	position, err := decodeCursor(paging.Continue, b)
+func byKey[V any](ctx context.Context, a *server, q question, items []V, key func(V) string) (*listed[V], error) {
+	position, err := q.position()
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
@@ -109,13 +120,13 @@ func byKey[V any](a *server, paging Paging, b binding, items []V, key func(V) st
 		if position != nil && key(items[i]) <= string(position) {
 			continue
 		}
-		if len(page) == paging.Limit {
-			next = encodeCursor(b, []byte(key(*page[len(page)-1])))
+		if len(page) == q.Limit {
+			next = encodeCursor(q.binding, []byte(key(*page[len(page)-1])))
 			break
 		}
 		page = append(page, &items[i])
 	}
-	return answer(a, page, func(v *V) V { return *v }, next), nil
+	return answer(ctx, a, q, page, func(v *V) V { return *v }, next), nil
 }
 
 // cursorProblem says what is wrong with a cursor: 410 if it was good once, 400 if it never was for this request.

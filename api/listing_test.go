@@ -257,6 +257,41 @@ func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 	}
 }
 
+// TestCursorOfALostStreamIsGone: sequences begin again, and the same one is another record's.
+func TestCursorOfALostStreamIsGone(t *testing.T) {
+	f := newFixture(t)
+	fill := func(first int) {
+		for n := 1; n <= 5; n++ {
+			f.records.AddReload(uint64(n), aReload(first+n))
+			f.records.AddChange(uint64(n), aChange(first+n))
+		}
+	}
+	fill(0)
+	targets := []string{
+		"/api/v1/reloads?limit=2&continue=" + list[view.Reload](t, f, "/api/v1/reloads?limit=2").Metadata.Continue,
+		"/api/v1/changes?limit=2&continue=" + list[view.Change](t, f, "/api/v1/changes?limit=2").Metadata.Continue,
+		"/api/v1/timeline?limit=2&continue=" + list[view.TimelineRow](t, f, "/api/v1/timeline?limit=2").Metadata.Continue,
+	}
+	expect := func(what string, code int) {
+		t.Helper()
+		for _, target := range targets {
+			if w := f.get(t, target); w.Code != code {
+				t.Errorf("%s: GET %s: %d, want %d", what, target, w.Code, code)
+			}
+		}
+	}
+	expect("at first", http.StatusOK)
+	f.records.ForgetReloads()
+	f.records.ForgetChanges()
+	expect("while nothing is there", http.StatusGone)
+	fill(100)
+	expect("when others have its sequences", http.StatusGone)
+	f.records.ForgetReloads()
+	f.records.ForgetChanges()
+	fill(0)
+	expect("when the stream was restored", http.StatusOK)
+}
+
 func TestCursorIsBoundToItsListing(t *testing.T) {
 	f := newFixture(t)
 	for n := 1; n <= 3; n++ {

@@ -19,14 +19,14 @@ type listPausesInput struct {
 	PauseFilter
 }
 
-func (a *server) listPauses(_ context.Context, in *listPausesInput) (*listed[view.Pause], error) {
+func (a *server) listPauses(ctx context.Context, in *listPausesInput) (*listed[view.Pause], error) {
 	var pauses []view.Pause
 	for _, p := range ofClusters(a, in.Cluster, view.FromPauses) {
 		if p.Namespace == "" || is(in.Namespace, p.Namespace) {
 			pauses = append(pauses, p)
 		}
 	}
-	return byKey(a, in.Paging, bind("pauses", in.PauseFilter), pauses, func(p view.Pause) string {
+	return byKey(ctx, a, asked("pauses", in.Paging, in.PauseFilter), pauses, func(p view.Pause) string {
 		return strings.Join([]string{p.Cluster, p.Namespace, p.Selector, p.Until.UTC().Format(time.RFC3339)}, "\x00")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,38 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestHeldDead: the dead letters that are listed are those that are counted and alerted about.
+func TestHeldDead(t *testing.T) {
+	f := newFixture(t)
+	f.records.PutCluster(aStatus())
+	var want []string
+	for _, reason := range reloader.HoldReasons {
+		w := aWorkload("shop", strings.ToLower(string(reason)))
+		w.Hold.Reason = reason
+		f.records.PutWorkload(w)
+		if slices.Contains(reloader.DeadLetterReasons, reason) {
+			want = append(want, string(reason))
+		}
+	}
+	var got []string
+	for _, w := range list[view.HeldWorkload](t, f, "/api/v1/held?dead=true").Items {
+		got = append(got, string(w.Hold.Reason))
+		if !w.Dead || !w.Hold.DeadLetter {
+			t.Errorf("%s: dead %t, dead letter %t", w.Hold.Reason, w.Dead, w.Hold.DeadLetter)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, w := range list[view.HeldWorkload](t, f, "/api/v1/held").Items {
+		if w.Dead != slices.Contains(want, string(w.Hold.Reason)) {
+			t.Errorf("%s: dead %t", w.Hold.Reason, w.Dead)
+		}
+	}
+}
+
 func TestImpact(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	cases := map[string]struct {
@@ -217,6 +250,7 @@ func TestImpact(t *testing.T) {
 		}, "Reloaded", 0},
 		"alone with its weight": {"nobody goes before it", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Terms.Weight = 5 }, "Reloaded", 0},
 		"dead":                  {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
+		"dead after many tries": {"one more fails as well", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonFailing }, "Failing", 0},
 		"dispatcher is away":    {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
 	}
 	for name, tc := range cases {

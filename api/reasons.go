@@ -10,6 +10,6 @@ type listReasonsInput struct {
 	Paging
 }
 
-func (a *server) listReasons(_ context.Context, in *listReasonsInput) (*listed[view.ReasonInfo], error) {
-	return byKey(a, in.Paging, bind("reasons", nil), view.ReasonInfos(), func(r view.ReasonInfo) string { return string(r.Reason) })
+func (a *server) listReasons(ctx context.Context, in *listReasonsInput) (*listed[view.ReasonInfo], error) {
+	return byKey(ctx, a, asked("reasons", in.Paging, nil), view.ReasonInfos(), func(r view.ReasonInfo) string { return string(r.Reason) })
 }

@@ -56,10 +56,10 @@ type listReloadsInput struct {
 	ReloadFilter
 }
 
-func (a *server) listReloads(_ context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
-	return bySequence(a, in.Paging, bind("reloads", in.ReloadFilter), view.FromReload,
-		func(before uint64, limit int) (projection.Page[reloader.Reload], error) {
-			return a.records.Reloads(before, limit, in.match)
+func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
+	return bySequence(ctx, a, asked("reloads", in.Paging, in.ReloadFilter), view.FromReload,
+		func(from projection.Place, limit int) (projection.Page[reloader.Reload], error) {
+			return a.records.Reloads(from, limit, in.match)
 		})
 }
 

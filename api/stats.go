@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -50,26 +51,26 @@ type statsOutput struct {
 	Body view.Stats
 }
 
-func (a *server) getStats(_ context.Context, in *getStatsInput) (*statsOutput, error) {
+func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput, error) {
 	since, until, bucket, err := in.span(time.Now().UTC())
 	if err != nil {
 		return nil, err
 	}
 	tally := view.NewTally(since, until, bucket)
 	// The listings are only walked: nothing is taken out of them.
-	_, _ = a.records.Changes(0, 0, func(c *reloader.Change) bool {
+	_, _ = a.records.Changes(projection.Place{}, 0, func(c *reloader.Change) bool {
 		if is(in.Cluster, c.Cluster) && is(in.Namespace, c.Config.Namespace) {
 			tally.AddChange(c)
 		}
 		return false
 	})
-	_, _ = a.records.Reloads(0, 0, func(r *reloader.Reload) bool {
+	_, _ = a.records.Reloads(projection.Place{}, 0, func(r *reloader.Reload) bool {
 		if is(in.Cluster, r.Cluster) && is(in.Namespace, r.Workload.Namespace) {
 			tally.AddReload(r)
 		}
 		return false
 	})
 	stats := tally.Stats()
-	stats.Warnings = append(stats.Warnings, a.warnings()...)
+	stats.Warnings = append(stats.Warnings, a.warnings(ctx, in.Cluster)...)
 	return &statsOutput{Body: stats}, nil
 }

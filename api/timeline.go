@@ -43,28 +43,52 @@ type listTimelineInput struct {
 	TimelineFilter
 }
 
-func (a *server) listTimeline(_ context.Context, in *listTimelineInput) (*listed[view.TimelineRow], error) {
-	return bySequence(a, in.Paging, bind("timeline", in.TimelineFilter), a.timelineRow,
-		func(before uint64, limit int) (projection.Page[reloader.Change], error) {
-			return a.records.Changes(before, limit, func(c *reloader.Change) bool { return in.match(c, a.records.ReloadsOf) })
+func (a *server) listTimeline(ctx context.Context, in *listTimelineInput) (*listed[view.TimelineRow], error) {
+	s := a.sightFrom(ctx, in.Namespace, listReloads)
+	list, err := bySequence(ctx, a, asked("timeline", in.Paging, in.TimelineFilter),
+		func(c *reloader.Change) view.TimelineRow { return a.timelineRow(s, c) },
+		func(from projection.Place, limit int) (projection.Page[reloader.Change], error) {
+			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
+				return in.match(c, func(change string) []*reloader.Reload { return a.reloadsIn(s, change) })
+			})
 		})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.fault != nil:
+		return nil, s.fault
+	}
+	list.Body.Warnings = append(list.Body.Warnings, s.warnings()...)
+	return list, nil
+}
+
+// reloadsIn returns the reloads of a change that may be shown.
+func (a *server) reloadsIn(s *sight, change string) []*reloader.Reload {
+	return slices.DeleteFunc(a.records.ReloadsOf(change), func(r *reloader.Reload) bool { return !s.of(r.Workload.Namespace) })
 }
 
 // timelineRow gathers what came of a change.
-func (a *server) timelineRow(c *reloader.Change) view.TimelineRow {
+func (a *server) timelineRow(s *sight, c *reloader.Change) view.TimelineRow {
 	row := view.TimelineRow{Change: view.FromChange(c), Reloads: []view.ReloadSummary{}, Pending: []view.PendingReload{}}
-	for _, r := range a.records.ReloadsOf(c.ID) {
+	for _, r := range a.reloadsIn(s, c.ID) {
 		row.Reloads = append(row.Reloads, view.Summarize(r))
 	}
-	state, ok := a.records.Config(projection.ConfigKey{Cluster: c.Cluster, Config: c.Config})
+	config := projection.KeyOf(c.Cluster, c.Config)
+	state, ok := a.records.Config(config)
 	if !ok || state.Latest == nil || state.Latest.ID != c.ID {
 		return row // workloads wait for the newest change alone
 	}
 	for _, key := range state.Dependents {
 		w, ok := a.records.Workload(key)
-		if ok && slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == c.Config && e.Pending != "" }) {
+		if ok && waitsFor(w, config) && s.of(w.Workload.Namespace) {
 			row.Pending = append(row.Pending, view.FromPending(w))
 		}
 	}
 	return row
+}
+
+func waitsFor(w *reloader.WorkloadRecord, config projection.ConfigKey) bool {
+	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
+		return e.Pending != "" && projection.KeyOf(w.Cluster, e.Config) == config
+	})
 }

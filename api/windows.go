@@ -18,9 +18,9 @@ type listWindowsInput struct {
 	WindowFilter
 }
 
-func (a *server) listWindows(_ context.Context, in *listWindowsInput) (*listed[view.Window], error) {
+func (a *server) listWindows(ctx context.Context, in *listWindowsInput) (*listed[view.Window], error) {
 	windows := ofClusters(a, in.Cluster, func(c *projection.ClusterState, _ time.Time) []view.Window { return view.FromWindows(c) })
-	return byKey(a, in.Paging, bind("windows", in.WindowFilter), windows, func(w view.Window) string {
+	return byKey(ctx, a, asked("windows", in.Paging, in.WindowFilter), windows, func(w view.Window) string {
 		return w.Cluster + "\x00" + w.Schedule
 	})
 }

@@ -52,8 +52,8 @@ type listWorkloadsInput struct {
 	WorkloadFilter
 }
 
-func (a *server) listWorkloads(_ context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
-	return byWorkload(a, in.Paging, bind("workloads", in.WorkloadFilter), view.FromWorkload,
+func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
+	return byWorkload(ctx, a, asked("workloads", in.Paging, in.WorkloadFilter), view.FromWorkload,
 		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {
 			return a.records.Workloads(after, limit, in.match)
 		})

@@ -9,10 +9,18 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// ConfigKey names a config among those of all clusters.
+// ConfigKey names a config among those of all clusters. Make one with KeyOf.
 type ConfigKey struct {
+	// Cluster is the config's owner, which Config does not name again.
 	Cluster string
 	Config  reloader.Config
+}
+
+// KeyOf returns the key of the config that a record of a cluster names: one of that cluster, or one of another that is followed there.
+func KeyOf(cluster string, c reloader.Config) ConfigKey {
+	owner := cmp.Or(c.Cluster, cluster)
+	c.Cluster = ""
+	return ConfigKey{Cluster: owner, Config: c}
 }
 
 // Compare orders keys by namespace, name, kind and cluster.
@@ -30,7 +38,7 @@ type ConfigState struct {
 	Key ConfigKey
 	// Latest is its newest change or baseline on record, also if the listing of changes has dropped it; nil if there is none.
 	Latest *reloader.Change
-	// Dependents are the workloads that ask for it, in order.
+	// Dependents are the workloads that ask for it, in order: those of its cluster, and those of others that follow it.
 	Dependents []WorkloadKey
 }
 
@@ -92,7 +100,7 @@ func (c *catalogue) changed(seq uint64, change *packedChange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	about := change.about.Value()
-	if e := c.at(ConfigKey{Cluster: about.cluster, Config: about.config}); seq >= e.seq {
+	if e := c.at(KeyOf(about.cluster, about.config)); seq >= e.seq {
 		e.seq, e.latest = seq, change
 	}
 }
@@ -103,17 +111,18 @@ func (c *catalogue) linked(key WorkloadKey, old, next *reloader.WorkloadRecord) 
 	defer c.mu.Unlock()
 	if next != nil {
 		for _, edge := range next.Edges {
-			c.at(ConfigKey{Cluster: key.Cluster, Config: edge.Config}).dependents[key] = struct{}{}
+			c.at(KeyOf(key.Cluster, edge.Config)).dependents[key] = struct{}{}
 		}
 	}
 	if old == nil {
 		return
 	}
 	for _, edge := range old.Edges {
-		if next != nil && slices.ContainsFunc(next.Edges, func(e reloader.Edge) bool { return e.Config == edge.Config }) {
+		of := KeyOf(key.Cluster, edge.Config)
+		if next != nil && slices.ContainsFunc(next.Edges, func(e reloader.Edge) bool { return KeyOf(key.Cluster, e.Config) == of }) {
 			continue
 		}
-		if e, ok := c.entries[ConfigKey{Cluster: key.Cluster, Config: edge.Config}]; ok {
+		if e, ok := c.entries[of]; ok {
 			delete(e.dependents, key)
 			c.prune(e)
 		}
@@ -158,6 +167,18 @@ func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {
 		return nil, false
 	}
 	return e.state(), true
+}
+
+// hasCluster reports whether a config of that cluster is known.
+func (c *catalogue) hasCluster(name string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for key := range c.entries {
+		if key.Cluster == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *configEntry) state() *ConfigState {

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -26,10 +27,17 @@ func (c *causes) moved(e *entry[packedReload], old, next *packedReload) {
 	}
 	if next != nil {
 		for _, cause := range next.causes {
-			if id := cause.changeID(); !slices.Contains(c.byChange[id], e) {
-				c.byChange[id] = append(c.byChange[id], e)
-			}
+			c.put(cause.changeID(), e)
 		}
+	}
+}
+
+// put keeps the reloads of a change in their order, which a later word about one of them does not alter.
+func (c *causes) put(change string, e *entry[packedReload]) {
+	known := c.byChange[change]
+	at, found := slices.BinarySearchFunc(known, e.seq, func(e *entry[packedReload], seq uint64) int { return cmp.Compare(e.seq, seq) })
+	if !found {
+		c.byChange[change] = slices.Insert(known, at, e)
 	}
 }
 

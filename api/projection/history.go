@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"hash/fnv"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,21 @@ import (
 // Page is a part of a listing by sequence.
 type Page[T any] struct {
 	Items []*T
-	// Next is the sequence to go on before. It is zero if no further record matches.
-	Next uint64
+	// Next is the place to go on from. It is zero if no further record matches.
+	Next Place
+}
+
+// Place is where a listing by sequence goes on: with what is older than one record. The zero Place is its beginning.
+type Place struct {
+	Sequence uint64
+	// Record is a fingerprint of the record's ID: in a stream that begins anew the sequence may be that of another.
+	Record uint64
+}
+
+func placeOf(seq uint64, id string) Place {
+	print := fnv.New64a()
+	_, _ = print.Write([]byte(id))
+	return Place{Sequence: seq, Record: print.Sum64()}
 }
 
 // packed is a record of type T as it is kept.
@@ -132,7 +146,7 @@ func (h *history[T, B, P]) repack() {
 	}
 }
 
-// forget empties h. What a reader holds stays as it is, and its place is then one among the sequences that come next.
+// forget empties h. What a reader holds stays as it is, and its place is no longer one.
 func (h *history[T, B, P]) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,15 +195,15 @@ func (h *history[T, B, P]) kept(id string) *B {
 	return e.value.Load()
 }
 
-func (h *history[T, B, P]) page(before uint64, limit int, match func(*T) bool) (Page[T], error) {
+func (h *history[T, B, P]) page(from Place, limit int, match func(*T) bool) (Page[T], error) {
 	h.mu.RLock()
-	entries, evicted := h.entries, h.evicted
+	entries := h.entries
 	h.mu.RUnlock()
-	if before != 0 {
-		if before <= evicted {
+	if from != (Place{}) {
+		at, found := h.find(entries, from.Sequence)
+		if !found || placeOf(from.Sequence, P(entries[at].value.Load()).name()) != from {
 			return Page[T]{}, ErrExpired
 		}
-		at, _ := h.find(entries, before)
 		entries = entries[:at]
 	}
 	return h.scan(entries, limit, match), nil
@@ -199,7 +213,7 @@ func (h *history[T, B, P]) page(before uint64, limit int, match func(*T) bool) (
 // takes no room.
 func (h *history[T, B, P]) scan(entries []*entry[B], limit int, match func(*T) bool) Page[T] {
 	var page Page[T]
-	var last uint64
+	var last Place
 	scratch := new(T)
 	for _, e := range slices.Backward(entries) {
 		value := e.value.Load()
@@ -212,7 +226,7 @@ func (h *history[T, B, P]) scan(entries []*entry[B], limit int, match func(*T) b
 			break
 		}
 		page.Items = append(page.Items, h.opened(value))
-		last = e.seq
+		last = placeOf(e.seq, P(value).name())
 	}
 	return page
 }

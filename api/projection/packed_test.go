@@ -72,7 +72,7 @@ func TestWhatIsPackedIsAllThere(t *testing.T) {
 	if diff := cmp.Diff([]*reloader.Change{&c, {ID: "bare"}}, []*reloader.Change{got, bare}); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	page, err := p.Reloads(0, 10, all)
+	page, err := p.Reloads(Place{}, 10, all)
 	if diff := cmp.Diff([]*reloader.Reload{{ID: "bare", Causes: []reloader.Cause{}}, &r}, page.Items); diff != "" || err != nil {
 		t.Errorf("reloads (-want +got): %v\n%s", err, diff)
 	}

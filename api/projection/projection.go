@@ -3,7 +3,7 @@
 //
 // It promises:
 //   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each, and says ErrExpired
-//     to a reader whose place in a listing is older than that. Workloads are as many as their dispatchers publish, and configs as
+//     to a reader whose place in a listing is no longer kept. Workloads are as many as their dispatchers publish, and configs as
 //     many as workloads ask for or have ever changed. Of events it holds the newest few thousand.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
 //     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
@@ -31,7 +31,7 @@ const (
 	DefaultChanges = 50_000
 )
 
-// ErrExpired means that a place in a listing is older than everything that is still kept.
+// ErrExpired means that the record at a place in a listing is no longer kept.
 var ErrExpired = errors.New("this place in the listing is no longer kept")
 
 // Limits bounds a Projection. A limit of zero means the default.
@@ -119,15 +119,15 @@ func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) 
 	return p.workloads.get(key)
 }
 
-// Changes returns up to limit changes that match, newest first, from below the sequence before; zero starts at the newest.
-// The error is ErrExpired or nil. match must not keep what it is shown, and what the records refer to must not be written to.
-func (p *Projection) Changes(before uint64, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
-	return p.changes.page(before, limit, match)
+// Changes returns up to limit changes that match, newest first, from a place on; the zero Place starts at the newest.
+// The error is ErrExpired, if the record that the place names is no longer kept, or nil. match must not keep what it is shown, and what the records refer to must not be written to.
+func (p *Projection) Changes(from Place, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
+	return p.changes.page(from, limit, match)
 }
 
 // Reloads is to reloads what Changes is to changes.
-func (p *Projection) Reloads(before uint64, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
-	return p.reloads.page(before, limit, match)
+func (p *Projection) Reloads(from Place, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
+	return p.reloads.page(from, limit, match)
 }
 
 // Workloads returns up to limit workloads that match, in the order of WorkloadKey.Compare, from after the given key; the zero

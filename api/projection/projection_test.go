@@ -28,7 +28,7 @@ func all[T any](*T) bool { return true }
 // listing returns id:user of every change, newest first.
 func listing(t *testing.T, p *Projection) []string {
 	t.Helper()
-	page, err := p.Changes(0, 1000, all)
+	page, err := p.Changes(Place{}, 1000, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestReloadOfTheSameID(t *testing.T) {
 			for i, r := range tc.in {
 				p.AddReload(uint64(i+1), r)
 			}
-			page, err := p.Reloads(0, 10, all)
+			page, err := p.Reloads(Place{}, 10, all)
 			if err != nil || len(page.Items) != tc.want {
 				t.Errorf("%s: %d listed, %v; want %d", tc.reason, len(page.Items), err, tc.want)
 			}
@@ -146,20 +146,21 @@ func TestBoundedAndExpired(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		before uint64
-		err    error
-		first  uint64
+		from  Place
+		err   error
+		first uint64
 	}{
-		"beginning":           {0, nil, 1000},
-		"kept":                {950, nil, 949},
-		"oldest kept":         {901, nil, 0},
-		"just dropped":        {900, ErrExpired, 0},
-		"long dropped":        {1, ErrExpired, 0},
-		"newer than anything": {5000, nil, 1000},
+		"beginning":           {Place{}, nil, 1000},
+		"kept":                {placeOf(950, "950"), nil, 949},
+		"oldest kept":         {placeOf(901, "901"), nil, 0},
+		"just dropped":        {placeOf(900, "900"), ErrExpired, 0},
+		"long dropped":        {placeOf(1, "1"), ErrExpired, 0},
+		"newer than anything": {placeOf(5000, "5000"), ErrExpired, 0},
+		"another record":      {placeOf(950, "949"), ErrExpired, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			page, err := p.Changes(tc.before, 10, all)
+			page, err := p.Changes(tc.from, 10, all)
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("got %v, want %v", err, tc.err)
 			}
@@ -180,7 +181,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 		p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("old-", seq)})
 	}
 	p.PutWorkload(reloader.WorkloadRecord{Cluster: "old"})
-	before, err := p.Changes(0, 10, all)
+	before, err := p.Changes(Place{}, 10, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,12 +190,12 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	if _, ok := p.Change("old-5"); ok || len(listing(t, p)) != 0 {
 		t.Error("a change of the lost stream is still there")
 	}
-	if page, err := p.Reloads(0, 10, all); err != nil || len(page.Items) != 3 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 1 {
+	if page, err := p.Reloads(Place{}, 10, all); err != nil || len(page.Items) != 3 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 1 {
 		t.Errorf("what other streams told is gone: %d reloads, %v", len(page.Items), err)
 	}
 	p.ForgetReloads()
 	p.ForgetWorkloads()
-	if page, err := p.Reloads(0, 10, all); err != nil || len(page.Items) != 0 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 0 {
+	if page, err := p.Reloads(Place{}, 10, all); err != nil || len(page.Items) != 0 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 0 {
 		t.Errorf("a lost record is still there: %d reloads, %v", len(page.Items), err)
 	}
 
@@ -204,8 +205,11 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"new-2:u", "old-5:v"}, listing(t, p)); diff != "" {
 		t.Errorf("the new stream (-want +got):\n%s", diff)
 	}
-	if page, err := p.Changes(2, 10, all); err != nil || len(page.Items) != 1 {
+	if page, err := p.Changes(placeOf(2, "new-2"), 10, all); err != nil || len(page.Items) != 1 {
 		t.Errorf("a place in the new listing: %d changes, %v", len(page.Items), err)
+	}
+	if _, err := p.Changes(placeOf(2, "old-2"), 10, all); !errors.Is(err, ErrExpired) {
+		t.Errorf("a place in the lost listing: %v", err)
 	}
 	if w := p.Workloads(WorkloadKey{}, 10, all).Items; len(w) != 1 || w[0].Cluster != "new" {
 		t.Errorf("workloads: %+v", w)
@@ -310,7 +314,7 @@ func TestReadersAndWritersTogether(t *testing.T) {
 	writing.Wait()
 	close(done)
 	reading.Wait()
-	if page, err := p.Reloads(0, 2*limit, all); err != nil || len(page.Items) != limit || page.Items[0].ID != fmt.Sprint(writers*each) || !p.CaughtUp() {
+	if page, err := p.Reloads(Place{}, 2*limit, all); err != nil || len(page.Items) != limit || page.Items[0].ID != fmt.Sprint(writers*each) || !p.CaughtUp() {
 		t.Errorf("at the end: %d reloads, %v", len(page.Items), err)
 	}
 }
@@ -318,8 +322,8 @@ func TestReadersAndWritersTogether(t *testing.T) {
 // readAll follows the pages of each listing and checks their order.
 func readAll(t *testing.T, p *Projection) {
 	last := uint64(1 << 62)
-	for before := uint64(0); ; {
-		page, err := p.Reloads(before, 70, all)
+	for from := (Place{}); ; {
+		page, err := p.Reloads(from, 70, all)
 		if err != nil && !errors.Is(err, ErrExpired) {
 			t.Errorf("reloads: %v", err)
 		}
@@ -330,7 +334,7 @@ func readAll(t *testing.T, p *Projection) {
 			}
 			last = seq
 		}
-		if before = page.Next; before == 0 {
+		if from = page.Next; from == (Place{}) {
 			break
 		}
 	}
@@ -342,7 +346,7 @@ func readAll(t *testing.T, p *Projection) {
 		}
 		previous = key
 	}
-	if page, err := p.Changes(0, 500, all); err == nil && len(page.Items) > 500 {
+	if page, err := p.Changes(Place{}, 500, all); err == nil && len(page.Items) > 500 {
 		t.Errorf("%d changes", len(page.Items))
 	}
 }

@@ -23,6 +23,12 @@ func (p *Projection) Configs(after ConfigKey, limit int, match func(ConfigKey) b
 // Cluster returns what is known of the cluster of that name.
 func (p *Projection) Cluster(name string) (*ClusterState, bool) { return p.clusters.get(name) }
 
+// HasCluster reports whether anything is known of the cluster of that name, be it that a config of it is followed.
+func (p *Projection) HasCluster(name string) bool {
+	_, ok := p.clusters.get(name)
+	return ok || p.configs.hasCluster(name)
+}
+
 // Clusters returns what is known of every cluster, by name.
 func (p *Projection) Clusters() []*ClusterState { return p.clusters.list() }
 

@@ -8,7 +8,7 @@ import (
 
 // share makes a change share with the one before it what both say: the content between them, and often which keys somebody edits.
 func (p *Projection) share(c *reloader.Change) {
-	before := p.configs.latest(ConfigKey{Cluster: c.Cluster, Config: c.Config})
+	before := p.configs.latest(KeyOf(c.Cluster, c.Config))
 	if before == nil {
 		return
 	}

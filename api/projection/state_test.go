@@ -98,6 +98,64 @@ func caused(id string, at int64, changes ...string) reloader.Reload {
 	return r
 }
 
+// TestFollowersDependOnWhatIsTheirOwners: a config that a workload of another cluster follows is one config, which has both as dependents.
+func TestFollowersDependOnWhatIsTheirOwners(t *testing.T) {
+	followed := settings
+	followed.Cluster = "blue"
+	green := WorkloadKey{Cluster: "green", Workload: cart.Workload}
+	p := New(Limits{})
+	p.AddChange(1, changeOf(settings, "c-1", "a", "b"))
+	p.PutWorkload(dependent(cart, settings))
+	p.PutWorkload(dependent(green, followed, settings))
+	of := func(cluster string) []string {
+		c, ok := p.Config(ConfigKey{Cluster: cluster, Config: settings})
+		if !ok {
+			return nil
+		}
+		var names []string
+		for _, d := range c.Dependents {
+			names = append(names, d.Cluster)
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{"blue", "green"}, of("blue")); diff != "" {
+		t.Errorf("of the owner's (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"settings c-1 2", "settings - 1"}, configs(p)); diff != "" {
+		t.Errorf("of both (-want +got):\n%s", diff)
+	}
+	if !p.HasCluster("green") || p.HasCluster("red") {
+		t.Error("which clusters are known")
+	}
+	p.PutWorkload(dependent(green, settings)) // it follows no more
+	if diff := cmp.Diff([]string{"blue"}, of("blue")); diff != "" {
+		t.Errorf("after it stopped (-want +got):\n%s", diff)
+	}
+	p.PutWorkload(dependent(green, followed))
+	p.RemoveCluster(reloader.ClusterGone{Cluster: "green"})
+	if diff := cmp.Diff([]string{"settings c-1 1"}, configs(p)); diff != "" {
+		t.Errorf("after its cluster was removed (-want +got):\n%s", diff)
+	}
+}
+
+// TestLaterWordKeepsThePlaceAmongReloadsOfAChange: what is told last of a reload does not make it the youngest.
+func TestLaterWordKeepsThePlaceAmongReloadsOfAChange(t *testing.T) {
+	p := New(Limits{})
+	for seq := int64(1); seq <= 3; seq++ {
+		p.AddReload(uint64(seq), caused(fmt.Sprint("r-", seq), seq, "c-1"))
+	}
+	told := caused("r-1", 1, "c-1")
+	told.Rollout = &reloader.Rollout{Result: reloader.ReasonRolledOut}
+	p.AddReload(4, told)
+	var got []string
+	for _, r := range p.ReloadsOf("c-1") {
+		got = append(got, r.ID)
+	}
+	if diff := cmp.Diff([]string{"r-1", "r-2", "r-3"}, got); diff != "" {
+		t.Errorf("oldest first (-want +got):\n%s", diff)
+	}
+}
+
 func TestReloadsOfAChange(t *testing.T) {
 	p := New(Limits{Reloads: 3})
 	of := func(change string) string {
@@ -325,7 +383,7 @@ func TestRemovedClusterLeavesNothing(t *testing.T) {
 	if found := blue(); len(found) > 0 {
 		t.Errorf("there is still its %q", found)
 	}
-	changes, err := p.Changes(0, 10, func(*reloader.Change) bool { return true })
+	changes, err := p.Changes(Place{}, 10, func(*reloader.Change) bool { return true })
 	if err != nil || len(changes.Items) != 1 || len(p.Clusters()) != 1 || len(configs(p)) != 1 {
 		t.Errorf("of the other one there are %d changes, %d clusters, configs %q: %v", len(changes.Items), len(p.Clusters()), configs(p), err)
 	}

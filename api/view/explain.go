@@ -24,7 +24,7 @@ const (
 
 // Explanation says how a workload stands to a config, and by which steps that is known.
 type Explanation struct {
-	Cluster  string      `json:"cluster" doc:"The cluster of both."`
+	Cluster  string      `json:"cluster" doc:"The workload's cluster."`
 	Workload WorkloadRef `json:"workload" doc:"The workload."`
 	Config   Config      `json:"config" doc:"The config."`
 	State    State       `json:"state" enum:"NotOptedIn,NotADependency,NoBaseline,UpToDate,Pending,Held" doc:"How the workload stands to the config. NoBaseline: what it was brought to is not recorded yet. Pending: it waits for its quiet window. Held: it waits longer, and reason says why."`

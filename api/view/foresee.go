@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,41 +31,28 @@ func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
 		}
 	}
 	f := foreseen{outcome: reloader.ReasonReloaded}
-	if s.notifies() {
+	if s.notifies(w) {
 		f.outcome = reloader.ReasonNotified
 	}
-	if e, ok := s.edge(w); ok && len(s.Keys) == 0 && (w.Terms.Keys != "" || e.UsedKeys) {
-		f.message = "if a key changes that counts: " + keysText(w, e)
+	if i := s.edge(w); i >= 0 && len(s.Keys) == 0 && (w.Terms.Keys != "" || w.Edges[i].UsedKeys) {
+		f.message = "if a key changes that counts: " + keysText(w, w.Edges[i])
 	}
 	return f
 }
 
-// edge returns what w asks of the config.
-func (s Supposed) edge(w *reloader.WorkloadRecord) (reloader.Edge, bool) {
-	i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return s.is(w, e.Config) })
-	if i < 0 {
-		return reloader.Edge{}, false
-	}
-	return w.Edges[i], true
-}
-
-// is reports whether a config that w names is the one that is supposed to change.
-func (s Supposed) is(w *reloader.WorkloadRecord, c reloader.Config) bool {
-	owner := cmp.Or(c.Cluster, w.Cluster)
-	c.Cluster = ""
-	return owner == s.Key.Cluster && c == s.Key.Config
-}
-
-func (s Supposed) notifies() bool {
-	return s.Cluster != nil && s.Cluster.Status != nil && s.Cluster.Status.Notifies
+// notifies reports whether a webhook is called in the cluster of w in the place of every roll.
+func (s Supposed) notifies(w *reloader.WorkloadRecord) bool {
+	c := s.Clusters[w.Cluster]
+	return c != nil && c.Status != nil && c.Status.Notifies
 }
 
 // comesToNothing says whether w is not rolled for the change at all, now or later.
 func (s Supposed) comesToNothing(w *reloader.WorkloadRecord) foreseen {
-	e, asks := s.edge(w)
-	switch {
-	case !asks:
+	i := s.edge(w)
+	if i < 0 {
 		return foreseen{}
+	}
+	switch e := w.Edges[i]; {
 	case !dialect.Asks(e.Why):
 		return foreseen{outcome: e.Why}
 	case w.Terms.Dormant != "":
@@ -111,19 +97,20 @@ func keysText(w *reloader.WorkloadRecord, e reloader.Edge) string {
 
 // heldByCluster says whether those who run the cluster hold back w.
 func (s Supposed) heldByCluster(w *reloader.WorkloadRecord) foreseen {
-	if s.Cluster == nil || s.Cluster.Status == nil {
+	c := s.Clusters[w.Cluster]
+	if c == nil || c.Status == nil {
 		return foreseen{}
 	}
 	switch {
-	case s.Cluster.Status.DryRun:
+	case c.Status.DryRun:
 		return foreseen{outcome: reloader.ReasonDryRun}
-	case FromFreeze(s.Cluster, s.Now).Frozen:
-		return foreseen{reloader.ReasonFrozen, s.Cluster.Status.Freeze.Reason, s.Cluster.Status.Freeze.Until}
+	case FromFreeze(c, s.Now).Frozen:
+		return foreseen{reloader.ReasonFrozen, c.Status.Freeze.Reason, c.Status.Freeze.Until}
 	}
 	if p, ok := s.longestPause(w); ok {
 		return foreseen{reloader.ReasonPausedByOperator, p.Reason, p.Until}
 	}
-	windows := s.Cluster.Status.Windows
+	windows := c.Status.Windows
 	if len(windows) > 0 && !slices.ContainsFunc(windows, func(o reloader.Window) bool { return o.Open }) {
 		return foreseen{outcome: reloader.ReasonOutsideWindow, due: earliest(windows)}
 	}
@@ -132,7 +119,7 @@ func (s Supposed) heldByCluster(w *reloader.WorkloadRecord) foreseen {
 
 // longestPause returns the pause of w that ends last. A pause that selects by labels is none: the records do not tell who has them.
 func (s Supposed) longestPause(w *reloader.WorkloadRecord) (longest Pause, ok bool) {
-	for _, p := range FromPauses(s.Cluster, s.Now) {
+	for _, p := range FromPauses(s.Clusters[w.Cluster], s.Now) {
 		if p.Selector == "" && p.covers(w) && p.Until.After(longest.Until) {
 			longest, ok = p, true
 		}
@@ -162,7 +149,7 @@ func (s Supposed) heldByItself(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{outcome: reloader.ReasonTooSoon, due: due}
 	}
 	for _, m := range w.Terms.Missing {
-		if !s.is(w, m.Config) {
+		if !s.isOf(w, m.Config) {
 			return foreseen{outcome: reloader.ReasonMissingConfig, message: missingText(m)}
 		}
 		if left := without(m.Keys, s.Keys); len(left) > 0 && len(s.Keys) > 0 {
@@ -202,7 +189,7 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 	switch h := w.Hold; {
 	case h == nil:
 		return foreseen{}
-	case h.DeadLetter():
+	case h.DeadLetter(): // also what is tried now and then: what failed many times in a row does so again
 		return foreseen{outcome: h.Reason, message: h.Message}
 	case h.Reason == reloader.ReasonFlapping && h.Due.After(s.Now):
 		return foreseen{h.Reason, h.Message, h.Due}
@@ -212,7 +199,7 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 
 // heldByOthers says whether w waits until others of less weight have rolled out.
 func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
-	if w.Terms.Weight == 0 || s.notifies() {
+	if w.Terms.Weight == 0 || s.notifies(w) {
 		return foreseen{}
 	}
 	for _, other := range s.Dependents {
@@ -225,7 +212,7 @@ func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
 
 // goesBefore reports whether w waits until other, which would roll as well, has rolled out.
 func (s Supposed) goesBefore(other, w *reloader.WorkloadRecord) bool {
-	if _, asks := s.edge(other); !asks || other.Hold.DeadLetter() || s.comesToNothing(other).outcome != "" {
+	if s.edge(other) < 0 || other.Hold.DeadLetter() || s.comesToNothing(other).outcome != "" {
 		return false
 	}
 	return other.Cluster == w.Cluster && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight

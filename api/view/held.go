@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -11,7 +9,7 @@ type HeldWorkload struct {
 	Cluster    string          `json:"cluster" doc:"The cluster that the workload is in."`
 	Workload   WorkloadRef     `json:"workload" doc:"The workload."`
 	Hold       Hold            `json:"hold" doc:"Why it waits, since when, and until when."`
-	Dead       bool            `json:"dead" doc:"Whether somebody has to do something: the API server refuses the patch for good, or the workload cannot be given a mark."`
+	Dead       bool            `json:"dead" doc:"Whether somebody has to look: the API server refuses the patch for good, it failed many times in a row, or the workload cannot be given a mark."`
 	Pending    []PendingConfig `json:"pending" nullable:"false" doc:"The changes that it waits to be rolled for."`
 	LastReload string          `json:"lastReload,omitempty" doc:"The ID of its last reload."`
 }
@@ -22,15 +20,10 @@ type PendingConfig struct {
 	Change string `json:"change" doc:"The ID of the change."`
 }
 
-// Dead reports whether a hold for that reason ends only when somebody does something.
-func Dead(reason reloader.Reason) bool {
-	return slices.Contains([]reloader.Reason{reloader.ReasonRefused, reloader.ReasonInvalid}, reason)
-}
-
 // FromHeld returns the view of w, which is held.
 func FromHeld(w *reloader.WorkloadRecord) HeldWorkload {
 	v := HeldWorkload{
-		Cluster: w.Cluster, Workload: fromWorkloadRef(w.Workload), Hold: *fromHold(w.Hold), Dead: Dead(w.Hold.Reason),
+		Cluster: w.Cluster, Workload: fromWorkloadRef(w.Workload), Hold: *fromHold(w.Hold), Dead: w.Hold.DeadLetter(),
 		Pending: []PendingConfig{}, LastReload: w.LastReload,
 	}
 	for _, e := range w.Edges {

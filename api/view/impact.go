@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -15,8 +16,8 @@ type Impact struct {
 	Keys      []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
 	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
 	Waits     int                `json:"waits" doc:"How many would roll later, or not at all: outcome says why."`
-	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config."`
-	Complete  bool               `json:"complete" doc:"Whether every workload that would roll or wait is in this answer. If not, warnings say why, and that nothing would roll is not known."`
+	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
+	Complete  bool               `json:"complete" doc:"Whether every workload that would roll or wait is in this answer, of all clusters that this API knows. If not, warnings say why, and that nothing would roll is not known."`
 	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
 }
 
@@ -28,13 +29,14 @@ type Impacts struct {
 
 // ImpactedWorkload is a workload that a change would reach.
 type ImpactedWorkload struct {
+	Cluster  string      `json:"cluster" doc:"The cluster that the workload is in, which follows the config if that is another's."`
 	Workload WorkloadRef `json:"workload" doc:"The workload."`
 	Why      Reason      `json:"why" doc:"Why it asks for the config."`
 	Clause   string      `json:"clause,omitempty" doc:"The annotation that says so."`
 	Strategy string      `json:"strategy" doc:"How it would be marked." example:"env-vars"`
 	Uses     []Use       `json:"uses" nullable:"false" doc:"Where the pod template refers to the config."`
 	UsesKeys bool        `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
-	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, or why it would wait."`
+	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, Notified where a webhook is called instead, why it would wait, or why nothing would come of it."`
 	Message  string      `json:"message,omitempty" doc:"More about that, for people." example:"ConfigMap/shop/settings is missing"`
 	Due      time.Time   `json:"due,omitzero" doc:"Until when it would wait, if that is known."`
 }
@@ -43,26 +45,48 @@ type ImpactedWorkload struct {
 type Supposed struct {
 	Key  projection.ConfigKey
 	Keys []string
-	// Dependents are the workloads on record that ask for the config, and Cluster is nil if nothing is on record.
+	// Dependents are the workloads on record that ask for the config.
 	Dependents []*reloader.WorkloadRecord
-	Cluster    *projection.ClusterState
-	Now        time.Time
+	// Clusters has those of Reaches about which something is on record.
+	Clusters map[string]*projection.ClusterState
+	Now      time.Time
+}
+
+// Reaches returns the clusters that the change would reach: the config's own first, and those that follow it by name.
+func (s Supposed) Reaches() []string {
+	followers := map[string]bool{}
+	for _, w := range s.Dependents {
+		if w.Cluster != s.Key.Cluster {
+			followers[w.Cluster] = true
+		}
+	}
+	return append([]string{s.Key.Cluster}, slices.Sorted(maps.Keys(followers))...)
+}
+
+// edge returns the place among the edges of w of the config; -1 if it does not ask for it.
+func (s Supposed) edge(w *reloader.WorkloadRecord) int {
+	return slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return s.isOf(w, e.Config) })
+}
+
+// isOf reports whether c, as w names it, is the config.
+func (s Supposed) isOf(w *reloader.WorkloadRecord, c reloader.Config) bool {
+	return projection.KeyOf(w.Cluster, c) == s.Key
 }
 
 // FromSupposed returns what would roll.
 func FromSupposed(s Supposed) Impact {
 	v := Impact{
 		Cluster: s.Key.Cluster, Config: fromConfig(s.Key.Config), Keys: append([]string{}, s.Keys...),
-		Workloads: []ImpactedWorkload{}, Complete: s.Cluster != nil && upToDate(s.Cluster, s.Now), Warnings: s.warnings(),
+		Workloads: []ImpactedWorkload{}, Complete: s.complete(), Warnings: s.warnings(),
 	}
 	for _, w := range s.Dependents {
-		i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == s.Key.Config })
+		i := s.edge(w)
 		if i < 0 {
 			continue // it has stopped asking in the meantime
 		}
 		f := s.foresee(w)
 		v.Workloads = append(v.Workloads, ImpactedWorkload{
-			Workload: fromWorkloadRef(w.Workload), Why: Reason(w.Edges[i].Why), Clause: w.Edges[i].Clause, Strategy: w.Strategy,
+			Cluster: w.Cluster, Workload: fromWorkloadRef(w.Workload), Why: Reason(w.Edges[i].Why), Clause: w.Edges[i].Clause, Strategy: w.Strategy,
 			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys),
 			Outcome: Reason(f.outcome), Message: f.message, Due: f.due,
 		})
@@ -85,16 +109,35 @@ func upToDate(c *projection.ClusterState, now time.Time) bool {
 	return h != Away && h != Unknown && c.Status.Ready
 }
 
+// complete reports whether the records of every cluster that the change would reach are those of now.
+func (s Supposed) complete() bool {
+	return !slices.ContainsFunc(s.Reaches(), func(name string) bool { return s.Clusters[name] == nil || !upToDate(s.Clusters[name], s.Now) })
+}
+
 func (s Supposed) warnings() []string {
 	found := []string{}
-	if s.Cluster == nil {
-		return append(found, "Nothing is on record about this cluster.")
+	for _, name := range s.Reaches() {
+		for _, problem := range s.warningsOf(name) {
+			if name != s.Key.Cluster {
+				problem = "Cluster " + name + ": " + problem
+			}
+			found = append(found, problem)
+		}
 	}
-	if !upToDate(s.Cluster, s.Now) {
-		found = append(found, problems(s.Cluster, s.Now)[0]+" What is on record may be out of date.")
+	return found
+}
+
+func (s Supposed) warningsOf(cluster string) (found []string) {
+	c := s.Clusters[cluster]
+	if c == nil {
+		return []string{"Nothing is on record about this cluster."}
 	}
-	for _, p := range FromPauses(s.Cluster, s.Now) {
-		if p.Selector != "" && (p.Namespace == "" || p.Namespace == s.Key.Config.Namespace) {
+	if !upToDate(c, s.Now) {
+		found = append(found, problems(c, s.Now)[0]+" What is on record may be out of date.")
+	}
+	for _, p := range FromPauses(c, s.Now) {
+		covers := func(w *reloader.WorkloadRecord) bool { return w.Cluster == cluster && p.covers(w) }
+		if p.Selector != "" && slices.ContainsFunc(s.Dependents, covers) {
 			found = append(found, "A pause may hold some of these back: it selects workloads by the labels "+p.Selector+".")
 		}
 	}

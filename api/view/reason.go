@@ -45,7 +45,7 @@ type ReasonInfo struct {
 	Reason  Reason `json:"reason" doc:"The reason."`
 	Meaning string `json:"meaning" doc:"What it says, as a sentence about the workload." example:"The workload was given a new mark, so that it rolls."`
 	Holds   bool   `json:"holds" doc:"Whether a workload can be held back for it."`
-	Dead    bool   `json:"dead" doc:"Whether such a hold ends only when somebody does something."`
+	Dead    bool   `json:"dead" doc:"Whether such a hold is a dead letter: it does not end by itself, and somebody has to look."`
 }
 
 // ReasonInfos returns every reason, by name.
@@ -54,7 +54,7 @@ func ReasonInfos() []ReasonInfo {
 	for _, reason := range reasons() {
 		infos = append(infos, ReasonInfo{
 			Reason: Reason(reason), Meaning: "The workload " + reloader.Reasons[reason] + ".",
-			Holds: slices.Contains(reloader.HoldReasons, reason), Dead: Dead(reason),
+			Holds: slices.Contains(reloader.HoldReasons, reason), Dead: slices.Contains(reloader.DeadLetterReasons, reason),
 		})
 	}
 	return infos

@@ -16,6 +16,7 @@ type TimelineRow struct {
 // ReloadSummary is a reload without what the row says already.
 type ReloadSummary struct {
 	ID             string      `json:"id" doc:"Identifies the reload."`
+	Cluster        string      `json:"cluster" doc:"The cluster that the workload is in, which follows the config if the change is another's."`
 	Workload       WorkloadRef `json:"workload" doc:"The workload."`
 	Outcome        Reason      `json:"outcome" doc:"What became of the reload."`
 	Message        string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
@@ -26,6 +27,7 @@ type ReloadSummary struct {
 
 // PendingReload is a workload that waits to be rolled.
 type PendingReload struct {
+	Cluster  string      `json:"cluster" doc:"The cluster that the workload is in, which follows the config if the change is another's."`
 	Workload WorkloadRef `json:"workload" doc:"The workload."`
 	Hold     *Hold       `json:"hold,omitempty" doc:"Why it waits. Absent if it is only its quiet window."`
 }
@@ -33,12 +35,12 @@ type PendingReload struct {
 // Summarize returns r without its causes.
 func Summarize(r *reloader.Reload) ReloadSummary {
 	return ReloadSummary{
-		ID: r.ID, Workload: fromWorkloadRef(r.Workload), Outcome: Reason(r.Outcome), Message: r.Message, DecidedAt: r.DecidedAt,
+		ID: r.ID, Cluster: r.Cluster, Workload: fromWorkloadRef(r.Workload), Outcome: Reason(r.Outcome), Message: r.Message, DecidedAt: r.DecidedAt,
 		PatchedAt: r.PatchedAt, LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
 	}
 }
 
 // FromPending returns the view of w, which waits.
 func FromPending(w *reloader.WorkloadRecord) PendingReload {
-	return PendingReload{Workload: fromWorkloadRef(w.Workload), Hold: fromHold(w.Hold)}
+	return PendingReload{Cluster: w.Cluster, Workload: fromWorkloadRef(w.Workload), Hold: fromHold(w.Hold)}
 }

@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	d.waitFor("UpToDate, Reloaded", "explain", "deploy/web", "-n", d.ns)
 
+	d.foresee()
 	d.pause()
 	d.freeze()
 	d.plugin()
@@ -57,6 +58,27 @@ func (d *desk) freeze() {
 	d.reroll(0, "impact", "cm/unused", "-n", d.ns, "--exit-code")
 	d.reroll(0, "thaw", "-n", "default")
 	d.waitFor("1 would roll", "impact", "cm/settings", "-n", d.ns)
+}
+
+// foresee asks what would become of a change, makes it, and finds that become of it: nothing, as a gate before a merge was told.
+func (d *desk) foresee() {
+	d.t.Helper()
+	d.apply(sleepers)
+	said := map[string]string{}
+	for workload, outcome := range map[string]string{"CronJob/nightly": "Suspended", "Deployment/picky": "KeysUnused"} {
+		said[workload] = outcome
+		d.waitFor("UpToDate, Baseline", "explain", workload, "-n", d.ns)
+		d.waitFor(workload+"  "+outcome, "impact", "cm/rates", "-n", d.ns, "--key", "debug")
+	}
+	d.reroll(0, "impact", "cm/rates", "-n", d.ns, "--key", "debug", "--exit-code")
+	d.reroll(1, "impact", "cm/rates", "-n", d.ns, "--key", "tax", "--exit-code")
+	d.reroll(3, "impact", "nowhere/"+d.ns+"/cm/rates", "--exit-code")
+	d.apply(strings.Replace(sleepers, `debug: "0"`, `debug: "1"`, 1))
+	for workload, outcome := range said {
+		d.waitFor(outcome+"\n", "reloads", "-n", d.ns, "--workload", workload, "-o", `jsonpath={range .items[*]}{.outcome}{"\n"}{end}`)
+	}
+	d.kubectl("patch", "cronjob/nightly", "-n", d.ns, "--type=merge", "-p", `{"spec":{"suspend":false}}`)
+	d.waitFor("CronJob/nightly  Reloaded", "impact", "cm/rates", "-n", d.ns, "--key", "debug")
 }
 
 // plugin calls it as kubectl does.

@@ -190,6 +190,32 @@ spec:
     spec: {containers: [{name: main, image: example.com/main, envFrom: [{configMapRef: {name: settings}}]}]}
 `
 
+// sleepers use a ConfigMap, and some changes of it are nothing to either of them.
+const sleepers = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: rates}
+data: {tax: "7", debug: "0"}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  schedule: "0 3 * * *"
+  suspend: true
+  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: example.com/main, envFrom: [{configMapRef: {name: rates}}]}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: picky, labels: {app: picky}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/keys: tax}}
+spec:
+  selector: {matchLabels: {app: picky}}
+  template:
+    metadata: {labels: {app: picky}}
+    spec: {containers: [{name: main, image: example.com/main, envFrom: [{configMapRef: {name: rates}}]}]}
+`
+
 // apply gives manifests to kubectl.
 func (d *desk) apply(manifests string) {
 	d.t.Helper()

@@ -41,7 +41,7 @@ func TestStatesOfViewsWithoutData(t *testing.T) {
 	}{
 		{"empty", serve(t, empty, nil), []string{
 			"Nothing has changed yet", "No workload is opted in", "This server knows nothing of this workload", "No workload depends on a config",
-			"Nothing would roll", "Nothing is held back", "No cluster has told of itself yet", "Nothing happened in this time",
+			"Nothing is known that would roll", "Nothing is held back", "No cluster has told of itself yet", "Nothing happened in this time",
 		}},
 		{"older", serve(t, empty, answering(http.StatusNotFound, `{"status":404}`, func(r *http.Request) bool { return r.URL.Path != "/api/v1/version" })), []string{
 			"This server knows nothing of what has changed", "This server knows nothing of workloads", "This server knows nothing of this workload",

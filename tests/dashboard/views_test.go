@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
 )
@@ -77,7 +78,7 @@ func TestViewsAreAccessibleInLightAndDarkOnDesksAndPhones(t *testing.T) {
 // A view is fetched again when its address is opened afresh: addresses can be sent to others.
 func TestAddressesCanBeSentToOthers(t *testing.T) {
 	fleet, url := serveFleet(t, 400)
-	page, err := fleet.Records.Changes(0, 400, func(*reloader.Change) bool { return true })
+	page, err := fleet.Records.Changes(projection.Place{}, 400, func(*reloader.Change) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

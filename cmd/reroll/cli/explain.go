@@ -28,7 +28,7 @@ func explainCommand(version string) *cobra.Command {
 	}
 	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
 	q.scope.bind(cmd, &q.question)
-	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, KIND/NAME; every dependency if empty")
+	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, "+refForm+"; of the workload's namespace and cluster if these are left out; every dependency if empty")
 	q.live(cmd, "config", configNames)
 	cmd.ValidArgsFunction = firstOnly(q.complete(workloadNames))
 	return cmd
@@ -47,6 +47,8 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		}
 		parameters.Set("configKind", config.kind)
 		parameters.Set("configName", config.name)
+		parameters.Set("configNamespace", config.namespace)
+		parameters.Set("configCluster", config.cluster)
 	}
 	r, err := s.workload(name, f.scope)
 	if err != nil {
@@ -81,8 +83,17 @@ var stateStyles = map[view.State]style{
 // marks stand for the results of a step.
 var marks = map[string]cell{"Passed": {"✓ ", good}, "Stopped": {"■ ", warn}, "Noted": {"· ", faint}}
 
+// explained names the config of x, with its namespace and cluster if they are not the workload's.
+func explained(x view.Explanation) string {
+	r := configRef(x.Config.Cluster, x.Config)
+	if r.cluster == "" && r.namespace == x.Workload.Namespace {
+		r.namespace = ""
+	}
+	return r.String()
+}
+
 func writeExplanation(l *lines, x view.Explanation) {
-	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {x.Config.Kind + "/" + x.Config.Name, bold}, text(": "), {string(x.State), stateStyles[x.State]}}
+	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyles[x.State]}}
 	if x.Reason != "" {
 		head = append(head, text(", "+string(x.Reason)))
 	}

@@ -90,7 +90,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		s.warn(impact.Warnings)
 		complete = complete && impact.Complete
 		for _, w := range impact.Workloads {
-			if name := workloadRef("", w.Workload).String(); fateOf(w) != rollsNever && !slices.Contains(a.names, name) {
+			if name := impactedRef(impact, w).String(); fateOf(w) != rollsNever && !slices.Contains(a.names, name) {
 				a.names = append(a.names, name)
 			}
 		}
@@ -207,8 +207,20 @@ func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l 
 func writeImpact(l *lines, v view.Impact) {
 	l.add(cell{configRef("", v.Config).String(), bold}, verdictOf(v))
 	for _, w := range v.Workloads {
-		l.add(append([]cell{text("  " + w.Workload.Kind + "/" + w.Workload.Name + "  ")}, foreseen(w)...)...)
+		r := impactedRef(v, w)
+		if r.cluster == "" && r.namespace == v.Config.Namespace {
+			r.namespace = ""
+		}
+		l.add(append([]cell{text("  " + r.String() + "  ")}, foreseen(w)...)...)
 	}
+}
+
+// impactedRef names a workload: its cluster is left out if it is that of the config.
+func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
+	if w.Cluster == v.Cluster {
+		return workloadRef("", w.Workload)
+	}
+	return workloadRef(w.Cluster, w.Workload)
 }
 
 // verdictOf sums up what would become of all.

@@ -22,6 +22,8 @@ func TestImpactIsAGate(t *testing.T) {
 	suspended, unused, dry := workload("nightly", "Suspended"), workload("docs", "KeysUnused"), workload("test", "DryRun")
 	ignored := workload("idle", "ConfigIgnored")
 	ignored.Why = "ConfigIgnored"
+	follower, neighbour := workload("proxy", "Reloaded"), workload("api", "Reloaded")
+	follower.Cluster, neighbour.Cluster, neighbour.Workload.Namespace = "west", "local", "bank"
 	cases := map[string]struct {
 		reason   string
 		complete bool
@@ -37,6 +39,7 @@ func TestImpactIsAGate(t *testing.T) {
 		"none ever rolls": {"nothing comes of it", true, []view.ImpactedWorkload{suspended, unused, dry, ignored}, ExitDone, ": nothing would roll\n", ""},
 		"one of two":      {"the other rolls", true, []view.ImpactedWorkload{unused, rolls}, ExitFailed, "1 would roll, 0 would wait, 1 would not roll at all\n", "shop/Deployment/web\n"},
 		"a later reason":  {"what is not understood may be a roll", true, []view.ImpactedWorkload{workload("web", "Teleported")}, ExitFailed, "0 would roll, 1 would wait\n", "shop/Deployment/web\n"},
+		"elsewhere":       {"it is named in full", true, []view.ImpactedWorkload{follower, neighbour}, ExitFailed, "\n  west/shop/Deployment/proxy  Reloaded  Auto\n  bank/Deployment/api  Reloaded", "west/shop/Deployment/proxy\nbank/Deployment/api\n"},
 		"nobody known":    {"there may be others", false, nil, ExitUnknown, "nothing would roll", ""},
 		"one known":       {"one is enough", false, []view.ImpactedWorkload{rolls}, ExitFailed, "1 would roll", "shop/Deployment/web\n"},
 	}

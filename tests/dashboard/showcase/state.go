@@ -3,6 +3,7 @@ package showcase
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -52,7 +53,7 @@ func (f *Fleet) hold(w *reloader.WorkloadRecord, hold *reloader.Hold) {
 		held.Due = f.Now.Add(3 * time.Hour)
 	}
 	w.Hold = &held
-	page, err := f.Records.Changes(0, 1, func(c *reloader.Change) bool { return c.Cluster == w.Cluster && c.Config == w.Edges[0].Config })
+	page, err := f.Records.Changes(projection.Place{}, 1, func(c *reloader.Change) bool { return c.Cluster == w.Cluster && c.Config == w.Edges[0].Config })
 	if err == nil && len(page.Items) == 1 {
 		w.Edges[0].Pending = page.Items[0].ID
 	}

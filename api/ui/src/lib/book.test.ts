@@ -11,12 +11,12 @@ const change = (n: number): Change => ({
   source: 'audit', verifiedAt: at(n),
 });
 const row = (n: number): TimelineRow => ({ change: change(n), reloads: [], pending: [] });
-const reload = (id: string, n: number, outcome: string, name = 'cart'): Reload => ({
-  id, cluster: 'local', workload: ref(name), outcome, decidedAt: at(n),
+const reload = (id: string, n: number, outcome: string, name = 'cart', cluster = 'local'): Reload => ({
+  id, cluster, workload: ref(name), outcome, decidedAt: at(n),
   causes: [{ changeID: `c-${n}`, config: change(n).config, why: 'Auto', keys: [], candidates: [], source: 'audit', verifiedAt: at(n) }],
 });
-const workload = (pending: string | undefined, reason?: string): Workload => ({
-  cluster: 'local', workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0),
+const workload = (pending: string | undefined, reason?: string, cluster = 'local'): Workload => ({
+  cluster, workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0),
   dependencies: [{ config: change(0).config, why: 'Auto', uses: [], ...(pending && { pendingChange: pending }) }],
   ...(reason && { hold: { reason, since: at(0) } }),
 });
@@ -85,4 +85,18 @@ test('what is forgotten can come again', () => {
   assert.deepEqual(ids(book), ['c-3']);
   book.add([row(2)]);
   assert.deepEqual(ids(book), ['c-3', 'c-2']);
+});
+
+test('workloads of one name in several clusters are told apart', () => {
+  const book = new Book();
+  book.add([row(1)]);
+  for (const cluster of ['c2', 'c3']) book.workload(workload('c-1', 'Frozen', cluster));
+  assert.deepEqual(book.get('c-1')?.pending.map((p) => p.cluster), ['c2', 'c3']);
+  book.reload(reload('r', 1, 'Reloaded', 'cart', 'c2'));
+  assert.deepEqual(book.get('c-1')?.pending.map((p) => p.cluster), ['c3']);
+  book.reload(reload('r', 1, 'Refused', 'cart', 'c3'));
+  assert.deepEqual(book.get('c-1')?.reloads.map((r) => `${r.cluster} ${r.outcome}`), ['c2 Reloaded', 'c3 Refused']);
+  book.workload(workload('c-1', 'Refused', 'c3'));
+  book.workload(workload(undefined, undefined, 'c3'));
+  assert.deepEqual(book.get('c-1')?.pending, []);
 });

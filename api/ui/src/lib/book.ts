@@ -1,4 +1,4 @@
-import type { Change, Reload, ReloadSummary, TimelineRow, Workload } from './types';
+import type { Change, Reload, ReloadSummary, TimelineRow, Workload, WorkloadRef } from './types';
 
 // early bounds the reloads that are kept for changes not heard of yet.
 const early = 200;
@@ -62,7 +62,7 @@ export class Book {
       const row = this.byID.get(changeID);
       if (!row) continue;
       placed = true;
-      const pending = row.pending.filter((p) => !same(p.workload, reload.workload));
+      const pending = row.pending.filter((p) => !same(p, reload));
       this.replace({ ...row, pending, reloads: merge(row.reloads, summary(reload)) });
     }
     if (!placed) this.orphans = [...this.orphans.slice(1 - early), reload];
@@ -73,10 +73,10 @@ export class Book {
   workload(w: Workload): boolean {
     const waits = new Set(w.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined));
     for (const row of this.rows) {
-      const listed = row.pending.some((p) => same(p.workload, w.workload)) && row.change.cluster === w.cluster;
+      const listed = row.pending.some((p) => same(p, w));
       if (!listed && !waits.has(row.change.id)) continue;
-      const others = row.pending.filter((p) => !same(p.workload, w.workload));
-      const own = waits.has(row.change.id) ? [{ workload: w.workload, ...(w.hold && { hold: w.hold }) }] : [];
+      const others = row.pending.filter((p) => !same(p, w));
+      const own = waits.has(row.change.id) ? [{ cluster: w.cluster, workload: w.workload, ...(w.hold && { hold: w.hold }) }] : [];
       this.replace({ ...row, pending: [...others, ...own] });
     }
     return false;
@@ -92,18 +92,23 @@ export class Book {
 
 const time = (row: TimelineRow): number => Date.parse(row.change.verifiedAt);
 
-const same = (a: { kind: string; namespace: string; name: string }, b: typeof a): boolean =>
-  a.name === b.name && a.namespace === b.namespace && a.kind === b.kind;
+interface Placed {
+  cluster: string;
+  workload: WorkloadRef;
+}
+
+const same = ({ cluster, workload: a }: Placed, other: Placed): boolean =>
+  a.name === other.workload.name && a.namespace === other.workload.namespace && a.kind === other.workload.kind && cluster === other.cluster;
 
 function merge(list: ReloadSummary[], one: ReloadSummary): ReloadSummary[] {
-  const at = list.findIndex((r) => r.id === one.id || same(r.workload, one.workload));
+  const at = list.findIndex((r) => (r.id === one.id && r.cluster === one.cluster) || same(r, one));
   return at < 0 ? [...list, one] : list.map((r, i) => (i === at ? one : r));
 }
 
 function summary(r: Reload): ReloadSummary {
-  const { id, workload, outcome, message, decidedAt, patchedAt, rollout, latencySeconds } = r;
+  const { id, cluster, workload, outcome, message, decidedAt, patchedAt, rollout, latencySeconds } = r;
   return {
-    id, workload, outcome, decidedAt,
+    id, cluster, workload, outcome, decidedAt,
     ...(message !== undefined && { message }),
     ...(patchedAt !== undefined && { patchedAt }),
     ...(rollout !== undefined && { rollout }),

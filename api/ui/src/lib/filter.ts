@@ -55,7 +55,7 @@ function partsOfText({ change, reloads, pending }: TimelineRow): string[] {
     change.id, change.cluster, config.kind, `${config.namespace}/${config.name}`, change.source, change.type, who(change).name,
     ...change.keys.map((k) => k.key),
     ...change.candidates.flatMap((c) => [personName(c.user ?? ''), c.userAgent ?? '']),
-    ...reloads.flatMap((r) => [r.id, `${r.workload.kind} ${r.workload.namespace}/${r.workload.name}`, r.outcome, stateOf(r)]),
-    ...pending.flatMap((p) => [`${p.workload.kind} ${p.workload.namespace}/${p.workload.name}`, p.hold?.reason ?? 'Waiting']),
+    ...reloads.flatMap((r) => [r.id, r.cluster, `${r.workload.kind} ${r.workload.namespace}/${r.workload.name}`, r.outcome, stateOf(r)]),
+    ...pending.flatMap((p) => [p.cluster, `${p.workload.kind} ${p.workload.namespace}/${p.workload.name}`, p.hold?.reason ?? 'Waiting']),
   ];
 }

@@ -70,6 +70,8 @@ export interface Cause {
 
 export interface ReloadSummary {
   id: string;
+  /** The workload's, which is another than the change's if it follows the config. */
+  cluster: string;
   workload: WorkloadRef;
   outcome: Reason;
   message?: string;
@@ -80,7 +82,6 @@ export interface ReloadSummary {
 }
 
 export interface Reload extends ReloadSummary {
-  cluster: string;
   dialect?: string;
   strategy?: string;
   causes: Cause[];
@@ -99,6 +100,7 @@ export interface Hold {
 }
 
 export interface PendingReload {
+  cluster: string;
   workload: WorkloadRef;
   hold?: Hold;
 }
@@ -219,10 +221,12 @@ export interface Impact {
   rolls: number;
   waits: number;
   workloads: ImpactedWorkload[];
+  complete: boolean;
   warnings: string[];
 }
 
 export interface ImpactedWorkload {
+  cluster: string;
   workload: WorkloadRef;
   why: Reason;
   clause?: string;

@@ -46,9 +46,9 @@ const row: TimelineRow = {
     candidates: [candidate('alice')], source: 'audit', verifiedAt: before(0),
   },
   reloads: [
-    { id: 'r-1', workload: { kind: 'Deployment', namespace: 'shop', name: 'mailer' }, outcome: 'Refused', decidedAt: before(0) },
-    { id: 'r-2', workload: { kind: 'Deployment', namespace: 'shop', name: 'cart' }, outcome: 'Reloaded', decidedAt: before(0) },
-    { id: 'r-3', workload: { kind: 'Deployment', namespace: 'shop', name: 'web' }, outcome: 'Reloaded', decidedAt: before(0) },
+    { id: 'r-1', cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name: 'mailer' }, outcome: 'Refused', decidedAt: before(0) },
+    { id: 'r-2', cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name: 'cart' }, outcome: 'Reloaded', decidedAt: before(0) },
+    { id: 'r-3', cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name: 'web' }, outcome: 'Reloaded', decidedAt: before(0) },
   ],
   pending: [],
 };

@@ -62,9 +62,11 @@ export function ConfigLink({ cluster, config }: { cluster: string; config: Confi
   );
 }
 
-export function WorkloadLink({ cluster, workload }: { cluster: string; workload: WorkloadRef }) {
+// WorkloadLink names the workload's cluster if it is another than that of what it is shown beside.
+export function WorkloadLink({ cluster, workload, beside = cluster }: { cluster: string; workload: WorkloadRef; beside?: string }) {
   return (
     <a class="ref" href={workloadHref(cluster, workload)}>
+      {cluster !== beside && <span class="ns">{cluster}/</span>}
       <span class="ns">{workload.namespace}/</span>
       {workload.name} <small>{workload.kind}</small>
     </a>

@@ -104,15 +104,15 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
   return (
     <ul class="outcomes">
       {pending.map((p) => (
-        <li key={refText(p.workload)}>
-          <WorkloadLink cluster={change.cluster} workload={p.workload} />
+        <li key={`${p.cluster}/${refText(p.workload)}`}>
+          <WorkloadLink cluster={p.cluster} workload={p.workload} beside={change.cluster} />
           <Badge reason={p.hold?.reason ?? 'Waiting'} />
           {p.hold?.message && <small>{p.hold.message}</small>}
         </li>
       ))}
       {reloads.map((r) => (
-        <li key={r.id}>
-          <WorkloadLink cluster={change.cluster} workload={r.workload} />
+        <li key={`${r.cluster}/${r.id}`}>
+          <WorkloadLink cluster={r.cluster} workload={r.workload} beside={change.cluster} />
           <Badge reason={stateOf(r)} />
           {(r.rollout?.message ?? r.message) && <small>{r.rollout?.message ?? r.message}</small>}
         </li>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { refText } from '../lib/format';
 import { wordsOf } from '../lib/outcome';
-import type { Explanation, List } from '../lib/types';
+import type { Config, Explanation, List } from '../lib/types';
 import { Kind, Time } from '../parts/bits';
 import { Glyph } from '../parts/glyph';
 import { Answer } from '../parts/states';
@@ -31,8 +32,9 @@ function Choose({ items }: { items: Explanation[] }) {
     <div class="explain">
       <div class="tabs" role="group" aria-label="Config to explain">
         {items.map((item, i) => (
-          <button key={item.config.kind + item.config.name} aria-pressed={item === x} onClick={() => choose(i)}>
-            <Kind kind={item.config.kind} /> {item.config.name}
+          <button key={`${item.config.cluster ?? ''}/${refText(item.config)}`} aria-pressed={item === x} onClick={() => choose(i)}>
+            <Kind kind={item.config.kind} /> <Whose config={item.config} items={items} />
+            {item.config.name}
           </button>
         ))}
       </div>
@@ -59,6 +61,13 @@ function Choose({ items }: { items: Explanation[] }) {
       </ol>
     </div>
   );
+}
+
+// Whose says where a config is that is not the only one of its kind and name, or that is another cluster's.
+function Whose({ config, items }: { config: Config; items: Explanation[] }) {
+  const alike = items.filter((x) => x.config.kind === config.kind && x.config.name === config.name);
+  if (alike.length === 1 && !config.cluster) return null;
+  return <span class="ns">{[config.cluster, config.namespace, ''].filter((part) => part !== undefined).join('/')}</span>;
 }
 
 const stepNames: Record<string, string> = { OptIn: 'Is it opted in?', Rule: 'Does an annotation ask for the config?', Use: 'How is it used?', Change: 'Has it changed?', Content: 'Is the workload at the newest content?', Brakes: 'Does something hold it back?', Outcome: 'What became of it?' };

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { count, segments } from '../lib/format';
+import { count, refText, segments } from '../lib/format';
 import { isNarrowGraph, narrowGraph } from '../lib/graph';
 import type { Graph, Impact, ImpactedWorkload } from '../lib/types';
 import { Badge, Fact, Facts, Time, WorkloadLink } from '../parts/bits';
@@ -127,13 +127,18 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
       </Facts>
       {graph && graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
       {impact.workloads.length === 0 ? (
-        <Blank title="Nothing would roll">No opted-in workload asks for this config.</Blank>
+        <Nothing complete={impact.complete} />
       ) : (
         <Reached cluster={cluster} list={[...impact.workloads.filter(rolls), ...waiting]} />
       )}
       {impact.workloads.length > 0 && <p class="faint">Brakes that count rolls, such as rates, are not foretold.</p>}
     </>
   );
+}
+
+function Nothing({ complete }: { complete: boolean }) {
+  if (complete) return <Blank title="Nothing would roll">No opted-in workload asks for this config.</Blank>;
+  return <Blank title="Nothing is known that would roll">No opted-in workload on record asks for this config, and not all may be on record.</Blank>;
 }
 
 const rolls = (w: ImpactedWorkload): boolean => w.outcome === 'Reloaded';
@@ -169,9 +174,9 @@ function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] 
         </thead>
         <tbody>
           {list.map((w) => (
-            <tr key={w.workload.kind + w.workload.namespace + w.workload.name}>
+            <tr key={`${w.cluster}/${refText(w.workload)}`}>
               <th scope="row">
-                <WorkloadLink cluster={cluster} workload={w.workload} />
+                <WorkloadLink cluster={w.cluster} workload={w.workload} beside={cluster} />
               </th>
               <td class="fate">{rolls(w) ? <Badge reason="Rolling" label="Would roll" /> : <Wait w={w} />}</td>
               <td>

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+var (
+	rules = reloader.Config{Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
+	// followedRules is what others call rules, which is the hub's.
+	followedRules = reloader.Config{Cluster: "hub", Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
+)
+
+// aFollower is a workload of a cluster that asks for some configs and is at the newest content of each.
+func aFollower(cluster, name string, configs ...reloader.Config) reloader.WorkloadRecord {
+	w := aWorkload("edge", name)
+	edge := w.Edges[0]
+	w.Cluster, w.Edges, w.Hold = cluster, nil, nil
+	edge.Pending = ""
+	for _, c := range configs {
+		edge.Config = c
+		w.Edges = append(w.Edges, edge)
+	}
+	return w
+}
+
+// followRules has the workload proxy of two clusters follow rules of the cluster hub, whose own gate uses it, too. All of them wait for its newest change.
+func (f *fixture) followRules() reloader.Change {
+	for _, cluster := range []string{"hub", "c2", "c3"} {
+		s := aStatus()
+		s.Cluster = cluster
+		f.records.PutCluster(s)
+	}
+	change := aChange(1)
+	change.ID, change.Cluster, change.Config = "c-rules", "hub", rules
+	f.records.AddChange(1, change)
+	gate, two, three := aFollower("hub", "gate", rules), aFollower("c2", "proxy", followedRules), aFollower("c3", "proxy", followedRules)
+	for _, w := range []*reloader.WorkloadRecord{&gate, &two, &three} {
+		w.Edges[0].Pending = change.ID
+		f.records.PutWorkload(*w)
+	}
+	return change
+}
+
+const rulesPath = "/api/v1/configs/hub/shared/ConfigMap/rules"
+
+// TestImpactReachesFollowers: a config rolls workloads of other clusters that follow it, each as those who run its own cluster say.
+func TestImpactReachesFollowers(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	frozen := aStatus()
+	frozen.Cluster, frozen.Freeze = "c3", reloader.Freeze{Frozen: true, Reason: "a sale"}
+	f.records.PutCluster(frozen)
+	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	got := map[string]string{}
+	for _, w := range impact.Workloads {
+		got[w.Cluster+"/"+w.Workload.Namespace+"/"+w.Workload.Name] = string(w.Outcome) + " " + w.Message
+	}
+	want := map[string]string{"hub/edge/gate": "Reloaded ", "c2/edge/proxy": "Reloaded ", "c3/edge/proxy": "Frozen a sale"}
+	if diff := cmp.Diff(want, got); diff != "" || impact.Rolls != 2 || impact.Waits != 1 || !impact.Complete {
+		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.Rolls, impact.Waits, impact.Complete, diff)
+	}
+}
+
+// TestImpactOfAnOwnerThatIsNotOnRecord: a follower's own API knows who follows, and not all that the owner does.
+func TestImpactOfAnOwnerThatIsNotOnRecord(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
+	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	if len(impact.Workloads) != 1 || impact.Workloads[0].Cluster != "local" || impact.Rolls != 1 || impact.Complete {
+		t.Errorf("%+v", impact)
+	}
+}
+
+// TestImpactIsAsCompleteAsWhatIsKnownOfFollowers names the cluster that is not up to date.
+func TestImpactIsAsCompleteAsWhatIsKnownOfFollowers(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	starting := aStatus()
+	starting.Cluster, starting.Ready = "c2", false
+	f.records.PutCluster(starting)
+	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	if impact.Complete || len(impact.Warnings) != 1 || !strings.HasPrefix(impact.Warnings[0], "Cluster c2: The dispatcher is still recording") {
+		t.Errorf("complete %t: %q", impact.Complete, impact.Warnings)
+	}
+}
+
+// TestWeightsOfFollowersAreOfTheirCluster: nobody waits for a workload of another cluster.
+func TestWeightsOfFollowersAreOfTheirCluster(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	heavy := aFollower("c2", "proxy", followedRules)
+	heavy.Terms.Weight = 5
+	f.records.PutWorkload(heavy)
+	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 {
+		t.Errorf("%+v", impact)
+	}
+	first := aFollower("c2", "first", followedRules)
+	f.records.PutWorkload(first)
+	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 || impact.Waits != 1 {
+		t.Errorf("with one before it in its own cluster: %+v", impact)
+	}
+}
+
+func TestConfigNamesFollowers(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	var got []string
+	for _, d := range get1[view.ConfigState](t, f, rulesPath).Dependents {
+		got = append(got, d.Cluster+"/"+d.Name)
+	}
+	if diff := cmp.Diff([]string{"hub/gate", "c2/proxy", "c3/proxy"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTimelineTellsClustersApart: what waits for a change, and what has rolled for it, are workloads of whatever clusters.
+func TestTimelineTellsClustersApart(t *testing.T) {
+	f := newFixture(t)
+	change := f.followRules()
+	for n, cluster := range []string{"c2", "c3"} {
+		r := aReload(n + 1)
+		r.Cluster, r.Causes[0].ChangeID, r.Causes[0].Config = cluster, change.ID, followedRules
+		f.records.AddReload(uint64(n+1), r)
+	}
+	row := list[view.TimelineRow](t, f, "/api/v1/timeline").Items[0]
+	var got []string
+	for _, p := range row.Pending {
+		got = append(got, "waits "+p.Cluster+"/"+p.Workload.Name)
+	}
+	for _, r := range row.Reloads {
+		got = append(got, "rolled "+r.Cluster+"/"+r.Workload.Name)
+	}
+	if diff := cmp.Diff([]string{"waits hub/gate", "waits c2/proxy", "waits c3/proxy", "rolled c2/cart", "rolled c3/cart"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExplainTellsConfigsOfOneNameApart: a workload may ask for configs of the same kind and name in several namespaces and clusters.
+func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
+	f := newFixture(t)
+	change := f.followRules()
+	own, shared := reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: rules.Name}, rules
+	proxy := aFollower("c2", "proxy", own, shared, followedRules)
+	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonWaitingForReplica, Since: start, Due: start.Add(time.Hour)}
+	f.records.PutWorkload(proxy)
+	const path = "/api/v1/workloads/c2/edge/Deployment/proxy/explain?"
+	const one = "configKind=ConfigMap&configName=rules"
+	cases := map[string]struct {
+		query string
+		want  []string
+	}{
+		"all":                    {"", []string{"/edge UpToDate", "/shared UpToDate", "hub/shared Held"}},
+		"its own":                {one, []string{"/edge UpToDate"}},
+		"its own, in full":       {one + "&configNamespace=edge&configCluster=c2", []string{"/edge UpToDate"}},
+		"of another namespace":   {one + "&configNamespace=shared", []string{"/shared UpToDate"}},
+		"of another cluster":     {one + "&configNamespace=shared&configCluster=hub", []string{"hub/shared Held"}},
+		"all of a namespace":     {"configNamespace=shared", []string{"/shared UpToDate", "hub/shared Held"}},
+		"all of a cluster":       {"configCluster=hub", []string{"hub/shared Held"}},
+		"one it does not follow": {one + "&configNamespace=shared&configCluster=c3", []string{"c3/shared NotADependency"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, x := range list[view.Explanation](t, f, path+tc.query).Items {
+				got = append(got, fmt.Sprintf("%s/%s %s", x.Config.Cluster, x.Config.Namespace, x.State))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	held := list[view.Explanation](t, f, path+one+"&configNamespace=shared&configCluster=hub").Items[0]
+	if said := fmt.Sprint(held.Steps); !strings.Contains(said, "last updated by alice") {
+		t.Errorf("who changed what is followed is not told: %s", said)
+	}
+}
+
+// follow returns what the pages of a listing show, one item each, and fails the test if they do not end.
+func follow[V any](t *testing.T, f *fixture, target string, name func(V) string) (shown []string) {
+	t.Helper()
+	cursor := ""
+	for range 50 {
+		page := list[V](t, f, target+"&continue="+url.QueryEscape(cursor))
+		for _, item := range page.Items {
+			shown = append(shown, name(item))
+		}
+		if cursor = page.Metadata.Continue; cursor == "" {
+			return shown
+		}
+	}
+	t.Fatalf("the pages do not end: %q", shown)
+	return nil
+}
+
+// TestPagesOfFollowedConfigsEnd: configs that differ in their cluster alone are different places.
+func TestPagesOfFollowedConfigsEnd(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	alone := reloader.Config{Kind: reloader.ConfigMap, Namespace: "edge", Name: "a"}
+	f.records.PutWorkload(aFollower("c2", "proxy", alone, rules, followedRules))
+	f.records.PutWorkload(aFollower("c2", "zebra", followedRules))
+	dependencies := follow(t, f, "/api/v1/dependencies?limit=1&cluster=c2", func(d view.DependencyRow) string {
+		return d.Workload.Name + " " + d.Config.Cluster + "/" + d.Config.Namespace + "/" + d.Config.Name
+	})
+	if diff := cmp.Diff([]string{"proxy /edge/a", "proxy /shared/rules", "proxy hub/shared/rules", "zebra hub/shared/rules"}, dependencies); diff != "" {
+		t.Errorf("dependencies (-want +got):\n%s", diff)
+	}
+	configs := follow(t, f, "/api/v1/configs?limit=1", func(c view.ConfigState) string { return c.Cluster + "/" + c.Config.Namespace + "/" + c.Config.Name })
+	if diff := cmp.Diff([]string{"c2/edge/a", "c2/shared/rules", "hub/shared/rules"}, configs); diff != "" {
+		t.Errorf("configs (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnknownClusterInAFilterIsTold: that there is nothing in a cluster that is misspelt is no answer.
+func TestUnknownClusterInAFilterIsTold(t *testing.T) {
+	f := newFixture(t)
+	f.populate()
+	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
+	for target, want := range map[string]int{
+		"workloads?cluster=local": 0, "workloads?cluster=": 0, "workloads?cluster=lokal": 1, "workloads?configCluster=lokal": 1,
+		"workloads?configCluster=hub": 0, // of which one follows a config
+		"changes?cluster=lokal":       1, "reloads?cluster=lokal": 1, "timeline?cluster=lokal": 1, "configs?cluster=lokal": 1, "configs?cluster=hub": 0,
+		"dependencies?cluster=lokal": 1, "held?cluster=lokal": 1, "graph?cluster=lokal": 1, "stats?cluster=lokal": 1,
+		"pauses?cluster=lokal": 1, "windows?cluster=lokal": 1, "freezes?cluster=lokal": 1, "changes?name=lokal": 0,
+	} {
+		got := get1[struct{ Warnings []string }](t, f, "/api/v1/"+target).Warnings
+		if len(got) != want || want == 1 && got[0] != "Nothing is on record about a cluster lokal." {
+			t.Errorf("%s: warnings %q, want %d", target, got, want)
+		}
+	}
+}

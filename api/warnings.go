@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// warnings says what any answer may be missing. Of the clusters that a question names, those that nobody has heard of are among that.
+func (a *server) warnings(ctx context.Context, named ...string) []string {
+	found := []string{}
+	if !a.records.CaughtUp() {
+		found = append(found, "The stored records are still being read; some may be missing.")
+	}
+	for _, name := range named {
+		if name != "" && a.records.CaughtUp() && !a.records.HasCluster(name) {
+			found = append(found, "Nothing is on record about a cluster "+name+".")
+		}
+	}
+	return append(found, a.silence(ctx)...)
+}
+
+// silence names the clusters that have not been heard of lately to those who may list clusters, and tells others that there are some.
+func (a *server) silence(ctx context.Context) (found []string) {
+	now, caughtUp := time.Now(), a.records.CaughtUp()
+	for _, c := range a.records.Clusters() {
+		if v := view.FromCluster(c, now); v.Health == view.Away || v.Health == view.Unknown && caughtUp {
+			found = append(found, "Cluster "+c.Name+": "+v.Problems[0]+" What is on record may be out of date.")
+		}
+	}
+	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {
+		return []string{"Some clusters have not been heard of lately. What is on record of them may be out of date."}
+	}
+	return found
+}
+
+// sight tells for one answer which namespaces the one who asks may look into: that of the question, which they were let to ask, and those where
+// they may do what is needed.
+type sight struct {
+	may  func(namespace string) (bool, error)
+	seen map[string]bool
+	// hides says that something was left out.
+	hides bool
+	// fault is the problem that nobody can say what they may do.
+	fault error
+}
+
+// sightFrom returns the sight of those who were let to ask about a namespace; empty is all of them.
+func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight {
+	return &sight{
+		seen: map[string]bool{namespace: true},
+		may: func(other string) (bool, error) {
+			if a.access == nil {
+				return true, nil
+			}
+			user, _ := userOf(ctx) // nobody gets here without being let to ask
+			return a.may(ctx, user, Deed{Verb: n.verb, Resource: n.resource, Namespace: other})
+		},
+	}
+}
+
+// of reports whether what is in a namespace may be shown. That of all namespaces is asked about once, before any single one.
+func (s *sight) of(namespace string) bool {
+	seen, ok := s.seen[namespace]
+	if !ok {
+		seen = s.look("") || s.look(namespace)
+	}
+	s.hides = s.hides || !seen
+	return seen
+}
+
+func (s *sight) look(namespace string) bool {
+	seen, ok := s.seen[namespace]
+	if ok || s.fault != nil {
+		return seen
+	}
+	seen, s.fault = s.may(namespace)
+	s.seen[namespace] = seen
+	return seen
+}
+
+// warnings says whether something was left out.
+func (s *sight) warnings() []string {
+	if s.hides {
+		return []string{"Workloads of namespaces that you may not look into are left out."}
+	}
+	return nil
+}
+
+// visible returns the keys of workloads that may be shown.
+func (s *sight) visible(keys []projection.WorkloadKey) (visible []projection.WorkloadKey) {
+	for _, key := range keys {
+		if s.of(key.Workload.Namespace) {
+			visible = append(visible, key)
+		}
+	}
+	return visible
+}
