@@ -60,6 +60,15 @@ func TestNotesWithoutFixedAddressSayHowToFindIt(t *testing.T) {
 	}
 }
 
+// TestNotesHideNothingFromAnotherPolicy: the printed rules leave something out, so that who has a policy is sent to the command that merges,
+// and not told to put these before theirs.
+func TestNotesHideNothingFromAnotherPolicy(t *testing.T) {
+	text := notes(t)
+	if !strings.Contains(text, "(with a policy of your own: reroll audit-policy generate --merge FILE") || strings.Contains(text, "these rules") {
+		t.Errorf("who has a policy is told something else:\n%s", text)
+	}
+}
+
 func TestNotesWithTokenUseIt(t *testing.T) {
 	files := cut.FindAllStringSubmatch(notes(t, "--values", "testdata/namespaced/values.yaml"), -1)
 	_, user := currentContext(t, files[1][1])
