@@ -62,8 +62,10 @@ var usages = []usage{
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 	},
 	{
-		values: "namespaced", deletes: true,
-		options:    kube.Options{Scope: kube.Scope{Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}}},
+		values: "namespaced", deletes: true, watch: true,
+		options: kube.Options{Scope: kube.Scope{
+			Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}, IgnoredConfigs: []reloader.ConfigKind{reloader.Secret},
+		}},
 		namespaces: []string{"shop", "billing"}, kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"},
 		configs: []reloader.Config{prices}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 		refused: []string{
