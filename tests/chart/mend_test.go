@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,12 +66,12 @@ func TestMendByHelm(t *testing.T) {
 	if err := os.WriteFile(r.path+"/volumes.yaml", []byte(volumes), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kubectl(t, cluster, "create", "--filename="+r.path+"/volumes.yaml")
 	kubectl(t, cluster, "create", "namespace", documented)
 	for _, step := range []struct {
 		name string
 		run  func(r running)
 	}{
+		{"a cluster without a class of volumes", running.expectClassless},
 		{"a pod that is not ready", running.expectReplaced},
 		{"a larger volume", running.expectLarger},
 		{"another class of volumes", running.expectOther},
@@ -81,24 +82,37 @@ func TestMendByHelm(t *testing.T) {
 	}
 }
 
+// expectClassless: a pod without a volume runs once there is a default class, or after a change to none, as docs/troubleshooting.md has it.
+func (r running) expectClassless() {
+	r.helm("install", documented, chart)
+	r.await("", false)
+	r.change(1, "persistence.enabled=false")
+	r.await("", true)
+	r.helm("uninstall", documented, "--wait")
+	r.helm("install", documented, chart)
+	r.await("", false)
+	kubectl(r.T, r.cluster, "create", "--filename="+r.path+"/volumes.yaml")
+	r.await("", true)
+}
+
 // expectReplaced: a pod that cannot become ready is replaced by an upgrade that mends its values, and by a rollback. Nobody has to delete it.
 func (r running) expectReplaced() {
 	const nowhere = `nodeSelector.kubernetes\.io/hostname=nowhere`
-	r.helm("install", documented, chart, "--set", nowhere)
-	r.await("nowhere")
-	r.helm("upgrade", documented, chart, "--reset-values")
-	r.await("")
 	r.helm("upgrade", documented, chart, "--set", nowhere)
-	r.await("nowhere")
+	r.await("nowhere", false)
+	r.helm("upgrade", documented, chart, "--reset-values")
+	r.await("", true)
+	r.helm("upgrade", documented, chart, "--set", nowhere)
+	r.await("nowhere", false)
 	r.helm("rollback", documented)
-	r.await("")
+	r.await("", true)
 }
 
 // expectLarger: the claim grows, and the pod stays.
 func (r running) expectLarger() {
-	pod, claim := r.await(""), r.claim()
+	pod, claim := r.await("", true), r.claim()
 	r.change(0, "persistence.size=20Gi")
-	if now := r.await(""); now.UID != pod.UID {
+	if now := r.await("", true); now.UID != pod.UID {
 		r.Error("the pod was replaced")
 	}
 	now := r.claim()
@@ -110,7 +124,7 @@ func (r running) expectLarger() {
 // expectOther: the claim is one of the other class.
 func (r running) expectOther() {
 	r.change(1, "persistence.size=20Gi,persistence.storageClass=other")
-	r.await("")
+	r.await("", true)
 	if class := r.claim().Spec.StorageClassName; class == nil || *class != "other" {
 		r.Errorf("the claim is of the class %v", class)
 	}
@@ -165,7 +179,7 @@ func (r running) tryHelm(args ...string) (string, error) {
 }
 
 // await waits until the pod of the release is to run on a node of that name, and does so, or cannot. No name is any node.
-func (r running) await(node string) *corev1.Pod {
+func (r running) await(node string, runs bool) *corev1.Pod {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Minute)
 	defer cancel()
@@ -176,7 +190,7 @@ func (r running) await(node string) *corev1.Pod {
 			return err
 		}
 		wanted := pod.Spec.NodeSelector["kubernetes.io/hostname"]
-		if runs := pod.Status.Phase == corev1.PodRunning; pod.DeletionTimestamp != nil || wanted != node || runs != (node == "") {
+		if pod.DeletionTimestamp != nil || wanted != node || runs != (pod.Status.Phase == corev1.PodRunning) || !runs && !unschedulable(pod) {
 			return fmt.Errorf("the pod is %s, and of the node %q", pod.Status.Phase, wanted)
 		}
 		return nil
@@ -185,6 +199,13 @@ func (r running) await(node string) *corev1.Pod {
 		r.Fatal(err)
 	}
 	return pod
+}
+
+// unschedulable reports whether a node was looked for in vain.
+func unschedulable(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+	})
 }
 
 // claim returns that of the release's volume.

@@ -107,7 +107,12 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
 			nil,
 		},
-		"streams of an administrator": {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"a volume of the default class": {"metaInfo=true", []string{"default StorageClass", "persistence.storageClass"}, nil},
+		"a volume of a class":           {"persistence.storageClass=fast", nil, []string{"StorageClass"}},
+		"no volume":                     {"persistence.enabled=false", nil, []string{"StorageClass"}},
+		"the volume of another":         {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"no volume of roles":            {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"streams of an administrator":   {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
