@@ -197,6 +197,43 @@ func TestDeletionMarked(t *testing.T) {
 	})
 }
 
+// TestMarkOfADeletionAndACreation: whoever is taken over with the mark of a deletion misses nothing by the creation that followed, unless
+// creations count; an edit after it does count.
+func TestMarkOfADeletionAndACreation(t *testing.T) {
+	for name, test := range map[string]struct {
+		onCreate, edited bool
+		want             int64
+	}{
+		"created":                         {want: 1},
+		"created and edited":              {edited: true, want: 2},
+		"created, where that is a change": {onCreate: true, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+				w.configure = absences(false, true)
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				w.must(w.delete(alice, app))
+				w.pass(quiet)
+				w.rolled(web, 1)
+				w.stop()
+				w.store.records = map[reloader.WorkloadRef][]byte{}
+				w.give("app", "2")
+				if test.edited {
+					w.pass(time.Minute)
+					w.edit(alice, app, "3")
+				}
+				w.pass(time.Minute)
+				w.configure = absences(test.onCreate, true)
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, test.want)
+			})
+		})
+	}
+}
+
 // TestCrashAfterDeletionPatch: the patch went out, and the process ended before it could say so.
 func TestCrashAfterDeletionPatch(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

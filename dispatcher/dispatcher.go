@@ -109,6 +109,8 @@ type Dispatcher struct {
 	records map[reloader.WorkloadRef]reloader.WorkloadRecord
 	// paused has the workloads whose rollout is held back until their pause period ends, opted in or not.
 	paused map[reloader.WorkloadRef]*workload.Workload
+	// abandoned are those of paused that are no business of ours any more: their pause ends now, since a later process will not see it.
+	abandoned map[reloader.WorkloadRef]bool
 	// unscheduled has the workloads whose pods nobody schedules, opted in or not.
 	unscheduled map[reloader.WorkloadRef]*workload.Workload
 	// denials has the configs whose latest change nobody else may be given for now.
@@ -162,6 +164,7 @@ func New(o Options) *Dispatcher {
 		late:      map[reloader.WorkloadRef]time.Time{},
 		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:    map[reloader.WorkloadRef]*workload.Workload{},
+		abandoned: map[reloader.WorkloadRef]bool{},
 		denials:   map[reloader.Config]denial{},
 
 		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},

@@ -211,6 +211,9 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.marked && e.speaker.Versions {
 		return reloader.Handled{}, nil // newer pods prove nothing: what was written need not be content
 	}
+	if e.mark == strategy.DeletedValue && !f.DataWritten.After(f.Created) && !d.countsCreation(w, c) {
+		return h, nil // all that came after the mark is a creation
+	}
 	if e.marked || known {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
@@ -218,6 +221,13 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 		return reloader.Handled{How: reloader.ReasonBaseline, At: f.seen, Brought: h.Brought}, nil // it was absent
 	}
 	return d.judgeHint(ctx, w, c, f, h)
+}
+
+// countsCreation reports whether the creation of c is a change for w.
+func (d *Dispatcher) countsCreation(w *workload.Workload, c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.onCreate(w, c)
 }
 
 // judgeMark judges an edge by a mark that is not that of the content. It proves that a change was missed, unless it is the mark of

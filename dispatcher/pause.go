@@ -13,6 +13,24 @@ import (
 // A pause lives on the workload alone: the patch that marks a Deployment also pauses it and says since when, and whoever sees that
 // annotation ends the pause when it is due. So it survives every process, and also the workload's opting out.
 
+// mindPause is notePause for a workload that is our business.
+func (d *Dispatcher) mindPause(w *workload.Workload) {
+	d.mu.Lock()
+	delete(d.abandoned, w.Ref())
+	d.mu.Unlock()
+	d.notePause(w)
+}
+
+// abandonPause has the pause of a workload, if one was begun, ended now.
+func (d *Dispatcher) abandonPause(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused[ref] != nil && !d.DryRun {
+		d.abandoned[ref] = true
+		d.resumeQ.Add(ref)
+	}
+}
+
 // notePause has the pause of w, if one was begun, ended in time.
 func (d *Dispatcher) notePause(w *workload.Workload) {
 	p := d.Dialects.Pause(w)
@@ -26,7 +44,7 @@ func (d *Dispatcher) notePause(w *workload.Workload) {
 		return
 	}
 	if !p.Begun {
-		delete(d.paused, w.Ref())
+		d.dropPauseLocked(w.Ref())
 		return
 	}
 	d.paused[w.Ref()] = w
@@ -36,13 +54,13 @@ func (d *Dispatcher) notePause(w *workload.Workload) {
 // resume ends the pause of a workload that is due.
 func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.mu.Lock()
-	w := d.paused[ref]
+	w, abandoned := d.paused[ref], d.abandoned[ref]
 	d.mu.Unlock()
 	if w == nil {
 		return 0
 	}
 	p := d.Dialects.Pause(w)
-	if wait := pauseLeft(p, time.Now()); wait > 0 {
+	if wait := pauseLeft(p, time.Now()); wait > 0 && !abandoned {
 		return wait
 	}
 	resumed, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: strategy.Resume(w, p.Key), FieldManager: d.fieldManager(p.Dialect)})
@@ -74,14 +92,15 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 func (d *Dispatcher) dropPause(w *workload.Workload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	forgetExactly(d.paused, w)
+	if d.paused[w.Ref()] == w {
+		d.dropPauseLocked(w.Ref())
+	}
 }
 
-// forgetExactly takes w out of all, and not another workload of its name.
-func forgetExactly(all map[reloader.WorkloadRef]*workload.Workload, w *workload.Workload) {
-	if all[w.Ref()] == w {
-		delete(all, w.Ref())
-	}
+// dropPauseLocked forgets whatever pause there is of a workload. The caller holds mu.
+func (d *Dispatcher) dropPauseLocked(ref reloader.WorkloadRef) {
+	delete(d.paused, ref)
+	delete(d.abandoned, ref)
 }
 
 // clockSkew is how far the clock of who began a pause may be ahead of ours.

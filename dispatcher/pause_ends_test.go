@@ -36,6 +36,18 @@ func TestPauseEndsOutOfScopeAtOnce(t *testing.T) {
 	})
 }
 
+// TestPauseEndsBeforeItIsForgotten: the namespace leaves scope in the middle of a pause, and the process ends before that is over: the next
+// one does not see the workload at all.
+func TestPauseEndsBeforeItIsForgotten(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.wantPaused(true, true)
+		w.running[0].Forget(webRef)
+		w.pass(time.Second)
+		w.wantPaused(false, false)
+	})
+}
+
 // TestPauseEndsThroughManyRestarts: several starts, each too short for anything, and every call fails in between.
 func TestPauseEndsThroughManyRestarts(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -136,5 +136,7 @@ func (d *Dispatcher) schedule(ctx context.Context, w *workload.Workload, marks [
 func (d *Dispatcher) dropUnscheduled(w *workload.Workload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	forgetExactly(d.unscheduled, w)
+	if d.unscheduled[w.Ref()] == w {
+		delete(d.unscheduled, w.Ref())
+	}
 }

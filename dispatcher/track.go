@@ -13,7 +13,7 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	if d.progressed(w) {
 		return
 	}
-	d.notePause(w)
+	d.mindPause(w)
 	defer d.noteScheduling(w)
 	interest, ok := d.Dialects.Interest(w)
 	if !ok {
@@ -101,9 +101,10 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	return t
 }
 
-// Forget tells the dispatcher that a workload is gone, or no business of ours any more. A pause that was begun is ended all the same.
+// Forget tells the dispatcher that a workload is gone, or no business of ours any more. A pause that was begun is ended at once.
 func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
 	d.untrack(ref)
+	d.abandonPause(ref)
 }
 
 // untrack forgets a workload that asks for nothing any more.

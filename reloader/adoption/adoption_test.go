@@ -18,6 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -76,7 +77,7 @@ func read(configs []reloader.Config) map[reloader.Config]Known {
 			continue
 		}
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}, Data: map[string]string{"a": "1", "b": "2"}}
-		found[c] = Known{Meta: live.Meta{UID: "u-" + c.Name, ResourceVersion: "42", DataWritten: noon}, Content: digest.OfConfigMap(cm)}
+		found[c] = Known{Meta: live.Meta{UID: "u-" + c.Name, ResourceVersion: "42", Created: noon, DataWritten: noon}, Content: digest.OfConfigMap(cm)}
 	}
 	return found
 }
@@ -103,6 +104,7 @@ func TestState(t *testing.T) {
 		"no mark":         {"what is there is where it begins", looks{annotations: stakater}, Baseline, "stakater"},
 		"stakater's mark": {"it proves that nothing was missed", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2"))}, Current, "stakater"},
 		"an old mark":     {"it proves that something was", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0;b=2"))}, Missed, "stakater"},
+		"a deletion's":    {"what was deleted has only been made again", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", strategy.DeletedValue)}, Baseline, "stakater"},
 		"no hash":         {"somebody's own variable is no mark", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", "mine")}, Baseline, "stakater"},
 		"collaborne's":    {"each tool has its own hash", looks{annotations: collaborne, env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))}, Current, "collaborne"},
 		"of another tool": {"a mark of a tool that does not ask says nothing", looks{annotations: collaborne, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0"))}, Baseline, "collaborne"},

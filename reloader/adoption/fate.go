@@ -87,6 +87,8 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 	}
 	values, known := v.values(w, c, d, read)
 	switch {
+	case mark == strategy.DeletedValue && !read[c].Meta.DataWritten.After(read[c].Meta.Created):
+		return Baseline // all that came after the mark is a creation
 	case slices.Contains(values, mark):
 		return Current
 	case !known:

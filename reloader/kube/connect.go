@@ -23,8 +23,8 @@ import (
 
 // Options say how to reach an API server.
 type Options struct {
-	// Kubeconfig and Context choose a kubeconfig file and a context in it. If both are empty and the process runs in a cluster, that
-	// cluster is used; outside, the usual files are.
+	// Kubeconfig and Context choose a kubeconfig file and a context in it. If both are empty and so is the environment's KUBECONFIG, a
+	// process that runs in a cluster uses that; the usual files are used otherwise.
 	Kubeconfig, Context string
 	// QPS and Burst bound the requests per second; both are those of client-go.
 	QPS   float32
@@ -77,7 +77,7 @@ const (
 
 // Connect reaches the API server once and returns an error in one line if that fails.
 func Connect(ctx context.Context, o Options) (*Cluster, error) {
-	config, namespace, err := load(o)
+	config, namespace, err := load(o, rest.InClusterConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func clusterUID(ctx context.Context, client kubernetes.Interface) (string, error
 }
 
 // load finds the API server's address and credentials, and Reroll's own namespace.
-func load(o Options) (*rest.Config, string, error) {
-	if o.Kubeconfig == "" && o.Context == "" {
-		if config, err := rest.InClusterConfig(); err == nil {
+func load(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, string, error) {
+	if o.Kubeconfig == "" && o.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if config, err := inCluster(); err == nil {
 			return config, firstOf(o.Namespace, podNamespace(), "default"), nil
 		}
 	}

@@ -160,7 +160,7 @@ const (
 var eventSources = map[reloader.ConfigKind]string{
 	reloader.ConfigMap:           "reloader-configmaps",
 	reloader.Secret:              "reloader-secrets",
-	reloader.SecretProviderClass: "reloader-secretproviderclasses",
+	reloader.SecretProviderClass: "reloader-secretproviderclasspodstatuses", // the resource that is watched
 }
 
 // eventsOf returns an Event for each config behind r, in the order of their names; none if r is nothing that people have to know. Content

@@ -76,7 +76,7 @@ func TestEventsOf(t *testing.T) {
 			}},
 			[]told{
 				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
-				{"Normal", "Reloaded", "reloader-secretproviderclasses", vault},
+				{"Normal", "Reloaded", "reloader-secretproviderclasspodstatuses", vault},
 			},
 		},
 		"paused": {

@@ -2,10 +2,12 @@ package kube
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -20,7 +22,7 @@ var (
 )
 
 // providerClass reads a SecretProviderClass: its annotations from the class itself, its content from the PodStatuses that name it.
-// What exists in neither form is not found, and so is everything where the driver is not installed.
+// A selector may match the labels of either. What exists in neither form is not found, and so is everything where the driver is not installed.
 func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (live.Object, error) {
 	class, err := c.providerClassMeta(ctx, config)
 	if err != nil {
@@ -42,6 +44,9 @@ func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (li
 		c.proofs.Store(config, v.decisive.moment)
 	}
 	obj := live.Object{Meta: c.metaOf(class), Content: digest.OfProviderClass(config.Namespace, config.Name, v.objects())}
+	obj.Unselected = obj.Unselected && !slices.ContainsFunc(statuses, func(s podStatus) bool {
+		return c.options.ResourceSelector.Matches(labels.Set(s.labels))
+	})
 	obj.ResourceVersion, obj.Unproven = v.version(), v.unproven
 	obj.DataManager, obj.DataWritten = "", v.written()
 	if v.decisive != nil {

@@ -187,14 +187,35 @@ func TestProviderClassWithoutOneOfItsParts(t *testing.T) {
 }
 
 func TestProviderClassSelection(t *testing.T) {
-	s := newStore(t, vaultClass(), podStatusOf(t, "a", "vault", 2, 5, "db", "v2"))
 	selector, err := labels.Parse("reload=yes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.options.ResourceSelector = selector
-	if meta, err := s.Meta(t.Context(), vault); err != nil || !meta.Unselected {
-		t.Errorf("a class without the label: %+v, %v", meta, err)
+	yes := map[string]string{"reload": "yes"}
+	for name, test := range map[string]struct {
+		class, status map[string]string
+		noClass       bool
+		want          bool
+	}{
+		"neither has the label":                  {},
+		"the class has it":                       {class: yes, want: true},
+		"a PodStatus has it":                     {status: yes, want: true},
+		"a PodStatus has it, and nobody a class": {status: yes, noClass: true, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			class, status := vaultClass(), podStatusOf(t, "a", "vault", 2, 5, "db", "v2")
+			class.Labels = test.class
+			status.SetLabels(test.status)
+			s := newStore(t, class, status)
+			if test.noClass {
+				class.Name = "another"
+				s = newStore(t, class, status)
+			}
+			s.options.ResourceSelector = selector
+			if meta, err := s.Meta(t.Context(), vault); err != nil || meta.Unselected == test.want {
+				t.Errorf("%+v, %v", meta, err)
+			}
+		})
 	}
 }
 

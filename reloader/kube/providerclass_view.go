@@ -22,6 +22,7 @@ type podStatus struct {
 	// manager is the field manager that last wrote the status, and told says that there is one.
 	manager string
 	told    bool
+	labels  map[string]string
 	// objects has the version of each object by its ID.
 	objects map[string]string
 }
@@ -48,7 +49,7 @@ func classOf(u *unstructured.Unstructured) string {
 }
 
 func readPodStatus(u *unstructured.Unstructured) podStatus {
-	s := podStatus{uid: string(u.GetUID()), resourceVersion: u.GetResourceVersion(), updated: u.GetGeneration() > 1, objects: objectsOf(u)}
+	s := podStatus{uid: string(u.GetUID()), resourceVersion: u.GetResourceVersion(), updated: u.GetGeneration() > 1, labels: u.GetLabels(), objects: objectsOf(u)}
 	s.version, _ = strconv.ParseUint(s.resourceVersion, 10, 64)
 	for _, e := range u.GetManagedFields() {
 		if e.Time == nil || e.FieldsV1 == nil || !strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:status"`) {

@@ -92,6 +92,9 @@ func closeQueue(t testing.TB, q *Queue) {
 // external starts a server on a loopback port; port -1 picks one. The options may be changed by adjust.
 func external(t testing.TB, dir string, port int, adjust func(*server.Options)) *server.Server {
 	t.Helper()
+	if port == -1 {
+		port = freePort(t) // to which it can come back
+	}
 	o := &server.Options{Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, JetStreamMaxStore: 1 << 30}
 	if adjust != nil {
 		adjust(o)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // TestLeaderlessClusterPasses: one of two servers has no leader as long as the other is away. Whoever opens a queue there is told so by an
@@ -90,12 +91,11 @@ func TestPasses(t *testing.T) {
 }
 
 // freePort returns a port of the loopback address that nobody listens on.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := port.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nobody came
-	return listener.Addr().(*net.TCPAddr).Port
+	return ports[0]
 }

@@ -44,7 +44,7 @@ func FuzzEnvName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		for _, c := range []reloader.Config{cm(name), sec(name)} {
+		for _, c := range []reloader.Config{cm(name), sec(name), {Kind: reloader.SecretProviderClass, Namespace: "ns", Name: name}} {
 			if got, want := strategy.EnvName(c), restated(c); got != want {
 				t.Errorf("EnvName(%q) = %q, want %q", name, got, want)
 			}

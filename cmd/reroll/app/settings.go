@@ -83,7 +83,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 		f.StringVar(&s.DataDir, "data-dir", "reroll-data", "directory of the embedded NATS")
 	}
 	if r.dispatch || r.answer || r.admit {
-		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
+		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; without it that of KUBECONFIG, the cluster that it runs in, or ~/.kube/config")
 		f.StringVar(&s.Context, "context", "", "context of the kubeconfig")
 	}
 	if r.dispatch || r.admit {

@@ -42,7 +42,7 @@ var mappings = []mapping{
 	{"reloader.logLevel", "log.level", "`trace` is `debug`; `fatal` and `panic` are `error`", oneOf("log.level", map[string]string{
 		"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "warning": "warn", "error": "error", "fatal": "error", "panic": "error",
 	})},
-	same("reloader.enableHA", "enableHA", false),
+	{"reloader.enableHA", "enableHA", "with `--nats-url`: replicas share a NATS", same("reloader.enableHA", "enableHA", false).take},
 	{"reloader.deployment.replicas", "replicas", "with `enableHA`", takeReplicas},
 	same("reloader.enablePProf", "pprof.enabled", false),
 	{"reloader.pprofAddr", "pprof.address", "", matching("pprof.address", `^\S*:[0-9]{1,5}$`)},

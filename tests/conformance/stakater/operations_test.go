@@ -53,8 +53,10 @@ func TestMetrics(t *testing.T) {
 		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
 		`reloader_reload_executed_total_by_namespace{namespace="` + w.Namespace("main") + `",success="true"} [1-9]`,
 		`reloader_action_total{result="success",workload_kind="Deployment"} [1-9]`,
+		`reloader_events_received_total{event_type="update",resource_type="configmaps"} [1-9]`,
+		`reloader_skipped_total{reason="ignored_or_not_selected"} [0-9]`, `reloader_skipped_total{reason="no_data_change"} [0-9]`,
 	} {
-		pattern := strings.ReplaceAll(regexp.QuoteMeta(sample), `\[1-9\]`, "[1-9]")
+		pattern := strings.NewReplacer(`\[1-9\]`, "[1-9]", `\[0-9\]`, "[0-9]").Replace(regexp.QuoteMeta(sample))
 		if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
 			t.Errorf("there is no %s", sample)
 		}

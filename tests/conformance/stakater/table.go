@@ -22,9 +22,10 @@ What Stakater Reloader v1.4 does, what Reroll does in its place, and the test th
 annotations, writes the same marks and understands the same flags. **Kept** is the same behaviour. **Fixed** is a difference on
 purpose; the end of its entry says how to get the old behaviour where somebody may rely on it.
 
-Two differences have no row, since they are about what never should happen. A workload that rolls more than 60 times in about twelve hours
-is held back longer and longer, up to an hour (--flap-limit; 0 is as theirs). And a setting that makes no sense, such as ALERT_ON_RELOAD
-without an address or an unknown --log-format, is refused at the start in one line, instead of being noted in the log.
+Three differences have no row, since they are about what never should happen. A workload that rolls more than 60 times in about twelve hours
+is held back longer and longer, up to an hour (--flap-limit; 0 is as theirs). A setting that makes no sense, such as ALERT_ON_RELOAD
+without an address or an unknown --log-format, is refused at the start in one line, instead of being noted in the log. And --enable-ha
+needs a NATS that all replicas share (--nats-url): with one inside the process it is refused, since what one knows the other would not.
 
 How to move: [migrate-from-stakater.md](migrate-from-stakater.md).
 
