@@ -8,10 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Scope says which workloads are watched. The zero value is all of them but Rollouts.
+// Scope says which workloads and configs are watched. The zero value is all of them but Rollouts.
 type Scope struct {
 	// Namespaces are watched one by one, so that permissions in each of them suffice. If there is none, all namespaces are watched
 	// at once, and only then do the next two fields count.
@@ -23,6 +24,8 @@ type Scope struct {
 	NamespaceSelector labels.Selector
 	// IgnoredKinds are names of kinds that are not watched at all.
 	IgnoredKinds []string
+	// IgnoredConfigs are kinds of config that are not watched.
+	IgnoredConfigs []reloader.ConfigKind
 	// Rollouts has Argo Rollouts watched.
 	Rollouts bool
 	// LookEvery is how often it is asked whether the API server serves the kinds that it may lack; 30 s if zero.

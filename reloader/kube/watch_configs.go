@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,12 +23,15 @@ type Touch struct {
 	At      time.Time
 }
 
-// WatchConfigs calls touched for every write of a ConfigMap or Secret of the scope, until ctx ends. It returns once it sees what
+// WatchConfigs calls touched for every write of a ConfigMap or Secret of the scope, unless its kind is ignored, until ctx ends. It returns once it sees what
 // exists; for that touched is not called. Of each object its metadata alone is asked for, and only name and version are kept. The
 // permission that this takes, to list Secrets, is one that could read them all.
 func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 	var synced []cache.InformerSynced
 	for _, kind := range []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret} {
+		if slices.Contains(c.options.Scope.IgnoredConfigs, kind) {
+			continue
+		}
 		for _, namespace := range c.options.Scope.namespaces() {
 			fed, err := c.watchConfigs(ctx, kind, namespace, touched)
 			if err != nil {

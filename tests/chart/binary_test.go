@@ -4,59 +4,170 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/reloader"
+	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own account. It is told
-// of changes by posts to its ingest, rolls a workload of every kind, and is started twice. TestRightsAreThoseThatAreUsed has what else it may meet.
+// binaryCase are values under which the program itself is run.
+type binaryCase struct {
+	// set is given to helm besides the values of the folder, which may be none; templates are those with rights, besides rbac.yaml.
+	folder, set string
+	templates   []string
+	// prepare is what the cluster needs besides.
+	prepare func(t *testing.T, cluster *rig.Cluster)
+	// kinds are those that roll, configs what they roll for, refused the requests that the program makes in vain, and copes with.
+	kinds, configs, refused []string
+}
+
+var both = []string{"configmaps/prices", "secrets/password"}
+
+// binaryCases are whole releases: all processes of each run.
+func binaryCases(t *testing.T) map[string]binaryCase {
+	return map[string]binaryCase{
+		"default": {folder: "default", kinds: builtIn, configs: both},
+		"namespaced": {
+			folder: "namespaced", kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"}, configs: both[:1],
+			refused: []string{
+				"apps/deployments list", "configmaps list", "default: discovery.k8s.io/endpointslices/kubernetes get",
+				"kube-system: namespaces/kube-system get",
+			},
+		},
+		"admission": {
+			folder: "admission", templates: []string{"admission-rbac.yaml"}, prepare: serveSelected,
+			kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Rollout", "DeploymentConfig"}, configs: both,
+		},
+		"roles": {
+			folder: "default", set: "shape=roles,admission.enabled=true,natsUrl=" + startNATS(t), templates: []string{"admission-rbac.yaml"},
+			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
+		},
+	}
+}
+
+// serveSelected adds the kinds that API servers may lack, and the labels that the values ask for.
+func serveSelected(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
+	serveEverything(t, cluster)
+	kubectl(t, cluster, "label", "namespace", "shop", "env=prod", "team=a")
+	kubectl(t, cluster, "annotate", "--namespace=shop", "rollouts,deploymentconfigs", "--all",
+		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
+}
+
+// startNATS starts what the roles meet at, and returns its URL.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS is not ready")
+	}
+	return s.ClientURL()
+}
+
+// TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. It is told
+// of changes by posts to its ingest, rolls a workload of every kind, keeps marks that somebody drops where it admits, and is started twice.
+// TestRightsAreThoseThatAreUsed has what else it may meet.
 func TestBinaryWorksWithItsRights(t *testing.T) {
-	cluster := startRig(t)
+	for name, c := range binaryCases(t) {
+		t.Run(name, func(t *testing.T) { c.run(t, startRig(t)) })
+	}
+}
+
+func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
 	kubectl(t, cluster, "annotate", "--namespace=shop", "deployments,statefulsets,daemonsets,cronjobs,jobs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
-	objects := rendered(t, "default")
-	granted := grantsOf(objects, account(t, objects, ""))
-	bind(t, cluster, "default")
-	w := newWitness(t, cluster, accountUser+account(t, objects, ""))
-	p := newProgram(t, workloads(t, objects)[0], w.Kubeconfig)
+	if c.prepare != nil {
+		c.prepare(t, cluster)
+	}
+	var more []string
+	if c.set != "" {
+		more = []string{"--set", c.set}
+	}
+	bindMore(t, cluster, c.folder, more, c.templates...)
+	r := newReleased(t, cluster, rendered(t, c.folder, more...))
+	if r.admits != "" {
+		r.register(t, cluster, append([]string{"--values", filepath.Join("testdata", c.folder, "values.yaml")}, more...))
+	}
 	for round := range 2 {
-		stop := p.start(t)
-		for what, patch := range map[string]string{"configmaps/prices": "data", "secrets/password": "stringData"} {
-			kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":"round %d"}}`, patch, round))
-			p.tell(t, what)
+		stop := r.start(t)
+		for _, what := range c.configs {
+			kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":"round %d"}}`, contentOf(what), round))
+			r.tell(t, what)
 		}
-		p.waitRolls(t, round+1)
+		r.waitRolls(t, c.kinds, len(c.configs)*(round+1))
+		if r.admits != "" {
+			expectKept(t, cluster, round)
+		}
+		if round == 1 {
+			r.expectUsed(t)
+		}
 		stop()
 	}
-	if diff := gocmp.Diff([]string(nil), w.refused()); diff != "" {
+	if diff := gocmp.Diff(c.refused, r.refused()); diff != "" {
 		t.Errorf("requests that were refused (-want +got):\n%s", diff)
 	}
-	if err := w.unused(withoutRare(granted)); err != nil {
-		t.Error(err)
+}
+
+// contentOf is the field in which somebody writes the content of a config.
+func contentOf(what string) string {
+	if strings.HasPrefix(what, "secrets/") {
+		return "stringData"
+	}
+	return "data"
+}
+
+// expectKept: marks that somebody drops with a new image are there again before the API server has stored the workload.
+func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
+	t.Helper()
+	const env = "--output=jsonpath={.spec.template.spec.containers[0].env[*].name}"
+	kubectl(t, cluster, "patch", "deployment/app", "--namespace=shop", "--type=json", fmt.Sprintf(
+		`--patch=[{"op":"remove","path":"/spec/template/spec/containers/0/env"},{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"example.test/main:%d"}]`, round))
+	left, err := cluster.Kubectl(t.Context(), "get", "deployment/app", "--namespace=shop", env)
+	if err != nil || !strings.Contains(left, "STAKATER_PRICES_CONFIGMAP") || !strings.Contains(left, "STAKATER_PASSWORD_SECRET") {
+		t.Errorf("of dropped marks there are %q, %v", left, err)
 	}
 }
 
 // rare is what the program does only when something comes in between: TestRightsAreThoseThatAreUsed lets it.
 var rare = map[string]string{
-	"configmaps/reloader-meta-info update": "another version was here before",
-	"secrets update":                       "a Job's manifest was left behind",
-	"apps/deployments get":                 "somebody else wrote it between the decision and the patch",
-	"apps/statefulsets get":                "the same",
-	"apps/daemonsets get":                  "the same",
-	"pods list":                            "its pods are newer than the content, or its mark is of old",
+	"configmaps/reloader-meta-info update":    "another version was here before",
+	"secrets update":                          "a Job's manifest was left behind",
+	"apps/deployments get":                    "somebody else wrote it between the decision and the patch",
+	"apps/statefulsets get":                   "the same",
+	"apps/daemonsets get":                     "the same",
+	"argoproj.io/rollouts get":                "the same",
+	"apps.openshift.io/deploymentconfigs get": "the same",
+	"pods list":                               "its pods are newer than the content, or its mark is of old",
+	"namespaces get":                          "a config was deleted",
+	"batch/jobs get":                          "a Job of that name is there already",
+	uninstallRight:                            "the release goes",
 }
+
+// uninstallRight is that of the Job of helm uninstall.
+const uninstallRight = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " delete"
 
 // withoutRare returns the grants that are used whenever a change comes.
 func withoutRare(granted map[string][]string) map[string][]string {
@@ -74,27 +185,126 @@ func withoutRare(granted map[string][]string) map[string][]string {
 	return often
 }
 
-// program is reroll serve as the chart starts it, with addresses and files of this machine.
-type program struct {
-	arguments, environment []string
-	ingest, metrics, api   string
-	log                    bytes.Buffer
+// released are the processes of a release, of which each is started once.
+type released struct {
+	processes []*program
+	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the last may be empty.
+	ingest, api, admits string
 }
 
-func newProgram(t *testing.T, of runner, kubeconfig string) *program {
+// ingestToken is the one of the API server, where values ask for tokens.
+const ingestToken = "0123456789abcdef0123456789abcdef" //nolint:gosec // of this test alone
+
+func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *released {
 	t.Helper()
 	free, err := port.Addresses(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{ingest: free[0], metrics: free[1], api: free[2]}
-	here := map[string]string{
-		"ingest-address": p.ingest, "metrics-address": p.metrics, "api-address": p.api, "data-dir": filepath.Join(t.TempDir(), "data"),
-		"namespace": namespace, "canary-interval": "5s",
+	r := &released{ingest: free[0], api: free[1]}
+	for _, w := range workloads(t, objects) {
+		p := &program{}
+		kubeconfig := ""
+		if *w.pod.Spec.AutomountServiceAccountToken {
+			p.granted = grantsOf(objects, w.pod.Spec.ServiceAccountName)
+			delete(p.granted, "billing") // it has the role of shop, and nothing there has opted in
+			p.witness = newWitness(t, cluster, accountUser+w.pod.Spec.ServiceAccountName)
+			kubeconfig = p.witness.Kubeconfig
+		}
+		p.configure(t, w, map[string]string{"ingest-address": r.ingest, "api-address": r.api, "admission-address": free[2]}, kubeconfig)
+		if slices.Contains(p.arguments, "--admission-address="+free[2]) {
+			r.admits = free[2]
+		}
+		r.processes = append(r.processes, p)
 	}
-	for _, argument := range of.pod.Spec.Containers[0].Args {
+	return r
+}
+
+// register makes the chart's webhook, which is asked here instead of at a Service.
+func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "admission.yaml")
+	if err := os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, cluster, "create", "--filename="+file)
+	kubectl(t, cluster, "patch", "mutatingwebhookconfiguration/example-reroll-"+namespace, "--type=json",
+		`--patch=[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://`+r.admits+`/v1/admit"}}]`)
+}
+
+// start starts all processes, one after the other. The returned function ends them in order.
+func (r *released) start(t *testing.T) (stop func()) {
+	t.Helper()
+	var stops []func()
+	for _, p := range r.processes {
+		stops = append(stops, p.start(t))
+	}
+	return func() {
+		for _, stop := range slices.Backward(stops) {
+			stop()
+		}
+	}
+}
+
+// expectUsed waits until each process has used all that it was granted.
+func (r *released) expectUsed(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for _, p := range r.processes {
+		if p.witness == nil {
+			continue
+		}
+		if err := line.Poll(ctx, func(context.Context) error { return p.witness.unused(withoutRare(p.granted)) }); err != nil {
+			t.Errorf("%s: %v", p.arguments[0], err)
+		}
+	}
+}
+
+// refused returns the requests of all that were refused.
+func (r *released) refused() (all []string) {
+	for _, p := range r.processes {
+		if p.witness != nil {
+			all = append(all, p.witness.refused()...)
+		}
+	}
+	// A process without canaries that come back looks at everything after a while, and asks first whether it may do so at once.
+	return slices.DeleteFunc(all, func(asked string) bool { return asked == "shop: secrets list" })
+}
+
+// program is one process as the chart starts it, with addresses and files of this machine.
+type program struct {
+	arguments, environment []string
+	metrics                string
+	log                    bytes.Buffer
+	// witness sees what it asks the API server for, and granted is what it may; both are nil if it may ask nothing.
+	witness *witness
+	granted map[string][]string
+}
+
+// configure takes the arguments of a container, with what is different here.
+func (p *program) configure(t *testing.T, of runner, here map[string]string, kubeconfig string) {
+	t.Helper()
+	free, err := port.Addresses(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.metrics = free[0]
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(here, map[string]string{
+		"metrics-address": p.metrics, "data-dir": dir + "/data", "namespace": namespace, "canary-interval": "5s", "ingest-token-file": dir + "/tokens",
+		// It is renewed while the test runs.
+		"admission-hosts": "127.0.0.1", "admission-certificate-lifetime": "20s",
+	})
+	given := of.pod.Spec.Containers[0].Args
+	// With a certificate in files the webhook asks the API server for nothing that others do not.
+	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--admission-tls-cert=") })
+	for _, argument := range given {
 		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
-		if strings.HasPrefix(name, "ingest-tls-") {
+		if strings.HasPrefix(name, "ingest-tls-") || admitsByFiles && strings.HasPrefix(name, "admission-") {
 			continue
 		}
 		if value, ok := here[name]; ok {
@@ -102,9 +312,13 @@ func newProgram(t *testing.T, of runner, kubeconfig string) *program {
 		}
 		p.arguments = append(p.arguments, argument)
 	}
-	p.arguments = append(p.arguments, "--ingest-insecure-http", "--kubeconfig="+kubeconfig)
-	p.environment = append(os.Environ(), "POD_NAME=example-reroll-0", "POD_NAMESPACE="+namespace, "RELOADER_NAMESPACE="+namespace, "RELOADER_DEPLOYMENT_NAME=example-reroll")
-	return p
+	if slices.Contains(p.arguments, "--ingest-address="+here["ingest-address"]) {
+		p.arguments = append(p.arguments, "--ingest-insecure-http")
+	}
+	if kubeconfig != "" {
+		p.arguments = append(p.arguments, "--kubeconfig="+kubeconfig)
+	}
+	p.environment = append(os.Environ(), "POD_NAME="+of.name+"-0", "POD_NAMESPACE="+namespace, "RELOADER_NAMESPACE="+namespace, "RELOADER_DEPLOYMENT_NAME="+of.name)
 }
 
 // start starts the program and waits until it is ready. The returned function ends it in order.
@@ -143,44 +357,47 @@ func (p *program) start(t *testing.T) (stop func()) {
 }
 
 // tell posts the audit event of a write.
-func (p *program) tell(t *testing.T, what string) {
+func (r *released) tell(t *testing.T, what string) {
 	t.Helper()
 	resource, name, _ := strings.Cut(what, "/")
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	if err := expectStatus(t.Context(), http.MethodPost, "http://"+p.ingest+"/v1/audit/local", body, http.StatusNoContent); err != nil {
+	if err := expectStatus(t.Context(), http.MethodPost, "http://"+r.ingest+"/v1/audit/local", body, http.StatusNoContent); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// waitRolls waits until every kind of workload was rolled for both configs, n times.
-func (p *program) waitRolls(t *testing.T, n int) {
+// waitRolls waits until a workload of each kind was rolled for n changes.
+func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	served := line.Reroll{API: "http://" + p.api}
+	served := line.Reroll{API: "http://" + r.api}
 	err := line.Poll(ctx, func(ctx context.Context) error {
 		reloads, err := served.Reloads(ctx, "shop")
 		if err != nil {
 			return err
 		}
 		causes := map[string]int{}
-		for _, r := range reloads {
-			if r.Outcome == string(reloader.ReasonReloaded) {
-				causes[r.Workload.Kind] += len(r.Causes)
+		for _, one := range reloads {
+			if one.Outcome == string(reloader.ReasonReloaded) {
+				causes[one.Workload.Kind] += len(one.Causes)
 			}
 		}
-		for _, kind := range builtIn {
-			if causes[kind] < 2*n {
-				return fmt.Errorf("a %s was rolled for %d of %d changes", kind, causes[kind], 2*n)
+		for _, kind := range kinds {
+			if causes[kind] < n {
+				return fmt.Errorf("a %s was rolled for %d of %d changes", kind, causes[kind], n)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, p.log.String())
+		for _, p := range r.processes {
+			t.Logf("%s:\n%s", p.arguments[0], p.log.String())
+		}
+		t.Fatal(err)
 	}
 }
 
@@ -191,6 +408,7 @@ func expectStatus(ctx context.Context, method, url, body string, want int) error
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+ingestToken)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

@@ -60,6 +60,15 @@ func TestNotesWithoutFixedAddressSayHowToFindIt(t *testing.T) {
 	}
 }
 
+// TestNotesHideNothingFromAnotherPolicy: the printed rules leave something out, so that who has a policy is sent to the command that merges,
+// and not told to put these before theirs.
+func TestNotesHideNothingFromAnotherPolicy(t *testing.T) {
+	text := notes(t)
+	if !strings.Contains(text, "(with a policy of your own: reroll audit-policy generate --merge FILE") || strings.Contains(text, "these rules") {
+		t.Errorf("who has a policy is told something else:\n%s", text)
+	}
+}
+
 func TestNotesWithTokenUseIt(t *testing.T) {
 	files := cut.FindAllStringSubmatch(notes(t, "--values", "testdata/namespaced/values.yaml"), -1)
 	_, user := currentContext(t, files[1][1])
@@ -98,7 +107,12 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
 			nil,
 		},
-		"streams of an administrator": {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"a volume of the default class": {"metaInfo=true", []string{"default StorageClass", "persistence.storageClass"}, nil},
+		"a volume of a class":           {"persistence.storageClass=fast", nil, []string{"StorageClass"}},
+		"no volume":                     {"persistence.enabled=false", nil, []string{"StorageClass"}},
+		"the volume of another":         {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"no volume of roles":            {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"streams of an administrator":   {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -108,10 +108,10 @@ var (
 			"secrets create", "secrets create", "secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
 		},
 	}
-	// Secrets and Jobs are left alone here.
+	// Secrets and Jobs are left alone here, and ConfigMaps are watched.
 	shopGrants = []string{
 		"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
-		"batch/cronjobs get,list,watch", "batch/jobs get,create", "configmaps get,list", "events create", "namespaces get", "pods list",
+		"batch/cronjobs get,list,watch", "batch/jobs get,create", "configmaps get,list,watch", "events create", "namespaces get", "pods list",
 	}
 	namespacedGrants = map[string][]string{
 		"shop": shopGrants, "billing": shopGrants,
@@ -134,6 +134,20 @@ func TestGrants(t *testing.T) {
 				t.Errorf("grants by namespace (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestIgnoredConfigsAreNotGranted: who leaves a kind of config out grants nothing on it, whatever else is watched.
+func TestIgnoredConfigsAreNotGranted(t *testing.T) {
+	for _, watch := range []string{"watchConfigs", "fallbackWatch", "rbac.listSecrets"} {
+		for _, kind := range []string{"configmaps", "secrets"} {
+			objects := decode(t, render(t, "--set", "resourcesToIgnore={"+kind+"},"+watch+"=true"))
+			for _, grant := range grants(objects)[""] {
+				if strings.HasPrefix(grant, kind+" ") {
+					t.Errorf("with %s the ignored %s are granted: %s", watch, kind, grant)
+				}
+			}
+		}
 	}
 }
 

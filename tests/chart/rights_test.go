@@ -62,8 +62,10 @@ var usages = []usage{
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 	},
 	{
-		values: "namespaced", deletes: true,
-		options:    kube.Options{Scope: kube.Scope{Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}}},
+		values: "namespaced", deletes: true, watch: true,
+		options: kube.Options{Scope: kube.Scope{
+			Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}, IgnoredConfigs: []reloader.ConfigKind{reloader.Secret},
+		}},
 		namespaces: []string{"shop", "billing"}, kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"},
 		configs: []reloader.Config{prices}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 		refused: []string{
@@ -200,11 +202,17 @@ func forgetOwn(t *testing.T, cluster *rig.Cluster) {
 }
 
 // bind installs the chart's roles and takes them away at the end.
-func bind(t *testing.T, cluster *rig.Cluster, values string, more ...string) {
+func bind(t *testing.T, cluster *rig.Cluster, values string, templates ...string) {
+	t.Helper()
+	bindMore(t, cluster, values, nil, templates...)
+}
+
+// bindMore is bind with arguments of helm besides the values.
+func bindMore(t *testing.T, cluster *rig.Cluster, values string, more []string, templates ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rbac.yaml")
-	args := []string{"--values", filepath.Join("testdata", values, "values.yaml")}
-	for _, template := range append([]string{"rbac.yaml"}, more...) {
+	args := append([]string{"--values", filepath.Join("testdata", values, "values.yaml")}, more...)
+	for _, template := range append([]string{"rbac.yaml"}, templates...) {
 		args = append(args, "--show-only", "templates/"+template)
 	}
 	text := render(t, args...)

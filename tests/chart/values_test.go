@@ -52,6 +52,8 @@ func TestValuesRejected(t *testing.T) {
 		"roles on their own":    {"shape=roles", "shape roles needs natsUrl", "each process would have a memory of its own"},
 		"replicas of no role":   {"shape=roles,natsUrl=nats://n:4222,replicas=3", "set ingest.replicas", "they would be ignored in silence"},
 		"a hub with a hub":      {"shape=hub,natsUrl=nats://n:4222,hub.url=nats://h:4222", "a hub forwards nothing", "api has no such flag"},
+		"a hub for a part":      {"namespaces={shop},hub.url=nats://h:4222", "hub.url needs the identity of the cluster", "nothing would be forwarded, and one line of a log tells"},
+		"a flow of nobody":      {"shape=hub,natsUrl=nats://n:4222,flowSchema.enabled=true", "flowSchema.enabled has no use", "the API server refuses a FlowSchema without subjects, halfway"},
 		"a role's login":        {"ingest.nats.user=i", "one process has one log-in", "it would be ignored in silence"},
 		"a role's keys":         {"shape=roles,natsUrl=nats://n:4222,api.nats.keys.creds=c", "api.nats.secretName", "the files would not be there"},
 		"issuer of nobody":      {"ingest.tls.certManager.enabled=true", "issuerRef.name", "no certificate would ever come"},

@@ -86,6 +86,9 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 
 var heading = regexp.MustCompile(`(?m)^#+ .*$`)
 
+// selectedLogs are commands that read the logs of several pods, of which kubectl shows ten lines each unless --tail says how many.
+var selectedLogs = regexp.MustCompile(`(?m)^kubectl .*\blogs .*--selector.*$`)
+
 func checkRunbook(t *testing.T, alert string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(runbooks, alert+".md"))
@@ -99,6 +102,11 @@ func checkRunbook(t *testing.T, alert string) {
 	}
 	if !strings.Contains(string(text), "```sh\n") {
 		t.Errorf("the runbook of %s has no command", alert)
+	}
+	for _, line := range selectedLogs.FindAllString(string(text), -1) {
+		if !strings.Contains(line, " --tail") {
+			t.Errorf("the runbook of %s shows the last ten lines of each log alone: %s", alert, line)
+		}
 	}
 	index, err := os.ReadFile(runbooks + "/README.md")
 	if err != nil {

@@ -48,10 +48,7 @@ func (p *auditPolicy) mergeWith(content []byte) (merged string, lowered []string
 	if slices.Contains(theirs.OmitStages, auditv1.StageResponseComplete) {
 		return "", nil, fmt.Errorf("its omitStages leave out %s for every rule, and with it all that Reroll needs: say it in its own rules instead", auditv1.StageResponseComplete)
 	}
-	text := p.reportingRules(ourStages)
-	if p.quietWasChosen() {
-		text = p.quietRule() + text
-	}
+	text := p.front()
 	var ours []auditv1.PolicyRule
 	if err := yaml.UnmarshalStrict([]byte(text), &ours); err != nil {
 		return "", nil, fmt.Errorf("--ignore-namespace: %w", err)
@@ -62,7 +59,7 @@ func (p *auditPolicy) mergeWith(content []byte) (merged string, lowered []string
 		return "", nil, err
 	}
 	merged, err = insert(content, text, want)
-	return merged, wasMore(theirs), err
+	return merged, p.wasMore(theirs), err
 }
 
 // readPolicy reads a policy as an API server does, and refuses what it would only warn of.
@@ -109,20 +106,56 @@ func insert(content []byte, rules string, want auditv1.Policy) (string, error) {
 	return string(text), err
 }
 
-// wasMore says which writes a policy reported with content, which our rules keep out of everybody's log.
-func wasMore(theirs auditv1.Policy) []string {
+// wasMore says which writes a policy reported with content, which our rules keep out of everybody's log: a warning for each of its rules that
+// decided about some of them, by resource.
+func (p *auditPolicy) wasMore(theirs auditv1.Policy) []string {
 	var warnings []string
 	for _, resource := range configResources {
-		var verbs []string
-		for _, verb := range configVerbs {
-			level, complete := levelOf(theirs, write{verb, resource, "default"})
-			if complete && (level == auditv1.LevelRequest || level == auditv1.LevelRequestResponse) {
-				verbs = append(verbs, verb)
+		warnings = append(warnings, lowered(theirs, write{resource: resource}, configVerbs)...)
+	}
+	if p.classes {
+		warnings = append(warnings, lowered(theirs, write{group: rotationsGroup, resource: rotationsResource}, rotationsVerbs)...)
+	}
+	return warnings
+}
+
+// lowered returns a warning for each rule of a policy that reported writes of a resource with their content.
+func lowered(theirs auditv1.Policy, w write, verbs []string) []string {
+	var warnings []string
+	for _, rule := range theirs.Rules {
+		var told, left []string
+		for _, w.verb = range verbs {
+			if w.mayMatch(rule) {
+				told = append(told, w.verb)
+			}
+			if len(rule.Namespaces) > 0 || !w.matches(rule) {
+				left = append(left, w.verb) // rules behind this one decide about some of them as well
 			}
 		}
-		if verbs != nil {
-			warnings = append(warnings, fmt.Sprintf("%s of %s was reported with its content, and is not any more, to nobody: the first rule that matches decides", strings.Join(verbs, ", "), resource))
+		verbs = left
+		complete := !slices.Contains(rule.OmitStages, auditv1.StageResponseComplete)
+		if told != nil && complete && (rule.Level == auditv1.LevelRequest || rule.Level == auditv1.LevelRequestResponse) {
+			warnings = append(warnings, fmt.Sprintf("%s of %s%s was reported with its content, and is not any more, to nobody: the first rule that matches decides",
+				strings.Join(told, ", "), w.resource, whose(rule)))
 		}
 	}
 	return warnings
+}
+
+// whose says to which writes a rule is limited, besides their verb and resource.
+func whose(rule auditv1.PolicyRule) string {
+	var names []string
+	for _, g := range rule.Resources {
+		names = append(names, g.ResourceNames...)
+	}
+	text := ""
+	for _, limit := range []struct {
+		preposition string
+		to          []string
+	}{{"called", names}, {"in", rule.Namespaces}, {"by", rule.Users}, {"in the group", rule.UserGroups}} {
+		if len(limit.to) > 0 {
+			text += " " + limit.preposition + " " + strings.Join(limit.to, ", ")
+		}
+	}
+	return text
 }

@@ -138,6 +138,84 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeWarnsOfEveryContent: whoever had the content of some writes in their log is told which of these come without it from now on.
+func TestMergeWarnsOfEveryContent(t *testing.T) {
+	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
+	const everything = "create, update, patch, delete, deletecollection"
+	for name, tc := range map[string]struct {
+		rules string
+		warns []string
+	}{
+		"a namespace":         {"- {level: RequestResponse, namespaces: [payments], resources: [{resources: [secrets]}]}\n- level: Metadata\n", []string{everything + " of secrets in payments was"}},
+		"a user and a group":  {"- {level: Request, users: [alice], userGroups: [admins], verbs: [delete, get], resources: [{resources: [configmaps]}]}\n", []string{"delete of configmaps by alice in the group admins was"}},
+		"a name":              {"- {level: Request, verbs: [patch], resources: [{resources: [secrets], resourceNames: [root]}]}\n", []string{"patch of secrets called root was"}},
+		"all subresources":    {"- {level: Request, resources: [{resources: [\"secrets/*\"]}]}\n", []string{everything + " of secrets was"}},
+		"every group":         {"- {level: Request, verbs: [create, patch], resources: [{group: \"*\"}]}\n", []string{"create, patch of configmaps was", "create, patch of secrets was", "patch of secretproviderclasspodstatuses was"}},
+		"the driver's":        {"- {level: Request, resources: [{group: secrets-store.csi.x-k8s.io}]}\n", []string{"update, patch of secretproviderclasspodstatuses was"}},
+		"two rules":           {"- {level: Request, users: [a], resources: [{resources: [secrets]}]}\n- {level: Request, users: [b], resources: [{resources: [secrets]}]}\n", []string{"by a was", "by b was"}},
+		"behind one for all":  {"- {level: Metadata, resources: [{resources: [secrets]}]}\n- {level: Request, namespaces: [payments], resources: [{resources: [secrets]}]}\n", nil},
+		"behind one for some": {"- {level: None, users: [a], resources: [{resources: [secrets]}]}\n- {level: Request, resources: [{resources: [secrets]}]}\n", []string{everything + " of secrets was"}},
+		"reads":               {"- {level: Request, verbs: [get, list], resources: [{resources: [secrets]}]}\n", nil},
+		"others":              {"- {level: Request, resources: [{resources: [pods]}, {group: apps, resources: [secrets]}]}\n- {level: Request, nonResourceURLs: [\"/healthz\"]}\n", nil},
+		"never told":          {"- {level: Request, namespaces: [payments], omitStages: [ResponseComplete]}\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := auditPolicy{classes: true, quietWasChosen: func() bool { return false }}
+			_, warnings, err := p.mergeWith([]byte(head + tc.rules))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(warnings) != len(tc.warns) {
+				t.Fatalf("it warns of %q, want %q", warnings, tc.warns)
+			}
+			for i, want := range tc.warns {
+				if !strings.Contains(warnings[i], want) {
+					t.Errorf("it warns of %q, want %q", warnings[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestRulesHideNothing: whoever puts the rules alone before their own policy loses nothing that theirs reported, unless they ask for it.
+func TestRulesHideNothing(t *testing.T) {
+	const publisher = "system:serviceaccount:kube-system:root-ca-cert-publisher"
+	for name, tc := range map[string]struct {
+		args  []string
+		quiet string
+	}{
+		"by default":  {nil, ""},
+		"if told to":  {[]string{"--ignore-namespace=noise"}, "noise"},
+		"of none":     {[]string{"--ignore-namespace="}, ""},
+		"of a system": {[]string{"--ignore-namespace=kube-system"}, "kube-system"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules, _, err := run(t, append([]string{"audit-policy", "generate", "--rules-only"}, tc.args...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n" + rules + "  - level: Metadata\n"
+			expectReported(t, text)
+			for _, namespace := range []string{"shop", "kube-system", "noise"} {
+				want := "Metadata"
+				if namespace == tc.quiet {
+					want = "None"
+				}
+				for _, who := range []string{"carol", publisher} {
+					for _, verb := range []string{"get", "update"} {
+						if level, _ := ask(t, text, who, verb, "secrets", namespace); level != want {
+							t.Errorf("%s of Secrets in %s by %s is reported at level %s, want %s", verb, namespace, who, level, want)
+						}
+					}
+				}
+				if level, _ := ask(t, text, publisher, "create", "configmaps", namespace); level != want {
+					t.Errorf("what is published in %s is reported at level %s, want %s", namespace, level, want)
+				}
+			}
+		})
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, why string }{
 		"no policy":             {"kind: Config\napiVersion: v1\n", "no audit policy"},

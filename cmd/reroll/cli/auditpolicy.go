@@ -36,16 +36,17 @@ func auditPolicyGenerate() *cobra.Command {
 		Short: "Print an audit policy that reports who wrote which ConfigMap or Secret, and never its content",
 		Long: "Print an audit policy for --audit-policy-file of the API server. It reports writes of ConfigMaps and Secrets at the level Metadata: who,\n" +
 			"what, when, and never the content. The first rule that matches decides. With --merge, the rules that report stand before those of a policy\n" +
-			"that is there already; those that leave something out do not, so that nothing is lost to whoever else reads the audit log.",
+			"that is there already, and --rules-only prints them for that; those that leave something out do not come along unless --ignore-namespace asks\n" +
+			"for them, so that nothing is lost to whoever else reads the audit log.",
 		Example: "  reroll audit-policy generate > audit-policy.yaml\n  reroll audit-policy generate --for k3s\n" +
 			"  reroll audit-policy generate --merge /etc/kubernetes/audit-policy.yaml\n  reroll audit-policy generate --ignore-namespace kube-public --rules-only",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&p.quiet, "ignore-namespace", systemNamespaces, "namespace whose configs are not reported; may be given several times; an empty name is none, as is the default with --merge")
+	f.StringSliceVar(&p.quiet, "ignore-namespace", systemNamespaces, "namespace whose configs are not reported; may be given several times; an empty name is none, as is the default with --merge and --rules-only")
 	f.BoolVar(&p.classes, "secret-provider-classes", true, "report what the Secrets Store CSI driver has rotated, for --enable-csi-integration")
-	f.BoolVar(&p.rulesOnly, "rules-only", false, "print the rules alone, without the last, to be put before those of another policy")
+	f.BoolVar(&p.rulesOnly, "rules-only", false, "print the rules that report, to be put before those of another policy")
 	f.StringVar(&p.merge, "merge", "", "file of the policy that is there already; ours is put in front of its rules")
 	p.quietWasChosen = func() bool { return f.Changed("ignore-namespace") }
 	bindDistribution(cmd, &p.distribution)
@@ -82,7 +83,7 @@ func (p *auditPolicy) run(cmd *cobra.Command) error {
 	text := p.whole()
 	switch {
 	case p.rulesOnly:
-		text = p.rules()
+		text = shift(p.front(), "  ")
 	case p.merge != "":
 		merged, lowered, err := p.mergeFile()
 		if err != nil {
@@ -104,7 +105,13 @@ func (p *auditPolicy) whole() string {
 }
 
 // rotations are where the Secrets Store CSI driver writes what it has rotated.
-const rotations = "{group: secrets-store.csi.x-k8s.io, resources: [secretproviderclasspodstatuses]}"
+const (
+	rotationsGroup    = "secrets-store.csi.x-k8s.io"
+	rotationsResource = "secretproviderclasspodstatuses"
+	rotations         = "{group: " + rotationsGroup + ", resources: [" + rotationsResource + "]}"
+)
+
+var rotationsVerbs = []string{"update", "patch"}
 
 // rules returns the rules, with the reason of each.
 func (p *auditPolicy) rules() string {
@@ -114,6 +121,15 @@ func (p *auditPolicy) rules() string {
 	b.WriteString(p.quietRule())
 	b.WriteString(p.reportingRules(""))
 	return shift(b.String(), "  ")
+}
+
+// front returns the rules for those who have a policy: they report, and leave nothing out unless that was asked for.
+func (p *auditPolicy) front() string {
+	text := p.reportingRules(ourStages)
+	if p.quietWasChosen() {
+		text = p.quietRule() + text
+	}
+	return text
 }
 
 // quietRule leaves the configs of some namespaces out.
@@ -137,10 +153,10 @@ func (p *auditPolicy) quietRule() string {
 // reportingRules report writes. more is a line of each, or empty.
 func (p *auditPolicy) reportingRules(more string) string {
 	text := "# Who wrote which config, never its content.\n" +
-		"- level: Metadata\n  verbs: [create, update, patch, delete, deletecollection]\n  resources: [{group: \"\", resources: [configmaps, secrets]}]\n" + more
+		"- level: Metadata\n  verbs: [" + strings.Join(configVerbs, ", ") + "]\n  resources: [{group: \"\", resources: [" + strings.Join(configResources, ", ") + "]}]\n" + more
 	if p.classes {
 		text += "# What the Secrets Store CSI driver has rotated, for --enable-csi-integration.\n" +
-			"- level: Metadata\n  verbs: [update, patch]\n  resources: [" + rotations + "]\n" + more
+			"- level: Metadata\n  verbs: [" + strings.Join(rotationsVerbs, ", ") + "]\n  resources: [" + rotations + "]\n" + more
 	}
 	return text
 }

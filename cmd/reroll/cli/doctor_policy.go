@@ -10,7 +10,7 @@ import (
 )
 
 // write is a request of somebody who is nobody in particular, of which the API server should tell.
-type write struct{ verb, resource, namespace string }
+type write struct{ verb, group, resource, namespace string }
 
 // configVerbs and configResources are the writes that Reroll needs to hear of.
 var (
@@ -21,7 +21,7 @@ var (
 // anybody is in this group, as everybody is who has logged in.
 const anybody = "system:authenticated"
 
-const policyMend = "reroll audit-policy generate --rules-only prints rules to put before the others"
+const policyMend = "reroll audit-policy generate --merge FILE puts the rules that report before those of this file"
 
 // checkPolicy judges whether an audit policy reports every write of a config, and no content. own is Reroll's namespace.
 func (f *findings) checkPolicy(content []byte, own string) {
@@ -41,7 +41,7 @@ func (f *findings) checkPolicy(content []byte, own string) {
 	for _, resource := range configResources {
 		f.checkWrites(check, policy, resource)
 	}
-	if level, complete := levelOf(policy, write{"patch", "configmaps", own}); level == auditv1.LevelNone || !complete {
+	if level, complete := levelOf(policy, write{verb: "patch", resource: "configmaps", namespace: own}); level == auditv1.LevelNone || !complete {
 		f.add(check, careful, "writes in Reroll's own namespace "+own+" are not reported: every canary stays away", "take the namespace out of the rule of level None, or set --canary-interval 0")
 	}
 	if len(*f) == before {
@@ -53,7 +53,7 @@ func (f *findings) checkPolicy(content []byte, own string) {
 func (f *findings) checkWrites(check string, policy auditv1.Policy, resource string) {
 	var silent, open []string
 	for _, verb := range configVerbs {
-		level, complete := levelOf(policy, write{verb, resource, "default"})
+		level, complete := levelOf(policy, write{verb: verb, resource: resource, namespace: "default"})
 		switch {
 		case level == auditv1.LevelNone || !complete:
 			silent = append(silent, verb)
@@ -87,17 +87,22 @@ func (w write) matches(rule auditv1.PolicyRule) bool {
 		anyOf(rule.UserGroups, anybody) &&
 		anyOf(rule.Verbs, w.verb) &&
 		anyOf(rule.Namespaces, w.namespace) &&
-		w.among(rule)
+		w.among(rule, func(g auditv1.GroupResources) bool { return len(g.ResourceNames) == 0 })
 }
 
-// among reports whether a rule speaks of the write's resource. A rule for some names speaks of those alone.
-func (w write) among(rule auditv1.PolicyRule) bool {
+// mayMatch reports whether a rule speaks of the write in some namespace, of some name, by somebody.
+func (w write) mayMatch(rule auditv1.PolicyRule) bool {
+	return anyOf(rule.Verbs, w.verb) && w.among(rule, func(auditv1.GroupResources) bool { return true })
+}
+
+// among reports whether a rule speaks of the write's resource, by those of its entries that count.
+func (w write) among(rule auditv1.PolicyRule, counts func(auditv1.GroupResources) bool) bool {
 	if len(rule.Resources) == 0 {
 		return len(rule.NonResourceURLs) == 0
 	}
 	return slices.ContainsFunc(rule.Resources, func(g auditv1.GroupResources) bool {
-		return (g.Group == "" || g.Group == "*") && len(g.ResourceNames) == 0 &&
-			(len(g.Resources) == 0 || slices.Contains(g.Resources, w.resource) || slices.Contains(g.Resources, "*"))
+		return counts(g) && (g.Group == w.group || g.Group == "*") &&
+			(len(g.Resources) == 0 || slices.ContainsFunc(g.Resources, func(r string) bool { return r == w.resource || r == "*" || r == w.resource+"/*" }))
 	})
 }
 

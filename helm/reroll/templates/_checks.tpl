@@ -10,6 +10,12 @@
 {{- if and (eq $v.shape "hub") $v.hub.url -}}
 {{- fail "hub.url is of a cluster that forwards to a hub; a hub forwards nothing" -}}
 {{- end -}}
+{{- if and $v.hub.url $v.namespaces -}}
+{{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded" -}}
+{{- end -}}
+{{- if and $v.flowSchema.enabled (eq $v.shape "hub") (not (include "reroll.apiAsks" .)) -}}
+{{- fail "flowSchema.enabled has no use at a hub whose API asks nobody who its clients are (api.auth): no pod of it asks the API server" -}}
+{{- end -}}
 {{- if and $v.natsPermissions.create (not (include "reroll.externalNats" .)) -}}
 {{- fail "natsPermissions are of an external NATS (natsUrl): the embedded one lets nobody else in" -}}
 {{- end -}}

@@ -43,15 +43,11 @@
 {{- end }}
 {{- end -}}
 
-{{/* The watch is of ConfigMaps and Secrets both, whatever is ignored. */}}
+{{/* Nothing is granted on a kind that is ignored. */}}
 {{- define "reroll.configRule" -}}
-{{- $get := not .ignored }}
-{{- $find := and .list $get }}
-{{- if or $get .watch }}
-{{- if $get }}
+{{- if not .ignored }}
 # get: read a config's content to compute its digest after somebody touched it.
-{{- end }}
-{{- if $find }}
+{{- if .list }}
 # list: {{ .found }}.
 {{- else if .watch }}
 # list: know where the watch begins.
@@ -61,7 +57,7 @@
 {{- end }}
 - apiGroups: [""]
   resources: [{{ .resource }}]
-  verbs: [{{ join ", " (compact (list (ternary "get" "" $get) (ternary "list" "" (or $find .watch)) (ternary "watch" "" .watch))) }}]
+  verbs: [get{{ if or .list .watch }}, list{{ end }}{{ if .watch }}, watch{{ end }}]
 {{- end }}
 {{- end -}}
 
