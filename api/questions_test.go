@@ -117,6 +117,20 @@ func TestTimelineRowSaysItAll(t *testing.T) {
 	}
 }
 
+// TestTimelineSaysWhatBecameOfARollout: what is shown live is there also for whoever comes later.
+func TestTimelineSaysWhatBecameOfARollout(t *testing.T) {
+	f := newFixture(t)
+	r := aReload(1)
+	f.records.AddChange(1, aChange(1))
+	f.records.AddReload(1, r)
+	r.Rollout = &reloader.Rollout{Result: reloader.ReasonStalled, Message: "its progress deadline is exceeded", StartedAt: r.PatchedAt, EndedAt: r.PatchedAt.Add(time.Minute)}
+	f.records.AddReload(2, r)
+	row := list[view.TimelineRow](t, f, "/api/v1/timeline").Items[0]
+	if len(row.Reloads) != 1 || row.Reloads[0].Rollout == nil || row.Reloads[0].Rollout.Result != "Stalled" || row.Reloads[0].Rollout.EndedAt.IsZero() {
+		t.Errorf("reloads %+v", row.Reloads)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
