@@ -93,6 +93,9 @@ func (a *server) impact(ctx context.Context, key projection.ConfigKey, keys []st
 		}
 	}
 	impact, doubts := view.FromSupposed(s), append(a.warnings(ctx), seen.warnings()...)
+	doubts = append(doubts, a.doubts(ctx, func(c *projection.ClusterState) bool { // where there may be followers that are not on record yet
+		return a.records.CaughtUp() && s.Clusters[c.Name] == nil && !a.silent(c, s.Now)
+	})...)
 	impact.Complete = impact.Complete && len(doubts) == 0
 	impact.Warnings = append(impact.Warnings, doubts...)
 	return impact, seen.fault

@@ -24,10 +24,22 @@ func (a *server) warnings(ctx context.Context, named ...string) []string {
 
 // silence names the clusters that have not been heard of lately to those who may list clusters, and tells others that there are some.
 func (a *server) silence(ctx context.Context) (found []string) {
-	now, caughtUp := time.Now(), a.records.CaughtUp()
+	now := time.Now()
+	return a.doubts(ctx, func(c *projection.ClusterState) bool { return a.silent(c, now) })
+}
+
+// silent reports whether a cluster has not been heard of lately.
+func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
+	h := view.FromCluster(c, now).Health
+	return h == view.Away || h == view.Unknown && a.records.CaughtUp()
+}
+
+// doubts says why the records of some clusters may not be those of now.
+func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterState) bool) (found []string) {
+	now := time.Now()
 	for _, c := range a.records.Clusters() {
-		if v := view.FromCluster(c, now); v.Health == view.Away || v.Health == view.Unknown && caughtUp {
-			found = append(found, "Cluster "+c.Name+": "+v.Problems[0]+" What is on record may be out of date.")
+		if why := view.Stale(c, now); why != "" && some(c) {
+			found = append(found, "Cluster "+c.Name+": "+why)
 		}
 	}
 	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {

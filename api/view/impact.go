@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -103,15 +104,25 @@ func (p Pause) covers(w *reloader.WorkloadRecord) bool {
 	return p.Namespace == "" || p.Namespace == w.Workload.Namespace
 }
 
-// upToDate reports whether the records of a cluster are those of now: its dispatcher has told of itself lately, and has seen every workload.
-func upToDate(c *projection.ClusterState, now time.Time) bool {
-	h := health(c, now)
-	return h != Away && h != Unknown && c.Status.Ready
+// farBehind is how many records of workloads may be on their way from a cluster to its hub at any moment: it is less than a cluster brings in
+// the seconds between two of its reports.
+const farBehind = 100
+
+// Stale says why the records of a cluster may not be those of now; empty if its dispatcher has told of itself lately, has seen every
+// workload, and has brought what it knows of them.
+func Stale(c *projection.ClusterState, now time.Time) string {
+	switch h := health(c, now); {
+	case h == Away || h == Unknown || !c.Status.Ready:
+		return problems(c, now)[0] + " What is on record may be out of date."
+	case c.Status.Forward != nil && c.Status.Forward.Positions[reloader.WorkloadRecords].Behind > farBehind:
+		return fmt.Sprintf("%d records of workloads were still to come. What is on record may be out of date.", c.Status.Forward.Positions[reloader.WorkloadRecords].Behind)
+	}
+	return ""
 }
 
 // complete reports whether the records of every cluster that the change would reach are those of now.
 func (s Supposed) complete() bool {
-	return !slices.ContainsFunc(s.Reaches(), func(name string) bool { return s.Clusters[name] == nil || !upToDate(s.Clusters[name], s.Now) })
+	return !slices.ContainsFunc(s.Reaches(), func(name string) bool { return s.Clusters[name] == nil || Stale(s.Clusters[name], s.Now) != "" })
 }
 
 func (s Supposed) warnings() []string {
@@ -132,8 +143,8 @@ func (s Supposed) warningsOf(cluster string) (found []string) {
 	if c == nil {
 		return []string{"Nothing is on record about this cluster."}
 	}
-	if !upToDate(c, s.Now) {
-		found = append(found, problems(c, s.Now)[0]+" What is on record may be out of date.")
+	if why := Stale(c, s.Now); why != "" {
+		found = append(found, why)
 	}
 	for _, p := range FromPauses(c, s.Now) {
 		covers := func(w *reloader.WorkloadRecord) bool { return w.Cluster == cluster && p.covers(w) }

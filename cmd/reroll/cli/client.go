@@ -158,6 +158,11 @@ type listing[T any] struct {
 
 // body returns the pages as one.
 func (l listing[T]) body() json.RawMessage {
+	body, _ := json.Marshal(l.page()) // raw messages that were decoded, and texts
+	return body
+}
+
+func (l listing[T]) page() view.List[json.RawMessage] {
 	page := view.List[json.RawMessage]{Items: l.raw, Warnings: l.warnings}
 	if page.Items == nil {
 		page.Items = []json.RawMessage{}
@@ -165,8 +170,7 @@ func (l listing[T]) body() json.RawMessage {
 	if page.Warnings == nil {
 		page.Warnings = []string{}
 	}
-	body, _ := json.Marshal(page) // raw messages that were decoded, and texts
-	return body
+	return page
 }
 
 // list reads most items, or all if most is 0, page by page. tell hears after each page how many there are.

@@ -78,7 +78,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		return false, false, err
 	}
 	s.warn(l.warnings)
-	a := answer{body: l.body(), show: func(w io.Writer, _, _, colours bool) error {
+	a := answer{show: func(w io.Writer, _, _, colours bool) error {
 		out := newLines(w, colours)
 		for _, impact := range l.items {
 			writeImpact(out, impact)
@@ -95,7 +95,17 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 			}
 		}
 	}
+	a.body = impactsBody(l, complete)
 	return len(a.names) > 0, complete, f.print(cmd.OutOrStdout(), a)
+}
+
+// impactsBody returns the answers to all questions as the one of the API.
+func impactsBody(l listing[view.Impact], complete bool) json.RawMessage {
+	body, _ := json.Marshal(struct { // raw messages that were decoded, texts and a boolean
+		view.List[json.RawMessage]
+		Complete bool `json:"complete"`
+	}{l.page(), complete})
+	return body
 }
 
 // fate is what would become of a workload.
@@ -176,7 +186,12 @@ func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], 
 		if err != nil {
 			return l, err
 		}
-		l.items, l.raw, l.warnings = append(l.items, page.items...), append(l.raw, page.raw...), page.warnings
+		l.items, l.raw = append(l.items, page.items...), append(l.raw, page.raw...)
+		for _, w := range page.warnings {
+			if !slices.Contains(l.warnings, w) {
+				l.warnings = append(l.warnings, w)
+			}
+		}
 		p.say("%d of %d configs", len(l.items), len(configs))
 	}
 	return l, nil

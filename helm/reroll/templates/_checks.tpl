@@ -10,8 +10,8 @@
 {{- if and (eq $v.shape "hub") $v.hub.url -}}
 {{- fail "hub.url is of a cluster that forwards to a hub; a hub forwards nothing" -}}
 {{- end -}}
-{{- if and $v.hub.url $v.namespaces -}}
-{{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded" -}}
+{{- if and $v.hub.url $v.namespaces $v.rbac.create -}}
+{{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded; with rights of your own (rbac.create=false), get of the namespace kube-system is among them" -}}
 {{- end -}}
 {{- if and $v.flowSchema.enabled (eq $v.shape "hub") (not (include "reroll.apiAsks" .)) -}}
 {{- fail "flowSchema.enabled has no use at a hub whose API asks nobody who its clients are (api.auth): no pod of it asks the API server" -}}
