@@ -234,6 +234,28 @@ func TestMarkOfADeletionAndACreation(t *testing.T) {
 	}
 }
 
+// TestDeletedAgain: a config goes, comes and goes again: the mark of the first time says nothing about the second.
+func TestDeletedAgain(t *testing.T) {
+	for name, content := range map[string]string{"another content between": "2", "the same content between": "1"} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+				w.configure = absences(false, true)
+				w.usual()
+				w.start()
+				w.pass(quiet)
+				for _, rolls := range []int64{1, 2} {
+					w.must(w.delete(alice, app))
+					w.pass(time.Minute)
+					w.rolled(web, rolls)
+					w.give("app", content)
+					w.pass(time.Minute)
+					w.rolled(web, rolls)
+				}
+			})
+		})
+	}
+}
+
 // TestCrashAfterDeletionPatch: the patch went out, and the process ended before it could say so.
 func TestCrashAfterDeletionPatch(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

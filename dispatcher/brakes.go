@@ -178,6 +178,9 @@ func (d *Dispatcher) holdByBrake(t *tracked, hold *reloader.Hold, now time.Time)
 	if !t.hold.DeadLetter() {
 		return d.holdFor(t, hold, now)
 	}
+	if hold.Reason != reloader.ReasonRateLimited && !t.slot.last().After(now) {
+		t.slot = slot{} // its turn has come and gone
+	}
 	d.stand(t)
 	return untilDue(hold, now)
 }

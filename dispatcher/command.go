@@ -194,7 +194,7 @@ func (d *Dispatcher) concludeRequest(t *tracked, w, patched *workload.Workload, 
 			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
 		}
 		d.remind(t, patched, id)
-		followed := d.supersede(t, r)
+		followed := d.supersede(t)
 		defer d.follow(followed, w.Progress, r)
 	} else {
 		t.recent = append(t.recent, id)

@@ -41,8 +41,12 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		}
 		d.done(t, newestOf(patched, w), s, decidedAt, now)
 	}
+	followed := t
+	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
+		followed = d.supersede(t)
+	}
 	for _, group := range inRecordOrder(byOutcome(steps), patched != nil) {
-		d.report(t, w, patched, d.newReload(t, w, group, id, decidedAt), now)
+		d.report(followed, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
 	d.stakater.decided(w.Kind, steps)
 	t.letOff()
@@ -60,9 +64,6 @@ func (d *Dispatcher) report(t *tracked, w, patched *workload.Workload, r reloade
 		r.PatchedAt, r.Generation = now, patched.Generation
 		d.metrics.observe(r)
 		d.stakater.rolled(r.Workload, now.Sub(r.DecidedAt), true)
-	}
-	if r.Outcome == reloader.ReasonReloaded {
-		t = d.supersede(t, r)
 	}
 	d.finish(w, r)
 	d.logReload(r)

@@ -318,12 +318,15 @@ func TestNewReferenceIsNoMissedChange(t *testing.T) {
 		// template says that the request itself changes the pod template, and down that nobody of ours is there then.
 		template int64
 		down     bool
+		// unheard says that the new one is edited then, too, and that no event of it is left.
+		unheard bool
 	}{
-		"Wave's list":                    {waveLists, waveSays, 0, false},
-		"Wave's list while we are away":  {waveLists, waveSays, 0, true},
-		"SAP's list":                     {sapLists, `{"metadata":{"annotations":{"pod-reloader.cs.sap.com/configmaps":"app,more"}}}`, 0, false},
-		"Wave's template":                {waveLists, refers, 1, false},
-		"Wave's template while we sleep": {waveLists, refers, 1, true},
+		"Wave's list":                    {waveLists, waveSays, 0, false, false},
+		"Wave's list while we are away":  {waveLists, waveSays, 0, true, false},
+		"and an edit that nobody heard":  {waveLists, refers, 1, true, true},
+		"SAP's list":                     {sapLists, `{"metadata":{"annotations":{"pod-reloader.cs.sap.com/configmaps":"app,more"}}}`, 0, false, false},
+		"Wave's template":                {waveLists, refers, 1, false, false},
+		"Wave's template while we sleep": {waveLists, refers, 1, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -341,6 +344,14 @@ func TestNewReferenceIsNoMissedChange(t *testing.T) {
 				w.give("more", "1")
 				w.pass(2 * time.Second)
 				w.must(w.patch(bob, web, types.MergePatchType, []byte(c.body)))
+				if c.unheard {
+					w.pass(5 * time.Second)
+					w.stream.hold()
+					w.edit(alice, "ConfigMap/more", "unheard")
+					w.stream.take()
+					w.stream.forget()
+					c.template++
+				}
 				if c.down {
 					w.start()
 				}

@@ -53,6 +53,9 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	if failed != nil && d.isBroken(t, failed) {
 		refused, failed = failed, nil
 	}
+	d.mu.Lock()
+	t.stuck = failed != nil
+	d.mu.Unlock()
 	if failed != nil {
 		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
 		return again
@@ -66,7 +69,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused, t.broken = "", 0
-		if len(t.pending) == 0 {
+		if len(t.pending) == 0 && d.unscheduled[ref] == nil {
 			t.letOff()
 		}
 		return 0
@@ -220,7 +223,8 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.mark == strategy.DeletedValue && !f.DataWritten.After(f.Created) && !d.countsCreation(w, c) {
 		return h, nil // all that came after the mark is a creation
 	}
-	if known || e.marked && !d.markedBefore(t, c, e) {
+	edited := f.DataWritten.After(w.Written) && f.DataWritten.After(f.Created) // since the workload was
+	if known || e.marked && (edited || !d.markedBefore(t, c, e)) {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	if d.madeSince(t, w, c, f) {

@@ -85,11 +85,15 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 	return t, 0
 }
 
-// unquiet returns how long t has to wait although its window has passed, because hints about its configs are still to be verified: when
-// many configs change at once, those of one workload are to go out together. The maximum wait ends that. The caller holds mu.
+// unquiet returns how long t has to wait although its window has passed, because it is not known yet what else is to go out with it: its
+// edges are still being settled, as long as none of them fails, or hints about its configs are still to be verified, when many change at once.
+// The maximum wait ends that. The caller holds mu.
 func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
+	}
+	if t.lacksBaseline() && t.refused == "" && !t.stuck {
+		return unquietTime
 	}
 	window, maxWait := d.waits(t)
 	left := t.first.Add(maxWait).Sub(now)

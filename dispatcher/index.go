@@ -60,6 +60,8 @@ type tracked struct {
 	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
 	refused string
 	broken  int
+	// stuck says that its edges could not be settled when that was tried last.
+	stuck bool
 	// requests are the commands to roll w whose turn has not come.
 	requests []*request
 }

@@ -113,7 +113,7 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 		s.outcome = w.Dormant
 	case len(places) == 0 && !e.marked && d.strategyBy(w, e.speaker).Tidy != nil:
 		s.outcome = reloader.ReasonUnmarked
-	case e.mark == strategy.DeletedValue, e.marked && e.mark == mark && e.provesAbsence(w, u.handled, s.latest):
+	case e.mark == strategy.DeletedValue && u.handled.Mark != strategy.DeletedValue, e.marked && e.mark == mark && e.provesAbsence(w, u.handled, s.latest):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark
 	default:
 		return d.rollGone(ctx, w, s, e, mark, places, u.shared)

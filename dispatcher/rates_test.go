@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -43,9 +45,12 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 		// before passes until the change, on a clock that begins at midnight, and closed while nothing may roll.
 		before, closed time.Duration
 		freeze         bool
+		// refused says that all were tried, and refused, before the freeze.
+		refused bool
 	}{
-		"a freeze": {nil, quiet, time.Hour, true},
-		"a window": {[]control.Window{window}, 2*time.Hour - time.Minute, 23 * time.Hour, false},
+		"a freeze":                      {nil, quiet, time.Hour, true, false},
+		"a window":                      {[]control.Window{window}, 2*time.Hour - time.Minute, 23 * time.Hour, false, false},
+		"a freeze of what was given up": {nil, quiet, time.Hour, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -53,7 +58,18 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 				count := w.fleetOf("other", 300)
 				p := w.start()
 				w.pass(c.before)
+				if c.refused {
+					w.failing(func(verb, _ string) error {
+						if verb == "patch" {
+							return apierrors.NewForbidden(deployments, "any", errNoRight)
+						}
+						return nil
+					})
+				}
 				w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+				if c.refused {
+					w.pass(10 * time.Minute)
+				}
 				w.pass(30 * time.Second)
 				if c.freeze {
 					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
@@ -62,6 +78,7 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 				if n := count(); n > 70 {
 					t.Fatalf("%d rolls although they are held back", n)
 				}
+				w.failing(nil)
 				p.SetControl(control.Control{})
 				for range 10 {
 					before := count()

@@ -37,11 +37,11 @@ func (r *rollout) over() bool {
 // judge says what the workload's progress means for r; Rolling if there is nothing to be said yet.
 func (r *rollout) judge(p workload.Progress) (result reloader.Reason, message string) {
 	fresh := p.Observed && p.Revision != "" && p.Revision != r.before
-	if fresh && r.revision == "" {
+	if fresh && r.revision == "" && (r.before != "" || p.Phase != workload.Waiting) { // what waits may have got no revision yet
 		r.revision = p.Revision
 	}
 	switch {
-	case fresh && p.Revision != r.revision:
+	case fresh && r.revision != "" && p.Revision != r.revision:
 		return reloader.ReasonOvertaken, "its template was changed again"
 	case p.Phase == workload.RolledOut && (fresh || r.before == "" || p.Revision == ""):
 		return reloader.ReasonRolledOut, ""
@@ -53,10 +53,10 @@ func (r *rollout) judge(p workload.Progress) (result reloader.Reason, message st
 	return reloader.ReasonRolling, ""
 }
 
-// supersede ends the rollout that reload r of t takes the place of, and returns what is to be followed. It comes before r is recorded,
-// so that r is the last word about t. The caller holds mu.
-func (d *Dispatcher) supersede(t *tracked, r reloader.Reload) *tracked {
-	if now := d.index.get(r.Workload); now != nil && now.w.UID == t.w.UID {
+// supersede ends the rollout that a reload of t takes the place of, and returns what is to be followed. It comes before anything of what was
+// decided with that reload is recorded, so that the reload before is the last word about t by then. The caller holds mu.
+func (d *Dispatcher) supersede(t *tracked) *tracked {
+	if now := d.index.get(t.w.Ref()); now != nil && now.w.UID == t.w.UID {
 		t = now // a workload that is made anew may have been seen before we are told so
 	}
 	d.overtake(t, "another reload followed")

@@ -37,10 +37,11 @@ func (w *world) say(ref scenario.Ref, revision int, status string) {
 	w.pass(time.Second)
 }
 
-// spec has somebody change the spec of a Deployment, but not its template.
+// spec has somebody change the spec of a Deployment, but not its template. Its controller has not seen that: the fake store counts templates as
+// generations, so that the status is made older instead.
 func (w *world) spec(ref scenario.Ref, spec string) {
 	w.t.Helper()
-	w.must(w.patch(bob, ref, types.MergePatchType, fmt.Appendf(nil, `{"spec":%s}`, spec)))
+	w.must(w.patch(bob, ref, types.MergePatchType, fmt.Appendf(nil, `{"spec":%s,"status":{"observedGeneration":0}}`, spec)))
 	w.pass(time.Second)
 }
 
@@ -157,6 +158,33 @@ func TestRollout(t *testing.T) {
 				w.say(web, 1, allNew)
 			},
 			map[int][]reloader.Reason{0: {waiting, overtaken}, 1: {rolledOut}},
+			rolledOut,
+		},
+		"it is rolled again during a pause, and stalls": {
+			"the revision that is seen during a pause is that of before", func(w *world) {
+				w.spec(web, `{"paused":true}`)
+				w.say(web, 1, allOld)
+				w.edit(alice, app, "3")
+				w.pass(time.Second)
+				w.say(web, 1, allOld)
+				w.spec(web, `{"paused":false}`)
+				w.say(web, 2, halfNew)
+				w.say(web, 2, gaveUp)
+			},
+			map[int][]reloader.Reason{0: {waiting, overtaken}, 1: {waiting, stalled}},
+			stalled,
+		},
+		"we begin anew during a pause": {
+			"and so it is for who comes after", func(w *world) {
+				w.spec(web, `{"paused":true}`)
+				w.say(web, 1, allOld)
+				w.stop()
+				w.start()
+				w.spec(web, `{"paused":false}`)
+				w.say(web, 2, halfNew)
+				w.say(web, 2, allNew)
+			},
+			map[int][]reloader.Reason{0: {waiting, rolledOut}},
 			rolledOut,
 		},
 		"nothing begins": {

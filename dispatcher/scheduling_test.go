@@ -2,10 +2,12 @@ package dispatcher_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -44,6 +46,23 @@ func (w *world) scheduledBy(scheduler string) {
 	if template.Spec.SchedulerName != scheduler || says && !held || waits != held {
 		w.t.Errorf("schedulerName %q, annotations %v and %v; want scheduler %q", template.Spec.SchedulerName, obj.GetAnnotations(), template.Annotations, scheduler)
 	}
+}
+
+// TestUnscheduledStaysSeen: that edges are looked at anew ends no wait for what is missing.
+func TestUnscheduledStaysSeen(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.unscheduled(byOther)
+		w.start()
+		w.pass(time.Hour)
+		since := w.held(reloader.ReasonMissingConfig).Since
+		for _, name := range []string{"one", "two"} {
+			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"wave.pusher.com/extra-configmaps":%q}}}`, name)))
+			w.pass(2 * time.Second)
+			if hold := w.held(reloader.ReasonMissingConfig); !hold.Since.Equal(since) {
+				t.Errorf("held since %s, want %s", hold.Since, since)
+			}
+		}
+	})
 }
 
 // TestUnscheduledWaits: pods are scheduled once everything is there that they need, by one change of the template, with the mark in it, and

@@ -249,7 +249,7 @@ func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	case handled.Sum == "":
 		// The config was absent when the workload was first seen. Its pods could not start without it, or did not want it.
 		t.handled[c] = reloader.Handled{
-			KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt, Brought: d.broughtOf(t.w, c),
+			KeyID: change.New.KeyID, Sum: change.New.Sum, How: reloader.ReasonBaseline, At: change.VerifiedAt, Mark: handled.Mark, Brought: d.broughtOf(t.w, c),
 		}
 		d.settleQ.Add(t.w.Ref())
 	case handled.Sum != change.New.Sum || t.pending[c] != nil || cameBack(handled, change) || t.away[c]:

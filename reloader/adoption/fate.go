@@ -87,7 +87,7 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 	}
 	values, known := v.values(w, c, d, read)
 	switch {
-	case mark == strategy.DeletedValue && !read[c].Meta.DataWritten.After(read[c].Meta.Created):
+	case mark == strategy.DeletedValue && !v.countsCreation(w, c, read[c]) && !read[c].Meta.DataWritten.After(read[c].Meta.Created):
 		return Baseline // all that came after the mark is a creation
 	case slices.Contains(values, mark):
 		return Current
@@ -123,6 +123,11 @@ func (v View) remembered(w *workload.Workload, c reloader.Config, k Known) State
 		return Missed
 	}
 	return Baseline
+}
+
+// countsCreation reports whether the creation of c is a change for w.
+func (v View) countsCreation(w *workload.Workload, c reloader.Config, k Known) bool {
+	return v.Creations || slices.ContainsFunc(v.Dialects.Asking(w, metaOf(c, k)), func(d *dialect.Dialect) bool { return d.OnCreate })
 }
 
 // unknownSum stands for a digest in a joint mark: it equals none.

@@ -19,6 +19,8 @@ type View struct {
 	All, Dialects dialect.Set
 	// Strategy is the name of the installation's strategy.
 	Strategy string
+	// Creations says that a config that is created counts as changed, whoever asks for it.
+	Creations bool
 	// States are what tools remember that keep that in a ConfigMap: marks by the keys of configs.
 	States map[Memory]map[string]string
 }

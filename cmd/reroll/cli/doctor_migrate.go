@@ -20,7 +20,7 @@ import (
 type migrateFlags struct {
 	output
 	kubeconfig, context, namespace, as string
-	everywhere                         bool
+	everywhere, creations              bool
 	dialects                           []string
 	strategy                           string
 	reading                            flags.Dialects
@@ -62,6 +62,7 @@ func (q *migrateFlags) bind(f *pflag.FlagSet, dialects []string) {
 	f.StringSliceVar(&q.dialects, "dialects", dialects, "whose annotations Reroll will read")
 	f.StringVar(&q.strategy, "reload-strategy", strategy.All[0].Name, "how Reroll will mark what leaves that open: "+strings.Join(strategyNames(), " or "))
 	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
+	f.BoolVar(&q.creations, "reload-on-create", false, "Reroll will take the creation of a config for a change")
 	q.reading.Keys.Bind(f)
 	q.reading.Tools.Bind(f)
 	q.reading.Tools.BindState(f)
@@ -94,7 +95,7 @@ func (q *migrateFlags) view() (adoption.View, error) {
 	if !slices.Contains(strategyNames(), q.strategy) {
 		return adoption.View{}, Usage(fmt.Errorf("--reload-strategy: %q is not %s", q.strategy, strings.Join(strategyNames(), " or ")))
 	}
-	return adoption.View{All: all, Dialects: chosen, Strategy: q.strategy}, nil
+	return adoption.View{All: all, Dialects: chosen, Strategy: q.strategy, Creations: q.creations}, nil
 }
 
 func (q *migrateFlags) run(cmd *cobra.Command) error {
