@@ -84,7 +84,7 @@ func (d *desk) foresee() {
 // plugin calls it as kubectl does.
 func (d *desk) plugin() {
 	d.t.Helper()
-	if said := d.kubectl("reroll", "workloads", "-n", d.ns, "-o", "name"); said != d.ns+"/Deployment/web\n" {
+	if said := d.kubectl("reroll", "workloads", "-n", d.ns, "--config", "cm/settings", "-o", "name"); said != d.ns+"/Deployment/web\n" {
 		d.t.Errorf("kubectl reroll says %q", said)
 	}
 	if said := d.kubectl("__complete", "reroll", "explain", "-n", d.ns, "Dep"); !strings.Contains("\n"+said, "\nDeployment/web\n") {
