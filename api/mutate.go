@@ -176,6 +176,7 @@ type configCommandInput struct {
 
 func (a *server) retryConfig(ctx context.Context, in *configCommandInput) (*commandOutput, error) {
 	_, found := a.records.Config(projection.ConfigKey{Cluster: in.Cluster, Config: in.key().Config})
+	found = found || a.records.FollowedIn(in.Cluster, in.key().Config) // the follower's dispatcher holds the change back, and not the owner's
 	deed := Deed{Resource: resourceConfigs, Namespace: in.Namespace, Name: in.Name}
 	c := reloader.Command{Cluster: in.Cluster, Verb: reloader.CommandRetry, Config: in.key().Config, Reason: in.Body.text()}
 	return a.known(ctx, in.CommandHeader, deed, c, found)

@@ -72,6 +72,21 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestRetryOfAFollowedConfig: a halted change of a config of another cluster is tried again where it was halted.
+func TestRetryOfAFollowedConfig(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	d := f.guard(t, door{allowed: func(User, Deed) (bool, error) { return true, nil }})
+	for cluster, code := range map[string]int{"c2": http.StatusOK, "c9": http.StatusNotFound} {
+		if w := f.as(t, "alice", http.MethodPost, "/api/v1/configs/"+cluster+"/shared/ConfigMap/rules/retry", ``); w.Code != code {
+			t.Errorf("in %s: %d %s, want %d", cluster, w.Code, w.Body, code)
+		}
+	}
+	if len(d.given) != 1 || d.given[0].Cluster != "c2" || d.given[0].Config != rules {
+		t.Errorf("commands %+v", d.given)
+	}
+}
+
 func TestCommandAnswers(t *testing.T) {
 	cases := map[string]struct {
 		answer reloader.CommandAnswer
