@@ -130,7 +130,7 @@ func (c Command) validateTarget() error {
 }
 
 func (c Command) validateNamespace() error {
-	if c.Namespace != "" && (len(c.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(c.Namespace)) {
+	if c.Namespace != "" && !isLabel(c.Namespace) {
 		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, c.Namespace)
 	}
 	return nil

@@ -3,8 +3,8 @@ package reloader
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 )
 
 // ConfigKind says what kind of object a Config is.
@@ -46,10 +46,32 @@ const (
 	maxNameLength      = 253
 )
 
-var (
-	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
+// isLabel reports whether s is a DNS-1123 label. It is asked about every audit event, which is why it is no regular expression.
+func isLabel(s string) bool { return len(s) <= maxNamespaceLength && isPlainLabel(s) }
+
+// isSubdomain reports whether s is a DNS-1123 subdomain: labels of any length with dots between them.
+func isSubdomain(s string) bool {
+	if len(s) > maxNameLength {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if !isPlainLabel(label) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlainLabel reports whether s is lower case letters, digits and hyphens, with neither end a hyphen.
+func isPlainLabel(s string) bool {
+	for i := range len(s) {
+		alphanumeric := 'a' <= s[i] && s[i] <= 'z' || '0' <= s[i] && s[i] <= '9'
+		if !alphanumeric && (s[i] != '-' || i == 0 || i == len(s)-1) {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // ErrInvalidName is wrapped by every error about a name that Kubernetes would not accept.
 var ErrInvalidName = errors.New("invalid name")
@@ -60,10 +82,10 @@ func (c Config) Validate() error {
 	if !slices.Contains(ConfigKinds, c.Kind) {
 		return fmt.Errorf("%w: kind %.40q is not ConfigMap, Secret or SecretProviderClass", ErrInvalidName, c.Kind)
 	}
-	if len(c.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(c.Namespace) {
+	if !isLabel(c.Namespace) {
 		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, c.Namespace)
 	}
-	if c.Name != "" && (len(c.Name) > maxNameLength || !dnsSubdomain.MatchString(c.Name)) {
+	if c.Name != "" && !isSubdomain(c.Name) {
 		return fmt.Errorf("%w: name %.80q is not a DNS-1123 subdomain", ErrInvalidName, c.Name)
 	}
 	if c.Cluster != "" {
@@ -74,7 +96,7 @@ func (c Config) Validate() error {
 
 // ValidateCluster reports whether name can be a cluster's name: a DNS-1123 label of at most 63 characters.
 func ValidateCluster(name string) error {
-	if len(name) > maxNamespaceLength || !dnsLabel.MatchString(name) {
+	if !isLabel(name) {
 		return fmt.Errorf("%w: cluster %.80q is not a DNS-1123 label", ErrInvalidName, name)
 	}
 	return nil
@@ -95,10 +117,10 @@ func (w WorkloadRef) Validate() error {
 	if w.Kind == "" || len(w.Kind) > maxNamespaceLength {
 		return fmt.Errorf("%w: workload kind %.80q", ErrInvalidName, w.Kind)
 	}
-	if len(w.Namespace) > maxNamespaceLength || !dnsLabel.MatchString(w.Namespace) {
+	if !isLabel(w.Namespace) {
 		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, w.Namespace)
 	}
-	if len(w.Name) > maxNameLength || !dnsSubdomain.MatchString(w.Name) {
+	if !isSubdomain(w.Name) {
 		return fmt.Errorf("%w: name %.80q is not a DNS-1123 subdomain", ErrInvalidName, w.Name)
 	}
 	return nil

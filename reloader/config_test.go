@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -78,4 +80,20 @@ func TestWorkloadRefValidate(t *testing.T) {
 			t.Errorf("%s: Validate() = %v, want ErrInvalidName", name, err)
 		}
 	}
+}
+
+// FuzzNames: what is taken for a name is what Kubernetes takes for one.
+func FuzzNames(f *testing.F) {
+	for _, name := range []string{"", "a", "-", "a-", "-a", "a.b", "a..b", ".a", "a.", "A", "a\n", "ü", "kube-root-ca.crt", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 126) + "a", strings.Repeat("a.", 126) + "aa"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if got, want := reloader.ValidateCluster(name) == nil, len(validation.IsDNS1123Label(name)) == 0; got != want {
+			t.Errorf("%q is a label: %t, want %t", name, got, want)
+		}
+		c := reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: name}
+		if got, want := c.Validate() == nil, name == "" || len(validation.IsDNS1123Subdomain(name)) == 0; got != want {
+			t.Errorf("%q is a name: %t, want %t", name, got, want)
+		}
+	})
 }
