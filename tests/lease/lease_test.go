@@ -10,11 +10,8 @@ import (
 const (
 	// failover is how long a killed leader may be missed.
 	failover = 20 * time.Second
-	// handover is how long nobody may lead after a leader that ended in order: candidates look every 2.2 s at most, and the rest is for a
-	// machine that is busy. Without an orderly end it would be the 15 s of the Lease.
-	handover = 10 * time.Second
-	// noticeTime is how long a leader that was paused may take to see it.
-	noticeTime = 5 * time.Second
+	// handover is how long nobody may lead after a leader that ended in order.
+	handover = 3 * time.Second
 	// startTime is how long a candidate may take to lead where nobody does.
 	startTime = 30 * time.Second
 )
@@ -78,14 +75,12 @@ func TestPausedLeader(t *testing.T) {
 	paused := a.signal(syscall.SIGSTOP)
 	b.await("begin", paused, failover)
 	resumed := a.signal(syscall.SIGCONT)
-	last := a.await("end", resumed, noticeTime)
-	if !last.Lost {
+	if end := a.await("end", resumed, time.Second); !end.Lost {
 		t.Error("the old leader did not say that it lost its leadership")
 	}
-	// What it still did before it knew is caught by the preconditions of its writes; it must be next to nothing: most of what it says comes
-	// from the clock that ran while it did not.
-	if beats := a.count("beat", resumed); beats > int(noticeTime/beatInterval)/10 {
-		t.Errorf("the old leader worked %d times after its pause, for %s", beats, last.At.Sub(resumed))
+	// What it still did before it knew is caught by the preconditions of its writes; it must be next to nothing.
+	if beats := a.count("beat", resumed); beats > 2 {
+		t.Errorf("the old leader worked %d times after its pause", beats)
 	}
 	end := b.await("end", b.signal(syscall.SIGTERM), handover)
 	a.await("begin", end.At, handover)

@@ -19,6 +19,9 @@ import (
 // failOverTime is how long after a kill another replica may take to lead.
 const failOverTime = 20 * time.Second
 
+// workTime is how long it may take from then until what changed meanwhile is rolled.
+const workTime = 5 * time.Second
+
 // TestFailOver: of two replicas one works; when it is killed the other does, and what changed meanwhile is rolled once.
 func TestFailOver(t *testing.T) {
 	nats := startNATS(t)
@@ -55,12 +58,16 @@ func TestFailOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitGeneration(ctx, t, w, 3)
+	rolled := time.Now()
 	lock, err := l.Kube.Client().CoordinationV1().Leases("default").Get(ctx, "stakater-reloader-lock", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if took := lock.Spec.AcquireTime.Sub(killed); *lock.Spec.HolderIdentity != "two" || took <= 0 || took > failOverTime {
 		t.Errorf("%s leads since %s after the kill; want the second within %s", *lock.Spec.HolderIdentity, took.Round(time.Millisecond), failOverTime)
+	}
+	if took := rolled.Sub(lock.Spec.AcquireTime.Time); took > workTime {
+		t.Errorf("the change was rolled %s after the second began to lead, more than %s", took.Round(time.Millisecond), workTime)
 	}
 	if err := w.Quiesce(ctx); err != nil {
 		t.Fatal(err)
