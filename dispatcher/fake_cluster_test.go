@@ -111,11 +111,16 @@ func (c *cluster) create(by reloader.Actor, obj scenario.Typed) error {
 	return nil
 }
 
-func (c *cluster) update(by reloader.Actor, obj scenario.Typed) error {
+func (c *cluster) update(by reloader.Actor, obj scenario.Typed) (raised int64, err error) {
 	return c.change(refOf(obj), reloader.VerbUpdate, by, func([]byte, scenario.Typed) ([]byte, error) { return json.Marshal(obj) })
 }
 
 func (c *cluster) patch(by reloader.Actor, ref scenario.Ref, as types.PatchType, body []byte) error {
+	_, err := c.patchBy(by, ref, as, body)
+	return err
+}
+
+func (c *cluster) patchBy(by reloader.Actor, ref scenario.Ref, as types.PatchType, body []byte) (raised int64, err error) {
 	return c.change(ref, reloader.VerbPatch, by, func(old []byte, empty scenario.Typed) ([]byte, error) {
 		switch as {
 		case types.MergePatchType:
@@ -140,21 +145,23 @@ func applyJSON(old, body []byte) ([]byte, error) {
 	return patched, nil
 }
 
-// change replaces an object by what edit makes of it.
-func (c *cluster) change(ref scenario.Ref, verb reloader.Verb, by reloader.Actor, edit func([]byte, scenario.Typed) ([]byte, error)) error {
+// change replaces an object by what edit makes of it, and returns by how much that raises its generation.
+func (c *cluster) change(
+	ref scenario.Ref, verb reloader.Verb, by reloader.Actor, edit func([]byte, scenario.Typed) ([]byte, error),
+) (raised int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, ok := c.objects[ref]
 	if !ok {
-		return notFound(ref)
+		return 0, notFound(ref)
 	}
 	obj, err := edited(ref, old, edit)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	c.replace(ref, old, obj, by)
 	c.report(ref, verb, by)
-	return nil
+	return obj.GetGeneration() - old.GetGeneration(), nil
 }
 
 func edited(ref scenario.Ref, old scenario.Typed, edit func([]byte, scenario.Typed) ([]byte, error)) (scenario.Typed, error) {

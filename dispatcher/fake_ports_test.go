@@ -139,7 +139,7 @@ func (c client) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll)
 		panic("patch is no JSON")
 	}
 	ref := workloadRef(w.Ref())
-	err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: r.FieldManager},
+	_, err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: r.FieldManager},
 		func(old []byte, _ scenario.Typed) ([]byte, error) { return applyJSON(old, body) })
 	if err != nil {
 		return nil, err

@@ -245,11 +245,13 @@ func (w *world) Create(_ context.Context, obj scenario.Typed) error {
 }
 
 // Update replaces an object as alice.
-func (w *world) Update(_ context.Context, obj scenario.Typed) error { return w.update(alice, obj) }
+func (w *world) Update(_ context.Context, obj scenario.Typed) (int64, error) {
+	return w.update(alice, obj)
+}
 
 // Patch patches an object as alice.
-func (w *world) Patch(_ context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
-	return w.patch(alice, ref, as, body)
+func (w *world) Patch(_ context.Context, ref scenario.Ref, as types.PatchType, body []byte) (int64, error) {
+	return w.patchBy(alice, ref, as, body)
 }
 
 // Delete deletes an object as alice.

@@ -32,7 +32,8 @@ func (w *world) undo(to *appsv1.Deployment) {
 	w.t.Helper()
 	now := w.copyOf()
 	now.Annotations, now.Spec.Template = to.Annotations, to.Spec.Template
-	w.must(w.update(bob, now))
+	_, err := w.update(bob, now)
+	w.must(err)
 }
 
 // TestRollbackOfAll: after a bad edit, first the Deployment is rolled back, and then the config. The pods that started in between have

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -140,34 +142,65 @@ func (w *World) Create(ctx context.Context, obj scenario.Typed) error {
 }
 
 // Update replaces an object, whatever its resource version.
-func (w *World) Update(ctx context.Context, obj scenario.Typed) error {
+func (w *World) Update(ctx context.Context, obj scenario.Typed) (raised int64, err error) {
 	where, content, err := w.object(obj)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	live, err := where.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	content.SetResourceVersion(live.GetResourceVersion())
-	_, err = where.Update(ctx, content, metav1.UpdateOptions{})
-	return err
+	updated, err := where.Update(ctx, content, metav1.UpdateOptions{})
+	return raise(live, updated), err
+}
+
+// raise returns by how much one write raised the generation of an object, which is at most one; the other is what was written in between.
+// The number of Jobs that stands for one is raised by none.
+func raise(before, after *unstructured.Unstructured) int64 {
+	if before == nil || after == nil || after.GetKind() == "CronJob" || after.GetKind() == "Job" {
+		return 0
+	}
+	return min(1, after.GetGeneration()-before.GetGeneration())
 }
 
 // Patch patches an object.
-func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
-	return w.patch(ctx, ref, as, body)
+func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) (raised int64, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		before, err := w.get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if ref.Workload() && before != nil && as == types.MergePatchType {
+			if body, err = of(body, before.GetResourceVersion()); err != nil {
+				return err
+			}
+		}
+		after, err := w.patch(ctx, ref, as, body)
+		raised = raise(before, after)
+		return err
+	})
+	return raised, err
+}
+
+// of returns a merge patch that is taken only by an object of that resource version.
+func of(patch []byte, resourceVersion string) ([]byte, error) {
+	return jsonpatch.MergeMergePatches(patch, fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q}}`, resourceVersion))
 }
 
 // PatchStatus patches the status of an object.
 func (w *World) PatchStatus(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {
-	return w.patch(ctx, ref, as, body, "status")
+	_, err := w.patch(ctx, ref, as, body, "status")
+	return err
 }
 
-func (w *World) patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte, subresources ...string) error {
+func (w *World) patch(
+	ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte, subresources ...string,
+) (*unstructured.Unstructured, error) {
 	where, name, err := w.target(ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, namespace, _, _ := ref.Split() // target has found it
 	body = w.named(w.Namespace(namespace), body)
@@ -176,8 +209,7 @@ func (w *World) patch(ctx context.Context, ref scenario.Ref, as types.PatchType,
 		force := true
 		options.Force = &force
 	}
-	_, err = where.Patch(ctx, name, as, body, options, subresources...)
-	return err
+	return where.Patch(ctx, name, as, body, options, subresources...)
 }
 
 // Delete deletes an object.

@@ -15,13 +15,13 @@ func TestConflict(t *testing.T) {
 	const writes = 40
 	for i := range writes {
 		body := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"write":"%d"}}}}}`, i)
-		if err := w.Patch(t.Context(), "Deployment/web", merge, body); err != nil {
+		if _, err := w.Patch(t.Context(), "Deployment/web", merge, body); err != nil {
 			t.Fatal(err)
 		}
 		if i != writes/2 {
 			continue
 		}
-		if err := w.Patch(t.Context(), "ConfigMap/app", merge, []byte(`{"data":{"a":"3"}}`)); err != nil {
+		if _, err := w.Patch(t.Context(), "ConfigMap/app", merge, []byte(`{"data":{"a":"3"}}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ func TestFailOver(t *testing.T) {
 
 	l.Dispatch.Kill()
 	killed := time.Now()
-	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	awaitGeneration(ctx, t, w, 3)

@@ -32,7 +32,7 @@ func TestJobIsNeverLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitRefusedJobs(ctx, t)
-	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"2"}}`)); err != nil {
+	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"2"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	awaitJob(ctx, t, w, false)

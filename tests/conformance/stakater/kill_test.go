@@ -36,7 +36,7 @@ func TestPauseSurvivesAKill(t *testing.T) {
 	w := p.play(t, onePause)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*startTime)
 	defer cancel()
-	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"2"}}`)); err != nil {
+	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"2"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	since, err := time.Parse(time.RFC3339, awaitPaused(ctx, t, w, true).Annotations[pausedAt])
@@ -107,7 +107,7 @@ func TestCronJobAfterAKill(t *testing.T) {
 	for content := range 3 {
 		births := jobBirths(ctx, t, w)
 		body := fmt.Appendf(nil, `{"data":{"a":"new %d"}}`, content)
-		if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], body); err != nil {
+		if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], body); err != nil {
 			t.Fatal(err)
 		}
 		if err := awaitBirth(ctx, births, "nightly"); err != nil {

@@ -22,7 +22,7 @@ func TestLargeList(t *testing.T) {
 	list := strings.Repeat("no-such-config-([a-z]+|[0-9]*), ", 7000) + "app"
 	w := p.play(t, oneName)
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{"configmap.reloader.stakater.com/reload":%q}}}`, list)
-	if err := w.Patch(t.Context(), "Deployment/web", scenario.PatchTypes["merge"], body); err != nil {
+	if _, err := w.Patch(t.Context(), "Deployment/web", scenario.PatchTypes["merge"], body); err != nil {
 		t.Fatal(err)
 	}
 	p.play(t, oneEdit)
@@ -31,7 +31,7 @@ func TestLargeList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+	if _, err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Quiesce(t.Context()); err != nil {
@@ -71,10 +71,10 @@ func TestPauseIsNotExtended(t *testing.T) {
 	w := p.play(t, oneEdit)
 	since := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"2h",%q:%q}},"spec":{"paused":true}}`, pausePeriod, pausedAt, since)
-	if err := w.Patch(t.Context(), "Deployment/web", scenario.PatchTypes["merge"], body); err != nil {
+	if _, err := w.Patch(t.Context(), "Deployment/web", scenario.PatchTypes["merge"], body); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+	if _, err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Quiesce(t.Context()); err != nil {

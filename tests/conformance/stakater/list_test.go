@@ -19,7 +19,7 @@ func TestListErrorIsNoSuccess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*startTime)
 	defer cancel()
 	p.actAs(ctx, t, "unlisted", "testdata/unlisted.yaml")
-	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := shared.Reroll.Start(p.flags...); err != nil {

@@ -68,7 +68,7 @@ func TestFanOut(t *testing.T) {
 	if err := w.Quiesce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	last := reloadedAll(ctx, t, namespace)

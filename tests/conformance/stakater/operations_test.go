@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	p := withFlags(t, []string{"METRICS_COUNT_BY_NAMESPACE=enabled"})
 	w := p.play(t, oneEdit)
 	label := []byte(`{"metadata":{"labels":{"looked":"at"}}}`)
-	if err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], label); err != nil {
+	if _, err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], label); err != nil {
 		t.Fatal(err)
 	}
 	nobodys := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "nobodys"}}
