@@ -81,9 +81,10 @@ var trials = []trial{{
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{`,
 			},
 		}},
-		{"what the workload says it was brought to is not looked at", doubled, []edit{
-			{"dispatcher/evidence.go", "if e.brought == versionOf(latest) {", "if e.brought == \"never\" {"},
-			{"dispatcher/evidence.go", "if e.brought != \"\" && e.brought ==", "if e.brought == \"never\" && e.brought =="},
+		{"what the workload says of who brought it where is not looked at", doubled, []edit{
+			{"dispatcher/evidence.go", "e := evidence{brought: strategy.BroughtVersion(target, c), target:", "e := evidence{target:"},
+			{"dispatcher/evidence.go", "e.others = d.othersMarked(t, w)", "e.others = false"},
+			{"dispatcher/evidence.go", "\te.died = ", "\te.fresh = false\n\te.died = "},
 		}},
 	},
 }, {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -167,12 +169,16 @@ func raise(before, after *unstructured.Unstructured) int64 {
 
 // Patch patches an object.
 func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) (raised int64, err error) {
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	if !ref.Workload() {
+		_, err = w.patch(ctx, ref, as, body)
+		return 0, err
+	}
+	err = retry.RetryOnConflict(busy, func() error {
 		before, err := w.get(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if ref.Workload() && before != nil && as == types.MergePatchType {
+		if before != nil && as == types.MergePatchType {
 			if body, err = of(body, before.GetResourceVersion()); err != nil {
 				return err
 			}
@@ -183,6 +189,9 @@ func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType,
 	})
 	return raised, err
 }
+
+// busy is how often a write of a workload is tried that others write as well.
+var busy = wait.Backoff{Steps: 50, Duration: 10 * time.Millisecond, Jitter: 0.5}
 
 // of returns a merge patch that is taken only by an object of that resource version.
 func of(patch []byte, resourceVersion string) ([]byte, error) {
