@@ -66,8 +66,8 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 					}
 					w.pass(10 * time.Second)
 					w.rolled(web, before+2)
-					w.edit(alice, app, "3")
 					w.failing(nil)
+					w.edit(alice, app, "3")
 					w.pass(3 * time.Second)
 					w.edit(alice, app, test.content)
 					w.pass(time.Hour)

@@ -38,7 +38,7 @@ func TestHandledHintsMakeRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The server takes note of acknowledgements a little later.
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(waitTime)
 	for err = errors.New("not tried"); err != nil; err = q.Put(testContext(t), []reloader.Hint{numbered(stored)}) {
 		select {
 		case <-deadline:

@@ -43,6 +43,7 @@ func TestSilentFeed(t *testing.T) {
 	}
 
 	r.waitLog("watching configs while the audit feed is silent")
+	r.waitSwept("watching configs while the audit feed is silent")
 	r.edit("c")
 	t.Logf("rolled %s after the edit", r.waitRoll(2, "watch").Round(time.Millisecond))
 

@@ -189,6 +189,24 @@ func (r *room) waitMetric(name string, want float64) time.Duration {
 	})
 }
 
+// waitSwept waits until Reroll has ended a sweep since it logged a text.
+func (r *room) waitSwept(text string) {
+	r.t.Helper()
+	line := regexp.MustCompile(`(?m)^time=(\S+) .*` + regexp.QuoteMeta(text)).FindStringSubmatch(r.line.Reroll.Log())
+	if line == nil {
+		r.t.Fatalf("nobody logged %q", text)
+	}
+	logged, err := time.Parse(time.RFC3339Nano, line[1])
+	r.must(err)
+	r.wait("a sweep", func(ctx context.Context) error {
+		swept, err := r.metric(ctx, "reroll_sweep_completed_timestamp_seconds")
+		if err == nil && swept < float64(logged.UnixMilli())/1000 {
+			err = fmt.Errorf("the last sweep was over at %v", swept)
+		}
+		return err
+	})
+}
+
 // waitLog waits until Reroll has logged a text.
 func (r *room) waitLog(text string) {
 	r.t.Helper()

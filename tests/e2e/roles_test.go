@@ -57,7 +57,7 @@ func TestRoles(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	l, err := line.StartRoles(ctx, line.Options{
-		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: 3 * time.Second}}, // what is posted in vain comes again for 24 s
 		Flags: []string{"--coalesce-window", window.String()},
 	}, nats.ClientURL())
 	if err != nil {

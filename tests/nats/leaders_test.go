@@ -18,7 +18,7 @@ import (
 
 const (
 	// tormentTime bounds all that is done to the NATS cluster, and healTime what comes after.
-	tormentTime, healTime = 2 * time.Minute, time.Minute
+	tormentTime, healTime = 5 * time.Minute, time.Minute
 	// darkTime is for how long nobody leads, after the leader that was left has found out that it is alone; that takes it ten to twenty seconds.
 	darkTime = 5 * time.Second
 )

@@ -80,6 +80,43 @@ func (s *site) open(open bool) {
 			fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, s.ns, label), metav1.PatchOptions{})
 		s.must(err)
 	}
+	if !open {
+		s.await(s.probe)
+	}
+}
+
+// probe creates a picky pod, and fails unless the scheduler knows of no node for it.
+func (s *site) probe() error {
+	pods := s.client.CoreV1().Pods(s.ns)
+	_, template := s.template("probe", "probe")
+	template.Spec.NodeSelector = map[string]string{s.ns: "yes"}
+	template.Spec.Containers[0].EnvFrom = nil
+	pod, err := pods.Create(s.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}, Spec: template.Spec}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	err = line.Poll(s.ctx, func(context.Context) error {
+		if pod, err = pods.Get(s.ctx, pod.Name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodScheduled {
+				return nil
+			}
+		}
+		return fmt.Errorf("pod %s is not looked at yet", pod.Name)
+	})
+	if err != nil {
+		return err
+	}
+	node := pod.Spec.NodeName
+	if err := pods.Delete(s.ctx, pod.Name, *metav1.NewDeleteOptions(0)); err != nil {
+		return err
+	}
+	if node != "" {
+		return fmt.Errorf("a pod still goes to %s", node)
+	}
+	return nil
 }
 
 // meta names a workload that asks for reloads.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -44,6 +46,14 @@ func TestAnAPIThatIsDownHoldsNothingUp(t *testing.T) {
 		must(t, remove(ctx))
 	})
 
+	// The API server knows of the group a moment after it has stored that. Nobody answers for it then.
+	poll(t, func() error {
+		_, err := shared.Client().CoreV1().RESTClient().Get().AbsPath("/apis/apps.openshift.io/v1").DoRaw(t.Context())
+		if err == nil || apierrors.IsNotFound(err) {
+			return fmt.Errorf("the API server does not ask for the group: %w", err)
+		}
+		return nil
+	})
 	f := follow(t, shared.Kubeconfig(), kube.Scope{})
 	if f.get(always) == nil {
 		t.Error("the Deployment was not tracked when Watch returned")

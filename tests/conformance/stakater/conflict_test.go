@@ -1,6 +1,7 @@
 package stakater_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -25,7 +26,11 @@ func TestConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Quiesce(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	defer cancel()
+	// It was created, rolled for the first edit, written so often, and rolled for the second edit, perhaps after a pause for so many conflicts.
+	awaitGeneration(ctx, t, w, writes+3)
+	if err := w.Quiesce(ctx); err != nil {
 		t.Fatal(err)
 	}
 	template, err := w.Template(t.Context(), "Deployment/web")
@@ -33,7 +38,6 @@ func TestConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=3"}))
-	// It was created, rolled for the first edit, written so often, and rolled for the second edit.
 	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != writes+3 {
 		t.Errorf("generation %d, %v; want %d", got, err, writes+3)
 	}

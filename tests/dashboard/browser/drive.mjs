@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await chromium.launch({ executablePath: process.argv[2], args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
-const timeout = 15_000;
+const timeout = 60_000;
 
 let page;
 let faults = [];
