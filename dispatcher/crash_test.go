@@ -170,6 +170,31 @@ func TestChangesWhileDown(t *testing.T) {
 	})
 }
 
+// TestChangesWhileDownGoOutTogether: two configs changed while nobody ran, and reading them takes its time. Who starts then rolls once, for both.
+func TestChangesWhileDownGoOutTogether(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.twoConfigs("app", "other")
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.edit(alice, app, "2")
+		w.edit(alice, "ConfigMap/other", "2")
+		w.stream.forget()
+		w.failing(func(verb, _ string) error {
+			if verb == "meta" || verb == "get" {
+				time.Sleep(300 * time.Millisecond)
+			}
+			return nil
+		})
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
+			t.Errorf("outcomes %v, want one Reloaded", got)
+		}
+	})
+}
+
 // TestStateLost: with changes and records gone, marks that are right roll nothing, no mark rolls nothing, and a mark that is wrong
 // rolls once.
 func TestStateLost(t *testing.T) {

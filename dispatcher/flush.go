@@ -92,7 +92,7 @@ func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
-	if t.lacksBaseline() && t.refused == "" && !t.stuck {
+	if t.settling || t.lacksBaseline() && t.refused == "" && !t.stuck {
 		return unquietTime
 	}
 	window, maxWait := d.waits(t)

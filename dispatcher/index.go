@@ -60,8 +60,8 @@ type tracked struct {
 	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
 	refused string
 	broken  int
-	// stuck says that its edges could not be settled when that was tried last.
-	stuck bool
+	// settling says that its edges are being settled, and stuck that they could not be when that was tried last.
+	settling, stuck bool
 	// requests are the commands to roll w whose turn has not come.
 	requests []*request
 }
