@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -21,6 +22,8 @@ import (
 // Rules are how an installation marks workloads.
 type Rules struct {
 	Dialects dialect.Set
+	// Ring has the keys under which marks of digests are made, and were.
+	Ring *digest.Ring
 	// Strategy is the name of the strategy of workloads that do not choose one.
 	Strategy string
 	// HoldScheduling keeps the pods of a workload from being scheduled that is created before everything is there that they need, if a

@@ -14,7 +14,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
@@ -25,7 +24,6 @@ const Path = "/v1/admit"
 type Options struct {
 	Rules
 	Configs Configs
-	Ring    *digest.Ring
 	// InScope reports whether workloads of a namespace count; nil if all do.
 	InScope func(namespace string) bool
 	// DryRun promises that nothing is changed.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func (d *Draft) verdict(seen map[reloader.Config]Seen) verdict {
 	if d.expects.dialect == nil {
 		return unsaid
 	}
-	live := values(d.now, d.expects.dialect, seen)
+	live := d.live(seen, d.expects.mark)
 	switch {
 	case len(live) == 0:
 		return unsaid
@@ -57,14 +58,32 @@ func (d *Draft) verdict(seen map[reloader.Config]Seen) verdict {
 	return differs
 }
 
+// live returns the mark of what was seen, and then those that prove the same. A mark that is to be found among them may be of the time before the
+// digest key was rotated.
+func (d *Draft) live(seen map[reloader.Config]Seen, mark string) []string {
+	dl := d.expects.dialect
+	found := values(d.now, dl, seen)
+	if dl.Joint.KeyOf == nil || dl.Joint.KeyOf(mark) == "" || !d.rules.Ring.Knows(dl.Joint.KeyOf(mark)) {
+		return found
+	}
+	before := maps.Clone(seen)
+	for c, s := range before {
+		s.Digest, _ = d.rules.Ring.DigestUnder(dl.Joint.KeyOf(mark), s.Content)
+		before[c] = s
+	}
+	return append(found, values(d.now, dl, before)...)
+}
+
 // demanded returns the mark that the request rolls the workload by, if it expects what there is; none if the workload runs with that already.
 func (d *Draft) demanded(general strategy.Strategy, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
 	if d.verdict(seen) != agrees {
 		return nil
 	}
 	interest, _ := d.expects.dialect.Interest(d.now)
-	live, writer, c := values(d.now, d.expects.dialect, seen), d.expects.dialect.Writer(general), interest.Exact[0]
-	if carried, _ := writer.Current(d.now, c); slices.Contains(live, carried) {
+	writer, c := d.expects.dialect.Writer(general), interest.Exact[0]
+	carried, _ := writer.Current(d.now, c)
+	live := d.live(seen, carried)
+	if slices.Contains(live, carried) {
 		return nil
 	}
 	return []strategy.Placed{{Strategy: writer, Mark: strategy.Mark{Config: c, Value: live[0], At: now}}}

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -228,4 +230,43 @@ func TestTokenIsAnswered(t *testing.T) {
 	if len(unexpectedWarning) > maxWarning {
 		t.Errorf("the warning has %d bytes", len(unexpectedWarning))
 	}
+}
+
+// TestTokenAfterRotation: a mark under the digest key of before is one of the configs as they are, on the workload and as what is expected.
+func TestTokenAfterRotation(t *testing.T) {
+	before, now := make(digest.Key, digest.KeySize), bytes.Repeat(digest.Key{1}, digest.KeySize)
+	for name, keys := range map[string][]digest.Key{"the key of before is known": {now, before}, "it is not": {now}} {
+		w := &world{values: map[reloader.Config]string{config: "new", other: "new"}}
+		plain := deployment{opted: sapLists("")}
+		made := apply(t, plain.raw(t), opsOf(t, response(t, newHandler(t, w, nil), "", request(t, nil, &plain, nil))))
+		mark := made.Spec.Template.Annotations[strategy.SAPHashKey]
+		rotated := newHandler(t, w, func(o *Options) {
+			ring, err := digest.NewRing(keys...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Ring = ring
+		})
+		runs := deployment{opted: sapLists(""), annotations: marked(mark)}
+		for expects, want := range map[string]struct {
+			warned, rolled bool
+		}{sapHashOf("new"): {false, len(keys) == 1}, mark: {len(keys) == 1, false}} {
+			asks := deployment{opted: sapLists(expects), annotations: marked(mark)}
+			got := response(t, rotated, "", request(t, &runs, &asks, nil))
+			after := apply(t, asks.raw(t), opsOf(t, got))
+			if rolled := after.Spec.Template.Annotations[strategy.SAPHashKey] != mark; rolled != want.rolled || (len(got.Warnings) > 0) != want.warned {
+				t.Errorf("%s, %s is expected: it is rolled: %t, with the warnings %q", name, expects, rolled, got.Warnings)
+			}
+		}
+	}
+}
+
+// opsOf returns the operations of an answer.
+func opsOf(t *testing.T, r *admissionv1.AdmissionResponse) []strategy.Op {
+	t.Helper()
+	var ops []strategy.Op
+	if err := json.Unmarshal(r.Patch, &ops); err != nil {
+		t.Fatal(err)
+	}
+	return ops
 }

@@ -54,10 +54,10 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	s := p.settings
 	handler := admission.New(admission.Options{
 		Rules: admission.Rules{
-			Dialects: dialects, Strategy: s.ReloadStrategy,
+			Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy,
 			HoldScheduling: s.Admission.HoldScheduling, RefuseUnexpected: s.Admission.RefuseUnexpectedHash,
 		},
-		Configs: cluster, Ring: ring, InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Configs: cluster, InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
