@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -21,11 +22,15 @@ import (
 // Rules are how an installation marks workloads.
 type Rules struct {
 	Dialects dialect.Set
+	// Ring has the keys under which marks of digests are made, and were.
+	Ring *digest.Ring
 	// Strategy is the name of the strategy of workloads that do not choose one.
 	Strategy string
 	// HoldScheduling keeps the pods of a workload from being scheduled that is created before everything is there that they need, if a
 	// dialect waits for that.
 	HoldScheduling bool
+	// RefuseUnexpected has requests refused that say themselves which mark they expect, if the configs have another, as SAP's pod-reloader does.
+	RefuseUnexpected bool
 }
 
 // Draft is what is known of a request before any config is read.
@@ -36,7 +41,12 @@ type Draft struct {
 	restored []strategy.Op
 	// created says that there was no workload before.
 	created bool
-	// Needs are the configs whose marks the workload is to carry; none if the request changes nothing that its pods are made of.
+	// expects is what the request says itself of the mark that its workload is to get, and still that its pod template is as before: nothing is
+	// brought up to date then, unless what is expected is what there is.
+	expects expectation
+	still   bool
+	// Needs are the configs whose marks the workload is to carry; none if the request changes nothing that its pods are made of, and expects
+	// nothing of them.
 	Needs []reloader.Config
 	// Awaits are the configs without which the pods of the workload are not to be scheduled; none if they are in any case, or are not already.
 	Awaits []reloader.Config
@@ -57,6 +67,7 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 	}
 	d := &Draft{rules: r, now: now.Workload, created: len(before) == 0}
 	if d.created {
+		d.expects = r.expectation(now.Workload, nil)
 		d.Needs, d.Awaits = needs(interest, now.Workload), r.awaits(now)
 		return d, nil
 	}
@@ -70,7 +81,9 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 		}
 		d.now = now.Workload
 	}
-	if !equality.Semantic.DeepEqual(old.template, now.template) {
+	d.expects = r.expectation(now.Workload, old.Annotations)
+	d.still = equality.Semantic.DeepEqual(old.template, now.template)
+	if !d.still || d.expects.dialect != nil {
 		d.Needs = needs(interest, now.Workload)
 	}
 	if strategy.Unscheduled(old.Workload) {

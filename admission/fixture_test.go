@@ -185,7 +185,8 @@ func newHandler(t testing.TB, w *world, change func(*Options)) *Handler {
 		t.Fatal(err)
 	}
 	w.reads = make(chan reloader.Config, 1000)
-	o := Options{Rules: rules, Configs: w, Ring: ring, Logger: slog.New(slog.DiscardHandler)}
+	o := Options{Rules: rules, Configs: w, Logger: slog.New(slog.DiscardHandler)}
+	o.Ring = ring
 	if change != nil {
 		change(&o)
 	}

@@ -12,10 +12,12 @@ const (
 	resultUntouched = "untouched"
 	// resultRestored: marks that the request dropped are there again, and nothing else was done.
 	resultRestored = "restored"
-	// resultMarked: marks were added or brought up to date.
+	// resultMarked: marks were added or brought up to date, or are what the request expects.
 	resultMarked = "marked"
 	// resultHeld: the pods are not scheduled for now.
 	resultHeld = "held"
+	// resultUnexpected: the request expects other content than there is.
+	resultUnexpected = "unexpected"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
 	// resultRefused: nobody could understand the request.
@@ -40,7 +42,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultMissed, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultMissed, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

@@ -30,7 +30,12 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 		return d.restored, 0, nil // the pod template carries no marks
 	}
 	missing := d.Missing(seen)
-	placed := newestOnly(d.place(general, seen, now))
+	demanded := d.demanded(general, seen, now)
+	due := d.Needs
+	if d.still && len(demanded) == 0 {
+		due = nil
+	}
+	placed := append(newestOnly(d.place(general, due, seen, now)), demanded...)
 	waits := len(missing) > 0 || strategy.Unscheduled(d.now)
 	if waits {
 		placed = slices.DeleteFunc(placed, func(p strategy.Placed) bool { return d.waits(p) })
@@ -39,8 +44,8 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 	if err != nil {
 		return d.restored, 0, err
 	}
-	says, brought := d.says(seen, placed, waits)
-	ops = append(slices.Clone(d.restored), written...)
+	says, brought := d.says(due, seen, placed, waits)
+	ops = slices.Concat(d.restored, written, d.spend(seen, written))
 	if len(missing) > 0 {
 		ops = append(ops, strategy.HoldScheduling(d.now, d.scheduler, dialect.MissingText(missing))...)
 	}
@@ -50,13 +55,13 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 	return ops, brought, nil
 }
 
-// says returns what strategy.BroughtKey is to say, and how many configs the workload is brought to. It tells of every config that somebody
+// says returns what strategy.BroughtKey is to say, and to how many of due the workload is brought. It tells of every config that somebody
 // asks for, not only of those whose mark becomes another: a mark need not be made of all that pods read, and they start anew in any case. A
 // workload that has just been created says nothing: its marks stand for what it was created with. waits says that some dialects' marks are
 // left for later.
-func (d *Draft) says(seen map[reloader.Config]Seen, placed []strategy.Placed, waits bool) (text string, brought int) {
+func (d *Draft) says(due []reloader.Config, seen map[reloader.Config]Seen, placed []strategy.Placed, waits bool) (text string, brought int) {
 	text = d.now.Annotations[strategy.BroughtKey]
-	for _, c := range d.Needs {
+	for _, c := range due {
 		s, ok := seen[c]
 		if !ok || s.Absent || !d.asks(s.about(c), waits) {
 			continue
@@ -78,10 +83,10 @@ func (d *Draft) asks(c dialect.ConfigMeta, waits bool) bool {
 	return slices.ContainsFunc(d.rules.Dialects.Asking(d.now, c), func(dl *dialect.Dialect) bool { return !waits || !dl.Waits })
 }
 
-// place returns the marks that every dialect which asks has for what was seen, but for those whose place somebody's own has taken.
-func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
+// place returns the marks that every dialect which asks has for what was seen of due, but for those whose place somebody's own has taken.
+func (d *Draft) place(general strategy.Strategy, due []reloader.Config, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
 	var found []strategy.Placed
-	for _, c := range d.Needs {
+	for _, c := range due {
 		s, ok := seen[c]
 		if !ok || s.Absent {
 			continue
@@ -109,22 +114,26 @@ func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen ma
 	if dl.Joint == nil {
 		return dl.Hash(seen[c].Content, c.Kind)
 	}
+	if live := values(w, dl, seen); len(live) > 0 {
+		return live[0]
+	}
+	return ""
+}
+
+// values returns the joint mark that a dialect has for w, and then those that prove the same; none if not all that it is made of was seen.
+func values(w *workload.Workload, dl *dialect.Dialect, seen map[reloader.Config]Seen) []string {
 	interest, _ := dl.Interest(w)
 	parts := map[reloader.Config]dialect.Part{}
 	for _, c := range interest.Exact {
 		s, ok := seen[c]
 		if !ok {
-			return ""
+			return nil
 		}
 		if !s.Absent && dl.Tells(w, s.about(c)) {
 			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Content: s.Content}
 		}
 	}
-	values := dl.Joint.Values(w, parts)
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
+	return dl.Joint.Values(w, parts)
 }
 
 // about returns what dialects ask about c.

@@ -21,8 +21,11 @@ func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 		"the key is lost":                            {keys: []digest.Key{key(2)}},
 		"the key and the state are lost":             {keys: []digest.Key{key(2)}, forget: true},
 		"the key is rotated":                         {keys: []digest.Key{key(2), key(1)}},
+		"the key is rotated and the state lost":      {keys: []digest.Key{key(2), key(1)}, forget: true},
 		"the key is lost, and every write counts":    {keys: []digest.Key{key(2)}, versions: true},
 		"all is lost, and every write is to count":   {keys: []digest.Key{key(2)}, forget: true, versions: true},
+		"the key is rotated, and every write counts": {keys: []digest.Key{key(2), key(1)}, versions: true},
+		"the state is lost as well":                  {keys: []digest.Key{key(2), key(1)}, forget: true, versions: true},
 		"the key stays, and every write is to count": {keys: []digest.Key{key(1)}, forget: true, versions: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,5 +68,54 @@ func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 				w.rolled(web, 2)
 			})
 		})
+	}
+}
+
+// TestKeyRotatedAndStateLost: of several configs, a mark under the key before proves after a rotation that nothing was missed, also to a process
+// that knows nothing else; what was missed is rolled, once. Part of the digests that are on record may be of either key.
+func TestKeyRotatedAndStateLost(t *testing.T) {
+	const more = "ConfigMap/more"
+	for _, lists := range []string{`pod-reloader.cs.sap.com/configmaps: "app,more"`, `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-configmaps: "more"`} {
+		for name, c := range map[string]struct{ forget, missed bool }{
+			"nothing is lost":                     {},
+			"the state is lost":                   {forget: true},
+			"something is missed":                 {missed: true},
+			"something is missed, and state lost": {forget: true, missed: true},
+		} {
+			t.Run(lists[:4]+" "+name, func(t *testing.T) {
+				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+					w.give("app", "1")
+					w.give("more", "1")
+					w.deploy("web", lists, "app")
+					w.start()
+					w.pass(quiet)
+					w.edit(alice, app, "2")
+					w.pass(quiet)
+					w.rolled(web, 1)
+					w.stop()
+					if c.forget {
+						w.forget()
+					}
+					want := int64(1)
+					if c.missed {
+						w.edit(alice, more, "2")
+						want++
+					}
+					w.must(w.patch(alice, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
+					w.stream.forget()
+					w.keys = []digest.Key{key(2), key(1)}
+					w.start()
+					w.pass(time.Hour)
+					w.rolled(web, want)
+					w.edit(alice, app, "3")
+					w.pass(quiet)
+					w.rolled(web, want+1)
+					w.forget()
+					w.start()
+					w.pass(time.Hour)
+					w.rolled(web, want+1)
+				})
+			})
+		}
 	}
 }

@@ -30,12 +30,13 @@ func SAP() *Dialect {
 			{sapConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
 			{sapSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
 		},
-		Sees:  func(*workload.Reference) bool { return true },
-		Joint: &Joint{Values: sapValues, KeyOf: keyOfMark},
-		Marks: strategy.SAP.Name,
-		// The same key stands on the workload for a moment, as the hash that the tool expects.
+		Sees:   func(*workload.Reference) bool { return true },
+		Joint:  &Joint{Values: sapValues, KeyOf: keyOfMark},
+		Marks:  strategy.SAP.Name,
 		Writes: []string{strategy.SAPHashKey},
-		Kinds:  tools,
+		// The same key stands on the workload for a moment, as the hash that the tool expects.
+		Token: strategy.SAPHashKey,
+		Kinds: tools,
 		Asked: func(w *workload.Workload) bool {
 			return w.Labels[sapIgnored] != exactlyTrue && w.Labels[sapDisabled] != exactlyTrue
 		},

@@ -8,12 +8,20 @@ func spending(s Strategy, key string) Strategy {
 	patch := s.Patch
 	s.Patch = func(w *workload.Workload, marks []Mark) ([]Op, error) {
 		ops, err := patch(w, marks)
-		value, left := w.Annotations[key]
-		if err != nil || len(ops) == 0 || !left {
+		if err != nil || len(ops) == 0 {
 			return ops, err
 		}
-		path := "/metadata/annotations" + Pointer(key)
-		return append(ops, Op{Op: "test", Path: path, Value: value}, Op{Op: "remove", Path: path}), nil
+		return append(ops, Spend(w, key)...), nil
 	}
 	return s
+}
+
+// Spend returns the operations that take away an annotation of the metadata of w; none if it has no such.
+func Spend(w *workload.Workload, key string) []Op {
+	value, left := w.Annotations[key]
+	if !left {
+		return nil
+	}
+	path := "/metadata/annotations" + Pointer(key)
+	return []Op{{Op: "test", Path: path, Value: value}, {Op: "remove", Path: path}}
 }

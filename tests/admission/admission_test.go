@@ -61,6 +61,7 @@ func TestHelmUpgrade(t *testing.T) {
 
 // TestReplace: a file without the mark replaces the Deployment, and nothing rolls.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)
 	s.apply("client", s.configFile("app", "one"), file)
@@ -87,6 +88,7 @@ func TestReplace(t *testing.T) {
 
 // TestServerSideApply: a tool that applies ConfigMap and Deployment together, in the way of Argo CD and Flux, makes one new ReplicaSet.
 func TestServerSideApply(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("kustomize-controller", s.configFile("app", "one"), s.deploymentFile("web", "app", "1", auto))
 	s.settled("web")

@@ -12,6 +12,7 @@ import (
 // TestMarkThatCoversLess: fabric8's mark is not made of binary data, so that it is the same after an apply that changes that and the template
 // together. Reroll finds nothing left to do all the same.
 func TestMarkThatCoversLess(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	config := func(binary string) string {
 		encoded := base64.StdEncoding.EncodeToString([]byte(binary))

@@ -48,12 +48,14 @@ func (s *site) other(resource, name string) other {
 // creation, through a replace, and brought up to date by an apply that changes both. Nobody looks after them here, so that what counts is how
 // often their spec changes.
 func TestOtherKinds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ kind, version, resource, annotation, variable string }{
 		{"Rollout", "argoproj.io/v1alpha1", "rollouts.argoproj.io", auto, "STAKATER_APP_CONFIGMAP"},
 		{"DeploymentConfig", "apps.openshift.io/v1", "deploymentconfigs.apps.openshift.io", auto, "STAKATER_APP_CONFIGMAP"},
 		{"DeploymentConfig", "apps.openshift.io/v1", "deploymentconfigs.apps.openshift.io", "configmap.fabric8.io/update-on-change", "FABRIC8_APP_CONFIGMAP"},
 	} {
 		t.Run(c.kind+" "+c.variable, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
 			file := func(image string) string {
 				text := strings.Replace(manifest(s.ns, "web", "app", image, c.annotation), "apiVersion: apps/v1\nkind: Deployment", "apiVersion: "+c.version+"\nkind: "+c.kind, 1)

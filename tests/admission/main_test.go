@@ -31,7 +31,8 @@ const (
 )
 
 var (
-	// shared is the line of all tests, each of which has a namespace of its own there.
+	// shared is the line of all tests, each of which has a namespace of its own there. Those that wait for long, and leave the process and the
+	// API server's configuration as they are, wait beside each other, when all others are done.
 	shared *line.Line
 	// address is where the webhook is.
 	address string

@@ -24,6 +24,7 @@ import (
 // TestRotation: while certificates and their CA are replaced, no request of the API server goes astray, and a second process, which does
 // nothing but keep marks, shows what is trusted as well.
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
 	second := s.alone(admissionFlags)

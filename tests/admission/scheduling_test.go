@@ -65,6 +65,7 @@ func (s *site) running(name string) {
 // TestScheduling: pods of Wave's workloads that come before their config wait unscheduled, with the real scheduler, and are scheduled as soon
 // as it is there; so that one change of the template is all there is. What changes then rolls once.
 func TestScheduling(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	deployment := s.deploymentFile("web", "app", "1", wave)
 	s.apply("client", deployment)

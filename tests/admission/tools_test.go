@@ -32,6 +32,7 @@ func xingSums(d *appsv1.Deployment) string {
 // TestAppliedWithTheMarksOfTools: what Flux and Argo CD apply for users of other tools rolls once where workload and config change together, and
 // keeps the mark where it is applied again.
 func TestAppliedWithTheMarksOfTools(t *testing.T) {
+	t.Parallel()
 	for name, tool := range map[string]struct {
 		annotation string
 		mark       func(*appsv1.Deployment) string
@@ -46,6 +47,7 @@ func TestAppliedWithTheMarksOfTools(t *testing.T) {
 	} {
 		for _, manager := range []string{"kustomize-controller", "argocd-controller"} {
 			t.Run(name+" and "+manager, func(t *testing.T) {
+				t.Parallel()
 				s := newSite(t)
 				workload := func(image string) string {
 					return s.file("deployment.yaml", strings.Replace(manifest(s.ns, "web", "app", image, "tool"), `tool: "true"`, tool.annotation, 1))

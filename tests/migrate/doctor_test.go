@@ -117,10 +117,10 @@ func (s shop) mend(t *testing.T, said census) {
 func mixed(t *testing.T) shop {
 	t.Helper()
 	s := shop{namespace: shared.Kube.Namespace(t)}
-	cm := s.config(t, "app")
+	g := s.config(t, "app")
 	s.config(t, "other")
 	workloads := map[string]left{
-		"app-stale": {annotations: map[string]string{"reloader.stakater.com/auto": "true"}, env: corev1.EnvVar{Name: "STAKATER_APP_CONFIGMAP", Value: sum1("a=0")}},
+		"app-stale": {annotations: map[string]string{"reloader.stakater.com/auto": "true"}, env: []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: sum1("a=0")}}},
 		"app-two":   {annotations: map[string]string{"reloader.stakater.com/auto": "true", "wave.pusher.com/update-on-config-change": "true"}},
 		"app-clash": {annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app", "configmaps.exclude.reloader.stakater.com/reload": "app"}},
 		"app-name":  {annotations: map[string]string{"configmap.reloader.stakater.com/reload": "othr"}},
@@ -132,7 +132,7 @@ func mixed(t *testing.T) shop {
 		"app-plain": {},
 	}
 	for tool, marks := range otherMarks {
-		workloads["app-"+tool] = marks(cm)
+		workloads["app-"+tool] = marks(g)
 	}
 	// Nothing but its pods tells to what content a workload without a mark was brought: these start after the last write.
 	unmarked := map[string]left{}
@@ -169,7 +169,7 @@ func (s shop) deploy(t *testing.T, workloads map[string]left) {
 func (s shop) markSAP(t *testing.T) {
 	t.Helper()
 	client := shared.Kube.Client()
-	cm, err := client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "app", metav1.GetOptions{})
+	g, err := s.given(t.Context(), "app")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (s shop) markSAP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps.Copy(d.Spec.Template.Annotations, otherMarks["sap"](cm).template)
+	maps.Copy(d.Spec.Template.Annotations, otherMarks["sap"](g).template)
 	if _, err := client.AppsV1().Deployments(s.namespace).Update(t.Context(), d, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

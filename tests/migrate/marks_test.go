@@ -14,57 +14,85 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// left is what a tool and its users have left on a workload: annotations of the workload and its pod template, a variable and finalizers.
-type left struct {
-	annotations, template map[string]string
-	env                   corev1.EnvVar
-	finalizers            []string
+// given is what a workload uses: a ConfigMap and a Secret of one name, with the data {a: …} and {s: …}.
+type given struct {
+	cm     *corev1.ConfigMap
+	secret *corev1.Secret
 }
 
-// otherMarks say what each tool but Stakater Reloader leaves on a workload that it has rolled last for cm as it is, whose data is {a: …}.
-// They are restated from the sources of the tools.
-var otherMarks = map[string]func(cm *corev1.ConfigMap) left{
-	"sap": func(cm *corev1.ConfigMap) left {
+// left is what a tool and its users have left on a workload: annotations of the workload and its pod template, variables and finalizers.
+type left struct {
+	annotations, template map[string]string
+	env                   []corev1.EnvVar
+	finalizers            []string
+	// secret says that the tool knows Secrets, so that the workload uses that of its name as well.
+	secret bool
+}
+
+// otherMarks say what each tool but Stakater Reloader leaves on a workload that it has rolled last for what is given as it is. They are restated
+// from the sources of the tools.
+var otherMarks = map[string]func(g given) left{
+	"sap": func(g given) left {
+		version := func(kind string, o metav1.Object) string {
+			return fmt.Sprintf("%s/%s/%s/%s.%s\n", kind, o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion())
+		}
 		return left{
-			annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": cm.Name},
-			template: map[string]string{
-				"pod-reloader.cs.sap.com/config-hash": sum256("configmap/" + cm.Namespace + "/" + cm.Name + "/" + string(cm.UID) + "." + cm.ResourceVersion + "\n"),
-			},
+			annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": g.cm.Name, "pod-reloader.cs.sap.com/secrets": g.secret.Name},
+			template:    map[string]string{sapHash: sum256(version("configmap", g.cm) + version("secret", g.secret))},
+			secret:      true,
 		}
 	},
-	"wave": func(cm *corev1.ConfigMap) left {
-		value := base64.StdEncoding.EncodeToString([]byte(cm.Data["a"]))
+	"wave": func(g given) left {
 		return left{
 			annotations: map[string]string{"wave.pusher.com/update-on-config-change": "true"},
-			template:    map[string]string{"wave.pusher.com/config-hash": sum256(`{"configMaps":{"` + cm.Name + `":{"a":"` + value + `"}},"secrets":{}}`)},
+			template: map[string]string{"wave.pusher.com/config-hash": sum256(
+				`{"configMaps":{"` + g.cm.Name + `":{"a":"` + base64of(g.cm.Data["a"]) + `"}},"secrets":{"` + g.secret.Name + `":{"s":"` + base64of(g.word()) + `"}}}`)},
+			secret: true,
 		}
 	},
-	"collaborne": func(cm *corev1.ConfigMap) left {
+	"collaborne": func(g given) left {
 		return left{
-			annotations: map[string]string{"reloader.k8s.collaborne.com/configmap": cm.Name},
-			env:         corev1.EnvVar{Name: "_RELOADER_CONFIGMAP_" + strings.ToUpper(cm.Name), Value: sum1("a=" + cm.Data["a"])},
+			annotations: map[string]string{"reloader.k8s.collaborne.com/configmap": g.cm.Name, "reloader.k8s.collaborne.com/secret": g.secret.Name},
+			env: []corev1.EnvVar{
+				{Name: "_RELOADER_CONFIGMAP_" + strings.ToUpper(g.cm.Name), Value: sum1("a=" + g.cm.Data["a"])},
+				{Name: "_RELOADER_SECRET_" + strings.ToUpper(g.secret.Name), Value: sum1("s=" + base64of(g.word()))},
+			},
+			secret: true,
 		}
 	},
-	"fabric8": func(cm *corev1.ConfigMap) left {
-		sum := sha256.Sum256([]byte("a=" + cm.Data["a"]))
+	"fabric8": func(g given) left {
+		sum := sha256.Sum256([]byte("a=" + g.cm.Data["a"]))
 		return left{
-			annotations: map[string]string{"configmap.fabric8.io/update-on-change": cm.Name},
-			env:         corev1.EnvVar{Name: "FABRIC8_" + strings.ToUpper(cm.Name) + "_CONFIGMAP", Value: base64.URLEncoding.EncodeToString(sum[:])},
+			annotations: map[string]string{"configmap.fabric8.io/update-on-change": g.cm.Name},
+			env:         []corev1.EnvVar{{Name: "FABRIC8_" + strings.ToUpper(g.cm.Name) + "_CONFIGMAP", Value: base64.URLEncoding.EncodeToString(sum[:])}},
 		}
 	},
-	"trigger": func(cm *corev1.ConfigMap) left {
+	"trigger": func(g given) left {
 		return left{
-			annotations: map[string]string{"trigger.k8s.io/triggering-configMaps": cm.Name},
-			template:    map[string]string{"trigger.k8s.io/configMap-" + cm.Name + "-last-hash": sum1("a" + cm.Data["a"])},
+			annotations: map[string]string{"trigger.k8s.io/triggering-configMaps": g.cm.Name, "trigger.k8s.io/triggering-secrets": g.secret.Name},
+			template: map[string]string{
+				"trigger.k8s.io/configMap-" + g.cm.Name + "-last-hash":  sum1("a" + g.cm.Data["a"]),
+				"trigger.k8s.io/secret-" + g.secret.Name + "-last-hash": sum1("s" + g.word()),
+			},
+			secret: true,
 		}
 	},
-	"xing": func(cm *corev1.ConfigMap) left {
-		sums := fmt.Sprintf(`{"configmap/%s/%s":"%.16s"}`, cm.Namespace, cm.Name, sum256(`{"a":"`+cm.Data["a"]+`"}`))
+	"xing": func(g given) left {
+		sums := fmt.Sprintf(`{"configmap/%[1]s/%[2]s":"%.16[3]s","secret/%[1]s/%[2]s":"%.16[4]s"}`, g.cm.Namespace, g.cm.Name,
+			sum256(`{"a":"`+g.cm.Data["a"]+`"}`), sum256(`{"s":"`+base64of(g.word())+`"}`))
 		return left{annotations: map[string]string{
 			"com.xing.deployment-restart": "enabled", "com.xing.deployment-restart.applied-config-checksums": sums,
-		}, template: map[string]string{"com.xing.deployment-restart.timestamp": "2026-11-01T00:00:00Z"}}
+		}, template: map[string]string{"com.xing.deployment-restart.timestamp": "2026-11-01T00:00:00Z"}, secret: true}
 	},
 }
+
+// sapHash is the mark of SAP's pod-reloader.
+const sapHash = "pod-reloader.cs.sap.com/config-hash"
+
+// word is what the Secret holds.
+func (g given) word() string { return string(g.secret.Data["s"]) }
+
+func base64of(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 // otherTools are the tools that have a guide, but for Stakater Reloader.
 func otherTools() []string { return slices.Sorted(maps.Keys(otherMarks)) }
@@ -72,14 +100,14 @@ func otherTools() []string { return slices.Sorted(maps.Keys(otherMarks)) }
 func sum1(text string) string   { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
 func sum256(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// deployment returns a Deployment of that name with l on it, which takes its environment from the ConfigMap.
-func (l left) deployment(name, configMap string) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	container := corev1.Container{Name: "main", Image: "registry.example/none:1", EnvFrom: []corev1.EnvFromSource{
-		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}},
+// deployment returns a Deployment of that name with l on it, which takes its environment from the ConfigMap of another, and from the Secret.
+func (l left) deployment(name, config string) *appsv1.Deployment {
+	labels, of := map[string]string{"app": name}, corev1.LocalObjectReference{Name: config}
+	container := corev1.Container{Name: "main", Image: "registry.example/none:1", Env: l.env, EnvFrom: []corev1.EnvFromSource{
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: of}},
 	}}
-	if l.env.Name != "" {
-		container.Env = []corev1.EnvVar{l.env}
+	if l.secret {
+		container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: of}})
 	}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: l.annotations, Finalizers: l.finalizers},
@@ -103,6 +131,10 @@ func (l left) on(d *appsv1.Deployment) bool {
 		}
 		return true
 	}
-	env := l.env.Name == "" || slices.Contains(d.Spec.Template.Spec.Containers[0].Env, l.env)
-	return env && has(d.Annotations, l.annotations) && has(d.Spec.Template.Annotations, l.template)
+	for _, v := range l.env {
+		if !slices.Contains(d.Spec.Template.Spec.Containers[0].Env, v) {
+			return false
+		}
+	}
+	return has(d.Annotations, l.annotations) && has(d.Spec.Template.Annotations, l.template)
 }

@@ -29,6 +29,14 @@ type Probe struct {
 	Without []string `json:"without,omitempty"`
 }
 
+// ProbeFor returns a probe to which a Reroll with flags reacts: where ConfigMaps are ignored, its config is a Secret.
+func ProbeFor(flags []string) Probe {
+	if slices.Contains(flags, "--resources-to-ignore=configMaps") {
+		return Probe{Config: "Secret"}
+	}
+	return Probe{}
+}
+
 func (p Probe) kinds() []string {
 	if len(p.Kinds) == 0 {
 		return []string{"Deployment", "StatefulSet", "DaemonSet"}

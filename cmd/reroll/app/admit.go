@@ -53,8 +53,11 @@ type presented interface {
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
-		Rules: admission.Rules{Dialects: dialects, Strategy: s.ReloadStrategy, HoldScheduling: s.Admission.HoldScheduling}, Configs: cluster, Ring: ring,
-		InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Rules: admission.Rules{
+			Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy,
+			HoldScheduling: s.Admission.HoldScheduling, RefuseUnexpected: s.Admission.RefuseUnexpectedHash,
+		},
+		Configs: cluster, InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {

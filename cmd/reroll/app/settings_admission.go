@@ -18,6 +18,7 @@ type Admission struct {
 	Hosts                     []string
 	CertificateLifetime       time.Duration
 	HoldScheduling            bool
+	RefuseUnexpectedHash      bool
 }
 
 // defaultLifetime is the default of --admission-certificate-lifetime.
@@ -35,6 +36,7 @@ func (a *Admission) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&a.Configuration, "admission-configuration", "reroll", "admission: the MutatingWebhookConfiguration that is kept trusting the certificate that Reroll makes")
 	f.StringSliceVar(&a.Hosts, "admission-hosts", nil, "admission: names and addresses for which the certificate is that Reroll makes; default: reroll-admission in Reroll's own namespace, with .svc after it")
 	f.BoolVar(&a.HoldScheduling, "admission-hold-scheduling", false, "admission: keep the pods of a workload of Wave from being scheduled that is created before every config is there that they need, until it is")
+	f.BoolVar(&a.RefuseUnexpectedHash, "admission-refuse-unexpected-hash", false, "admission: refuse a request that writes the hash on a workload of SAP's pod-reloader which it expects, if the configs have another, as that does; otherwise the request gets a warning")
 	f.DurationVar(&a.CertificateLifetime, "admission-certificate-lifetime", defaultLifetime, "admission: how long a certificate that Reroll makes is valid; it is renewed when a third of that is left, and its CA lasts twice as long")
 }
 

@@ -290,7 +290,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{
-		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hold-scheduling", "admission-hosts", "admission-tls-cert", "admission-tls-client-ca",
+		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hold-scheduling", "admission-hosts", "admission-refuse-unexpected-hash", "admission-tls-cert", "admission-tls-client-ca",
 		"admission-tls-key",
 	}
 	admissionAlone := []string{
