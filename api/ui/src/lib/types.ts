@@ -220,6 +220,8 @@ export interface Impact {
   config: Config;
   rolls: number;
   waits: number;
+  notified: number;
+  never: number;
   workloads: ImpactedWorkload[];
   complete: boolean;
   warnings: string[];
