@@ -60,13 +60,18 @@ func (d *desk) Command(_ context.Context, c reloader.Command) (reloader.CommandA
 // guard puts access and a desk in front of f, and returns the desk.
 func (f *fixture) guard(t testing.TB, access Access) *desk {
 	t.Helper()
+	return f.guardWith(t, Options{Access: access, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// guardWith is guard with a logger, and the options that this is about.
+func (f *fixture) guardWith(t testing.TB, o Options) *desk {
+	t.Helper()
 	d := &desk{answer: reloader.CommandAnswer{Result: reloader.CommandDone, ReloadID: "r-9", Outcome: reloader.ReasonReloaded}}
 	f.metrics = prometheus.NewRegistry()
+	o.Records, o.Version, o.Metrics = f.records, view.Version{Version: "v1.2.3", GoVersion: "go1.26.0"}, f.metrics
+	o.RequestRate, o.Commands = unlimited, d
 	var err error
-	f.handler, err = New(Options{
-		Records: f.records, Version: view.Version{Version: "v1.2.3", GoVersion: "go1.26.0"}, Logger: slog.New(slog.DiscardHandler),
-		Metrics: f.metrics, RequestRate: unlimited, Access: access, Commands: d,
-	})
+	f.handler, err = New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,64 @@ func TestImpactReachesFollowers(t *testing.T) {
 	want := map[string]string{"hub/edge/gate": "Reloaded ", "c2/edge/proxy": "Reloaded ", "c3/edge/proxy": "Frozen a sale"}
 	if diff := cmp.Diff(want, got); diff != "" || impact.Rolls != 2 || impact.Waits != 1 || !impact.Complete {
 		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.Rolls, impact.Waits, impact.Complete, diff)
+	}
+}
+
+// TestImpactWaitsForLocalCopies: who reads a local copy is rolled when that changes, and the owner's change alone does not roll it.
+func TestImpactWaitsForLocalCopies(t *testing.T) {
+	one := func(edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord), question string) view.Impact {
+		f := newFixture(t)
+		f.followRules()
+		s, proxy := aStatus(), aFollower("c2", "proxy", followedRules, reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: "copied"})
+		s.Cluster, proxy.Edges[0].Replica = "c2", "copied"
+		edit(&s, &proxy)
+		f.records.PutCluster(s)
+		f.records.PutWorkload(proxy)
+		return get1[view.Impact](t, f, question)
+	}
+	as := func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}
+	for name, tc := range map[string]struct {
+		edit     func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
+		question string
+		want     string
+		waits    int
+	}{
+		"the owner's":            {as, rulesPath + "/impact", "WaitingForReplica ConfigMap/edge/copied rolls it, once that has changed, too", 1},
+		"the copy":               {as, "/api/v1/configs/c2/edge/ConfigMap/copied/impact", "Reloaded ", 0},
+		"frozen besides":         {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Freeze.Frozen = true }, rulesPath + "/impact", "WaitingForReplica ConfigMap/edge/copied rolls it, once that has changed, too", 1},
+		"a dry run":              {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, rulesPath + "/impact", "DryRun ", 0},
+		"keys that do not count": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Terms.Keys = "other" }, rulesPath + "/impact?keys=level", "KeysUnused these keys count: other", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			impact := one(tc.edit, tc.question)
+			got := ""
+			for _, w := range impact.Workloads {
+				if w.Cluster == "c2" {
+					got = string(w.Outcome) + " " + w.Message
+				}
+			}
+			if got != tc.want || impact.Waits != tc.waits {
+				t.Errorf("%q, and %d wait; want %q, and %d", got, impact.Waits, tc.want, tc.waits)
+			}
+		})
+	}
+}
+
+// TestImpactCountsFates: who is rolled later, who never, and about whom somebody is told are three numbers.
+func TestImpactCountsFates(t *testing.T) {
+	f := newFixture(t)
+	f.followRules()
+	tells, frozen := aStatus(), aStatus()
+	tells.Cluster, tells.Notifies = "c2", true
+	frozen.Cluster, frozen.Freeze.Frozen = "c3", true
+	f.records.PutCluster(tells)
+	f.records.PutCluster(frozen)
+	nightly := aFollower("c3", "nightly", followedRules)
+	nightly.Terms.Dormant = reloader.ReasonSuspended
+	f.records.PutWorkload(nightly)
+	i := get1[view.Impact](t, f, rulesPath+"/impact")
+	if got := []int{i.Rolls, i.Waits, i.Notified, i.Never}; !slices.Equal(got, []int{1, 1, 1, 1}) {
+		t.Errorf("of gate, c3's proxy, c2's and nightly: %v in %+v", got, i.Workloads)
 	}
 }
 

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -69,6 +71,33 @@ func TestCommands(t *testing.T) {
 				t.Errorf("what it takes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRedactedCommandsNameNobody: where names are not to be stored, a command has none, nor has the log that tells of it; what it does and who
+// may give it is the same.
+func TestRedactedCommandsNameNobody(t *testing.T) {
+	for _, redact := range []bool{false, true} {
+		f := newFixture(t)
+		f.populate()
+		var log bytes.Buffer
+		var asked User
+		d := f.guardWith(t, Options{RedactActors: redact, Logger: slog.New(slog.NewTextHandler(&log, nil)), Access: door{allowed: func(u User, _ Deed) (bool, error) {
+			asked = u
+			return true, nil
+		}}})
+		if w := f.as(t, "alice", http.MethodPost, clusterPath+"/freeze", `{"reason":"sale"}`); w.Code != http.StatusOK {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		if named := d.given[0].User == "alice"; len(d.given) != 1 || named == redact || redact && d.given[0].User != "" {
+			t.Errorf("redacted %t: %+v", redact, d.given)
+		}
+		if told := strings.Contains(log.String(), "alice"); told == redact || !strings.Contains(log.String(), d.given[0].ID) {
+			t.Errorf("redacted %t: the log has %s", redact, &log)
+		}
+		if asked.Name != "alice" || d.given[0].Reason != "sale" {
+			t.Errorf("redacted %t: %+v may, %+v", redact, asked, d.given[0])
+		}
 	}
 }
 

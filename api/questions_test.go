@@ -273,8 +273,12 @@ func TestImpact(t *testing.T) {
 			if len(got.Workloads) != 1 || got.Workloads[0].Outcome != tc.want || len(got.Warnings) != tc.warned {
 				t.Fatalf("%s: got %+v", tc.reason, got)
 			}
-			if rolls := tc.want == "Reloaded"; (got.Rolls == 1) != rolls || (got.Waits == 1) == rolls {
-				t.Errorf("%s: %d roll, %d wait", tc.reason, got.Rolls, got.Waits)
+			want := map[view.Reason][4]int{"Reloaded": {1}, "DryRun": {0, 0, 0, 1}}[tc.want]
+			if want == [4]int{} {
+				want = [4]int{0, 1}
+			}
+			if counted := [4]int{got.Rolls, got.Waits, got.Notified, got.Never}; counted != want {
+				t.Errorf("%s: %v roll, wait, are told of and never roll, want %v", tc.reason, counted, want)
 			}
 		})
 	}

@@ -52,6 +52,25 @@ func (w *world) causedBy(own, others int) {
 	}
 }
 
+// TestRecordNamesReplicas: whoever foretells a roll is told where the workload reads the content, as its annotation has it now.
+func TestRecordNamesReplicas(t *testing.T) {
+	replicated(t, readsFlags, func(t *testing.T, w *world, _ *process) {
+		says := func(want string) {
+			t.Helper()
+			record, _ := w.store.recordOf(webRef)
+			for _, e := range record.Edges {
+				if expected := map[string]string{"c1": want}[e.Config.Cluster]; e.Replica != expected {
+					t.Errorf("of %s the copy is %q, want %q", e.Config, e.Replica, expected)
+				}
+			}
+		}
+		says("flags")
+		w.says(web, `{"metadata":{"annotations":{"reroll.dev/follow":"c1/shared/configmap/flags"}}}`)
+		w.pass(quiet)
+		says("")
+	})
+}
+
 func TestReplicatedConfigRollsOnceItsCopyHasChanged(t *testing.T) {
 	replicated(t, readsFlags, func(t *testing.T, w *world, p *process) {
 		p.Receive(copyOfFlags(2))

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"math"
 	"slices"
 	"time"
 	"unique"
@@ -11,14 +12,28 @@ import (
 // Records are kept packed and opened for whoever reads them: what very many of them repeat is there once, and a reload has of each of its
 // changes no more than where it is. That is half of what they would take otherwise. Opening one takes no memory but its own.
 
-// moment is a time to the nanosecond, in UTC.
-type moment struct {
-	seconds int64
-	nanos   int32
+// moment is a time in nanoseconds of UTC since 1970. It has no place for those before the year 1678 and after 2262: the zero time, and what
+// no clock shows, is noTime.
+type moment int64
+
+const noTime = moment(math.MinInt64)
+
+var firstMoment, lastMoment = time.Unix(0, math.MinInt64+1), time.Unix(0, math.MaxInt64)
+
+func momentOf(t time.Time) moment {
+	if t.Before(firstMoment) || t.After(lastMoment) {
+		return noTime
+	}
+	return moment(t.UnixNano())
 }
 
-func momentOf(t time.Time) moment    { return moment{t.Unix(), int32(t.Nanosecond())} }
-func (m moment) time() time.Time     { return time.Unix(m.seconds, int64(m.nanos)).UTC() }
+func (m moment) time() time.Time {
+	if m == noTime {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(m)).UTC()
+}
+
 func (m moment) is(t time.Time) bool { return m == momentOf(t) }
 
 // changeAbout is what the changes of one config have in common.

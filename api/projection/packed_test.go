@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -75,6 +76,39 @@ func TestWhatIsPackedIsAllThere(t *testing.T) {
 	page, err := p.Reloads(Place{}, 10, all)
 	if diff := cmp.Diff([]*reloader.Reload{{ID: "bare", Causes: []reloader.Cause{}}, &r}, page.Items); diff != "" || err != nil {
 		t.Errorf("reloads (-want +got): %v\n%s", err, diff)
+	}
+}
+
+// TestRecordsArePackedTight: a hundred thousand of them are kept. On 64 bits they fit the sizes in which memory is given out.
+func TestRecordsArePackedTight(t *testing.T) {
+	if change, reload := unsafe.Sizeof(packedChange{}), unsafe.Sizeof(packedReload{}); change > 160 || reload > 112 {
+		t.Errorf("a change takes %d bytes, a reload %d", change, reload)
+	}
+}
+
+func TestMoments(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		of, want time.Time
+	}{
+		"none":          {"nobody says when", time.Time{}, time.Time{}},
+		"1970":          {"it is a time like any other", time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()},
+		"the first":     {"it is the earliest that is kept", firstMoment.UTC(), firstMoment.UTC()},
+		"the last":      {"it is the latest", lastMoment.UTC(), lastMoment.UTC()},
+		"long before":   {"no clock shows it", firstMoment.Add(-1), time.Time{}},
+		"the year 3000": {"no clock shows it", time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{}},
+		"elsewhere":     {"it is the same moment", time.Date(2026, 11, 21, 12, 0, 0, 7, time.FixedZone("", 3600)), time.Date(2026, 11, 21, 11, 0, 0, 7, time.UTC)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := momentOf(tc.of)
+			if got := m.time(); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			}
+			if !m.is(tc.of) || m.is(tc.of.Add(time.Second)) && m != noTime {
+				t.Errorf("%s: a moment is the time that it is of, and no other", tc.reason)
+			}
+		})
 	}
 }
 

@@ -16,7 +16,9 @@ type Impact struct {
 	Config    Config             `json:"config" doc:"The config."`
 	Keys      []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
 	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
-	Waits     int                `json:"waits" doc:"How many would roll later, or not at all: outcome says why."`
+	Waits     int                `json:"waits" doc:"How many would roll later: outcome says why."`
+	Notified  int                `json:"notified" doc:"For how many a webhook would be called instead."`
+	Never     int                `json:"never" doc:"How many would not roll for it at all: outcome says why."`
 	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
 	Complete  bool               `json:"complete" doc:"Whether every workload that would roll or wait is in this answer, of all clusters that this API knows. If not, warnings say why, and that nothing would roll is not known."`
 	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
@@ -91,13 +93,49 @@ func FromSupposed(s Supposed) Impact {
 			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys),
 			Outcome: Reason(f.outcome), Message: f.message, Due: f.due,
 		})
-		if f.outcome == reloader.ReasonReloaded {
-			v.Rolls++
-		} else {
-			v.Waits++
-		}
+		*v.counter(FateOf(Reason(f.outcome)))++
 	}
 	return v
+}
+
+// Fate sums up what would become of a workload.
+type Fate string
+
+// The fates of a workload that a change reaches.
+const (
+	RollsNow   Fate = "Now"
+	RollsLater Fate = "Later"
+	IsNotified Fate = "Notified"
+	// RollsNever is that of a workload that is not rolled for this change at all.
+	RollsNever Fate = "Never"
+)
+
+// FateOf sums up an outcome. One that a later server may know is taken for a roll to come: better one too many than one too few.
+func FateOf(outcome Reason) Fate {
+	reason := reloader.Reason(outcome)
+	_, known := reloader.Reasons[reason]
+	switch {
+	case reason == reloader.ReasonReloaded:
+		return RollsNow
+	case reason == reloader.ReasonNotified:
+		return IsNotified
+	case !known || slices.Contains(reloader.HoldReasons, reason):
+		return RollsLater
+	}
+	return RollsNever
+}
+
+// counter is where those of a fate are counted.
+func (v *Impact) counter(f Fate) *int {
+	switch f {
+	case RollsNow:
+		return &v.Rolls
+	case IsNotified:
+		return &v.Notified
+	case RollsNever:
+		return &v.Never
+	}
+	return &v.Waits
 }
 
 func (p Pause) covers(w *reloader.WorkloadRecord) bool {

@@ -57,6 +57,22 @@ func TestTenThousandRowsAreScrolledWithFewInThePage(t *testing.T) {
 	b.faultless(t)
 }
 
+// What became of a change is read without opening it: no badge is cut off, and of a third outcome it is said that there is one.
+func TestOutcomesOfARowAreNotCutOff(t *testing.T) {
+	_, url := serveFleet(t, 400)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-row] .badge + .badge")
+	b.until(t, `[...document.querySelectorAll('[data-row] .outcome')].every((cell) => [...cell.children].every((part) =>
+		part.getBoundingClientRect().right <= cell.getBoundingClientRect().right + 0.5 && part.scrollWidth <= part.clientWidth + 1 || getComputedStyle(part).display === 'none'))`)
+	b.until(t, `(() => {
+	  const third = document.querySelector('[data-row] .third');
+	  if (!third) document.querySelector('[data-virtual]').scrollTop += 400;
+	  return third !== null && getComputedStyle(third).display !== 'none' && third.innerText === '+1' && third.parentElement.querySelectorAll('.badge').length === 2;
+	})()`)
+	b.faultless(t)
+}
+
 // where is the first row in sight and the height at which it is.
 const where = `(() => {
   const top = document.querySelector('[data-virtual]').getBoundingClientRect().top;

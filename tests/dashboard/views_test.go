@@ -116,6 +116,16 @@ func TestImpactTellsWhatWouldWait(t *testing.T) {
 	b.faultless(t)
 }
 
+// A hub tells how much of a cluster is still to come; where there is none nothing is told.
+func TestClustersTellHowFarTheyHaveCome(t *testing.T) {
+	_, url := serveFleet(t, 1)
+	b := startBrowser(t)
+	b.open(t, url+"#/clusters", "light", desk)
+	b.wait(t, `.card:has-text("prod-us") div:has(> dt:text("On its way here")):has-text("40 records, told")`)
+	b.until(t, `document.querySelectorAll('.card').length === 3 && document.body.innerText.split('On its way here').length === 2`)
+	b.faultless(t)
+}
+
 func TestPageKeepsToItsPolicy(t *testing.T) {
 	_, url := serveFleet(t, 1)
 	b := startBrowser(t)

@@ -99,6 +99,19 @@ func TestHelpIsNoSetting(t *testing.T) {
 	}
 }
 
+// TestHelpOfWatch: whoever leaves out a kind is told that it is not watched either, and needs no permission.
+func TestHelpOfWatch(t *testing.T) {
+	for _, name := range []string{"serve", "dispatch"} {
+		cmd, _, err := Command("v1").Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if usage := cmd.Flags().Lookup("watch-configs").Usage; !strings.Contains(usage, "but for the kind that --resources-to-ignore names") {
+			t.Errorf("%s: %s", name, usage)
+		}
+	}
+}
+
 // TestMaxWait says what becomes of a maximum wait, of which not all lengths go with a window.
 func TestMaxWait(t *testing.T) {
 	for name, tc := range map[string]struct {

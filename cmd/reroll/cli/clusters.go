@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -127,6 +128,22 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 	}
 	for _, feed := range c.Feeds {
 		l.addf("  audit feed of %s: %s", feed.Address, feed.State)
+	}
+	writeForward(l, c.Forward, now)
+}
+
+// writeForward tells how far the records of a cluster have come to the hub that was asked; nothing if that is no hub.
+func writeForward(l *lines, f *view.Forward, now time.Time) {
+	if f == nil {
+		return
+	}
+	l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(f.Behind, math.MaxInt64)), "record"), ago(now, f.At))
+	for _, gap := range f.Gaps {
+		missing := "some"
+		if gap.Missing > 0 {
+			missing = fmt.Sprintf("up to %d", gap.Missing)
+		}
+		l.add(cell{"  ! ", warn}, text(fmt.Sprintf("%s %s are missing here: %s, found %s", missing, gap.Records, gap.Reason, ago(now, gap.At))))
 	}
 }
 

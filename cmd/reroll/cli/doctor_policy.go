@@ -23,7 +23,7 @@ const anybody = "system:authenticated"
 
 const policyMend = "reroll audit-policy generate --merge FILE puts the rules that report before those of this file"
 
-// checkPolicy judges whether an audit policy reports every write of a config, and no content. own is Reroll's namespace.
+// checkPolicy judges whether an audit policy reports every write of a config, and no content, and says whose it does not report. own is Reroll's namespace.
 func (f *findings) checkPolicy(content []byte, own string) {
 	const check = "audit policy"
 	var policy auditv1.Policy
@@ -44,8 +44,9 @@ func (f *findings) checkPolicy(content []byte, own string) {
 	if level, complete := levelOf(policy, write{verb: "patch", resource: "configmaps", namespace: own}); level == auditv1.LevelNone || !complete {
 		f.add(check, careful, "writes in Reroll's own namespace "+own+" are not reported: every canary stays away", "take the namespace out of the rule of level None, or set --canary-interval 0")
 	}
+	except := f.checkExceptions(check, policy)
 	if len(*f) == before {
-		f.add(check, fine, "every write of a ConfigMap or Secret is reported, without content", "")
+		f.add(check, fine, "every write of a ConfigMap or Secret is reported, without content"+except, "")
 	}
 }
 

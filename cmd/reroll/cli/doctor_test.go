@@ -90,6 +90,47 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestPolicyNamesWhomItLeavesOut: a rule before the one that reports keeps silent of somebody, and it is said of whom. It is a finding unless
+// they are Kubernetes itself, or it is of some namespaces or names.
+func TestPolicyNamesWhomItLeavesOut(t *testing.T) {
+	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
+	const all = "- {level: Metadata, resources: [{group: \"\", resources: [configmaps, secrets]}]}\n"
+	const system = "update of configmaps by system:kube-scheduler, system:serviceaccount:kube-system:a"
+	cases := map[string]struct {
+		reason, policy string
+		said           verdict
+		want           []string
+	}{
+		"nobody":           {"there is nothing to add", head + all, fine, []string{"reported, without content"}},
+		"ours":             {"we leave out two ourselves", generated(t, systemNamespaces, false), fine, []string{"content, except writes of configmaps by system:serviceaccount:kube-system:root-ca-cert-publisher, except writes of configmaps and secrets in kube-system, kube-public, kube-node-lease"}},
+		"a user":           {"their edits count", head + "- {level: None, users: [carol, dave]}\n" + all, careful, []string{"writes of configmaps and secrets by carol, dave are not"}},
+		"a group":          {"controllers write Secrets", head + "- {level: None, userGroups: [\"system:serviceaccounts\"], verbs: [update, patch], resources: [{resources: [secrets]}]}\n" + all, careful, []string{"update, patch of secrets in the group system:serviceaccounts are not"}},
+		"every right":      {"they are people", head + "- {level: None, userGroups: [\"system:masters\"]}\n" + all, careful, []string{"in the group system:masters are not"}},
+		"an account":       {"it is somebody's", head + "- {level: None, users: [\"system:serviceaccount:eso:eso\"]}\n" + all, careful, []string{"by system:serviceaccount:eso:eso are not"}},
+		"Kubernetes":       {"it changes no content of others", head + "- {level: None, users: [\"system:kube-scheduler\", \"system:serviceaccount:kube-system:a\"], verbs: [update, get], resources: [{resources: [configmaps]}]}\n" + all, fine, []string{system}},
+		"a namespace":      {"that is a choice", head + "- {level: None, users: [carol], namespaces: [shop]}\n" + all, fine, []string{"writes of configmaps and secrets in shop by carol"}},
+		"names":            {"that is a choice", head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}]}\n" + all, fine, []string{"writes of configmaps called leader"}},
+		"while it begins":  {"what is told before the end is of no use", head + "- {level: Metadata, users: [carol], omitStages: [ResponseComplete]}\n" + all, careful, []string{"by carol are not"}},
+		"afterwards":       {"the first rule decides", head + all + "- {level: None, users: [carol]}\n", fine, []string{"reported, without content"}},
+		"two, one reports": {"each is looked at", head + "- {level: Metadata, users: [carol]}\n- {level: None, users: [dave]}\n- {level: None, users: [erin], verbs: [delete]}\n" + all, careful, []string{"by dave are not", "delete of configmaps and secrets by erin are not"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var found findings
+			found.checkPolicy([]byte(c.policy), "reroll")
+			if len(found) != len(c.want) {
+				t.Fatalf("%s: %+v", c.reason, found)
+			}
+			for i, one := range found {
+				if one.Verdict != c.said || !strings.Contains(one.Message, c.want[i]) || len(c.want[i]) == len("reported, without content") && !strings.HasSuffix(one.Message, c.want[i]) {
+					t.Errorf("%s: %+v, want %s with %q", c.reason, one, c.said, c.want[i])
+				}
+			}
+			expectMend(t, c.policy, found)
+		})
+	}
+}
+
 // expectMend: where the doctor names the command that mends a policy, its outcome has nothing left to mend.
 func expectMend(t *testing.T, policy string, found findings) {
 	t.Helper()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/view"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // impactAtOnce is how many configs one question to the API may have.
@@ -90,7 +89,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		s.warn(impact.Warnings)
 		complete = complete && impact.Complete
 		for _, w := range impact.Workloads {
-			if name := impactedRef(impact, w).String(); fateOf(w) != rollsNever && !slices.Contains(a.names, name) {
+			if name := impactedRef(impact, w).String(); view.FateOf(w.Outcome) != view.RollsNever && !slices.Contains(a.names, name) {
 				a.names = append(a.names, name)
 			}
 		}
@@ -106,32 +105,6 @@ func impactsBody(l listing[view.Impact], complete bool) json.RawMessage {
 		Complete bool `json:"complete"`
 	}{l.page(), complete})
 	return body
-}
-
-// fate is what would become of a workload.
-type fate string
-
-const (
-	rollsNow   fate = "now"
-	rollsLater fate = "later"
-	hookCalled fate = "webhook"
-	// rollsNever is that of a workload that is not rolled for this change at all.
-	rollsNever fate = "never"
-)
-
-// fateOf sums up an outcome. One that a later server may know is taken for a roll to come: better one too many than one too few.
-func fateOf(w view.ImpactedWorkload) fate {
-	outcome := reloader.Reason(w.Outcome)
-	_, known := reloader.Reasons[outcome]
-	switch {
-	case outcome == reloader.ReasonReloaded:
-		return rollsNow
-	case outcome == reloader.ReasonNotified:
-		return hookCalled
-	case !known || slices.Contains(reloader.HoldReasons, outcome):
-		return rollsLater
-	}
-	return rollsNever
 }
 
 // supposed gathers the configs that are named, and those in manifests, each once.
@@ -240,24 +213,24 @@ func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
 
 // verdictOf sums up what would become of all.
 func verdictOf(v view.Impact) cell {
-	n := map[fate]int{}
+	n := map[view.Fate]int{}
 	for _, w := range v.Workloads {
-		n[fateOf(w)]++
+		n[view.FateOf(w.Outcome)]++
 	}
 	verdict := ": nothing would roll"
 	switch {
-	case n[rollsNow]+n[rollsLater]+n[hookCalled] > 0:
-		verdict = fmt.Sprintf(": %d would roll, %d would wait", n[rollsNow], n[rollsLater])
-		if n[hookCalled] > 0 {
-			verdict += fmt.Sprintf(", for %d a webhook would be called", n[hookCalled])
+	case n[view.RollsNow]+n[view.RollsLater]+n[view.IsNotified] > 0:
+		verdict = fmt.Sprintf(": %d would roll, %d would wait", n[view.RollsNow], n[view.RollsLater])
+		if n[view.IsNotified] > 0 {
+			verdict += fmt.Sprintf(", for %d a webhook would be called", n[view.IsNotified])
 		}
-		if n[rollsNever] > 0 {
-			verdict += fmt.Sprintf(", %d would not roll at all", n[rollsNever])
+		if n[view.RollsNever] > 0 {
+			verdict += fmt.Sprintf(", %d would not roll at all", n[view.RollsNever])
 		}
 		return cell{verdict, warn}
 	case !v.Complete:
 		return cell{verdict + ", as far as is known", warn}
-	case n[rollsNever] == 0:
+	case n[view.RollsNever] == 0:
 		verdict += ": no opted-in workload asks for it"
 	}
 	return cell{verdict, faint}

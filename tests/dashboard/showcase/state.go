@@ -75,6 +75,7 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	eu.Held = map[reloader.Reason]int{reloader.ReasonOutsideWindow: 1, reloader.ReasonRefused: 1, reloader.ReasonWaitingForStep: 1}
 	eu.Windows = []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Next: f.Now.Add(3 * time.Hour)}}
 	us.Drift, us.Feeds[1].State = 3, "silent"
+	us.Forward = &reloader.Forwarding{At: ago(12 * time.Second), Positions: map[reloader.RecordKind]reloader.Position{reloader.ReloadRecords: {Behind: 40}}}
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
 	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312."}}
 	staging.Freeze = reloader.Freeze{Frozen: true, Reason: "Load test.", Until: f.Now.Add(50 * time.Hour)}

@@ -193,6 +193,8 @@ export interface Cluster {
   freeze: Freeze;
   pauses: Pause[];
   windows: Window[];
+  // forward is how far the cluster's records have come to the hub that answers; missing gaps are among problems.
+  forward?: { at: string; behind: number };
 }
 
 export interface ReasonInfo {
@@ -220,6 +222,8 @@ export interface Impact {
   config: Config;
   rolls: number;
   waits: number;
+  notified: number;
+  never: number;
   workloads: ImpactedWorkload[];
   complete: boolean;
   warnings: string[];

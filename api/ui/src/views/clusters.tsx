@@ -89,6 +89,11 @@ function ClusterCard({ c }: { c: Cluster }) {
         <Fact name="Reported">
           <Time at={c.updatedAt} />
         </Fact>
+        {c.forward && (
+          <Fact name="On its way here">
+            {count(c.forward.behind, 'record')}, told <Time at={c.forward.at} />
+          </Fact>
+        )}
       </Facts>
       {c.windows.length > 0 && (
         <p class="faint">

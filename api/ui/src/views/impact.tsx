@@ -114,9 +114,11 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
         <Fact name="If it changed now">
           <b>{count(impact.rolls, 'workload')} would roll</b>
           {impact.waits > 0 && `, ${impact.waits} would wait`}
+          {impact.notified > 0 && `, for ${impact.notified} a webhook would be called`}
+          {impact.never > 0 && `, ${impact.never} would not roll at all`}
         </Fact>
         {waiting.length > 0 && (
-          <Fact name="What they would wait for">
+          <Fact name="Why not all would roll">
             <Reasons list={waiting} />
           </Fact>
         )}
@@ -143,7 +145,7 @@ function Nothing({ complete }: { complete: boolean }) {
 
 const rolls = (w: ImpactedWorkload): boolean => w.outcome === 'Reloaded';
 
-// Reasons counts why workloads would wait, the most frequent reason first.
+// Reasons counts why workloads would not roll at once, the most frequent reason first.
 function Reasons({ list }: { list: ImpactedWorkload[] }) {
   const counts = new Map<string, number>();
   for (const { outcome } of list) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);

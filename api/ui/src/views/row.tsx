@@ -33,6 +33,7 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
           <Badge key={p.state} reason={p.state} count={p.count} />
         ))}
         {parts.length > 1 && <small class="rest">+{parts.length - 1}</small>}
+        {parts.length > 2 && <small class="third">+{parts.length - 2}</small>}
         {row.reloads.length + row.pending.length === 0 && <span class="faint">no workload asked for it</span>}
       </span>
     </a>
