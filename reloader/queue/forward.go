@@ -50,6 +50,8 @@ type Forwarder struct {
 	// state is what the hub has, or is about to get. A session begins with what the hub says.
 	state reloader.Forwarding
 	news  chan struct{}
+	// lost has how far the hub really was where it turned out to lack what it was told to have.
+	lost map[reloader.RecordKind]reloader.Position
 	// copies are the newest for each place at the hub, unsent those that it may not have, and copyNews says that there are some.
 	copies   map[string]reloader.Copy
 	unsent   map[string]struct{}
@@ -80,7 +82,7 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 		return nil, err
 	}
 	f := &Forwarder{
-		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1),
+		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1), lost: map[reloader.RecordKind]reloader.Position{},
 		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), sights: newSights(),
 	}
 	f.streams = []*forwardStream{
@@ -136,7 +138,7 @@ func (f *Forwarder) Run(ctx context.Context, to Following) error {
 		case errors.Is(err, errForgotten):
 			f.Logger.Warn("the hub has forgotten this cluster, and gets everything anew", "cluster", f.Cluster, "error", err)
 		case errors.Is(err, errSetBack):
-			f.Logger.Warn("the hub has forgotten how far the records of this cluster are, and gets again what it lacks", "cluster", f.Cluster, "error", err)
+			f.Logger.Warn("the hub was set back, and gets again what it lacks", "cluster", f.Cluster, "error", err)
 		case !f.away:
 			f.Logger.Warn("forwarding was interrupted; it goes on when the hub is back", "hub", redacted(f.Hub.URL), "error", err)
 		default:
@@ -191,10 +193,10 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 		return fmt.Errorf("read how far the hub is: %w", err)
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.state = reloader.Forwarding{}
 	if last.Forward != nil && !anew { // anew it is of a cluster that was removed, and of its records nothing is left
 		f.state = *last.Forward
 	}
-	return nil
+	f.mu.Unlock()
+	return f.withdraw(ctx, h)
 }
