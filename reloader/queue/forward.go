@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,6 +59,8 @@ type Forwarder struct {
 	copyNews chan struct{}
 	// sights are what was handed over of others' copies.
 	sights *sights
+	// mayNotLook says that it was refused to look at the other names in our NATS.
+	mayNotLook atomic.Bool
 	// away says that it was logged that the hub is away. Run alone uses it.
 	away bool
 }
