@@ -57,6 +57,8 @@ type Forwarder struct {
 	copies   map[string]reloader.Copy
 	unsent   map[string]struct{}
 	copyNews chan struct{}
+	// asked has the owners that were told what is followed here, and when that was last something.
+	asked map[string]time.Time
 	// sights are what was handed over of others' copies.
 	sights *sights
 	// mayNotLook says that it was refused to look at the other names in our NATS.
@@ -86,7 +88,8 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 	}
 	f := &Forwarder{
 		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1), lost: map[reloader.RecordKind]reloader.Position{},
-		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), sights: newSights(),
+		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), asked: map[string]time.Time{},
+		sights: newSights(),
 	}
 	f.streams = []*forwardStream{
 		{f: f, kind: reloader.ChangeRecords, name: changesStream, prefix: changePrefix, countsHoles: true},
@@ -200,6 +203,7 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 	if last.Forward != nil && !anew { // anew it is of a cluster that was removed, and of its records nothing is left
 		f.state = *last.Forward
 	}
+	f.recallAsked()
 	f.mu.Unlock()
 	return f.withdraw(ctx, h)
 }

@@ -181,7 +181,7 @@ func (f *Forwarder) newest() reloader.ClusterStatus {
 		s = *f.status
 	}
 	state := f.state
-	state.At = time.Now()
+	state.At, state.Asked = time.Now(), maps.Clone(f.asked)
 	s.Forward = &state
 	return s
 }
