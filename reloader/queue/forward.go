@@ -57,6 +57,8 @@ type Forwarder struct {
 	copies   map[string]reloader.Copy
 	unsent   map[string]struct{}
 	copyNews chan struct{}
+	// heard is when the target of a copy last asked for something.
+	heard map[string]time.Time
 	// asked has the owners that were told what is followed here, and when that was last something.
 	asked map[string]time.Time
 	// sights are what was handed over of others' copies.
@@ -88,7 +90,7 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 	}
 	f := &Forwarder{
 		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1), lost: map[reloader.RecordKind]reloader.Position{},
-		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), asked: map[string]time.Time{},
+		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), heard: map[string]time.Time{}, asked: map[string]time.Time{},
 		sights: newSights(),
 	}
 	f.streams = []*forwardStream{
