@@ -111,10 +111,12 @@ func (q *Queue) endWants(ctx context.Context, cluster string) error {
 		return fmt.Errorf("look for what it follows: %w", explain(ctx, err))
 	}
 	for subject := range info.State.Subjects {
-		if err := q.endWant(ctx, subject, cluster); errors.Is(err, ErrDenied) {
+		err := q.endWant(ctx, subject, cluster)
+		if errors.Is(err, ErrDenied) {
 			q.log.Warn("owners could not be told that the cluster follows nothing any more", "cluster", cluster, "error", err)
 			return nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return err
 		}
 	}
