@@ -100,9 +100,24 @@ func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duratio
 		} else {
 			told.Change = stored.Change
 		}
-		d.Copies.Send(told)
+		d.tell(told)
 	}
 	return 0
+}
+
+// tell sends c unless its target has ended to ask while its config was looked at: then nobody would drop it.
+func (d *Dispatcher) tell(c reloader.Copy) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.exports[c.Config]; e == nil || !e.asks(c.Target) {
+		return
+	}
+	d.Copies.Send(c)
+}
+
+func (e *exported) asks(target string) bool {
+	_, asks := e.targets[target]
+	return asks
 }
 
 // exports reports whether the config with that metadata lets workloads of a cluster follow it.

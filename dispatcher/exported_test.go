@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -214,6 +215,33 @@ func TestOwnerThatIsCutOffRecordsEveryChange(t *testing.T) {
 		w.pass(quiet)
 		if len(sent.sent) != before {
 			t.Errorf("c2, which has not asked for a day, is told %+v", sent.last("c2"))
+		}
+	})
+}
+
+// TestNothingIsToldToWhoEndsToAsk: also not by a look that had begun before.
+func TestNothingIsToldToWhoEndsToAsk(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: "*"}}, data: {a: "1"}}`)))
+		p := w.start()
+		ask := func(target string, configs ...reloader.Config) {
+			p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: configs})
+		}
+		ends := sync.OnceFunc(func() { ask("c2") })
+		w.fail = func(verb, _ string) error {
+			if verb == "meta" {
+				ends()
+			}
+			return nil
+		}
+		ask("c2", ownFlags())
+		ask("c3", ownFlags())
+		w.pass(quiet)
+		if told := sent.last("c2"); told.Target != "" {
+			t.Errorf("c2 follows nothing any more, and was told %+v", told)
+		}
+		if told := sent.last("c3"); told.Change.ID == "" {
+			t.Errorf("c3 was told %+v", told)
 		}
 	})
 }

@@ -17,7 +17,8 @@ import (
 
 // Copies sends copies to other clusters.
 type Copies interface {
-	// Send has c brought to its target in the place of any older copy of the same config. It does not block.
+	// Send has c brought to its target in the place of any older copy of the same config. It does not block, and calls nobody
+	// back.
 	Send(c reloader.Copy)
 }
 

@@ -225,6 +225,14 @@ func TestOwnerRotatesItsKeyWithinACut(t *testing.T) {
 				return c
 			}, 0,
 		},
+		"an edit, and after that once more": {
+			"nothing says whether there was an edit between the two rotations",
+			func() reloader.Copy {
+				c := rotated(2)
+				c.Change.Type, c.Change.Old = reloader.ChangeBaseline, reloader.Digest{KeyID: "c1-between", Sum: "sum-2-between"}
+				return c
+			}, 0,
+		},
 		"its key is lost, and its memory": {
 			"nobody knows what it was before",
 			func() reloader.Copy {

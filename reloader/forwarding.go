@@ -8,6 +8,8 @@ type Forwarding struct {
 	Positions map[RecordKind]Position `json:"positions,omitempty"`
 	// Gaps are what never came, the newest last; older ones than the last few are forgotten.
 	Gaps []Gap `json:"gaps,omitempty"`
+	// Asked has the clusters of which workloads follow configs, or did lately, with when that was last so. Versions before this give none.
+	Asked map[string]time.Time `json:"asked,omitempty"`
 	// At is when this was so, by the cluster's clock.
 	At time.Time `json:"at"`
 }

@@ -24,6 +24,13 @@ func TestGoldenForwarding(t *testing.T) {
 	golden(t, "cluster-forward", forwardedCluster())
 }
 
+// TestGoldenAsked: of whom a cluster follows configs.
+func TestGoldenAsked(t *testing.T) {
+	s := forwardedCluster()
+	s.Forward.Asked = map[string]time.Time{"c1": at}
+	golden(t, "cluster-asked", s)
+}
+
 func TestGapsAreJoinedAndBounded(t *testing.T) {
 	var f reloader.Forwarding
 	hole := reloader.Gap{Kind: reloader.ChangeRecords, Why: reloader.GapAgedOut, Records: 2, After: 5, At: at}

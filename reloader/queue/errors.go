@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -71,4 +72,16 @@ func isConflict(err error) bool {
 	}
 	code := api.APIError().ErrorCode
 	return code == codeWrongSequence || code == codeWrongSequenceR3
+}
+
+// lastOnRefusal returns the sequence of the last message of the subject that the server named when it refused because of that. It is the word of
+// who stores, and not of a server that may lag; one that has others to store first names none.
+func lastOnRefusal(err error) (sequence uint64, named bool) {
+	var api jetstream.JetStreamError
+	if !errors.As(err, &api) || api.APIError() == nil || api.APIError().ErrorCode != codeWrongSequence {
+		return 0, false
+	}
+	_, number, _ := strings.Cut(api.APIError().Description, ": ")
+	sequence, err = strconv.ParseUint(number, 10, 64)
+	return sequence, err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,9 @@ func (f *Forwarder) Send(c reloader.Copy) {
 	f.mu.Lock()
 	f.copies[subject] = c
 	f.unsent[subject] = struct{}{}
+	if f.heard[c.Target].IsZero() {
+		f.heard[c.Target] = time.Now()
+	}
 	f.mu.Unlock()
 	select {
 	case f.copyNews <- struct{}{}:
@@ -72,6 +76,7 @@ func (f *Forwarder) apart(ctx context.Context, run func() error) error {
 // send stores copies at the hub until something goes wrong. What is not stored by then is tried again.
 func (f *Forwarder) send(ctx context.Context, h *hub) error {
 	f.mu.Lock()
+	f.dropSilent(time.Now())
 	for subject := range f.copies {
 		f.unsent[subject] = struct{}{} // the hub may have forgotten
 	}
@@ -154,22 +159,37 @@ func (f *Forwarder) hearWants(ctx context.Context, wanted <-chan *nats.Msg, to F
 				f.Logger.Warn("a cluster wants something that cannot be understood", "subject", m.Subject, "error", err)
 				continue
 			}
-			f.dropCopies(w)
-			to.Wanted(w)
+			to.Wanted(w) // from then on nothing more is sent to it
+			f.dropCopies(w, time.Now())
 		}
 	}
 }
 
 // dropCopies forgets copies for the target of w of what it does not want any more, so that it cannot have more and more of them kept.
-func (f *Forwarder) dropCopies(w reloader.Want) {
+func (f *Forwarder) dropCopies(w reloader.Want, now time.Time) {
 	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
 	for _, c := range w.Configs {
 		wanted[c] = struct{}{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.heard[w.Target] = now
+	f.dropWhere(func(c reloader.Copy) bool {
+		_, still := wanted[c.Config]
+		return c.Target == w.Target && !still
+	})
+}
+
+// dropSilent forgets the copies for targets that have not asked for anything for as long as anybody remembers them. The caller holds mu.
+func (f *Forwarder) dropSilent(now time.Time) {
+	maps.DeleteFunc(f.heard, func(_ string, at time.Time) bool { return now.Sub(at) > askedTime })
+	f.dropWhere(func(c reloader.Copy) bool { return f.heard[c.Target].IsZero() })
+}
+
+// dropWhere forgets copies. The caller holds mu.
+func (f *Forwarder) dropWhere(which func(reloader.Copy) bool) {
 	for subject, c := range f.copies {
-		if _, still := wanted[c.Config]; c.Target == w.Target && !still {
+		if which(c) {
 			delete(f.copies, subject)
 			delete(f.unsent, subject)
 		}

@@ -92,7 +92,7 @@ func TestCopiesOfWhatIsNotWantedAreForgotten(t *testing.T) {
 			f.Send(c)
 		}
 	}
-	f.dropCopies(reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{config("c-3")}})
+	f.dropCopies(reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{config("c-3")}}, time.Now())
 	if all, unsent := len(f.copies), len(f.takeUnsent()); all != 11 || unsent != 11 {
 		t.Errorf("%d copies are kept and %d of them to be sent, want one for green and ten for red", all, unsent)
 	}
@@ -134,7 +134,7 @@ func TestCopiesAreLookedForSideBySide(t *testing.T) {
 	var mu sync.Mutex
 	atOnce, most, got := 0, 0, 0
 	full := make(chan struct{})
-	looking := &tuning{f: &Forwarder{ForwardOptions: ForwardOptions{Cluster: "green"}, sights: newSights()}, h: hub, to: Following{
+	looking := &tuning{f: &Forwarder{ForwardOptions: ForwardOptions{Cluster: "green"}, asked: map[string]time.Time{}, sights: newSights()}, h: hub, to: Following{
 		Followed: func() []reloader.Follow { return followed },
 		Received: func(reloader.Copy) {
 			mu.Lock()

@@ -112,7 +112,7 @@ func (t *tuning) aim(followed []reloader.Follow) error {
 // looksAtOnce is how many copies are looked for at a time.
 const looksAtOnce = 16
 
-// ask tells each owner what is followed.
+// ask tells each owner what is followed, also those of which nothing is any more.
 func (t *tuning) ask(followed []reloader.Follow) error {
 	wants := map[string]*reloader.Want{}
 	for _, f := range followed {
@@ -123,6 +123,9 @@ func (t *tuning) ask(followed []reloader.Follow) error {
 		w := wants[c.Cluster]
 		c.Cluster = ""
 		w.Configs, w.Numbers = append(w.Configs, c), append(w.Numbers, f.Number)
+	}
+	for _, owner := range t.f.parted(wants, time.Now()) {
+		wants[owner] = &reloader.Want{Owner: owner, Target: t.f.Cluster}
 	}
 	for _, w := range wants {
 		data, err := reloader.Encode(*w)

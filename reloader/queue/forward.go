@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,12 +51,20 @@ type Forwarder struct {
 	// state is what the hub has, or is about to get. A session begins with what the hub says.
 	state reloader.Forwarding
 	news  chan struct{}
+	// lost has how far the hub really was where it turned out to lack what it was told to have.
+	lost map[reloader.RecordKind]reloader.Position
 	// copies are the newest for each place at the hub, unsent those that it may not have, and copyNews says that there are some.
 	copies   map[string]reloader.Copy
 	unsent   map[string]struct{}
 	copyNews chan struct{}
+	// heard is when the target of a copy last asked for something.
+	heard map[string]time.Time
+	// asked has the owners that were told what is followed here, and when that was last something.
+	asked map[string]time.Time
 	// sights are what was handed over of others' copies.
 	sights *sights
+	// mayNotLook says that it was refused to look at the other names in our NATS.
+	mayNotLook atomic.Bool
 	// away says that it was logged that the hub is away. Run alone uses it.
 	away bool
 }
@@ -80,8 +89,9 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 		return nil, err
 	}
 	f := &Forwarder{
-		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1),
-		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), sights: newSights(),
+		ForwardOptions: o, q: q, metrics: m, news: make(chan struct{}, 1), lost: map[reloader.RecordKind]reloader.Position{},
+		copies: map[string]reloader.Copy{}, unsent: map[string]struct{}{}, copyNews: make(chan struct{}, 1), heard: map[string]time.Time{}, asked: map[string]time.Time{},
+		sights: newSights(),
 	}
 	f.streams = []*forwardStream{
 		{f: f, kind: reloader.ChangeRecords, name: changesStream, prefix: changePrefix, countsHoles: true},
@@ -136,7 +146,7 @@ func (f *Forwarder) Run(ctx context.Context, to Following) error {
 		case errors.Is(err, errForgotten):
 			f.Logger.Warn("the hub has forgotten this cluster, and gets everything anew", "cluster", f.Cluster, "error", err)
 		case errors.Is(err, errSetBack):
-			f.Logger.Warn("the hub has forgotten how far the records of this cluster are, and gets again what it lacks", "cluster", f.Cluster, "error", err)
+			f.Logger.Warn("the hub was set back, and gets again what it lacks", "cluster", f.Cluster, "error", err)
 		case !f.away:
 			f.Logger.Warn("forwarding was interrupted; it goes on when the hub is back", "hub", redacted(f.Hub.URL), "error", err)
 		default:
@@ -191,10 +201,11 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 		return fmt.Errorf("read how far the hub is: %w", err)
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.state = reloader.Forwarding{}
 	if last.Forward != nil && !anew { // anew it is of a cluster that was removed, and of its records nothing is left
 		f.state = *last.Forward
 	}
-	return nil
+	f.recallAsked()
+	f.mu.Unlock()
+	return f.withdraw(ctx, h)
 }

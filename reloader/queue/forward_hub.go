@@ -52,8 +52,17 @@ type newest struct {
 	// proof is what of the origin's stream the hub had then.
 	proof proof
 	data  []byte
-	// stored is when, by the clock of the hub; zero if it does not say.
+	// stored is when, by the clock of the hub, or by ours if we stored it; zero if it does not say.
 	stored time.Time
+}
+
+// lostBy reports whether n, which a stream had as the newest of its subject, is not there any more, where is is the newest now. What stays of a
+// subject is its newest, so that an older one is proof. None at all is proof only where nothing is dropped for its age or for room.
+func (n newest) lostBy(stream string, is newest) bool {
+	if is.sequence == 0 {
+		return stream == changesStream && time.Since(n.stored) < tombstoneAge
+	}
+	return is.sequence < n.sequence
 }
 
 // maxNewest bounds the subjects of which a hub remembers the newest record without asking.
@@ -70,9 +79,11 @@ type hub struct {
 	// telling is held by who tells how far the hub is. told is where the hub has the status from which we go on.
 	telling sync.Mutex
 	told    uint64
-	// asking is held by who asks whether the hub remembers the cluster. reconnects is how often the connection had come back when it last did.
+	// asking is held by who asks whether the hub remembers the cluster. reconnects is how often the connection had come back when it last did, and
+	// confirmed when that was.
 	asking     sync.Mutex
 	reconnects uint64
+	confirmed  time.Time
 }
 
 func newHub(q *Queue) *hub {
@@ -128,10 +139,12 @@ func (h *hub) put(ctx context.Context, m *nats.Msg, after uint64) (uint64, error
 const maxOutrun = 5
 
 // bring stores m, a record from o, if the hub does not have it, and reports whether that was so, and what the hub had before. What p says
-// was brought before. Servers of a cluster may answer with what they had a moment ago: then it is refused, and looked at again.
+// was brought before. Servers of a cluster may answer with what they had a moment ago: then it is refused, and looked at again. If the hub has lost
+// what we stored or saw there, the error wraps errSetBack.
 func (h *hub) bring(ctx context.Context, stream string, m *nats.Msg, o origin, p proof) (stored bool, had newest, err error) {
 	m.Header.Set(headerOrigin, o.String())
 	m.Header.Set(headerProof, p.String())
+	var missed newest // what we know of and who stores does not
 	for range maxOutrun {
 		last, known := h.recall(m.Subject)
 		if !known {
@@ -140,18 +153,25 @@ func (h *hub) bring(ctx context.Context, stream string, m *nats.Msg, o origin, p
 			}
 			last.data = nil
 		}
+		if missed.sequence > 0 && missed.lostBy(stream, last) {
+			return false, last, fmt.Errorf("%w: on %s it had %d, and has %d", errSetBack, m.Subject, missed.sequence, last.sequence)
+		}
 		if last.origin.has(o) {
 			h.remember(m.Subject, last)
 			return false, last, nil
 		}
 		sequence, err := h.put(ctx, m, last.sequence)
 		if err == nil {
-			h.remember(m.Subject, newest{sequence: sequence, origin: o, proof: p})
+			h.remember(m.Subject, newest{sequence: sequence, origin: o, proof: p, stored: time.Now()})
 			return true, last, nil
 		}
 		h.forget(m.Subject)
 		if !errors.Is(err, reloader.ErrOutrun) {
 			return false, newest{}, err
+		}
+		missed = newest{}
+		if is, told := lastOnRefusal(err); known && told && is < last.sequence {
+			missed = last
 		}
 	}
 	return false, newest{}, fmt.Errorf("store at the hub on %s: %w", m.Subject, reloader.ErrOutrun)

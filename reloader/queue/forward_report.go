@@ -51,6 +51,39 @@ func (f *Forwarder) arrived(kind reloader.RecordKind, at reloader.Position, gaps
 	f.hurry()
 }
 
+// goBack takes note that the hub has lost records of a kind after a position of theirs, whatever it was told.
+func (f *Forwarder) goBack(kind reloader.RecordKind, to reloader.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if was, ok := f.lost[kind]; !ok || was.Stream != to.Stream || was.Sequence > to.Sequence {
+		f.lost[kind] = to
+	}
+}
+
+// withdraw has the hub know no more that it had what it lost, before anything is brought on that word.
+func (f *Forwarder) withdraw(ctx context.Context, h *hub) error {
+	f.mu.Lock()
+	lost := maps.Clone(f.lost)
+	positions := maps.Clone(f.state.Positions)
+	for kind, to := range lost {
+		if at := positions[kind]; at.Stream == to.Stream && at.Sequence > to.Sequence {
+			positions[kind] = to
+		}
+	}
+	f.state.Positions = positions
+	f.mu.Unlock()
+	if len(lost) == 0 {
+		return nil
+	}
+	if err := f.tell(ctx, h); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.lost) // nothing is brought meanwhile, so that no more can be found to be lost
+	return nil
+}
+
 // report tells the hub the status of the cluster and how far its records are, as often as there is news.
 func (f *Forwarder) report(ctx context.Context, h *hub) error {
 	for {
@@ -59,11 +92,7 @@ func (f *Forwarder) report(ctx context.Context, h *hub) error {
 			return ctx.Err()
 		case <-f.news:
 		}
-		err := h.remembers(ctx, f.Cluster, f.UID)
-		if err == nil {
-			err = f.tell(ctx, h)
-		}
-		if err != nil {
+		if err := f.tellWhoRemembers(ctx, h); err != nil {
 			f.hurry()
 			return err
 		}
@@ -73,23 +102,41 @@ func (f *Forwarder) report(ctx context.Context, h *hub) error {
 	}
 }
 
-// known makes sure that the hub still knows this cluster and how far it is, once after each time that the connection has come back: what was
-// removed meanwhile, or forgotten, is brought from where it is now, and not from where it was.
+// known makes sure that the hub still knows this cluster and how far it is, after each time that the connection has come back, and else if that
+// was not made sure of lately: what was removed meanwhile, or forgotten, is brought from where it is now, and not from where it was.
 func (f *Forwarder) known(ctx context.Context, h *hub) error {
 	h.asking.Lock()
 	defer h.asking.Unlock()
 	now := h.q.nc.Stats().Reconnects
-	if now == h.reconnects {
+	if now == h.reconnects && time.Since(h.confirmed) < reportInterval {
 		return nil
 	}
-	err := h.remembers(ctx, f.Cluster, f.UID)
-	if err == nil {
-		err = f.tell(ctx, h)
+	has, err := h.hasTold(ctx, f.Cluster)
+	if err == nil && (!has || now != h.reconnects) {
+		err = f.tellWhoRemembers(ctx, h)
 	}
 	if err == nil {
-		h.reconnects = now
+		h.reconnects, h.confirmed = now, time.Now()
 	}
 	return err
+}
+
+func (f *Forwarder) tellWhoRemembers(ctx context.Context, h *hub) error {
+	if err := h.remembers(ctx, f.Cluster, f.UID); err != nil {
+		return err
+	}
+	return f.tell(ctx, h)
+}
+
+// hasTold reports whether a server of the hub says that the status is there from which we go on, or a later one. One that lags may deny it.
+func (h *hub) hasTold(ctx context.Context, cluster string) (bool, error) {
+	last, err := h.last(ctx, clustersStream, statusSubject(cluster))
+	if err != nil {
+		return false, fmt.Errorf("see what the hub was told: %w", err)
+	}
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	return last.sequence >= h.told && (h.told == 0 || len(last.data) > 0), nil
 }
 
 // errSetBack ends a session at a hub that has an earlier status than it was told, or none.
@@ -134,7 +181,7 @@ func (f *Forwarder) newest() reloader.ClusterStatus {
 		s = *f.status
 	}
 	state := f.state
-	state.At = time.Now()
+	state.At, state.Asked = time.Now(), maps.Clone(f.asked)
 	s.Forward = &state
 	return s
 }

@@ -201,6 +201,9 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 			return err
 		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
+		if errors.Is(err, errSetBack) {
+			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.surely(had)})
+		}
 		if err != nil {
 			return err
 		}
@@ -214,4 +217,12 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 		}
 	}
 	return nil
+}
+
+// surely returns up to where the hub has all records of this stream if it has n as the newest about some object.
+func (s *forwardStream) surely(n newest) uint64 {
+	if n.origin.stream != s.at.Stream {
+		return 0
+	}
+	return n.proof.to
 }

@@ -43,6 +43,7 @@ var permissionTable = slices.Concat(
 		{"$JS.API.STREAM.PURGE." + followsStream, "drop what a removed cluster tells and is told", hubAdmins},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + clusterPrefix + ".*", "see which cluster a name stands for", hubAdmins},
 		{"$JS.API.DIRECT.GET." + clustersStream + "." + anyClusterStatus, "see when a cluster was last heard of", hubAdmins},
+		{wantPrefix + ".*.*", "tell owners that a removed cluster follows nothing", hubAdmins},
 		{anyClusterStatus, "tell that a cluster was removed", hubAdmins},
 		{anyClusterRemoved, "tell those who come later that a cluster was removed", hubAdmins},
 		{"$JS.API.CONSUMER.CREATE." + clustersStream + ".*." + anyClusterRemoved, "read which clusters were removed", answerers},

@@ -63,6 +63,9 @@ func parseExtents(text string) (extents, error) {
 // removeCluster tells those who follow the hub up to where the records of the cluster go, removes them, and frees the name last: who takes it
 // then finds nothing of others under it. bound is where the name was bound in its stream; 0 if it was not.
 func (q *Queue) removeCluster(ctx context.Context, cluster string, bound uint64) (steps []Step, err error) {
+	if err := q.endWants(ctx, cluster); err != nil {
+		return nil, err
+	}
 	upTo, err := q.tellRemoved(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -89,6 +92,50 @@ func (q *Queue) removeCluster(ctx context.Context, cluster string, bound uint64)
 		return append(steps, Step{"name " + cluster, "freed"}), err
 	}
 	return append(steps, Step{"name " + cluster, "was free"}), err
+}
+
+// endWants has each owner that the cluster asked hear that it follows nothing any more, so that they do not tell it anew what is removed. Where that
+// may not be said, since the permissions are of an earlier version, they remember it for a day.
+func (q *Queue) endWants(ctx context.Context, cluster string) error {
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.", wantPrefix)
+	defer release()
+	stream, err := q.js.Stream(ctx, followsStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", followsStream, explain(ctx, err))
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(wantPrefix+".*."+escape(cluster)))
+	if err != nil {
+		return fmt.Errorf("look for what it follows: %w", explain(ctx, err))
+	}
+	for subject := range info.State.Subjects {
+		err := q.endWant(ctx, subject, cluster)
+		if errors.Is(err, ErrDenied) {
+			q.log.Warn("owners could not be told that the cluster follows nothing any more", "cluster", cluster, "error", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endWant has the owner with the place of what the cluster wants hear that this is nothing.
+func (q *Queue) endWant(ctx context.Context, subject, cluster string) error {
+	token, _, _ := strings.Cut(strings.TrimPrefix(subject, wantPrefix+"."), ".")
+	owner, err := unescape(token)
+	if err != nil {
+		return nil //nolint:nilerr // nobody has that name, so that nobody hears it
+	}
+	data, err := reloader.Encode(reloader.Want{Owner: owner, Target: cluster})
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	_, err = q.js.Publish(ctx, subject, data)
+	return wrap(explain(ctx, err), "tell %s that %s follows nothing any more", owner, cluster)
 }
 
 // tellRemoved stores that all records of the cluster so far are removed, and returns how far that is.

@@ -200,15 +200,9 @@ func (m *fleetMember) load(ctx context.Context) error {
 func (m *fleetMember) arrives(ctx context.Context, h *fleetHub) {
 	m.t.Helper()
 	wait(ctx, m.t, m.Line, func(ctx context.Context) error {
-		var own []string
-		for stream, path := range map[string]string{"CHANGES": "changes", "RELOADS": "reloads"} {
-			var page struct{ Items []struct{ ID string } }
-			if err := m.Reroll.Get(ctx, "/api/v1/"+path+"?limit=500&cluster="+m.name, &page); err != nil {
-				return err
-			}
-			for _, item := range page.Items {
-				own = append(own, stream+" "+item.ID)
-			}
+		own, err := recorded(ctx, m.Line)
+		if err != nil {
+			return err
 		}
 		at, err := h.ids(ctx, m.name)
 		if err != nil {

@@ -1,0 +1,43 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// An owner goes on copying for who follows nothing of it any more until it hears so, or has not heard for a day. Who was asked stands at the hub with
+// the status, so that a process that starts when nothing is followed can say so as well. It says so again and again: an owner may be away.
+
+// askedTime is how long an owner remembers who asked it.
+const askedTime = 24 * time.Hour
+
+// recallAsked takes over which owners were asked before, from what the hub has on record. The caller holds mu.
+func (f *Forwarder) recallAsked() {
+	for owner, at := range f.state.Asked {
+		if reloader.ValidateCluster(owner) == nil && at.After(f.asked[owner]) {
+			f.asked[owner] = at
+		}
+	}
+}
+
+// parted returns the owners that were asked lately and are not asked for anything now, and takes note of those that are.
+func (f *Forwarder) parted(from map[string]*reloader.Want, now time.Time) (owners []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for owner := range from {
+		if _, known := f.asked[owner]; !known {
+			f.hurry()
+		}
+		f.asked[owner] = now
+	}
+	for owner, at := range f.asked {
+		switch {
+		case now.Sub(at) > askedTime:
+			delete(f.asked, owner)
+		case from[owner] == nil:
+			owners = append(owners, owner)
+		}
+	}
+	return owners
+}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// followingAs runs a forwarder of cluster green, which follows what it is told to, until the returned function is called.
+func followingAs(t *testing.T, hub string, followed func() []reloader.Follow) (stop func()) {
+	t.Helper()
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: hub}, Cluster: "green", UID: "uid-green", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- f.Run(ctx, Following{Followed: followed, Received: func(reloader.Copy) {}, Wanted: func(reloader.Want) {}})
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// TestOwnerHearsThatNothingIsFollowedAnyMore: so that it ends to copy, also if the process that asked it is another one.
+func TestOwnerHearsThatNothingIsFollowedAnyMore(t *testing.T) {
+	for name, anew := range map[string]bool{"the process goes on": false, "the process starts anew": true} {
+		t.Run(name, func(t *testing.T) {
+			address := hubServer(t, t.TempDir(), -1).ClientURL()
+			wants := make(chan reloader.Want, 100)
+			inFleet(t, address, "blue", Following{
+				Followed: func() []reloader.Follow { return nil }, Received: func(reloader.Copy) {}, Wanted: func(w reloader.Want) { wants <- w },
+			})
+			flags := config("flags.v2")
+			flags.Cluster = "blue"
+			var ended atomic.Bool
+			followed := func() []reloader.Follow {
+				if ended.Load() {
+					return nil
+				}
+				return []reloader.Follow{{Config: flags, Number: 7}}
+			}
+			hears := func(configs int) {
+				t.Helper()
+				for {
+					select {
+					case w := <-wants:
+						if w.Target == "green" && len(w.Configs) == configs {
+							return
+						}
+					case <-testContext(t).Done():
+						t.Fatalf("the owner was not told of %d configs", configs)
+					}
+				}
+			}
+			stop := followingAs(t, address, followed)
+			defer func() { stop() }()
+			hears(1)
+			at := newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true}))
+			eventually(t, "who was asked, on record", func() bool {
+				s, err := at.status(testContext(t), "green")
+				return err == nil && s.Forward != nil && !s.Forward.Asked["blue"].IsZero()
+			})
+			if anew {
+				stop()
+				stop = func() {}
+			}
+			ended.Store(true)
+			if anew {
+				stop = followingAs(t, address, followed)
+			}
+			hears(0)
+		})
+	}
+}
+
+// TestOwnersThatAreNotAskedAreToldForADay: who follows nothing need not say so for ever.
+func TestOwnersThatAreNotAskedAreToldForADay(t *testing.T) {
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: "nats://127.0.0.1:1"}, Cluster: "green", UID: "u", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.state.Asked = map[string]time.Time{"red": epoch, "not one.": epoch, "yellow": epoch.Add(-askedTime)}
+	f.recallAsked()
+	for i, step := range []struct {
+		after time.Duration
+		asks  []string
+		want  []string
+	}{
+		{time.Second, []string{"blue"}, []string{"red"}},
+		{time.Hour, nil, []string{"blue", "red"}},
+		{2 * time.Hour, []string{"red"}, []string{"blue"}},
+		{askedTime + time.Minute, nil, []string{"red"}},
+		{askedTime + 2*time.Hour, nil, []string{"red"}},
+		{askedTime + 3*time.Hour, nil, nil},
+	} {
+		wants := map[string]*reloader.Want{}
+		for _, owner := range step.asks {
+			wants[owner] = &reloader.Want{}
+		}
+		got := f.parted(wants, epoch.Add(step.after))
+		if slices.Sort(got); !slices.Equal(got, step.want) {
+			t.Errorf("step %d: %q, want %q", i, got, step.want)
+		}
+	}
+}
