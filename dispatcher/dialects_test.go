@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,10 +139,10 @@ func TestJointMarkIsOfOneMoment(t *testing.T) {
 		w.deploy("web", waveLists, "app")
 		w.start()
 		w.pass(quiet)
-		edits := 0
+		var requests atomic.Int64
 		w.failing(func(verb, _ string) error {
-			if edits++; verb == "get" && edits < 12 {
-				w.must(w.patch(alice, app, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":"x%d"}}`, edits)))
+			if n := requests.Add(1); verb == "get" && n < 12 {
+				w.must(w.patch(alice, app, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":"x%d"}}`, n)))
 			}
 			return nil
 		})

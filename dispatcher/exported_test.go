@@ -228,12 +228,12 @@ func TestNothingIsToldToWhoEndsToAsk(t *testing.T) {
 			p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: configs})
 		}
 		ends := sync.OnceFunc(func() { ask("c2") })
-		w.fail = func(verb, _ string) error {
+		w.failing(func(verb, _ string) error {
 			if verb == "meta" {
 				ends()
 			}
 			return nil
-		}
+		})
 		ask("c2", ownFlags())
 		ask("c3", ownFlags())
 		w.pass(quiet)
