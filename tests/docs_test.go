@@ -150,3 +150,29 @@ func TestThreatsNameTheirTests(t *testing.T) {
 		t.Errorf("only %d threats", rows)
 	}
 }
+
+// shortName is a test that a document names; with an ellipsis, all whose names begin so.
+var shortName = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)(…?)`")
+
+// TestNamedTestsAreThere: a promise, a figure or a fault that names the test behind it, in any document, names one that is there.
+func TestNamedTestsAreThere(t *testing.T) {
+	grep := exec.CommandContext(t.Context(), "git", "grep", "-hoE", "--untracked", `^func (Test|Fuzz)[A-Za-z0-9]+`, "--", "*_test.go")
+	grep.Dir = ".."
+	out, err := grep.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := strings.Fields(string(out))
+	texts, named := documents(t), 0
+	for name, text := range texts {
+		for _, n := range shortName.FindAllStringSubmatch(text, -1) {
+			named++
+			if !slices.ContainsFunc(tests, func(test string) bool { return test == n[1] || n[2] != "" && strings.HasPrefix(test, n[1]) }) {
+				t.Errorf("%s names %s, which there is not", name, n[0])
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("only %d names were found in %d documents", named, len(texts))
+	}
+}

@@ -72,7 +72,13 @@ func serveSelected(t *testing.T, cluster *rig.Cluster) {
 // startNATS starts what the roles meet at, and returns its URL.
 func startNATS(t *testing.T) string {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	return serve(t, &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+}
+
+// serve starts a NATS and returns its URL.
+func serve(t *testing.T, options *server.Options) string {
+	t.Helper()
+	s, err := server.NewServer(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +102,15 @@ func TestBinaryWorksWithItsRights(t *testing.T) {
 	}
 }
 
-func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
+// optIn has every workload of the shop ask to be rolled for both configs.
+func optIn(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
 	kubectl(t, cluster, "annotate", "--namespace=shop", "deployments,statefulsets,daemonsets,cronjobs,jobs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
+}
+
+func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
+	optIn(t, cluster)
 	if c.prepare != nil {
 		c.prepare(t, cluster)
 	}
@@ -114,8 +126,7 @@ func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
 	for round := range 2 {
 		stop := r.start(t)
 		for _, what := range c.configs {
-			kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":"round %d"}}`, contentOf(what), round))
-			r.tell(t, what)
+			r.change(t, cluster, what, fmt.Sprintf("round %d", round))
 		}
 		r.waitRolls(t, c.kinds, len(c.configs)*(round+1))
 		if r.admits != "" {
@@ -190,6 +201,8 @@ type released struct {
 	processes []*program
 	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the last may be empty.
 	ingest, api, admits string
+	// cluster is what its own cluster is called; empty at a hub.
+	cluster string
 }
 
 // ingestToken is the one of the API server, where values ask for tokens.
@@ -214,6 +227,11 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 		p.configure(t, w, map[string]string{"ingest-address": r.ingest, "api-address": r.api, "admission-address": free[2]}, kubeconfig)
 		if slices.Contains(p.arguments, "--admission-address="+free[2]) {
 			r.admits = free[2]
+		}
+		for _, argument := range p.arguments {
+			if name, ok := strings.CutPrefix(argument, "--cluster-name="); ok {
+				r.cluster = name
+			}
 		}
 		r.processes = append(r.processes, p)
 	}
@@ -294,8 +312,12 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(dir+"/password", []byte(natsPassword), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	maps.Copy(here, map[string]string{
 		"metrics-address": p.metrics, "data-dir": dir + "/data", "namespace": namespace, "canary-interval": "5s", "ingest-token-file": dir + "/tokens",
+		"nats-password-file": dir + "/password", "hub-password-file": dir + "/password",
 		// It is renewed while the test runs.
 		"admission-hosts": "127.0.0.1", "admission-certificate-lifetime": "20s",
 	})
@@ -356,6 +378,13 @@ func (p *program) start(t *testing.T) (stop func()) {
 	return stop
 }
 
+// change writes a config of the shop, and posts the audit event of it.
+func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content string) {
+	t.Helper()
+	kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
+	r.tell(t, what)
+}
+
 // tell posts the audit event of a write.
 func (r *released) tell(t *testing.T, what string) {
 	t.Helper()
@@ -364,7 +393,7 @@ func (r *released) tell(t *testing.T, what string) {
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	if err := expectStatus(t.Context(), http.MethodPost, "http://"+r.ingest+"/v1/audit/local", body, http.StatusNoContent); err != nil {
+	if err := expectStatus(t.Context(), http.MethodPost, "http://"+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,10 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
 var imageTag = regexp.MustCompile(`:v?[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// volume is a volume or a folder of the host in a service.
+type volume struct{ Source, Target string }
 
 // project is the part of a loaded Compose file that these tests look at.
 type project struct {
@@ -24,10 +29,8 @@ type project struct {
 			Source string `json:"source"`
 			Target string `json:"target"`
 		} `json:"configs"`
-		Volumes []struct {
-			Target string `json:"target"`
-		} `json:"volumes"`
-		Ports []struct {
+		Volumes []volume `json:"volumes"`
+		Ports   []struct {
 			HostIP string `json:"host_ip"`
 		} `json:"ports"`
 	} `json:"services"`
@@ -122,6 +125,56 @@ func TestComposeFlagsAreTheBinarys(t *testing.T) {
 				t.Errorf("%s knows no %s", role, name)
 			}
 		}
+	}
+}
+
+// TestComposeScrapesEveryRole: Prometheus asks each role where it has its metrics, and Grafana has Prometheus and the folder of the dashboards.
+func TestComposeScrapesEveryRole(t *testing.T) {
+	p := compose(t)
+	var scraped struct {
+		ScrapeConfigs []struct {
+			StaticConfigs []struct{ Targets []string } `json:"static_configs"`
+		} `json:"scrape_configs"`
+	}
+	if err := yaml.Unmarshal([]byte(p.Configs["prometheus"].Content), &scraped); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, one := range scraped.ScrapeConfigs {
+		for _, s := range one.StaticConfigs {
+			got = append(got, s.Targets...)
+		}
+	}
+	for name, service := range p.Services {
+		for _, arg := range service.Command {
+			if port, ok := strings.CutPrefix(arg, "--metrics-address="); ok {
+				want = append(want, name+port)
+			}
+		}
+	}
+	if slices.Sort(got); len(want) != 3 || !slices.Equal(got, sorted(want)) {
+		t.Errorf("Prometheus asks %q, want %q", got, want)
+	}
+	var sources struct{ Datasources []struct{ URL string } }
+	var boards struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	for name, into := range map[string]any{"grafana-datasources": &sources, "grafana-dashboards": &boards} {
+		if err := yaml.Unmarshal([]byte(p.Configs[name].Content), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prometheus, grafana := p.Services["prometheus"], p.Services["grafana"]
+	if len(sources.Datasources) != 1 || sources.Datasources[0].URL != "http://prometheus:9090" || prometheus.Image == "" {
+		t.Errorf("Grafana asks %+v", sources)
+	}
+	for _, provider := range boards.Providers {
+		if i := slices.IndexFunc(grafana.Volumes, func(v volume) bool { return v.Target == provider.Options.Path }); i < 0 || !strings.HasSuffix(grafana.Volumes[i].Source, "/helm/reroll/files/dashboards") {
+			t.Errorf("dashboards are to be in %s, and the volumes are %v", provider.Options.Path, grafana.Volumes)
+		}
+	}
+	if len(boards.Providers) == 0 {
+		t.Error("Grafana has no dashboards")
 	}
 }
 

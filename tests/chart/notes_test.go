@@ -112,7 +112,13 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no volume":                     {"persistence.enabled=false", nil, []string{"StorageClass"}},
 		"the volume of another":         {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
 		"no volume of roles":            {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
-		"streams of an administrator":   {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"a hub": {
+			"shape=hub,natsUrl=nats://n:4222,api.expose=true",
+			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080:8080", "reroll clusters --token-file=token"},
+			[]string{"--audit-", "openssl", "8< ---", "StorageClass"},
+		},
+		"a cluster of a fleet":        {"hub.url=tls://h:4222,clusterName=east", []string{"--audit-webhook-config-file=", "\n5. See that it reaches the hub: reroll clusters east"}, nil},
+		"streams of an administrator": {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

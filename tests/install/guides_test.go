@@ -3,6 +3,8 @@ package install_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,11 +38,38 @@ func TestGuides(t *testing.T) {
 			if ran == 0 {
 				t.Error("nothing was run")
 			}
+			expectInstallable(t, r, file)
 			expectLoadable(t, r.dir)
 			expectLoadable(t, filepath.Join(r.dir, "reroll"))
 		})
 	}
 }
+
+// expectInstallable: where a guide has somebody install the chart with the values that it has printed, the chart takes them, and its process finds
+// changes without an audit webhook.
+func expectInstallable(t *testing.T, r *reader, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := chartInstall.FindString(string(text))
+	if slices.Contains([]string{"eks.md", "gke.md", "aks.md"}, filepath.Base(file)) == (install == "") {
+		t.Errorf("the guide has somebody install the chart by %q", install)
+	}
+	if install == "" {
+		return
+	}
+	rendered := r.follow(t, []string{strings.NewReplacer("helm install", "helm template", " --create-namespace", "").Replace(install)})
+	for _, want := range []string{"- --watch-configs\n", "- --canary-interval=0s\n"} {
+		if !strings.Contains(rendered, want) {
+			t.Errorf("of the values of the guide comes no %q", want)
+		}
+	}
+}
+
+// chartInstall is the line that installs our chart with the values that were printed.
+var chartInstall = regexp.MustCompile(`(?m)^helm install reroll helm/reroll .*--values values\.yaml.*$`)
 
 // expectLoadable checks the policy and the kubeconfig in a folder, if they are there. What the kubeconfig names is looked for beside it:
 // the folder that it means is on another machine.

@@ -255,8 +255,8 @@ type workflow struct {
 	Jobs        map[string]struct {
 		Permissions map[string]string
 		Steps       []struct {
-			Uses, Run string
-			With      map[string]any
+			Name, Uses, Run string
+			With            map[string]any
 		}
 	}
 }

@@ -18,6 +18,9 @@ type mapping struct {
 	take func(c *conversion, value any) error
 }
 
+// podOfOurs is why some fields of the pod are not taken over.
+const podOfOurs = "this chart has no such value; a post-renderer of helm can set it"
+
 // mappings are all values of Stakater's chart 2.2. docs/migrate-from-stakater.md is made of it.
 var mappings = []mapping{
 	same("reloader.autoReloadAll", "autoReloadAll", false),
@@ -90,6 +93,20 @@ var mappings = []mapping{
 	none("reloader.matchLabels", "labels that select are fixed; podLabels adds others"),
 	none("reloader.deployment.securityContext", "the pod is restricted as it is; podSecurityContext, which needs fsGroup for the volume"),
 	none("reloader.deployment.containerSecurityContext", "the container is restricted as it is; securityContext"),
+	{"reloader.deployment.gomaxprocsOverride", "extraEnv", "the variable `GOMAXPROCS`", takeVariableOf("GOMAXPROCS")},
+	{"reloader.deployment.gomemlimitOverride", "extraEnv", "the variable `GOMEMLIMIT`", takeVariableOf("GOMEMLIMIT")},
+	none("reloader.deployment.labels", "its labels are fixed; podLabels adds others to the pods"),
+	none("reloader.deployment.annotations", "podAnnotations, which the pods have"),
+	none("reloader.deployment.volumes", "the pod has the volumes that it needs"),
+	none("reloader.deployment.volumeMounts", "the pod has the volumes that it needs"),
+	none("reloader.deployment.livenessProbe", "probes ask /livez and /readyz"),
+	none("reloader.deployment.readinessProbe", "probes ask /livez and /readyz"),
+	none("reloader.deployment.automountServiceAccountToken", "who asks the API server has a token, and nobody else"),
+	none("reloader.deployment.revisionHistoryLimit", "it is what Kubernetes has unless told otherwise"),
+	none("reloader.deployment.dnsConfig", podOfOurs),
+	none("reloader.deployment.hostUsers", podOfOurs),
+	none("reloader.deployment.runtimeClassName", podOfOurs),
+	none("reloader.deployment.schedulerName", podOfOurs),
 	none("reloader.deployment", "it is a StatefulSet with probes, volumes and labels of its own"),
 	{"image.pullPolicy", "image.pullPolicy", "", oneOf("image.pullPolicy", map[string]string{"Always": "Always", "IfNotPresent": "IfNotPresent", "Never": "Never"})},
 	none("image", "it is another image: image.repository, image.tag and image.digest"),

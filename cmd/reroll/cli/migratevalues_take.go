@@ -102,11 +102,25 @@ func (c *conversion) takeVariable(from, name string, value any) {
 			c.set("alerts.enabled", true)
 		}
 	case !ok:
-		c.note(join(from, name), "the variable has no value here; docs/configuration.md has those that the program reads")
+		c.note(join(from, name), "the variable has no value here; extraEnv sets any, and docs/configuration.md has those that the program reads")
 	case !known.pattern.MatchString(text):
 		c.note(join(from, name), "it is not what it should be")
 	default:
 		c.set(known.to, text)
+	}
+}
+
+// takeVariableOf takes over a value that theirs gives to the process as a variable.
+func takeVariableOf(name string) func(*conversion, any) error {
+	return func(c *conversion, value any) error {
+		switch value.(type) {
+		case string, float64:
+		default:
+			return fmt.Errorf("%s is no text", shortly(value))
+		}
+		all, _ := c.ours["extraEnv"].([]any)
+		c.set("extraEnv", append(all, map[string]any{"name": name, "value": fmt.Sprint(value)}))
+		return nil
 	}
 }
 

@@ -190,3 +190,30 @@ func FuzzMigrateValues(f *testing.F) {
 		}
 	})
 }
+
+// theirValues are all values of Stakater's chart 2.2.16, as its values.yaml has them, by the value that they are in.
+var theirValues = map[string]string{
+	"":       "global.imageRegistry global.imagePullSecrets kubernetes.host nameOverride fullnameOverride namespace",
+	"image.": "name repository tag digest pullPolicy",
+	"reloader.": "autoReloadAll isArgoRollouts isOpenshift ignoreSecrets ignoreConfigMaps ignoreJobs ignoreCronJobs reloadOnCreate reloadOnDelete syncAfterRestart " +
+		"reloadStrategy ignoreNamespaces namespaceSelector resourceLabelSelector logFormat logLevel watchGlobally namespaces enableHA enablePProf " +
+		"enableCSIIntegration pprofAddr readOnlyRootFileSystem legacy.rbac matchLabels enableMetricsByNamespace service rbac.enabled rbac.labels " +
+		"serviceAccount.create serviceAccount.labels serviceAccount.annotations serviceAccount.name serviceMonitor.enabled podMonitor.enabled " +
+		"podDisruptionBudget netpol verticalPodAutoscaler webhookUrl",
+	"reloader.deployment.": "dnsConfig replicas revisionHistoryLimit hostUsers nodeSelector affinity volumeMounts volumes securityContext containerSecurityContext " +
+		"tolerations topologySpreadConstraints annotations labels env.open env.secret env.field env.existing livenessProbe readinessProbe resources " +
+		"pod.annotations priorityClassName runtimeClassName schedulerName automountServiceAccountToken gomaxprocsOverride gomemlimitOverride",
+	"reloader.custom_annotations.": "configmap secret auto secret_auto configmap_auto search match ignore pausePeriod pauseTime",
+}
+
+// TestEveryValueOfTheirsIsJudged: none of them is called unknown, and none below the Deployment is put off with a reason that is about others.
+func TestEveryValueOfTheirsIsJudged(t *testing.T) {
+	for in, values := range theirValues {
+		for value := range strings.FieldsSeq(values) {
+			m, found := mappingOf(in + value)
+			if !found || m.from == "reloader.deployment" {
+				t.Errorf("%s is not in the table of docs/migrate-from-stakater.md", in+value)
+			}
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package chart_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// natsPassword is that of every user of a NATS that wants one.
+const natsPassword = "secret"
+
+// TestHubWorksWithItsRights runs a cluster of a fleet and its hub with the arguments that the chart gives them, each under its own account, and
+// with no more rights in NATS than the chart prints. What rolls in the cluster is told by the hub, to whom the API server believes and RBAC lets.
+func TestHubWorksWithItsRights(t *testing.T) {
+	cluster := startRig(t)
+	optIn(t, cluster)
+	url := startHubNATS(t, "c1")
+	bind(t, cluster, "fleet-member")
+	bind(t, cluster, "hub")
+	member := newReleased(t, cluster, rendered(t, "fleet-member", "--set", "hub.keys.tlsCA=,hub.url="+url))
+	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=hub-api,nats.inboxPrefix=_INBOX_hub-api,natsUrl="+url))
+	if granted := hub.processes[0].granted; len(granted[""]) != 2 || len(granted) != 1 {
+		t.Errorf("the hub may %q, want to ask who somebody is and what they may", granted)
+	}
+	defer member.start(t)()
+	defer hub.start(t)()
+
+	member.change(t, cluster, "configmaps/prices", "told to the hub")
+	member.waitRolls(t, builtIn, 1)
+	stranger, reader := accountToken(t, cluster, "stranger"), accountToken(t, cluster, "reader")
+	kubectl(t, cluster, "create", "--filename=testdata/reader.yaml")
+	hub.expectAnswer(t, "", http.StatusUnauthorized, "")
+	hub.expectAnswer(t, "made-up", http.StatusUnauthorized, "")
+	hub.expectAnswer(t, stranger, http.StatusForbidden, "")
+	hub.expectAnswer(t, reader, http.StatusOK, `"cluster":"c1"`)
+
+	member.expectUsed(t)
+	hub.expectUsed(t)
+	if refused := append(member.refused(), hub.refused()...); len(refused) > 0 {
+		t.Errorf("requests that were refused: %q", refused)
+	}
+	if lines := append(member.told(natsRefuses), hub.told(natsRefuses)...); len(lines) > 0 {
+		t.Errorf("NATS refused something:\n%s", strings.Join(lines, ""))
+	}
+}
+
+// startHubNATS starts the NATS of a hub, with the permissions that the chart prints and the streams that docs/fleet.md has somebody make, and
+// returns its URL.
+func startHubNATS(t *testing.T, clusters ...string) string {
+	t.Helper()
+	conf := natsPermissions(t, "hub.conf", "shape=hub,natsPermissions.clusters={"+strings.Join(clusters, ",")+"}")
+	understood(t, conf)
+	file := filepath.Join(t.TempDir(), "server.conf")
+	head := fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: {store_dir: %q}\n", t.TempDir())
+	if err := os.WriteFile(file, []byte(head+conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.NoSigs, options.NoLog = true, true
+	url := serve(t, options)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte(natsPassword), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := line.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = output(exec.CommandContext(t.Context(), binary, "nats", "setup", "--role=hub", "--nats-url="+url,
+		"--nats-user=hub-admin", "--nats-password-file="+password, "--nats-inbox-prefix=_INBOX_hub-admin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// accountToken makes an account in the shop, and returns a token of it.
+func accountToken(t *testing.T, cluster *rig.Cluster, name string) string {
+	t.Helper()
+	kubectl(t, cluster, "create", "serviceaccount", name, "--namespace=shop")
+	token, err := cluster.Kubectl(t.Context(), "create", "token", name, "--namespace=shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(token)
+}
+
+// expectAnswer asks for reloads with a token, or without any, until the answer has a status and a text: records come in their time, and rights
+// are remembered for a moment.
+func (r *released) expectAnswer(t *testing.T, token string, status int, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.api+"/api/v1/reloads", nil)
+		if err != nil {
+			return err
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close() //nolint:errcheck // it was only read
+		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+		if err == nil && (response.StatusCode != status || !strings.Contains(string(body), text)) {
+			err = fmt.Errorf("%s: %.500s, want %d and %q", response.Status, body, status, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("%v\n%s", err, r.processes[0].log.String())
+	}
+}
+
+// natsRefuses is in every line about something that NATS does not permit.
+const natsRefuses = "permissions violation"
+
+// told returns the lines in which processes tell of something, in small letters.
+func (r *released) told(what string) (lines []string) {
+	for _, p := range r.processes {
+		for line := range strings.Lines(strings.ToLower(p.log.String())) {
+			if strings.Contains(line, what) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
