@@ -182,7 +182,7 @@ func TestChangesWhileDownGoOutTogether(t *testing.T) {
 		w.stream.forget()
 		w.failing(func(verb, _ string) error {
 			if verb == "meta" || verb == "get" {
-				time.Sleep(300 * time.Millisecond)
+				<-time.After(300 * time.Millisecond)
 			}
 			return nil
 		})
