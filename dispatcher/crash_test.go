@@ -3,7 +3,9 @@ package dispatcher_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -170,29 +172,56 @@ func TestChangesWhileDown(t *testing.T) {
 	})
 }
 
-// TestChangesWhileDownGoOutTogether: two configs changed while nobody ran, and reading them takes its time. Who starts then rolls once, for both.
+// TestChangesWhileDownGoOutTogether: two configs changed while nobody ran, and reading them takes its time, as there are many others to be
+// read. Who starts then rolls once, for both; but not later than ten seconds after one of them is known, be the other unreadable for long.
 func TestChangesWhileDownGoOutTogether(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.twoConfigs("app", "other")
-		w.start()
-		w.pass(quiet)
-		w.stop()
-		w.edit(alice, app, "2")
-		w.edit(alice, "ConfigMap/other", "2")
-		w.stream.forget()
-		w.failing(func(verb, _ string) error {
-			if verb == "meta" || verb == "get" {
-				<-time.After(300 * time.Millisecond)
-			}
-			return nil
+	for name, test := range map[string]struct {
+		others int
+		read   time.Duration
+		slow   string
+	}{
+		"two reads":           {read: 300 * time.Millisecond},
+		"behind many others":  {others: 40, read: time.Second},
+		"one of them is slow": {others: 1, slow: "/other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.podStart = 30 * time.Second
+				for i := range test.others {
+					own := fmt.Sprintf("own-%d", i)
+					w.give(own, "1")
+					w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: a-%d, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: %s}}]}]}}}`, i, auto, own))))
+				}
+				w.twoConfigs("app", "other")
+				w.start()
+				w.pass(quiet)
+				w.stop()
+				w.edit(alice, app, "2")
+				w.edit(alice, "ConfigMap/other", "2")
+				w.stream.forget()
+				w.failing(func(verb, ref string) error {
+					if verb == "meta" || verb == "get" {
+						<-time.After(test.read)
+						if test.slow != "" && strings.HasSuffix(ref, test.slow) {
+							<-time.After(time.Minute)
+						}
+					}
+					return nil
+				})
+				w.launch()
+				w.pass(12 * time.Second)
+				w.rolled(web, 1)
+				w.pass(10 * quiet)
+				w.rolled(web, 1)
+				if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
+					t.Errorf("outcomes %v, want one Reloaded", got)
+				}
+			})
 		})
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
-			t.Errorf("outcomes %v, want one Reloaded", got)
-		}
-	})
+	}
 }
 
 // TestStateLost: with changes and records gone, marks that are right roll nothing, no mark rolls nothing, and a mark that is wrong

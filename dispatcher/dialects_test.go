@@ -161,6 +161,34 @@ func TestJointMarkIsOfOneMoment(t *testing.T) {
 	})
 }
 
+// TestJointMarkOfWhatGoesAway: a config that is deleted and made again while the mark is made of it takes neither the workload with it nor what
+// waits for it.
+func TestJointMarkOfWhatGoesAway(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.give("more", "1")
+		w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		var away atomic.Bool
+		w.failing(func(verb, ref string) error {
+			if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
+				return notFound("ConfigMap/more")
+			}
+			return nil
+		})
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 2)
+		if !away.Load() {
+			t.Error("nobody read the other config")
+		}
+	})
+}
+
 // TestCreationThatADialectCounts: who started without the config is rolled when it appears, and who waits for it is not.
 func TestCreationThatADialectCounts(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -24,7 +24,6 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		return 0
 	}
 	w := t.w
-	t.settling = true // what is found of them goes out together
 	var open []reloader.Config
 	for c := range t.edges {
 		open = append(open, c)
@@ -55,10 +54,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 		refused, failed = failed, nil
 	}
 	d.mu.Lock()
-	t.settling, t.stuck = false, failed != nil
-	if len(t.pending) > 0 {
-		d.flushQ.AddAfter(ref, max(0, time.Until(t.due)))
-	}
+	t.stuck = failed != nil
 	d.mu.Unlock()
 	if failed != nil {
 		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)

@@ -13,7 +13,8 @@ type flight struct {
 }
 
 type flightLock struct {
-	sync.Mutex
+	// held has something in it while somebody holds the lock.
+	held  chan struct{}
 	users int
 }
 
@@ -24,14 +25,14 @@ func (f *flight) lock(c reloader.Config) func() {
 	f.mu.Lock()
 	l := f.locks[c]
 	if l == nil {
-		l = &flightLock{}
+		l = &flightLock{held: make(chan struct{}, 1)}
 		f.locks[c] = l
 	}
 	l.users++
 	f.mu.Unlock()
-	l.Lock()
+	l.held <- struct{}{}
 	return func() {
-		l.Unlock()
+		<-l.held
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if l.users--; l.users == 0 {

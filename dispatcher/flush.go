@@ -87,12 +87,13 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 
 // unquiet returns how long t has to wait although its window has passed, because it is not known yet what else is to go out with it: its
 // edges are still being settled, as long as none of them fails, or hints about its configs are still to be verified, when many change at once.
-// The maximum wait ends that. The caller holds mu.
+// It waits for edges with a baseline no longer than settleTime, and for hints no longer than the maximum wait. The caller holds mu.
 func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
-	if t.settling || t.lacksBaseline() && t.refused == "" && !t.stuck {
+	settling := t.refused == "" && !t.stuck
+	if settling && (t.lacksBaseline() || t.unsettled && now.Before(t.pendingSince().Add(settleTime))) {
 		return unquietTime
 	}
 	window, maxWait := d.waits(t)
@@ -108,8 +109,12 @@ func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 	return 0
 }
 
-// unquietTime is after what time it is looked again whether hints are still to be verified.
-const unquietTime = 50 * time.Millisecond
+const (
+	// unquietTime is after what time it is looked again whether edges are still to be settled, or hints to be verified.
+	unquietTime = 50 * time.Millisecond
+	// settleTime is how long what is known to be pending waits for what the other edges have.
+	settleTime = 10 * time.Second
+)
 
 // relax ends the waiting of a workload that no longer depends on what it waited for. The caller holds mu.
 func (d *Dispatcher) relax(t *tracked) {

@@ -33,7 +33,7 @@ type tracked struct {
 	going bool
 	// rollout is what becomes of the last reload; nil if nobody follows it.
 	rollout *rollout
-	// unsettled says that some edge has no baseline yet.
+	// unsettled says that some edge has no baseline yet, or has not been looked at by this process.
 	unsettled bool
 	// listed is when the configs that patterns match were last looked for, of which each has an edge since; zero if that has yet to be.
 	listed time.Time
@@ -60,8 +60,8 @@ type tracked struct {
 	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
 	refused string
 	broken  int
-	// settling says that its edges are being settled, and stuck that they could not be when that was tried last.
-	settling, stuck bool
+	// stuck says that its edges could not be settled when that was tried last.
+	stuck bool
 	// requests are the commands to roll w whose turn has not come.
 	requests []*request
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -248,10 +250,10 @@ func (d *Dispatcher) readParts(ctx context.Context, parts map[reloader.Config]di
 func (d *Dispatcher) contentOf(ctx context.Context, c reloader.Config, p dialect.Part) (digest.Content, error) {
 	obj, err := d.Configs.Get(ctx, c)
 	d.metrics.reads.WithLabelValues("content").Inc()
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return digest.Content{}, fmt.Errorf("read %s: %w", c, err)
 	}
-	if now, known := d.Ring.DigestUnder(p.KeyID, obj.Content); !known || now.Sum != p.Sum {
+	if now, known := d.Ring.DigestUnder(p.KeyID, obj.Content); err != nil || !known || now.Sum != p.Sum {
 		_, _, err := d.look(ctx, c, nil, true)
 		return digest.Content{}, cmp.Or(err, fmt.Errorf("read %s: its content has just changed", c))
 	}

@@ -75,6 +75,16 @@ func (p *cause) add(change reloader.Change) {
 	}
 }
 
+// pendingSince returns since when this process has known of the oldest change that is pending.
+func (t *tracked) pendingSince() (since time.Time) {
+	for _, p := range t.pending {
+		if since.IsZero() || p.since.Before(since) {
+			since = p.since
+		}
+	}
+	return since
+}
+
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
