@@ -134,7 +134,7 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	switch {
 	case result == resultHeld:
 		response.Warnings = append(response.Warnings, heldWarning)
-	case result == resultUnexpected && h.options.RefuseUnexpected:
+	case result == resultDenied:
 		response = refusal(r)
 	case result == resultUnexpected:
 		response.Warnings = append(response.Warnings, unexpectedWarning)
@@ -186,6 +186,8 @@ func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	ops, brought, err := draft.Patch(seen, time.Now())
 	said := draft.verdict(seen)
 	switch {
+	case err == nil && said == differs && h.options.RefuseUnexpected && draft.asksAlone():
+		return nil, resultDenied, missed
 	case err == nil && said == differs:
 		return ops, resultUnexpected, missed
 	case err == nil && len(draft.Missing(seen)) > 0:

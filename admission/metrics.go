@@ -16,8 +16,10 @@ const (
 	resultMarked = "marked"
 	// resultHeld: the pods are not scheduled for now.
 	resultHeld = "held"
-	// resultUnexpected: the request expects other content than there is.
+	// resultUnexpected: the request expects other content than there is, and is warned of that.
 	resultUnexpected = "unexpected"
+	// resultDenied: it is not let through because of that.
+	resultDenied = "denied"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
 	// resultRefused: nobody could understand the request.
@@ -42,7 +44,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultMissed, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultDenied, resultMissed, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

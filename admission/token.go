@@ -58,6 +58,10 @@ func (d *Draft) verdict(seen map[reloader.Config]Seen) verdict {
 	return differs
 }
 
+// asksAlone reports whether nothing but what the request expects brings pods with it that its workload does not have: one that brings another
+// template may be a rollback, which brings back what somebody expected then.
+func (d *Draft) asksAlone() bool { return d.still || d.created }
+
 // live returns the mark of what was seen, and then those that prove the same. A mark that is to be found among them may be of the time before the
 // digest key was rotated.
 func (d *Draft) live(seen map[reloader.Config]Seen, mark string) []string {

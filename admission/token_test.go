@@ -199,8 +199,9 @@ func TestTokenIsAnswered(t *testing.T) {
 	}{
 		"another hash":                           {world{values: values}, false, &plain, &said, true, resultUnexpected, unexpectedWarning},
 		"another hash at creation":               {world{values: values}, false, nil, &said, true, resultUnexpected, unexpectedWarning},
-		"another hash where that is refused":     {world{values: values}, true, &plain, &said, false, resultUnexpected, ""},
-		"a creation where that is refused":       {world{values: values}, true, nil, &said, false, resultUnexpected, ""},
+		"another hash where that is refused":     {world{values: values}, true, &plain, &said, false, resultDenied, ""},
+		"a creation where that is refused":       {world{values: values}, true, nil, &said, false, resultDenied, ""},
+		"one that a rollback brings back":        {world{values: values}, true, &plain, &deployment{opted: sapLists("stale"), image: "before"}, true, resultUnexpected, unexpectedWarning},
 		"one that is left where that is refused": {world{values: values}, true, &said, &deployment{opted: sapLists("stale"), replicas: 2}, true, resultUntouched, ""},
 		"none where that is refused":             {world{values: values}, true, &said, &plain, true, resultUntouched, ""},
 		"the right one where others are refused": {world{values: values}, true, &plain, &deployment{opted: sapLists(sapHashOf("new"))}, true, resultMarked, ""},
