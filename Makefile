@@ -84,7 +84,8 @@ together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|host
 
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
-test-system: kube build ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
+test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
+	go build -o /dev/null ./cmd/reroll # which the tests build as well, with less time than that takes at first
 	go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
 	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
 	DEMO_EXIT=1 go run ./tests/demo
