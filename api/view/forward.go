@@ -36,8 +36,8 @@ func fromForwarding(f *reloader.Forwarding) *Forward {
 	return v
 }
 
-// gapTime is how long a gap is a problem of its cluster; after that it is history.
-const gapTime = 24 * time.Hour
+// GapTime is how long a gap is a problem of its cluster; after that it is history.
+const GapTime = 24 * time.Hour
 
 // gapProblems says which records are missing.
 func gapProblems(f *reloader.Forwarding, now time.Time) (found []string) {
@@ -46,7 +46,7 @@ func gapProblems(f *reloader.Forwarding, now time.Time) (found []string) {
 	}
 	for _, g := range f.Gaps {
 		switch {
-		case now.Sub(g.At) > gapTime:
+		case now.Sub(g.At) > GapTime:
 		case g.Why == reloader.GapAgedOut:
 			found = append(found, fmt.Sprintf("Up to %d %s are missing here: the cluster had dropped them before they could be brought.", g.Records, g.Kind))
 		default:

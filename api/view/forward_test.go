@@ -28,8 +28,8 @@ func TestFromClusterTellsOfGapsAtAHub(t *testing.T) {
 	if v.Health != Degraded || !strings.Contains(strings.Join(v.Problems, " "), "Up to 20 changes are missing") {
 		t.Errorf("a gap is no problem: %s %q", v.Health, v.Problems)
 	}
-	status.At = now.Add(2 * gapTime)
-	if v := FromCluster(state, now.Add(2*gapTime)); v.Health != Healthy || len(v.Forward.Gaps) != 1 {
+	status.At = now.Add(2 * GapTime)
+	if v := FromCluster(state, now.Add(2*GapTime)); v.Health != Healthy || len(v.Forward.Gaps) != 1 {
 		t.Errorf("an old gap: %s %q", v.Health, v.Problems)
 	}
 }

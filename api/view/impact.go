@@ -16,7 +16,7 @@ type Impact struct {
 	Config    Config             `json:"config" doc:"The config."`
 	Keys      []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
 	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
-	Waits     int                `json:"waits" doc:"How many would roll later: outcome says why."`
+	Waits     int                `json:"waits" doc:"How many would roll later, some only once somebody has looked: outcome says why."`
 	Notified  int                `json:"notified" doc:"For how many a webhook would be called instead."`
 	Never     int                `json:"never" doc:"How many would not roll for it at all: outcome says why."`
 	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`

@@ -124,11 +124,13 @@ func lowered(theirs auditv1.Policy, w write, verbs []string) []string {
 	var warnings []string
 	for _, rule := range theirs.Rules {
 		var told, left []string
+		var whose limits
 		for _, w.verb = range verbs {
-			if w.mayMatch(rule) {
-				told = append(told, w.verb)
+			l, speaks := w.limitedBy(rule)
+			if speaks {
+				told, whose = append(told, w.verb), l
 			}
-			if len(rule.Namespaces) > 0 || !w.matches(rule) {
+			if !speaks || !l.none() {
 				left = append(left, w.verb) // rules behind this one decide about some of them as well
 			}
 		}
@@ -136,26 +138,8 @@ func lowered(theirs auditv1.Policy, w write, verbs []string) []string {
 		complete := !slices.Contains(rule.OmitStages, auditv1.StageResponseComplete)
 		if told != nil && complete && (rule.Level == auditv1.LevelRequest || rule.Level == auditv1.LevelRequestResponse) {
 			warnings = append(warnings, fmt.Sprintf("%s of %s%s was reported with its content, and is not any more, to nobody: the first rule that matches decides",
-				strings.Join(told, ", "), w.resource, whose(rule)))
+				strings.Join(told, ", "), w.resource, whose))
 		}
 	}
 	return warnings
-}
-
-// whose says to which writes a rule is limited, besides their verb and resource.
-func whose(rule auditv1.PolicyRule) string {
-	var names []string
-	for _, g := range rule.Resources {
-		names = append(names, g.ResourceNames...)
-	}
-	text := ""
-	for _, limit := range []struct {
-		preposition string
-		to          []string
-	}{{"called", names}, {"in", rule.Namespaces}, {"by", rule.Users}, {"in the group", rule.UserGroups}} {
-		if len(limit.to) > 0 {
-			text += " " + limit.preposition + " " + strings.Join(limit.to, ", ")
-		}
-	}
-	return text
 }

@@ -149,6 +149,8 @@ func TestMergeWarnsOfEveryContent(t *testing.T) {
 		"a namespace":         {"- {level: RequestResponse, namespaces: [payments], resources: [{resources: [secrets]}]}\n- level: Metadata\n", []string{everything + " of secrets in payments was"}},
 		"a user and a group":  {"- {level: Request, users: [alice], userGroups: [admins], verbs: [delete, get], resources: [{resources: [configmaps]}]}\n", []string{"delete of configmaps by alice in the group admins was"}},
 		"a name":              {"- {level: Request, verbs: [patch], resources: [{resources: [secrets], resourceNames: [root]}]}\n", []string{"patch of secrets called root was"}},
+		"a name of another":   {"- {level: Request, verbs: [patch], resources: [{resources: [secrets]}, {resources: [pods], resourceNames: [x]}]}\n", []string{"patch of secrets was"}},
+		"no namespace":        {"- {level: Request, namespaces: [\"\"]}\n", nil},
 		"all subresources":    {"- {level: Request, resources: [{resources: [\"secrets/*\"]}]}\n", []string{everything + " of secrets was"}},
 		"every group":         {"- {level: Request, verbs: [create, patch], resources: [{group: \"*\"}]}\n", []string{"create, patch of configmaps was", "create, patch of secrets was", "patch of secretproviderclasspodstatuses was"}},
 		"the driver's":        {"- {level: Request, resources: [{group: secrets-store.csi.x-k8s.io}]}\n", []string{"update, patch of secretproviderclasspodstatuses was"}},

@@ -132,18 +132,22 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 	writeForward(l, c.Forward, now)
 }
 
-// writeForward tells how far the records of a cluster have come to the hub that was asked; nothing if that is no hub.
+// writeForward tells how far the records of a cluster have come to the hub that was asked, and what has been missing there for long; nothing if
+// that is no hub.
 func writeForward(l *lines, f *view.Forward, now time.Time) {
 	if f == nil {
 		return
 	}
 	l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(f.Behind, math.MaxInt64)), "record"), ago(now, f.At))
 	for _, gap := range f.Gaps {
+		if now.Sub(gap.At) <= view.GapTime {
+			continue // it is among the problems
+		}
 		missing := "some"
 		if gap.Missing > 0 {
 			missing = fmt.Sprintf("up to %d", gap.Missing)
 		}
-		l.add(cell{"  ! ", warn}, text(fmt.Sprintf("%s %s are missing here: %s, found %s", missing, gap.Records, gap.Reason, ago(now, gap.At))))
+		l.addf("    %s %s may be missing here: %s, found %s", missing, gap.Records, gap.Reason, ago(now, gap.At))
 	}
 }
 

@@ -6,20 +6,17 @@ import (
 	"strings"
 
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/yaml"
-)
 
-// write is a request of somebody who is nobody in particular, of which the API server should tell.
-type write struct{ verb, group, resource, namespace string }
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
 
 // configVerbs and configResources are the writes that Reroll needs to hear of.
 var (
 	configVerbs     = []string{"create", "update", "patch", "delete", "deletecollection"}
 	configResources = []string{"configmaps", "secrets"}
 )
-
-// anybody is in this group, as everybody is who has logged in.
-const anybody = "system:authenticated"
 
 const policyMend = "reroll audit-policy generate --merge FILE puts the rules that report before those of this file"
 
@@ -41,9 +38,7 @@ func (f *findings) checkPolicy(content []byte, own string) {
 	for _, resource := range configResources {
 		f.checkWrites(check, policy, resource)
 	}
-	if level, complete := levelOf(policy, write{verb: "patch", resource: "configmaps", namespace: own}); level == auditv1.LevelNone || !complete {
-		f.add(check, careful, "writes in Reroll's own namespace "+own+" are not reported: every canary stays away", "take the namespace out of the rule of level None, or set --canary-interval 0")
-	}
+	f.checkCanary(check, policy, own)
 	except := f.checkExceptions(check, policy)
 	if len(*f) == before {
 		f.add(check, fine, "every write of a ConfigMap or Secret is reported, without content"+except, "")
@@ -54,11 +49,10 @@ func (f *findings) checkPolicy(content []byte, own string) {
 func (f *findings) checkWrites(check string, policy auditv1.Policy, resource string) {
 	var silent, open []string
 	for _, verb := range configVerbs {
-		level, complete := levelOf(policy, write{verb: verb, resource: resource, namespace: "default"})
-		switch {
-		case level == auditv1.LevelNone || !complete:
+		switch levelOf(policy, write{verb: verb, resource: resource, namespace: "default"}) {
+		case auditv1.LevelNone:
 			silent = append(silent, verb)
-		case level != auditv1.LevelMetadata:
+		case auditv1.LevelRequestResponse:
 			open = append(open, verb)
 		}
 	}
@@ -70,42 +64,48 @@ func (f *findings) checkWrites(check string, policy auditv1.Policy, resource str
 	}
 }
 
-// levelOf returns the level at which a write is reported, and whether it is when it is done.
-func levelOf(policy auditv1.Policy, w write) (level auditv1.Level, complete bool) {
-	for _, rule := range policy.Rules {
-		if !w.matches(rule) {
-			continue
+// checkCanary judges whether what Reroll itself writes in its own namespace is reported, whichever of its accounts it has.
+func (f *findings) checkCanary(check string, policy auditv1.Policy, own string) {
+	for _, account := range accountsOf(policy, own) {
+		w := write{verb: "patch", resource: "configmaps", namespace: own, name: kube.CanaryName, user: account, groups: serviceaccount.MakeGroupNames(own)}
+		if levelOf(policy, w) == auditv1.LevelNone {
+			f.add(check, careful, "what Reroll writes in its own namespace "+own+" is not reported: every canary stays away",
+				"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
+			return
 		}
-		left := slices.Concat(policy.OmitStages, rule.OmitStages)
-		return rule.Level, !slices.Contains(left, auditv1.StageResponseComplete)
 	}
-	return auditv1.LevelNone, true
 }
 
-// matches reports whether a rule speaks of the write, as the API server judges it.
-func (w write) matches(rule auditv1.PolicyRule) bool {
-	return len(rule.Users) == 0 &&
-		anyOf(rule.UserGroups, anybody) &&
-		anyOf(rule.Verbs, w.verb) &&
-		anyOf(rule.Namespaces, w.namespace) &&
-		w.among(rule, func(g auditv1.GroupResources) bool { return len(g.ResourceNames) == 0 })
-}
-
-// mayMatch reports whether a rule speaks of the write in some namespace, of some name, by somebody.
-func (w write) mayMatch(rule auditv1.PolicyRule) bool {
-	return anyOf(rule.Verbs, w.verb) && w.among(rule, func(auditv1.GroupResources) bool { return true })
-}
-
-// among reports whether a rule speaks of the write's resource, by those of its entries that count.
-func (w write) among(rule auditv1.PolicyRule, counts func(auditv1.GroupResources) bool) bool {
-	if len(rule.Resources) == 0 {
-		return len(rule.NonResourceURLs) == 0
+// accountsOf returns the service accounts of a namespace that a policy names, but for those of Kubernetes, and an empty one for all others.
+func accountsOf(policy auditv1.Policy, namespace string) []string {
+	accounts := []string{""}
+	for _, rule := range policy.Rules {
+		for _, user := range rule.Users {
+			if in, _, err := serviceaccount.SplitUsername(user); err == nil && in == namespace && !isKubernetes(user) {
+				accounts = append(accounts, user)
+			}
+		}
 	}
-	return slices.ContainsFunc(rule.Resources, func(g auditv1.GroupResources) bool {
-		return counts(g) && (g.Group == w.group || g.Group == "*") &&
-			(len(g.Resources) == 0 || slices.ContainsFunc(g.Resources, func(r string) bool { return r == w.resource || r == "*" || r == w.resource+"/*" }))
-	})
+	return accounts
 }
 
-// anyOf reports whether a list has a word, or leaves it open.
-func anyOf(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+// levelOf returns how much is told of a write, as ruleLevel does.
+func levelOf(policy auditv1.Policy, w write) auditv1.Level {
+	for _, rule := range policy.Rules {
+		if w.matches(rule) {
+			return ruleLevel(policy, rule)
+		}
+	}
+	return auditv1.LevelNone
+}
+
+// ruleLevel returns how much is told of what a rule decides, once it is done: None, Metadata, or RequestResponse if there may be content.
+func ruleLevel(policy auditv1.Policy, rule auditv1.PolicyRule) auditv1.Level {
+	switch {
+	case rule.Level == auditv1.LevelNone || slices.Contains(slices.Concat(policy.OmitStages, rule.OmitStages), auditv1.StageResponseComplete):
+		return auditv1.LevelNone
+	case rule.Level == auditv1.LevelMetadata:
+		return auditv1.LevelMetadata
+	}
+	return auditv1.LevelRequestResponse
+}
