@@ -36,7 +36,7 @@ var trials = []trial{{
 	name: "ingest is killed and nobody sweeps",
 	set: func(o *options) {
 		o.Roles, o.Victims, o.KillEvery, o.APIServerEvery, o.Sweep = true, []string{"ingest"}, time.Second, 0, 0
-		o.Configs, o.Workloads, o.Away, o.Patience = 60, 60, shortAbsence, time.Second
+		o.Configs, o.Workloads, o.Away, o.Patience = 60, 60, shortAbsence, 3*time.Second
 		o.Weather = &weather{}
 	},
 	mistakes: []mistake{{"ingest answers before it has stored", lost, []edit{{
