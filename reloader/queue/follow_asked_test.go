@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -109,4 +110,38 @@ func TestOwnersThatAreNotAskedAreToldForADay(t *testing.T) {
 			t.Errorf("step %d: %q, want %q", i, got, step.want)
 		}
 	}
+}
+
+// TestOwnersThatAreAskedAreBounded: a label names an owner, whether there is one or not, and whoever may set one names as many as they like. The status
+// has room for those that were asked last, whoever wrote it.
+func TestOwnersThatAreAskedAreBounded(t *testing.T) {
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: "nats://127.0.0.1:1"}, Cluster: "green", UID: "u", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tooMany = 10_000
+	wants, asked := map[string]*reloader.Want{}, map[string]time.Time{}
+	for n := range tooMany {
+		wants[fmt.Sprint("made-up-", n)], asked[fmt.Sprint("told-", n)] = &reloader.Want{}, epoch
+	}
+	check := func(want ...string) {
+		t.Helper()
+		if m, err := statusMessage(f.newest()); err != nil || len(m.Data) > reloader.MaxWireBytes/4 {
+			t.Errorf("the status is too large, or cannot be told: %v", err)
+		}
+		for _, owner := range want {
+			if _, known := f.asked[owner]; !known {
+				t.Errorf("%s is forgotten", owner)
+			}
+		}
+	}
+	f.state.Asked = asked
+	f.recallAsked()
+	check()
+	f.parted(wants, epoch.Add(time.Second))
+	check()
+	if told := f.parted(map[string]*reloader.Want{"blue": {}}, epoch.Add(2*time.Second)); len(told) > maxAsked {
+		t.Errorf("%d owners are told that nothing is followed", len(told))
+	}
+	check("blue")
 }
