@@ -73,6 +73,22 @@ func TestProofsFillHoles(t *testing.T) {
 	}
 }
 
+// TestWhatIsWithdrawnIsRemembered: also where the hub was told less than what it got said of it.
+func TestWhatIsWithdrawnIsRemembered(t *testing.T) {
+	for name, c := range map[string]struct{ told, lost, want reloader.Position }{
+		"told all":          {reloader.Position{Sequence: 500}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 3, Withdrawn: 500}},
+		"told late":         {reloader.Position{Sequence: 2}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 2, Withdrawn: 500}},
+		"told by another":   {reloader.Position{Sequence: 600}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 3, Withdrawn: 600}},
+		"not the first one": {reloader.Position{Sequence: 70, Withdrawn: 900}, reloader.Position{Withdrawn: 70}, reloader.Position{Withdrawn: 900}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lowered(c.told, c.lost); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
 func FuzzProof(f *testing.F) {
 	f.Add("3 17")
 	f.Add("17 3")

@@ -202,16 +202,12 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if errors.Is(err, errSetBack) {
-			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.surely(had)})
+			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.proves(had).to, Withdrawn: s.at.Sequence})
 		}
 		if err != nil {
 			return err
 		}
-		if had.origin.stream == s.at.Stream {
-			b.add(stored, had.proof.with(had.origin.sequence))
-		} else {
-			b.add(stored, proof{})
-		}
+		b.add(stored, s.proves(had))
 		if stored {
 			s.f.metrics.records.WithLabelValues(string(s.kind)).Inc()
 		}
@@ -219,10 +215,10 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 	return nil
 }
 
-// surely returns up to where the hub has all records of this stream if it has n as the newest about some object.
-func (s *forwardStream) surely(n newest) uint64 {
-	if n.origin.stream != s.at.Stream {
-		return 0
+// proves returns what of this stream the hub surely has if it has n as the newest about some object.
+func (s *forwardStream) proves(n newest) proof {
+	if n.origin.stream != s.at.Stream || n.proof.to <= s.at.Withdrawn {
+		return proof{}
 	}
-	return n.proof.to
+	return n.proof.with(n.origin.sequence)
 }
