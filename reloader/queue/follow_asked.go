@@ -18,9 +18,12 @@ const askedTime = 24 * time.Hour
 // maxAsked bounds the owners that are remembered: an owner is whatever a label says, and all of them have to fit into the status.
 const maxAsked = 256
 
-// recallAsked takes over which owners were asked before, from what the hub has on record. The caller holds mu.
-func (f *Forwarder) recallAsked() {
+// recallAsked takes over which owners were asked before, from what the hub has on record, by a clock that may have been ahead. The caller holds mu.
+func (f *Forwarder) recallAsked(now time.Time) {
 	for owner, at := range f.state.Asked {
+		if at.After(now) {
+			at = now
+		}
 		if reloader.ValidateCluster(owner) == nil && at.After(f.asked[owner]) {
 			f.asked[owner] = at
 		}

@@ -87,16 +87,16 @@ func TestOwnersThatAreNotAskedAreToldForADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.state.Asked = map[string]time.Time{"red": epoch, "not one.": epoch, "yellow": epoch.Add(-askedTime)}
-	f.recallAsked()
+	f.state.Asked = map[string]time.Time{"red": epoch, "not one.": epoch, "yellow": epoch.Add(-askedTime), "ahead": epoch.Add(30 * askedTime)}
+	f.recallAsked(epoch)
 	for i, step := range []struct {
 		after time.Duration
 		asks  []string
 		want  []string
 	}{
-		{time.Second, []string{"blue"}, []string{"red"}},
-		{time.Hour, nil, []string{"blue", "red"}},
-		{2 * time.Hour, []string{"red"}, []string{"blue"}},
+		{time.Second, []string{"blue"}, []string{"ahead", "red"}},
+		{time.Hour, nil, []string{"ahead", "blue", "red"}},
+		{2 * time.Hour, []string{"red"}, []string{"ahead", "blue"}},
 		{askedTime + time.Minute, nil, []string{"red"}},
 		{askedTime + 2*time.Hour, nil, []string{"red"}},
 		{askedTime + 3*time.Hour, nil, nil},
@@ -136,7 +136,7 @@ func TestOwnersThatAreAskedAreBounded(t *testing.T) {
 		}
 	}
 	f.state.Asked = asked
-	f.recallAsked()
+	f.recallAsked(epoch)
 	check()
 	f.parted(wants, epoch.Add(time.Second))
 	check()
