@@ -67,6 +67,10 @@ func TestNothingIsToldAnewToWhoWasRemoved(t *testing.T) {
 	hubServer(t, t.TempDir(), hubPort(t, address)) // empty, so that everything is brought anew
 	at = open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
 	eventually(t, "what is kept for others", of("red"))
+	marker := copyNumbered(2)
+	marker.Target = "yellow"
+	owner.Send(marker) // which is stored after all that was kept
+	eventually(t, "what is told next", of("yellow"))
 	if of("green")() {
 		t.Error("the removed cluster was told again")
 	}
