@@ -184,6 +184,11 @@ func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error
 	if len(s.holes) > 0 && pending > 0 && b.stored == 0 {
 		return nil
 	}
+	if len(s.holes) > 0 {
+		if err := s.leaveToOthers(ctx); err != nil {
+			return err
+		}
+	}
 	var gaps []reloader.Gap
 	for _, hole := range s.holes {
 		gaps = append(gaps, s.gap(hole))
