@@ -41,11 +41,12 @@ func TestOwnerHearsThatNothingIsFollowedAnyMore(t *testing.T) {
 			flags := config("flags.v2")
 			flags.Cluster = "blue"
 			var ended atomic.Bool
+			var number atomic.Uint64 // another one each time, so that it is asked for again although the owner may not have listened yet
 			followed := func() []reloader.Follow {
 				if ended.Load() {
 					return nil
 				}
-				return []reloader.Follow{{Config: flags, Number: 7}}
+				return []reloader.Follow{{Config: flags, Number: number.Add(1)}}
 			}
 			hears := func(configs int) {
 				t.Helper()
