@@ -103,3 +103,28 @@ func FuzzProof(f *testing.F) {
 		}
 	})
 }
+
+// TestRecordsProveWhatCameBefore: with themselves, and unless they came while it was not known that some of that was lost.
+func TestRecordsProveWhatCameBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		withdrawn uint64
+		is        newest
+		want      proof
+	}{
+		"the first of all":      {0, newest{origin: origin{"s", 1}, proof: proof{0, 0}}, proof{0, 1}},
+		"the next":              {0, newest{origin: origin{"s", 8}, proof: proof{3, 7}}, proof{3, 8}},
+		"one of a batch":        {0, newest{origin: origin{"s", 9}, proof: proof{3, 7}}, proof{3, 7}},
+		"another stream":        {0, newest{origin: origin{"r", 1}, proof: proof{0, 0}}, proof{}},
+		"said too soon":         {7, newest{origin: origin{"s", 8}, proof: proof{3, 7}}, proof{}},
+		"said since":            {7, newest{origin: origin{"s", 9}, proof: proof{3, 8}}, proof{3, 9}},
+		"none at all":           {0, newest{}, proof{}},
+		"an old one, withdrawn": {7, newest{origin: origin{"s", 1}, proof: proof{0, 0}}, proof{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := forwardStream{at: reloader.Position{Stream: "s", Withdrawn: c.withdrawn}}
+			if got := s.proves(c.is); got != c.want {
+				t.Errorf("it proves %v, want %v", got, c.want)
+			}
+		})
+	}
+}

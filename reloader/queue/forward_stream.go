@@ -222,7 +222,7 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 
 // proves returns what of this stream the hub surely has if it has n as the newest about some object.
 func (s *forwardStream) proves(n newest) proof {
-	if n.origin.stream != s.at.Stream || n.proof.to <= s.at.Withdrawn {
+	if doubtful := s.at.Withdrawn > 0 && n.proof.to <= s.at.Withdrawn; doubtful || n.origin.stream != s.at.Stream {
 		return proof{}
 	}
 	return n.proof.with(n.origin.sequence)
