@@ -30,6 +30,9 @@ type Position struct {
 	Sequence uint64 `json:"sequence"`
 	// Behind is how many records were still to come after it.
 	Behind uint64 `json:"behind,omitempty"`
+	// Withdrawn is how far the hub was thought to be when it turned out to lack some of that; 0 if it never did. What it got on that word says that
+	// the hub has all up to there, which is not to be believed. Versions before this give none.
+	Withdrawn uint64 `json:"withdrawn,omitempty"`
 }
 
 // Gap is a place where records are missing at the hub.

@@ -31,6 +31,13 @@ func TestGoldenAsked(t *testing.T) {
 	golden(t, "cluster-asked", s)
 }
 
+// TestGoldenWithdrawn: a hub that has lost what it had.
+func TestGoldenWithdrawn(t *testing.T) {
+	s := forwardedCluster()
+	s.Forward.Positions[reloader.ReloadRecords] = reloader.Position{Stream: "s-2", Sequence: 3, Withdrawn: 9}
+	golden(t, "cluster-withdrawn", s)
+}
+
 func TestGapsAreJoinedAndBounded(t *testing.T) {
 	var f reloader.Forwarding
 	hole := reloader.Gap{Kind: reloader.ChangeRecords, Why: reloader.GapAgedOut, Records: 2, After: 5, At: at}

@@ -1,6 +1,9 @@
 package queue
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -12,12 +15,27 @@ import (
 // askedTime is how long an owner remembers who asked it.
 const askedTime = 24 * time.Hour
 
-// recallAsked takes over which owners were asked before, from what the hub has on record. The caller holds mu.
-func (f *Forwarder) recallAsked() {
+// maxAsked bounds the owners that are remembered: an owner is whatever a label says, and all of them have to fit into the status.
+const maxAsked = 256
+
+// recallAsked takes over which owners were asked before, from what the hub has on record, by a clock that may have been ahead. The caller holds mu.
+func (f *Forwarder) recallAsked(now time.Time) {
 	for owner, at := range f.state.Asked {
+		if at.After(now) {
+			at = now
+		}
 		if reloader.ValidateCluster(owner) == nil && at.After(f.asked[owner]) {
 			f.asked[owner] = at
 		}
+	}
+	f.limitAsked()
+}
+
+// limitAsked forgets the owners that were asked longest ago if they are too many. The caller holds mu.
+func (f *Forwarder) limitAsked() {
+	oldestFirst := slices.SortedFunc(maps.Keys(f.asked), func(a, b string) int { return cmp.Or(f.asked[a].Compare(f.asked[b]), cmp.Compare(a, b)) })
+	for _, owner := range oldestFirst[:max(0, len(oldestFirst)-maxAsked)] {
+		delete(f.asked, owner)
 	}
 }
 
@@ -31,6 +49,7 @@ func (f *Forwarder) parted(from map[string]*reloader.Want, now time.Time) (owner
 		}
 		f.asked[owner] = now
 	}
+	f.limitAsked()
 	for owner, at := range f.asked {
 		switch {
 		case now.Sub(at) > askedTime:

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -40,11 +41,12 @@ func TestOwnerHearsThatNothingIsFollowedAnyMore(t *testing.T) {
 			flags := config("flags.v2")
 			flags.Cluster = "blue"
 			var ended atomic.Bool
+			var number atomic.Uint64 // another one each time, so that it is asked for again although the owner may not have listened yet
 			followed := func() []reloader.Follow {
 				if ended.Load() {
 					return nil
 				}
-				return []reloader.Follow{{Config: flags, Number: 7}}
+				return []reloader.Follow{{Config: flags, Number: number.Add(1)}}
 			}
 			hears := func(configs int) {
 				t.Helper()
@@ -86,16 +88,16 @@ func TestOwnersThatAreNotAskedAreToldForADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.state.Asked = map[string]time.Time{"red": epoch, "not one.": epoch, "yellow": epoch.Add(-askedTime)}
-	f.recallAsked()
+	f.state.Asked = map[string]time.Time{"red": epoch, "not one.": epoch, "yellow": epoch.Add(-askedTime), "ahead": epoch.Add(30 * askedTime)}
+	f.recallAsked(epoch)
 	for i, step := range []struct {
 		after time.Duration
 		asks  []string
 		want  []string
 	}{
-		{time.Second, []string{"blue"}, []string{"red"}},
-		{time.Hour, nil, []string{"blue", "red"}},
-		{2 * time.Hour, []string{"red"}, []string{"blue"}},
+		{time.Second, []string{"blue"}, []string{"ahead", "red"}},
+		{time.Hour, nil, []string{"ahead", "blue", "red"}},
+		{2 * time.Hour, []string{"red"}, []string{"ahead", "blue"}},
 		{askedTime + time.Minute, nil, []string{"red"}},
 		{askedTime + 2*time.Hour, nil, []string{"red"}},
 		{askedTime + 3*time.Hour, nil, nil},
@@ -109,4 +111,38 @@ func TestOwnersThatAreNotAskedAreToldForADay(t *testing.T) {
 			t.Errorf("step %d: %q, want %q", i, got, step.want)
 		}
 	}
+}
+
+// TestOwnersThatAreAskedAreBounded: a label names an owner, whether there is one or not, and whoever may set one names as many as they like. The status
+// has room for those that were asked last, whoever wrote it.
+func TestOwnersThatAreAskedAreBounded(t *testing.T) {
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: "nats://127.0.0.1:1"}, Cluster: "green", UID: "u", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tooMany = 10_000
+	wants, asked := map[string]*reloader.Want{}, map[string]time.Time{}
+	for n := range tooMany {
+		wants[fmt.Sprint("made-up-", n)], asked[fmt.Sprint("told-", n)] = &reloader.Want{}, epoch
+	}
+	check := func(want ...string) {
+		t.Helper()
+		if m, err := statusMessage(f.newest()); err != nil || len(m.Data) > reloader.MaxWireBytes/4 {
+			t.Errorf("the status is too large, or cannot be told: %v", err)
+		}
+		for _, owner := range want {
+			if _, known := f.asked[owner]; !known {
+				t.Errorf("%s is forgotten", owner)
+			}
+		}
+	}
+	f.state.Asked = asked
+	f.recallAsked(epoch)
+	check()
+	f.parted(wants, epoch.Add(time.Second))
+	check()
+	if told := f.parted(map[string]*reloader.Want{"blue": {}}, epoch.Add(2*time.Second)); len(told) > maxAsked {
+		t.Errorf("%d owners are told that nothing is followed", len(told))
+	}
+	check("blue")
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -65,6 +67,10 @@ func TestNothingIsToldAnewToWhoWasRemoved(t *testing.T) {
 	hubServer(t, t.TempDir(), hubPort(t, address)) // empty, so that everything is brought anew
 	at = open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
 	eventually(t, "what is kept for others", of("red"))
+	marker := copyNumbered(2)
+	marker.Target = "yellow"
+	owner.Send(marker) // which is stored after all that was kept
+	eventually(t, "what is told next", of("yellow"))
 	if of("green")() {
 		t.Error("the removed cluster was told again")
 	}
@@ -77,6 +83,7 @@ func TestRemoveWithThePermissionsOfBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle(t, admin, "green", "blue")
+	settle(t, admin, "blue", "green")
 	var log text
 	steps, err := RemoveFromHub(testContext(t), Options{URL: user, Role: RoleHubAdmin, InboxPrefix: "_INBOX_reroll", Logger: loggerTo(&log)}, Removal{Cluster: "green"})
 	if err != nil || !slices.Contains(brief(steps), "name green: freed") {
@@ -84,6 +91,58 @@ func TestRemoveWithThePermissionsOfBefore(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "owners could not be told") {
 		t.Errorf("it is not said: %s", log.String())
+	}
+}
+
+// TestRemoveTellsWhoIsThere: whoever may set a label names any number of owners. Those that the hub does not know hold up nothing.
+func TestRemoveTellsWhoIsThere(t *testing.T) {
+	address := hubServer(t, t.TempDir(), -1).ClientURL()
+	settle(t, address, "blue", "green")
+	settle(t, address, "green", "blue")
+	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	for n := range 5000 {
+		if _, err := at.js.PublishAsync(fmt.Sprintf("%s.made-up-%d.green", wantPrefix, n), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-at.js.PublishAsyncComplete()
+	told := make(chan *nats.Msg, 10_000)
+	_, err := at.nc.ChanSubscribe(toldPrefix+"."+wantPrefix+".*.green", told)
+	if err := errors.Join(err, at.nc.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remove(t, address, Removal{Cluster: "green"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the word to the owner", func() bool { return len(told) > 0 })
+	for _, subject := range holds(t, at.js) {
+		if strings.HasPrefix(subject, wantPrefix+".made-up") {
+			t.Fatalf("the hub has %s", subject)
+		}
+	}
+	if n := len(told); n != 1 {
+		t.Errorf("%d owners are told, and one is there", n)
+	}
+}
+
+// TestRemoveFromAHubThatTakesNoWants: owners that cannot be told keep nobody from removing a cluster.
+func TestRemoveFromAHubThatTakesNoWants(t *testing.T) {
+	address := hubServer(t, t.TempDir(), -1).ClientURL()
+	settle(t, address, "blue", "green")
+	settle(t, address, "green", "blue")
+	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	follows, err := at.js.Stream(testContext(t), followsStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := follows.CachedInfo().Config
+	o.MaxMsgSize = 1
+	if _, err := at.js.UpdateStream(testContext(t), o); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := remove(t, address, Removal{Cluster: "green"})
+	if err != nil || !slices.Contains(brief(steps), "name green: freed") {
+		t.Errorf("it did %q: %v", brief(steps), err)
 	}
 }
 

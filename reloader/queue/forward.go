@@ -205,7 +205,7 @@ func (f *Forwarder) begin(ctx context.Context, h *hub) error {
 	if last.Forward != nil && !anew { // anew it is of a cluster that was removed, and of its records nothing is left
 		f.state = *last.Forward
 	}
-	f.recallAsked()
+	f.recallAsked(time.Now())
 	f.mu.Unlock()
 	return f.withdraw(ctx, h)
 }

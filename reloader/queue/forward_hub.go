@@ -40,8 +40,12 @@ func parseOrigin(text string) origin {
 	return origin{stream, sequence}
 }
 
-// has reports whether a record from other was stored before or with this one.
+// has reports whether a record from other was stored before or with this one. A stream that was set back still has what it had up to there.
 func (o origin) has(other origin) bool {
+	base, suffix, _ := strings.Cut(other.stream, "+")
+	if end, err := strconv.ParseUint(suffix, 10, 64); o.stream == base && err == nil && other.sequence <= end {
+		other.stream = base
+	}
 	return o.stream == other.stream && o.sequence >= other.sequence
 }
 

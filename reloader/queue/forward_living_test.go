@@ -114,3 +114,34 @@ func TestForwardLooksBeforeItBringsMore(t *testing.T) {
 		t.Errorf("gaps where nothing is missing: %+v", gaps)
 	}
 }
+
+// TestForwardBelievesNothingThatWasSaidBetweenALossAndItsDiscovery: what the hub gets meanwhile says that it has all that was brought before, of which
+// some is at neither place any more.
+func TestForwardBelievesNothingThatWasSaidBetweenALossAndItsDiscovery(t *testing.T) {
+	address := hubServer(t, t.TempDir(), -1).ClientURL()
+	sight := hubSight(t, address)
+	q := open(t, Options{})
+	forwarding(t, q, address, "uid-1", nil)
+	last := uint64(0)
+	told := func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == last }
+	const beyond = 20
+	for n := range changesPerConfig + beyond {
+		last = edit(t, q, "busy", last, n)
+	}
+	busy := last
+	eventually(t, "the position", told)
+	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	putBack(t, at.js, changesStream, 0)
+	last = edit(t, q, "new", 0, 0)
+	eventually(t, "the position", told)
+	last = edit(t, q, "busy", busy, 1)
+	arrives(t, q, address)
+	eventually(t, "the position", told)
+	var missing uint64
+	for _, gap := range sight().Gaps {
+		missing += gap.Records
+	}
+	if missing != beyond+1 {
+		t.Errorf("%d changes are missing, and told are %+v", beyond+1, sight().Gaps)
+	}
+}

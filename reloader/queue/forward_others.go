@@ -46,6 +46,23 @@ func (s *forwardStream) lookForOthers(ctx context.Context) (alone bool, upTo uin
 	return err == nil, upTo, err
 }
 
+// leaveToOthers looks again who stores in the stream, and takes for theirs what is missing before the last of their records.
+func (s *forwardStream) leaveToOthers(ctx context.Context) (err error) {
+	ctx, release := s.f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
+	defer release()
+	if s.alone, s.others, err = s.lookForOthers(ctx); err != nil {
+		return err
+	}
+	holes := s.holes
+	s.holes = nil
+	for _, hole := range holes {
+		if s.alone {
+			s.holes = appendHole(s.holes, hole, max(hole.After, s.others), hole.After+hole.Records)
+		}
+	}
+	return nil
+}
+
 // otherNames returns the names of which there is something in the stream of clusters, but for that of this one, as they are in subjects.
 func (f *Forwarder) otherNames(ctx context.Context, clusters jetstream.Stream) ([]string, error) {
 	all, err := clusters.Info(ctx, jetstream.WithSubjectFilter(clusterPrefix+".>"))

@@ -73,6 +73,22 @@ func TestProofsFillHoles(t *testing.T) {
 	}
 }
 
+// TestWhatIsWithdrawnIsRemembered: also where the hub was told less than what it got said of it.
+func TestWhatIsWithdrawnIsRemembered(t *testing.T) {
+	for name, c := range map[string]struct{ told, lost, want reloader.Position }{
+		"told all":          {reloader.Position{Sequence: 500}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 3, Withdrawn: 500}},
+		"told late":         {reloader.Position{Sequence: 2}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 2, Withdrawn: 500}},
+		"told by another":   {reloader.Position{Sequence: 600}, reloader.Position{Sequence: 3, Withdrawn: 500}, reloader.Position{Sequence: 3, Withdrawn: 600}},
+		"not the first one": {reloader.Position{Sequence: 70, Withdrawn: 900}, reloader.Position{Withdrawn: 70}, reloader.Position{Withdrawn: 900}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lowered(c.told, c.lost); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
 func FuzzProof(f *testing.F) {
 	f.Add("3 17")
 	f.Add("17 3")
@@ -86,4 +102,29 @@ func FuzzProof(f *testing.F) {
 			t.Errorf("%q is written as %s", text, p)
 		}
 	})
+}
+
+// TestRecordsProveWhatCameBefore: with themselves, and unless they came while it was not known that some of that was lost.
+func TestRecordsProveWhatCameBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		withdrawn uint64
+		is        newest
+		want      proof
+	}{
+		"the first of all":      {0, newest{origin: origin{"s", 1}, proof: proof{0, 0}}, proof{0, 1}},
+		"the next":              {0, newest{origin: origin{"s", 8}, proof: proof{3, 7}}, proof{3, 8}},
+		"one of a batch":        {0, newest{origin: origin{"s", 9}, proof: proof{3, 7}}, proof{3, 7}},
+		"another stream":        {0, newest{origin: origin{"r", 1}, proof: proof{0, 0}}, proof{}},
+		"said too soon":         {7, newest{origin: origin{"s", 8}, proof: proof{3, 7}}, proof{}},
+		"said since":            {7, newest{origin: origin{"s", 9}, proof: proof{3, 8}}, proof{3, 9}},
+		"none at all":           {0, newest{}, proof{}},
+		"an old one, withdrawn": {7, newest{origin: origin{"s", 1}, proof: proof{0, 0}}, proof{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := forwardStream{at: reloader.Position{Stream: "s", Withdrawn: c.withdrawn}}
+			if got := s.proves(c.is); got != c.want {
+				t.Errorf("it proves %v, want %v", got, c.want)
+			}
+		})
+	}
 }

@@ -114,6 +114,36 @@ func TestForwardTellsNoGapsWhereOthersStore(t *testing.T) {
 	}
 }
 
+// TestForwardTellsNoGapsWhereAnEarlierNameStillStores: a process of before still runs, or a second installation in the same cluster.
+func TestForwardTellsNoGapsWhereAnEarlierNameStillStores(t *testing.T) {
+	for name, uid := range map[string]string{"an earlier name": "uid-1", "a cluster that came later": "uid-2"} {
+		t.Run(name, func(t *testing.T) {
+			q := open(t, Options{URL: external(t, t.TempDir(), -1, nil).ClientURL()})
+			address := hubServer(t, t.TempDir(), -1).ClientURL()
+			sight := hubSight(t, address)
+			namedBefore(t, q, "local", 1)
+			forwarding(t, q, address, "uid-1", nil)
+			last := edit(t, q, "a", 0, 0)
+			told := func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == last }
+			eventually(t, "the position", told)
+			if err := q.BindCluster(testContext(t), "other", uid); err != nil {
+				t.Fatal(err)
+			}
+			theirs := uint64(0)
+			for n := range 5 {
+				c := change("b", string(rune('a'+n)))
+				c.Cluster = "other"
+				theirs = appendChange(t, q, c, theirs)
+			}
+			last = edit(t, q, "a", last, 1)
+			eventually(t, "the position", told)
+			if gaps := sight().Gaps; len(gaps) > 0 {
+				t.Errorf("gaps of what another name has stored: %+v", gaps)
+			}
+		})
+	}
+}
+
 // TestForwardBeginsAfterTheRecordsOfAnEarlierName: nothing was stored under the new one when the hub was first reached, and the old ones go
 // before something is.
 func TestForwardBeginsAfterTheRecordsOfAnEarlierName(t *testing.T) {

@@ -55,9 +55,15 @@ func (f *Forwarder) arrived(kind reloader.RecordKind, at reloader.Position, gaps
 func (f *Forwarder) goBack(kind reloader.RecordKind, to reloader.Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if was, ok := f.lost[kind]; !ok || was.Stream != to.Stream || was.Sequence > to.Sequence {
-		f.lost[kind] = to
+	if was, ok := f.lost[kind]; ok && was.Stream == to.Stream {
+		to = lowered(was, to)
 	}
+	f.lost[kind] = to
+}
+
+// lowered returns the smaller one of two positions in a stream, with the furthest that either was thought to be.
+func lowered(a, b reloader.Position) reloader.Position {
+	return reloader.Position{Stream: a.Stream, Sequence: min(a.Sequence, b.Sequence), Withdrawn: max(a.Sequence, b.Sequence, a.Withdrawn, b.Withdrawn)}
 }
 
 // withdraw has the hub know no more that it had what it lost, before anything is brought on that word.
@@ -66,8 +72,8 @@ func (f *Forwarder) withdraw(ctx context.Context, h *hub) error {
 	lost := maps.Clone(f.lost)
 	positions := maps.Clone(f.state.Positions)
 	for kind, to := range lost {
-		if at := positions[kind]; at.Stream == to.Stream && at.Sequence > to.Sequence {
-			positions[kind] = to
+		if at := positions[kind]; at.Stream == to.Stream {
+			positions[kind] = lowered(at, to)
 		}
 	}
 	f.state.Positions = positions

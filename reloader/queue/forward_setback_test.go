@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -134,4 +136,40 @@ func TestForwardBringsAllAnewToWhoAsksForIt(t *testing.T) {
 	edit(t, q, "b", 0, 1)
 	arrives(t, q, address)
 	eventually(t, "the status", func() bool { return len(sight().Positions) > 0 })
+}
+
+// TestForwardDoublesNothingOfAClusterThatWasSetBackItself: its records up to there are those that the hub has from before, also when all are brought
+// again since the hub has lost some.
+func TestForwardDoublesNothingOfAClusterThatWasSetBackItself(t *testing.T) {
+	address := hubServer(t, t.TempDir(), -1).ClientURL()
+	sight := hubSight(t, address)
+	at := func() reloader.Position { return sight().Positions[reloader.ChangeRecords] }
+	dir := t.TempDir()
+	local := external(t, dir, -1, nil)
+	q := open(t, Options{URL: local.ClientURL()})
+	edit(t, q, "a", edit(t, q, "a", 0, 1), 2)
+	stopServer(local)
+	aside := keptAside(t, dir)
+	local = external(t, dir, -1, nil)
+	q = open(t, Options{URL: local.ClientURL()})
+	last := edit(t, q, "lost", 0, 1)
+	stop := forwarding(t, q, address, "uid-1", nil)
+	eventually(t, "the position", func() bool { return at().Sequence == last })
+	stop()
+	q = open(t, Options{URL: external(t, aside, -1, nil).ClientURL()})
+	forwarding(t, q, address, "uid-1", nil)
+	eventually(t, "that it was set back", func() bool { return strings.HasSuffix(at().Stream, "+2") })
+	last = edit(t, q, "b", 0, 1)
+	eventually(t, "the position", func() bool { return at().Sequence == last })
+	hub := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	if _, err := hub.purge(testContext(t), changesStream, "reroll.change.blue.configmap.shop.b", 0); err != nil {
+		t.Fatal(err)
+	}
+	last = edit(t, q, "b", last, 2)
+	eventually(t, "the position", func() bool { return at().Sequence == last && at().Withdrawn > 0 })
+	want, got := contents(t, q.js, changesStream), contents(t, hub.js, changesStream)
+	delete(got, "reroll.change.blue.configmap.shop.lost")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the hub has (-want +got):\n%s", diff)
+	}
 }

@@ -184,6 +184,11 @@ func (s *forwardStream) flush(ctx context.Context, h *hub, pending uint64) error
 	if len(s.holes) > 0 && pending > 0 && b.stored == 0 {
 		return nil
 	}
+	if len(s.holes) > 0 {
+		if err := s.leaveToOthers(ctx); err != nil {
+			return err
+		}
+	}
 	var gaps []reloader.Gap
 	for _, hole := range s.holes {
 		gaps = append(gaps, s.gap(hole))
@@ -202,16 +207,12 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if errors.Is(err, errSetBack) {
-			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.surely(had)})
+			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.proves(had).to, Withdrawn: s.at.Sequence})
 		}
 		if err != nil {
 			return err
 		}
-		if had.origin.stream == s.at.Stream {
-			b.add(stored, had.proof.with(had.origin.sequence))
-		} else {
-			b.add(stored, proof{})
-		}
+		b.add(stored, s.proves(had))
 		if stored {
 			s.f.metrics.records.WithLabelValues(string(s.kind)).Inc()
 		}
@@ -219,10 +220,10 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 	return nil
 }
 
-// surely returns up to where the hub has all records of this stream if it has n as the newest about some object.
-func (s *forwardStream) surely(n newest) uint64 {
-	if n.origin.stream != s.at.Stream {
-		return 0
+// proves returns what of this stream the hub surely has if it has n as the newest about some object.
+func (s *forwardStream) proves(n newest) proof {
+	if doubtful := s.at.Withdrawn > 0 && n.proof.to <= s.at.Withdrawn; doubtful || n.origin.stream != s.at.Stream {
+		return proof{}
 	}
-	return n.proof.to
+	return n.proof.with(n.origin.sequence)
 }

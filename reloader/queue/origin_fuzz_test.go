@@ -24,6 +24,30 @@ func FuzzOrigin(f *testing.F) {
 	})
 }
 
+// TestAStreamThatWasSetBackHasWhatItHadBefore: up to there its records are those of before.
+func TestAStreamThatWasSetBackHasWhatItHadBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		at, from string
+		want     bool
+	}{
+		"the same":                      {"s 7", "s 7", true},
+		"an earlier one":                {"s 7", "s 6", true},
+		"a later one":                   {"s 7", "s 8", false},
+		"of before":                     {"s 7", "s+9 7", true},
+		"the last of before":            {"s 9", "s+9 9", true},
+		"of after, with the same place": {"s 12", "s+9 10", false},
+		"later than all of before":      {"s 7", "s+9 8", false},
+		"another stream":                {"s 7", "r+9 7", false},
+		"no number":                     {"s 7", "s+x 7", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := parseOrigin(c.at).has(parseOrigin(c.from)); got != c.want {
+				t.Errorf("where %q is, %q is had: %t", c.at, c.from, got)
+			}
+		})
+	}
+}
+
 // FuzzServers reads the addresses of NATS that a flag gives, and the version that a server tells.
 func FuzzServers(f *testing.F) {
 	f.Add("nats://u:hunter2@x:4222, tls://y", "2.12.1", "2.11")

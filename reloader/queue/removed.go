@@ -63,9 +63,7 @@ func parseExtents(text string) (extents, error) {
 // removeCluster tells those who follow the hub up to where the records of the cluster go, removes them, and frees the name last: who takes it
 // then finds nothing of others under it. bound is where the name was bound in its stream; 0 if it was not.
 func (q *Queue) removeCluster(ctx context.Context, cluster string, bound uint64) (steps []Step, err error) {
-	if err := q.endWants(ctx, cluster); err != nil {
-		return nil, err
-	}
+	q.endWants(ctx, cluster)
 	upTo, err := q.tellRemoved(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -95,37 +93,42 @@ func (q *Queue) removeCluster(ctx context.Context, cluster string, bound uint64)
 }
 
 // endWants has each owner that the cluster asked hear that it follows nothing any more, so that they do not tell it anew what is removed. Where that
-// may not be said, since the permissions are of an earlier version, they remember it for a day.
-func (q *Queue) endWants(ctx context.Context, cluster string) error {
+// cannot be said, or may not, since the permissions are of an earlier version, they remember it for a day.
+func (q *Queue) endWants(ctx context.Context, cluster string) {
 	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.", wantPrefix)
 	defer release()
-	stream, err := q.js.Stream(ctx, followsStream)
+	wants, err := q.subjectsOf(ctx, followsStream, wantPrefix+".*."+escape(cluster))
+	names, namesErr := q.subjectsOf(ctx, clustersStream, clusterPrefix+".*")
+	err = errors.Join(err, namesErr)
+	for subject := range wants {
+		token, _, _ := strings.Cut(strings.TrimPrefix(subject, wantPrefix+"."), ".")
+		if _, hears := names[clusterPrefix+"."+token]; hears && err == nil { // a label can name any number of others
+			err = q.endWant(ctx, subject, token, cluster)
+		}
+	}
+	if err != nil {
+		q.log.Warn("owners could not be told that the cluster follows nothing any more", "cluster", cluster, "error", err)
+	}
+}
+
+// subjectsOf returns the subjects in a stream that match a filter; none if there is no such stream.
+func (q *Queue) subjectsOf(ctx context.Context, name, filter string) (map[string]uint64, error) {
+	stream, err := q.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", followsStream, explain(ctx, err))
+		return nil, fmt.Errorf("look at %s: %w", name, explain(ctx, err))
 	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(wantPrefix+".*."+escape(cluster)))
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(filter))
 	if err != nil {
-		return fmt.Errorf("look for what it follows: %w", explain(ctx, err))
+		return nil, fmt.Errorf("look at the subjects of %s: %w", name, explain(ctx, err))
 	}
-	for subject := range info.State.Subjects {
-		err := q.endWant(ctx, subject, cluster)
-		if errors.Is(err, ErrDenied) {
-			q.log.Warn("owners could not be told that the cluster follows nothing any more", "cluster", cluster, "error", err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return info.State.Subjects, nil
 }
 
 // endWant has the owner with the place of what the cluster wants hear that this is nothing.
-func (q *Queue) endWant(ctx context.Context, subject, cluster string) error {
-	token, _, _ := strings.Cut(strings.TrimPrefix(subject, wantPrefix+"."), ".")
+func (q *Queue) endWant(ctx context.Context, subject, token, cluster string) error {
 	owner, err := unescape(token)
 	if err != nil {
 		return nil //nolint:nilerr // nobody has that name, so that nobody hears it
