@@ -53,6 +53,7 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 		"roles":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
 		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
 		"hub":          {"reroll-queue", "reroll-certificates", "reroll-api"},
+		"watched":      append(slices.Clone(one[1:]), "reroll-slo"),
 	} {
 		var got []string
 		for _, o := range custom(rendered(t, values), "PrometheusRule") {

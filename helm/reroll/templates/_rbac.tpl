@@ -106,7 +106,7 @@
 
 {{/* Not empty if the canary is touched. */}}
 {{- define "reroll.canary" -}}
-{{- if and (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
+{{- if and .Values.ingest.enabled (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
 {{- end -}}
 
 {{/* What may be known of the cluster if all namespaces may count. */}}
