@@ -1,7 +1,6 @@
 package chart_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -298,7 +297,8 @@ func (r *released) refused() (all []string) {
 type program struct {
 	arguments, environment []string
 	metrics                string
-	log                    bytes.Buffer
+	// log is the file that it writes to.
+	log string
 	// witness sees what it asks the API server for, and granted is what it may; both are nil if it may ask nothing.
 	witness *witness
 	granted map[string][]string
@@ -313,6 +313,7 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	}
 	p.metrics = free[0]
 	dir := t.TempDir()
+	p.log = dir + "/log"
 	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -356,8 +357,13 @@ func (p *program) start(t *testing.T) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // the process has its own
 	cmd := exec.Command(binary, p.arguments...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment, &p.log, &p.log
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment, log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +375,7 @@ func (p *program) start(t *testing.T) (stop func()) {
 		ended = true
 		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait says what became of it
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("it ended with %v\n%s", err, p.log.String())
+			t.Errorf("it ended with %v\n%s", err, p.said(t))
 		}
 	}
 	t.Cleanup(stop)
@@ -380,6 +386,16 @@ func (p *program) start(t *testing.T) (stop func()) {
 		t.Fatal(err)
 	}
 	return stop
+}
+
+// said returns what it has logged, of all times that it was started.
+func (p *program) said(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // change writes a config of the shop, and posts the audit event of it to whoever takes any.
@@ -430,7 +446,7 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 	})
 	if err != nil {
 		for _, p := range r.processes {
-			t.Logf("%s:\n%s", p.arguments[0], p.log.String())
+			t.Logf("%s:\n%s", p.arguments[0], p.said(t))
 		}
 		t.Fatal(err)
 	}
