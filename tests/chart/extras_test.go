@@ -121,6 +121,15 @@ func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestNobodyAsksForCertificatesOfNobody: without a feed there is neither a certificate, whatever cert-manager is told, nor somebody to be
+// recognised by one.
+func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
+	objects := rendered(t, "watched", "--set", "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.clientCA=false")
+	if made := custom(objects, "Certificate"); len(made) > 0 {
+		t.Errorf("%d certificates, and nobody shows them", len(made))
+	}
+}
+
 // TestCertificateOfTheWebhook: cert-manager makes what the pods mount, for the name that the API server calls, and nobody else may make one.
 func TestCertificateOfTheWebhook(t *testing.T) {
 	for shape, values := range map[string]string{"default": "metaInfo=true", "roles": "admission.tls.secretName="} {
