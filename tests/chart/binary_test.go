@@ -1,7 +1,6 @@
 package chart_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -57,6 +56,7 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 			folder: "default", set: "shape=roles,admission.enabled=true,natsUrl=" + startNATS(t), templates: []string{"admission-rbac.yaml"},
 			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
 		},
+		"watched": {folder: "watched", set: "natsUrl=,nats.secretName=,nats.keys.creds=", kinds: builtIn, configs: both},
 	}
 }
 
@@ -94,7 +94,7 @@ func serve(t *testing.T, options *server.Options) string {
 }
 
 // TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. It is told
-// of changes by posts to its ingest, rolls a workload of every kind, keeps marks that somebody drops where it admits, and is started twice.
+// of changes by posts to its ingest, or watches them where it has none, rolls a workload of every kind, keeps marks that somebody drops where it admits, and is started twice.
 // TestRightsAreThoseThatAreUsed has what else it may meet.
 func TestBinaryWorksWithItsRights(t *testing.T) {
 	for name, c := range binaryCases(t) {
@@ -199,7 +199,7 @@ func withoutRare(granted map[string][]string) map[string][]string {
 // released are the processes of a release, of which each is started once.
 type released struct {
 	processes []*program
-	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the last may be empty.
+	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the first and the last may be empty.
 	ingest, api, admits string
 	// cluster is what its own cluster is called; empty at a hub.
 	cluster string
@@ -214,7 +214,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &released{ingest: free[0], api: free[1]}
+	r := &released{api: free[1]}
 	for _, w := range workloads(t, objects) {
 		p := &program{}
 		kubeconfig := ""
@@ -224,7 +224,10 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 			p.witness = newWitness(t, cluster, accountUser+w.pod.Spec.ServiceAccountName)
 			kubeconfig = p.witness.Kubeconfig
 		}
-		p.configure(t, w, map[string]string{"ingest-address": r.ingest, "api-address": r.api, "admission-address": free[2]}, kubeconfig)
+		p.configure(t, w, map[string]string{"ingest-address": free[0], "api-address": r.api, "admission-address": free[2]}, kubeconfig)
+		if slices.Contains(p.arguments, "--ingest-address="+free[0]) {
+			r.ingest = free[0]
+		}
 		if slices.Contains(p.arguments, "--admission-address="+free[2]) {
 			r.admits = free[2]
 		}
@@ -294,7 +297,8 @@ func (r *released) refused() (all []string) {
 type program struct {
 	arguments, environment []string
 	metrics                string
-	log                    bytes.Buffer
+	// log is the file that it writes to.
+	log string
 	// witness sees what it asks the API server for, and granted is what it may; both are nil if it may ask nothing.
 	witness *witness
 	granted map[string][]string
@@ -309,6 +313,7 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	}
 	p.metrics = free[0]
 	dir := t.TempDir()
+	p.log = dir + "/log"
 	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -325,12 +330,12 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	// With a certificate in files the webhook asks the API server for nothing that others do not.
 	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--admission-tls-cert=") })
 	for _, argument := range given {
-		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		name, value, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
 		if strings.HasPrefix(name, "ingest-tls-") || admitsByFiles && strings.HasPrefix(name, "admission-") {
 			continue
 		}
-		if value, ok := here[name]; ok {
-			argument = "--" + name + "=" + value
+		if local, ok := here[name]; ok && value != "" {
+			argument = "--" + name + "=" + local
 		}
 		p.arguments = append(p.arguments, argument)
 	}
@@ -352,8 +357,13 @@ func (p *program) start(t *testing.T) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // the process has its own
 	cmd := exec.Command(binary, p.arguments...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment, &p.log, &p.log
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment, log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +375,7 @@ func (p *program) start(t *testing.T) (stop func()) {
 		ended = true
 		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait says what became of it
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("it ended with %v\n%s", err, p.log.String())
+			t.Errorf("it ended with %v\n%s", err, p.said(t))
 		}
 	}
 	t.Cleanup(stop)
@@ -378,11 +388,23 @@ func (p *program) start(t *testing.T) (stop func()) {
 	return stop
 }
 
-// change writes a config of the shop, and posts the audit event of it.
+// said returns what it has logged, of all times that it was started.
+func (p *program) said(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// change writes a config of the shop, and posts the audit event of it to whoever takes any.
 func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content string) {
 	t.Helper()
 	kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
-	r.tell(t, what)
+	if r.ingest != "" {
+		r.tell(t, what)
+	}
 }
 
 // tell posts the audit event of a write.
@@ -424,7 +446,7 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 	})
 	if err != nil {
 		for _, p := range r.processes {
-			t.Logf("%s:\n%s", p.arguments[0], p.log.String())
+			t.Logf("%s:\n%s", p.arguments[0], p.said(t))
 		}
 		t.Fatal(err)
 	}

@@ -53,6 +53,7 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 		"roles":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
 		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
 		"hub":          {"reroll-queue", "reroll-certificates", "reroll-api"},
+		"watched":      append(slices.Clone(one[1:]), "reroll-slo"),
 	} {
 		var got []string
 		for _, o := range custom(rendered(t, values), "PrometheusRule") {
@@ -117,6 +118,15 @@ func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
 		if !strings.Contains(text, "get secret "+secret+" ") {
 			t.Errorf("the notes do not say what to take from %s", secret)
 		}
+	}
+}
+
+// TestNobodyAsksForCertificatesOfNobody: without a feed there is neither a certificate, whatever cert-manager is told, nor somebody to be
+// recognised by one.
+func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
+	objects := rendered(t, "watched", "--set", "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.clientCA=false")
+	if made := custom(objects, "Certificate"); len(made) > 0 {
+		t.Errorf("%d certificates, and nobody shows them", len(made))
 	}
 }
 

@@ -34,8 +34,7 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	if granted := hub.processes[0].granted; len(granted[""]) != 2 || len(granted) != 1 {
 		t.Errorf("the hub may %q, want to ask who somebody is and what they may", granted)
 	}
-	defer member.start(t)()
-	defer hub.start(t)()
+	stopMember, stopHub := member.start(t), hub.start(t)
 
 	member.change(t, cluster, "configmaps/prices", "told to the hub")
 	member.waitRolls(t, builtIn, 1)
@@ -51,7 +50,9 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	if refused := append(member.refused(), hub.refused()...); len(refused) > 0 {
 		t.Errorf("requests that were refused: %q", refused)
 	}
-	if lines := append(member.told(natsRefuses), hub.told(natsRefuses)...); len(lines) > 0 {
+	stopHub()
+	stopMember() // all has been said now
+	if lines := append(member.told(t, natsRefuses), hub.told(t, natsRefuses)...); len(lines) > 0 {
 		t.Errorf("NATS refused something:\n%s", strings.Join(lines, ""))
 	}
 }
@@ -126,7 +127,7 @@ func (r *released) expectAnswer(t *testing.T, token string, status int, text str
 		return err
 	})
 	if err != nil {
-		t.Errorf("%v\n%s", err, r.processes[0].log.String())
+		t.Errorf("%v\n%s", err, r.processes[0].said(t))
 	}
 }
 
@@ -134,9 +135,10 @@ func (r *released) expectAnswer(t *testing.T, token string, status int, text str
 const natsRefuses = "permissions violation"
 
 // told returns the lines in which processes tell of something, in small letters.
-func (r *released) told(what string) (lines []string) {
+func (r *released) told(t *testing.T, what string) (lines []string) {
+	t.Helper()
 	for _, p := range r.processes {
-		for line := range strings.Lines(strings.ToLower(p.log.String())) {
+		for line := range strings.Lines(strings.ToLower(p.said(t))) {
 			if strings.Contains(line, what) {
 				lines = append(lines, line)
 			}

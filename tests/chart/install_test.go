@@ -15,7 +15,7 @@ import (
 var installs = map[string]string{
 	"default": "metaInfo=true", "namespaced": "metaInfo=true", "ha": "metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "metaInfo=true",
 	"fleet-member": "dashboards.enabled=true", "admission": "admission.holdScheduling=false",
-	"full": "ingest.service.clusterIP=", "external-nats": "metaInfo=true", "nats-nkey": "metaInfo=true",
+	"full": "ingest.service.clusterIP=", "external-nats": "metaInfo=true", "nats-nkey": "metaInfo=true", "watched": "metaInfo=true",
 }
 
 // TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,

@@ -99,6 +99,11 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no audit webhook": {
 			"watchConfigs=true,canaryInterval=0s", []string{"Nothing is to be set up at the API server", "\n3. See what it did"}, []string{"--audit-webhook", "8< ---"},
 		},
+		"no ingest": {
+			"ingest.enabled=false,watchConfigs=true,hub.url=tls://h:4222",
+			[]string{"\n1. Nothing is to be set up", "ingest.enabled=true and canaryInterval=1m", "\n2. See what it did", "\n3. See that it reaches the hub"},
+			[]string{"openssl", "ingest-tls", "8< ---"},
+		},
 		"a watch beside the audit webhook": {"watchConfigs=true", []string{"--audit-webhook-config-file=", "\n4. See what it did"}, nil},
 		"the API as it is":                 {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
 		"an exposed API":                   {"api.expose=true", []string{"create token ACCOUNT > token", "reroll status --token-file=token"}, nil},

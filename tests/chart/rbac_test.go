@@ -65,6 +65,18 @@ var (
 			"secrets get,list,create,update,delete",
 		},
 	}
+	// Nothing is known of API servers here, and nothing is touched for their audit events; configs are watched instead.
+	watchedGrants = map[string][]string{
+		"": {
+			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
+			"configmaps get,list,watch", "events create", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
+		},
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"secrets get,list,create,update,delete",
+		},
+	}
 	dryRunGrants = map[string][]string{
 		"": {
 			"apps/daemonsets get,list,watch", "apps/deployments get,list,watch", "apps/statefulsets get,list,watch",
@@ -126,7 +138,7 @@ var (
 func TestGrants(t *testing.T) {
 	for values, want := range map[string]map[string][]string{
 		"default": defaultGrants, "full": dryRunGrants, "ha": haGrants, "namespaced": namespacedGrants, "external-nats": {},
-		"admission": admissionGrants,
+		"admission": admissionGrants, "watched": watchedGrants,
 	} {
 		t.Run(values, func(t *testing.T) {
 			objects := decode(t, render(t, "--values", filepath.Join("testdata", values, "values.yaml")))

@@ -70,6 +70,10 @@ func TestValuesRejected(t *testing.T) {
 		"default taken away":    {"persistence.size=null", "size", "the claim would ask for nothing"},
 		"switch taken away":     {"metaInfo=null", "metaInfo", "it would be off in silence"},
 		"half of a map":         {"brakes=null", "brakes", "every brake would be off in silence"},
+		"nobody to tell":        {"ingest.enabled=false", "ingest.enabled=false needs watchConfigs", "no change would ever be heard of"},
+		"nothing to fall from":  {"ingest.enabled=false,watchConfigs=true,fallbackWatch=true", "fallbackWatch has no use", "the binary refuses it"},
+		"roles without ingest":  {"shape=roles,natsUrl=nats://n:4222,ingest.enabled=false,watchConfigs=true", "of the shape one-process", "its Deployment would be there all the same"},
+		"a feed taken away":     {"ingest.enabled=null", "enabled", "it would be off in silence"},
 		"no service account":    {"serviceAccount.create=false", "serviceAccount.name", "the namespace's default account has no rights"},
 	}
 	for name, tc := range cases {

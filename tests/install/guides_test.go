@@ -46,7 +46,7 @@ func TestGuides(t *testing.T) {
 }
 
 // expectInstallable: where a guide has somebody install the chart with the values that it has printed, the chart takes them, and its process finds
-// changes without an audit webhook.
+// changes without an audit webhook, for which nothing is made then.
 func expectInstallable(t *testing.T, r *reader, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -61,9 +61,14 @@ func expectInstallable(t *testing.T, r *reader, file string) {
 		return
 	}
 	rendered := r.follow(t, []string{strings.NewReplacer("helm install", "helm template", " --create-namespace", "").Replace(install)})
-	for _, want := range []string{"- --watch-configs\n", "- --canary-interval=0s\n"} {
+	for _, want := range []string{"- --watch-configs\n", "- --canary-interval=0s\n", "- --ingest-address=\n"} {
 		if !strings.Contains(rendered, want) {
 			t.Errorf("of the values of the guide comes no %q", want)
+		}
+	}
+	for _, unwanted := range []string{"ingest-tls", "reroll-ingest"} {
+		if strings.Contains(rendered, unwanted) {
+			t.Errorf("of the values of the guide comes %q, for nobody", unwanted)
 		}
 	}
 }

@@ -254,11 +254,13 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Permissions map[string]string
-		Steps       []struct {
-			Name, Uses, Run string
-			With            map[string]any
-		}
+		Steps       []step
 	}
+}
+
+type step struct {
+	Name, Uses, Run string
+	With            map[string]any
 }
 
 // pinned is an action by its commit; the line says which version that is.

@@ -32,12 +32,12 @@ var needs = []need{
 	{resource: "pods", verbs: []string{"list"}},
 	{resource: "events", verbs: []string{"create"}, spare: "no Events tell on a workload why it was rolled"},
 	{resource: "namespaces", name: "kube-system", verbs: []string{"get"}, spare: "that the cluster's name stands for it is not checked"},
-	{group: "discovery.k8s.io", resource: "endpointslices", name: "kubernetes", verbs: []string{"get"}, spare: "canaries go by way of one API server alone"},
+	{group: "discovery.k8s.io", resource: "endpointslices", name: "kubernetes", verbs: []string{"get"}, spare: "canaries go by way of one API server alone; without an audit feed nothing is missing"},
 	{resource: "secrets", own: true, verbs: []string{"get", "list", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, name: control.ConfigMap, verbs: []string{"list", "watch"}},
-	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works"},
+	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
 	{resource: "configmaps", own: true, name: kube.MetaInfoName, verbs: []string{"get", "update"}, spare: "which version runs is not noted there"},
-	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works"},
+	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works, if there is one"},
 }
 
 // judge tells whether a right is granted.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,13 +114,15 @@ func (c *conversion) takeVariable(from, name string, value any) {
 // takeVariableOf takes over a value that theirs gives to the process as a variable.
 func takeVariableOf(name string) func(*conversion, any) error {
 	return func(c *conversion, value any) error {
-		switch value.(type) {
-		case string, float64:
+		switch v := value.(type) {
+		case string:
+		case float64:
+			value = strconv.FormatFloat(v, 'f', -1, 64) // bytes, which nobody writes with an exponent
 		default:
 			return fmt.Errorf("%s is no text", shortly(value))
 		}
 		all, _ := c.ours["extraEnv"].([]any)
-		c.set("extraEnv", append(all, map[string]any{"name": name, "value": fmt.Sprint(value)}))
+		c.set("extraEnv", append(all, map[string]any{"name": name, "value": value}))
 		return nil
 	}
 }

@@ -17,6 +17,8 @@
 {{- if .Values.ingest.tokenSecretName }}
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
 {{- end }}
+{{- else if eq .role "serve" }}
+- --ingest-address=
 {{- end }}
 {{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}

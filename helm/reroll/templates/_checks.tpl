@@ -37,8 +37,19 @@
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
-{{- if not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub")) -}}
+{{- if and $v.ingest.enabled (not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub"))) -}}
 {{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
+{{- end -}}
+{{- if not $v.ingest.enabled -}}
+{{- if ne $v.shape "one-process" -}}
+{{- fail "ingest.enabled=false is of the shape one-process: of roles, ingest is a process of its own, and a hub has none" -}}
+{{- end -}}
+{{- if not $v.watchConfigs -}}
+{{- fail "ingest.enabled=false needs watchConfigs: nothing would tell of changes" -}}
+{{- end -}}
+{{- if $v.fallbackWatch -}}
+{{- fail "fallbackWatch has no use with ingest.enabled=false: there is no feed to fall back from" -}}
+{{- end -}}
 {{- end -}}
 {{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
 {{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}

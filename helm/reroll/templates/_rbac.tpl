@@ -106,7 +106,7 @@
 
 {{/* Not empty if the canary is touched. */}}
 {{- define "reroll.canary" -}}
-{{- if and (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
+{{- if and .Values.ingest.enabled (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
 {{- end -}}
 
 {{/* What may be known of the cluster if all namespaces may count. */}}
@@ -187,7 +187,8 @@
   resourceNames: [reroll-control]
   verbs: [get, update]
 {{- end }}
-{{- if and .Values.metaInfo (not .Values.dryRun) }}
+{{- $info := and .Values.metaInfo (not .Values.dryRun) }}
+{{- if $info }}
 # get: see whether it says already which version runs here.
 # update: say it.
 - apiGroups: [""]
@@ -202,8 +203,8 @@
   resourceNames: [reroll-canary]
   verbs: [patch]
 {{- end }}
-{{- if or $commands (include "reroll.canary" .) (and .Values.metaInfo (not .Values.dryRun)) }}
-# create: make {{ $commands | ternary "reroll-control, " "" }}reloader-meta-info and reroll-canary, once.
+{{- with compact (list (ternary "reroll-control" "" $commands) (ternary "reloader-meta-info" "" $info) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
+# create: make {{ join ", " . }}, once.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]
