@@ -207,7 +207,7 @@ func (s *forwardStream) bring(ctx context.Context, h *hub, lane []*forwarded, b 
 		}
 		stored, had, err := h.bring(ctx, s.name, one.message, origin{s.at.Stream, one.sequence}, proof{s.whole, s.at.Sequence})
 		if errors.Is(err, errSetBack) {
-			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.proves(had).to, Withdrawn: s.at.Sequence})
+			s.f.goBack(s.kind, reloader.Position{Stream: s.at.Stream, Sequence: s.proves(had).to, Withdrawn: max(s.at.Sequence, s.at.Withdrawn)})
 		}
 		if err != nil {
 			return err
