@@ -1,18 +1,11 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -121,143 +114,6 @@ func (d *Dispatcher) places(ctx context.Context, t *tracked, w *workload.Workloa
 		}
 	}
 	return found, nil
-}
-
-// jointMark remembers what a joint mark was made of, because it costs reads.
-type jointMark struct {
-	basis  string
-	values []string
-}
-
-// joint returns the values of a joint mark of w for what is live.
-func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload, dl *dialect.Dialect) ([]string, error) {
-	interest, _ := dl.Interest(w)
-	parts := make(map[reloader.Config]dialect.Part, len(interest.Exact))
-	var untold []reloader.Config
-	basis := []string{string(w.UID), w.ResourceVersion}
-	for _, c := range interest.Exact {
-		f, err := d.part(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if !f.absent {
-			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
-		}
-		if !dl.Tells(w, metaOf(c, f)) {
-			untold = append(untold, c)
-		}
-		basis = append(basis, c.String(), parts[c].UID, parts[c].ResourceVersion, parts[c].Sum)
-	}
-	now := strings.Join(basis, "\n")
-	d.mu.Lock()
-	known := t.joint[dl.Name]
-	d.mu.Unlock()
-	if known.basis == now {
-		return known.values, nil
-	}
-	if dl.Joint.Reads {
-		if err := d.readParts(ctx, parts); err != nil {
-			return nil, err
-		}
-	}
-	values := jointValues(w, dl, parts, untold)
-	older, err := d.partsOfMark(ctx, w, dl, parts)
-	if err != nil {
-		return nil, err
-	}
-	if older != nil {
-		values = append(values, jointValues(w, dl, older, untold)...)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t.joint[dl.Name] = jointMark{now, values}
-	return values, nil
-}
-
-// jointValues returns the values of a joint mark of w that is made of parts, but for those that are not to be told.
-func jointValues(w *workload.Workload, dl *dialect.Dialect, parts map[reloader.Config]dialect.Part, untold []reloader.Config) []string {
-	told := maps.Clone(parts)
-	maps.DeleteFunc(told, func(c reloader.Config, _ dialect.Part) bool { return slices.Contains(untold, c) })
-	values := dl.Joint.Values(w, told)
-	if len(told) < len(parts) {
-		values = append(values, dl.Joint.Values(w, parts)...) // the tool itself tells of them all
-	}
-	return values
-}
-
-// partsOfMark returns parts under the digest key that the mark of w tells, if that is another one which can still be used: a key that is rotated
-// makes no mark untrue. It returns nil if there is no such key.
-func (d *Dispatcher) partsOfMark(ctx context.Context, w *workload.Workload, dl *dialect.Dialect, parts map[reloader.Config]dialect.Part) (map[reloader.Config]dialect.Part, error) {
-	keyID := d.keyOfMark(w, dl, parts)
-	if !d.Ring.Knows(keyID) {
-		return nil, nil
-	}
-	older, read := maps.Clone(parts), false
-	for c, p := range parts {
-		if p.KeyID == keyID {
-			continue
-		}
-		content, err := d.contentOf(ctx, c, p)
-		if err != nil {
-			return nil, err
-		}
-		under, _ := d.Ring.DigestUnder(keyID, content)
-		p.Sum, p.KeyID, read = under.Sum, under.KeyID, true
-		older[c] = p
-	}
-	if !read {
-		return nil, nil
-	}
-	return older, nil
-}
-
-// keyOfMark returns the ID of the digest key under which the mark of w was made that a dialect has for parts; empty if it tells none.
-func (d *Dispatcher) keyOfMark(w *workload.Workload, dl *dialect.Dialect, parts map[reloader.Config]dialect.Part) string {
-	if dl.Joint.KeyOf == nil {
-		return ""
-	}
-	for c := range parts {
-		mark, _ := d.carried(w, c, dl)
-		return dl.Joint.KeyOf(mark) // it has one place for all of them
-	}
-	return ""
-}
-
-// part returns what is known about one of the configs of a joint mark, as new as a roll needs it.
-func (d *Dispatcher) part(ctx context.Context, c reloader.Config) (fact, error) {
-	if !d.ready.Load() {
-		f, _, err := d.seen(ctx, c, false)
-		return f, err
-	}
-	f, _, err := d.current(ctx, c, true)
-	return f, err
-}
-
-// readParts reads the contents of parts. If one has changed meanwhile, that is made known, and whoever asked has to ask again.
-func (d *Dispatcher) readParts(ctx context.Context, parts map[reloader.Config]dialect.Part) error {
-	for c, p := range parts {
-		content, err := d.contentOf(ctx, c, p)
-		if err != nil {
-			return err
-		}
-		p.Content = content
-		parts[c] = p
-	}
-	return nil
-}
-
-// contentOf reads the content of c, which is to be that of p.
-func (d *Dispatcher) contentOf(ctx context.Context, c reloader.Config, p dialect.Part) (digest.Content, error) {
-	obj, err := d.Configs.Get(ctx, c)
-	d.metrics.reads.WithLabelValues("content").Inc()
-	if err != nil && !apierrors.IsNotFound(err) {
-		return digest.Content{}, fmt.Errorf("read %s: %w", c, err)
-	}
-	if now, known := d.Ring.DigestUnder(p.KeyID, obj.Content); err != nil || !known || now.Sum != p.Sum {
-		_, _, err := d.look(ctx, c, nil, true)
-		return digest.Content{}, cmp.Or(err, fmt.Errorf("read %s: its content has just changed", c))
-	}
-	return obj.Content, nil
 }
 
 // unused reports whether only keys have changed, since the content that w was brought to, that do not matter to it.

@@ -139,7 +139,11 @@ func must[T any](r *runner) T {
 func (r *runner) write(ctx context.Context, w Write) {
 	r.t.Helper()
 	ref := w.Target()
-	before := r.generation(ctx, ref)
+	changes := w.Update != nil || w.Patch != ""
+	before := int64(0)
+	if !changes {
+		before = r.generation(ctx, ref)
+	}
 	raised, err := r.send(ctx, w)
 	if err != nil {
 		r.t.Fatalf("write %s: %v", ref, err)
@@ -147,7 +151,7 @@ func (r *runner) write(ctx context.Context, w Write) {
 	if !ref.Workload() {
 		return
 	}
-	if w.Update != nil || w.Patch != "" {
+	if changes {
 		r.generations[ref] += raised
 		return
 	}
