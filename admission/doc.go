@@ -3,7 +3,7 @@
 // What it promises:
 //
 //   - Every request is allowed, whatever goes wrong; a warning and a metric tell what did. With Rules.RefuseUnexpected, one is refused that says
-//     itself which mark it expects where the configs have another.
+//     itself which mark it expects where the configs have another, unless it brings another pod template as well.
 //   - A workload that has not opted in, and one that the dispatcher itself writes, is left as it is.
 //   - A mark that the workload had and a request drops is there again, in its place, so that nothing rolls because of that.
 //   - A mark is added or brought up to date only at the creation of a workload and by a request that changes its pod template anyway. Opting
