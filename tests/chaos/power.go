@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,13 +25,14 @@ type touch struct {
 	at int64
 }
 
-// touches are the writes of the world's configs in an audit batch that succeeded.
+// touches are the writes of the world's configs in an audit batch that succeeded. Of those that say the same of a config, the last stands
+// for all, as it does in the hint that ingest makes of them.
 func touches(batch []byte) []touch {
 	var events auditv1.EventList
 	if json.Unmarshal(batch, &events) != nil {
 		return nil // nothing else than Reroll has to read it
 	}
-	var found []touch
+	last := map[string]touch{}
 	for _, e := range events.Items {
 		if e.ObjectRef == nil || !strings.HasPrefix(e.ObjectRef.Namespace, "chaos-") || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
 			continue
@@ -37,10 +40,11 @@ func touches(batch []byte) []touch {
 		writes := e.Verb == "update" || e.Verb == "create" || e.Verb == "delete"
 		isConfig := e.ObjectRef.Resource == "configmaps" || e.ObjectRef.Resource == "secrets"
 		if writes && isConfig && e.Stage == auditv1.StageResponseComplete && e.ObjectRef.Name != "" {
-			found = append(found, touch{e.ObjectRef.Namespace, e.ObjectRef.Name, e.StageTimestamp.UnixMicro()})
+			what := fmt.Sprint(e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, "/", e.ObjectRef.Name, " ", e.User.Username, e.UserAgent, e.SourceIPs)
+			last[what] = touch{e.ObjectRef.Namespace, e.ObjectRef.Name, e.StageTimestamp.UnixMicro()}
 		}
 	}
-	return found
+	return slices.Collect(maps.Values(last))
 }
 
 // remember has the proxy take down what is acknowledged from now on.

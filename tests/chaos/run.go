@@ -231,13 +231,16 @@ const judgeEvery = 100 * time.Millisecond
 func (c *course) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Sweep+c.options.QuietTime)
 	defer cancel()
-	for count(c.judge(), lost) > 0 && ctx.Err() == nil {
+	for count(c.marks(), lost) > 0 && ctx.Err() == nil {
 		pause(ctx, judgeEvery)
 	}
 }
 
-func (c *course) judge() []fault {
-	faults := slices.Clone(c.found)
+func (c *course) judge() []fault { return slices.Concat(c.found, c.marks()) }
+
+// marks judges what the API server has shown of the workloads so far.
+func (c *course) marks() []fault {
+	var faults []fault
 	for _, w := range c.world.workloads {
 		faults = append(faults, judge(w.String(), c.writer.hashes(w), c.witness.history(w))...)
 	}
