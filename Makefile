@@ -23,6 +23,10 @@ FLEET_KILLS ?= 20
 # Where make upgrade starts from: the first commit that ran, and one of long ago. Later, the releases.
 UPGRADE_FROM ?= $(shell git log --reverse --diff-filter=A --format=%h -- cmd/reroll/main.go | head -n 1) HEAD~60
 TESTFLAGS ?=
+FLAKES_PACKAGES ?= ./dispatcher ./reloader/queue ./api ./cmd/reroll
+FLAKES_RUN ?= .
+FLAKES_COUNT ?= 5
+FLAKES_AT_ONCE ?= 4
 
 # The same in the Dockerfile: two builds of one version are equal byte by byte, wherever they were made.
 build_flags = -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
@@ -77,6 +81,21 @@ test: test-unit test-system ## Run every test: unit with race detector and fuzz 
 .PHONY: test-unit
 test-unit: ## Run the packages' own tests, with the race detector
 	go test -race -timeout 30m $(TESTFLAGS) $(product)
+
+# A test that fails once in fifty runs does so sooner where four of it want two processors.
+.PHONY: flakes
+flakes: ## Run packages' own tests over and over with the race detector, several at once, and list those that fail; FLAKES_PACKAGES, _RUN, _COUNT, _AT_ONCE
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; found=0; \
+	for package in $$(go list $(FLAKES_PACKAGES)); do \
+	  rm -f "$$dir"/*; go test -race -c -o "$$dir/own.test" $$package; \
+	  if [ ! -e "$$dir/own.test" ]; then continue; fi; \
+	  echo "$$package: $(FLAKES_AT_ONCE) at once, $(FLAKES_COUNT) times each"; \
+	  for i in $$(seq $(FLAKES_AT_ONCE)); do \
+	    (cd $$(go list -f '{{.Dir}}' $$package) && exec "$$dir/own.test" -test.run '$(FLAKES_RUN)' -test.count $(FLAKES_COUNT) -test.timeout 60m >"$$dir/$$i.log" 2>&1) || touch "$$dir/failed" & \
+	  done; \
+	  wait; \
+	  if [ -e "$$dir/failed" ]; then found=1; grep -hE '^ *--- FAIL|^panic:|DATA RACE|_test\.go:[0-9]+:' "$$dir"/*.log | sort | uniq -c || true; fi; \
+	done; exit $$found
 
 # Those that count what happens in a given time, or starve on a busy machine, run alone; the others mostly wait, and do so two at a time.
 alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease
