@@ -2,8 +2,12 @@ package dashboard
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
 )
 
 const (
@@ -98,5 +102,58 @@ func TestWhatComesInAboveDoesNotMoveWhatIsRead(t *testing.T) {
 	}
 	b.click(t, ".news")
 	b.gone(t, ".news")
+	b.faultless(t)
+}
+
+// fillPlaces tells of n changes of one namespace after the other, the newest last.
+func fillPlaces(fleet *showcase.Fleet, places ...place) {
+	var seq uint64
+	for _, p := range places {
+		for range p.changes {
+			seq++
+			at := fleet.Now.Add(time.Duration(seq) * time.Second)
+			c := reloader.Change{
+				Cluster: p.cluster, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: p.namespace, Name: fmt.Sprintf("settings-%d", seq)},
+				Type: reloader.ChangeUpdated, UID: "u", ResourceVersion: strconv.FormatUint(seq, 10), Source: reloader.SourceSweep, VerifiedAt: at,
+			}
+			c.ID = reloader.ChangeID(c)
+			fleet.Records.AddChange(seq, c)
+		}
+	}
+	fleet.Records.SetCaughtUp()
+}
+
+type place struct {
+	cluster, namespace string
+	changes            int
+}
+
+// A filter finds what is far down, also if pages between have nothing of it.
+func TestFilteredRowsAreReachedBelowPagesWithoutAny(t *testing.T) {
+	fleet := showcase.New(time.Now().Add(-time.Hour))
+	fillPlaces(fleet, place{"c1", "shop", 100}, place{"c1", "data", 600}, place{"c1", "shop", 35})
+	b := startBrowser(t)
+	b.open(t, serve(t, fleet, nil)+"#/?namespace=shop", "light", desk)
+	b.wait(t, "[data-row]")
+	b.until(t, `(() => {
+	  document.querySelector('[data-virtual]').scrollTop = 1e9;
+	  return document.querySelector('.sum').innerText === '135 of 735 changes';
+	})()`)
+	b.faultless(t)
+}
+
+// What is forgotten about a cluster that was removed leaves the page, however far down it is.
+func TestRowsOfARemovedClusterGo(t *testing.T) {
+	fleet := showcase.New(time.Now().Add(-time.Hour))
+	fillPlaces(fleet, place{"gone", "shop", 150}, place{"stays", "shop", 250}, place{"gone", "shop", 10})
+	b := startBrowser(t)
+	b.open(t, serve(t, fleet, nil), "light", desk)
+	b.wait(t, "[data-link=live]")
+	b.until(t, `(() => {
+	  document.querySelector('[data-virtual]').scrollTop = 1e9;
+	  return document.querySelector('.sum').innerText === '410 changes';
+	})()`)
+	fleet.Records.RemoveCluster(reloader.ClusterGone{Cluster: "gone", Changes: 1000})
+	b.until(t, `document.querySelector('.sum').innerText === '250 changes'`)
 	b.faultless(t)
 }

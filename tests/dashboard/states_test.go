@@ -1,11 +1,18 @@
 package dashboard
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
 )
 
@@ -128,5 +135,185 @@ func TestChangesAreAnnouncedAndCanBePaused(t *testing.T) {
 	b.until(t, `document.querySelector('.sum').innerText === '31 changes'`)
 	b.click(t, ".pause")
 	b.until(t, `document.querySelector('.sum').innerText === '33 changes'`)
+	b.faultless(t)
+}
+
+// slowly stands before the API and holds back the nth answer of a path until held is closed; the answer was made before.
+type slowly struct {
+	next http.Handler
+	path string
+	nth  int64
+	held chan struct{}
+	// asked counts the questions, at those that are being answered, and most is how many of these there were at once.
+	asked, at, most atomic.Int64
+}
+
+func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != s.path {
+		s.next.ServeHTTP(w, r)
+		return
+	}
+	s.most.Store(max(s.most.Load(), s.at.Add(1)))
+	defer s.at.Add(-1)
+	made := httptest.NewRecorder()
+	n := s.asked.Add(1)
+	s.next.ServeHTTP(made, r)
+	if n == s.nth {
+		<-s.held
+	}
+	maps.Copy(w.Header(), made.Header())
+	w.WriteHeader(made.Code)
+	_, _ = w.Write(made.Body.Bytes())
+}
+
+// What is asked for again while an answer is on its way is asked for once more afterwards: an older answer never comes after a newer one.
+func TestAnswersAreNotOvertaken(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(30)
+	slow := &slowly{path: "/api/v1/workloads", nth: 2, held: make(chan struct{})}
+	release := sync.OnceFunc(func() { close(slow.held) })
+	t.Cleanup(release)
+	url := serve(t, fleet, func(next http.Handler) http.Handler {
+		slow.next = next
+		return slow
+	})
+	b := startBrowser(t)
+	b.open(t, url+"#/workloads", "light", desk)
+	b.wait(t, "[data-row]")
+	b.wait(t, "[data-link=live]")
+	// Once the stream has begun everything is read again, and that answer is held back.
+	b.until(t, `document.querySelector('.sum').innerText === '15 opted-in workloads'`)
+	for asked := slow.asked.Load(); asked < 2; asked = slow.asked.Load() {
+		fleet.Records.PutWorkload(workloadOf("early"))
+		time.Sleep(50 * time.Millisecond)
+	}
+	for i := range 20 {
+		fleet.Records.PutWorkload(workloadOf("late-" + strconv.Itoa(i)))
+		time.Sleep(50 * time.Millisecond)
+	}
+	if asked := slow.asked.Load(); asked != 2 {
+		t.Errorf("%d questions while one was being answered", asked-1)
+	}
+	release()
+	b.wait(t, `[data-row]:has-text("late-19")`)
+	b.until(t, `!performance.getEntriesByType('resource').some((r) => r.name.includes('/workloads') && r.responseEnd === 0)`)
+	b.wait(t, `[data-row]:has-text("late-19")`)
+	if most := slow.most.Load(); most != 1 {
+		t.Errorf("%d questions of one kind were on their way at once", most)
+	}
+	b.faultless(t)
+}
+
+func workloadOf(name string) reloader.WorkloadRecord {
+	return reloader.WorkloadRecord{
+		Cluster: "prod-eu", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "added", Name: name}, UID: name,
+		Dialect: "stakater", Strategy: "env-vars", UpdatedAt: time.Now(),
+	}
+}
+
+// A server that has been asked too much, or is still reading, takes nothing away that was there; the page says that it is older.
+func TestDataStaysWhileTheServerIsBusy(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(30)
+	var code atomic.Int64
+	url := serve(t, fleet, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if c := int(code.Load()); c != 0 && isQuestion(r) && r.URL.Path != "/api/v1/events" {
+				answering(c, `{"detail":"Later."}`, always)(next).ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	b := startBrowser(t)
+	for _, view := range []struct{ path, has string }{{"#/workloads", "[data-row]"}, {"#/", "[data-row]"}} {
+		for _, c := range []int64{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+			code.Store(0)
+			b.openFailing(t, url+view.path, "light", desk)
+			b.wait(t, view.has)
+			b.wait(t, "[data-link=live]")
+			b.until(t, `performance.getEntriesByType('resource').filter((r) => r.name.includes('/timeline') && r.responseEnd > 0).length > 1`)
+			code.Store(c)
+			fleet.Records.PutWorkload(workloadOf("cart")) // read by the list of workloads
+			fleet.Records.ForgetReloads()                 // which has everything read again
+			b.wait(t, `.warnings:has-text("The server answered `+strconv.Itoa(int(c))+`")`)
+			b.wait(t, view.has)
+			b.accessible(t, "busy")
+			b.shoot(t, "state-busy")
+			code.Store(0)
+			b.gone(t, ".warnings") // it asks again by itself
+			b.wait(t, view.has)
+		}
+	}
+}
+
+// Warnings of every page of a listing are told, and that there is more than was read.
+func TestListsTellWhatTheyLack(t *testing.T) {
+	const row = `{"cluster":"c","workload":{"kind":"Deployment","namespace":"shop","name":"w-%d"},"hold":{"reason":"Frozen","since":"2026-11-22T06:00:00Z"},"dead":false,"pending":[]}`
+	fleet := showcase.New(time.Now())
+	fleet.Fill(1)
+	url := serve(t, fleet, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/api/v1/held" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+			rows := make([]string, 500)
+			for i := range rows {
+				rows[i] = fmt.Sprintf(row, page*500+i)
+			}
+			warnings := ""
+			if page == 0 {
+				warnings = `"Cluster c2: nothing has been heard of it."`
+			}
+			_, _ = fmt.Fprintf(w, `{"items":[%s],"metadata":{"continue":"%d"},"warnings":[%s]}`, strings.Join(rows, ","), page+1, warnings)
+		})
+	})
+	b := startBrowser(t)
+	b.open(t, url+"#/held", "light", desk)
+	b.wait(t, `.warnings:has-text("Cluster c2: nothing has been heard of it."):has-text("There are more than these 2,000; the API has them all.")`)
+	b.shoot(t, "state-more")
+	b.faultless(t)
+}
+
+// Who asks with another token sees what that one shows, and nothing of what was there before.
+func TestAnotherTokenShowsNothingOfTheOneBefore(t *testing.T) {
+	var handlers [2]http.Handler
+	for i, changes := range []int{40, 5} {
+		fleet := showcase.New(time.Now())
+		fleet.Fill(changes)
+		handler, err := fleet.Handler()
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers[i] = handler
+	}
+	var ended atomic.Bool
+	url := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch token := r.Header.Get("Authorization"); {
+		case !isQuestion(r), token == "Bearer one" && !ended.Load():
+			handlers[0].ServeHTTP(w, r)
+		case token == "Bearer two":
+			handlers[1].ServeHTTP(w, r)
+		default:
+			answering(http.StatusUnauthorized, `{"status":401}`, always)(nil).ServeHTTP(w, r)
+		}
+	}))
+	b := startBrowser(t)
+	b.openFailing(t, url, "light", desk)
+	for _, token := range []string{"one", "two"} {
+		b.wait(t, "#token")
+		b.do(t, "fill", params{"selector": "#token", "text": token})
+		b.press(t, "Enter")
+		if token == "one" {
+			b.until(t, `document.querySelector('.sum')?.innerText === '40 changes'`)
+			ended.Store(true)
+			b.press(t, "g", "c") // which asks a question
+			b.wait(t, "#token")
+			b.press(t, "g", "t")
+		}
+	}
+	b.until(t, `document.querySelector('.sum')?.innerText === '5 changes'`)
 	b.faultless(t)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
@@ -138,4 +139,97 @@ func TestPageKeepsToItsPolicy(t *testing.T) {
 	if faults := read[[]string](t, b, "faults", nil); len(faults) == 0 {
 		t.Error("an inline style was no fault")
 	}
+}
+
+// A dispatcher that dies sends no event any more; the page finds out by itself.
+func TestClusterTurnsAwayUntouched(t *testing.T) {
+	fleet, url := serveFleet(t, 1)
+	status := *fleet.Records.Clusters()[0].Status
+	status.StoredAt = time.Now().Add(-85 * time.Second)
+	fleet.Records.PutCluster(status)
+	b := startBrowser(t)
+	b.open(t, url+"#/clusters", "light", desk)
+	card := `.card:has(h2:has-text("` + status.Cluster + `")) .badge`
+	b.wait(t, card+` >> text=Healthy`)
+	b.wait(t, card+` >> text=Away`)
+	b.shoot(t, "away")
+	b.faultless(t)
+}
+
+// Configs of one name in several namespaces are rows of their own, also when one of them goes.
+func TestDependenciesOfOneNameAreToldApart(t *testing.T) {
+	fleet, url := serveFleet(t, 1)
+	w := workloadOf("cart")
+	edges := func(namespaces ...string) (edges []reloader.Edge) {
+		for _, n := range namespaces {
+			edges = append(edges, reloader.Edge{Config: reloader.Config{Kind: reloader.Secret, Namespace: n, Name: "password"}, Why: reloader.ReasonNamed})
+		}
+		return edges
+	}
+	w.Edges = edges("added", "data", "shop")
+	fleet.Records.PutWorkload(w)
+	b := startBrowser(t)
+	b.open(t, url+"#/workloads/prod-eu/added/Deployment/cart", "light", desk)
+	rows := func(want string) string {
+		return `[...document.querySelectorAll('[aria-label=Dependencies] tbody .ns')].map((n) => n.innerText).join('') === '` + want + `'`
+	}
+	b.until(t, rows("added/data/shop/"))
+	b.wait(t, "[data-link=live]")
+	w.Edges = edges("shop", "data")
+	fleet.Records.PutWorkload(w)
+	b.until(t, rows("shop/data/")+` || `+rows("data/shop/"))
+	b.faultless(t)
+}
+
+// Whoever may look into one namespace alone names it, and every view shows what is there, live.
+func TestOneNamespaceCanBeLookedAtAlone(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(200)
+	handler, err := fleet.HandlerFor(staff{func(d api.Deed) bool { return d.Namespace == "platform" }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serveHandler(t, handler)
+	b := startBrowser(t)
+	for _, view := range []struct{ name, path, has string }{
+		{"timeline", "#/", `[data-row]:has-text("platform/")`},
+		{"workloads", "#/workloads", `[data-row]:has-text("gateway")`},
+		{"impact", "#/impact", `.node:has-text("routes")`},
+		{"held", "#/held", `.box:has-text("Namespace platform of prod-us")`},
+		{"charts", "#/charts", ".chart .fill.good"},
+	} {
+		for _, s := range []size{desk, phone} {
+			b.openFailing(t, url+view.path, "dark", s)
+			b.wait(t, `.blank:has-text("Ask for one with the parameter namespace") #scope`)
+			name := view.name + "-" + s.name
+			b.accessible(t, "forbidden-"+name)
+			b.shoot(t, "scope-forbidden-"+name)
+			b.do(t, "fill", params{"selector": "#scope", "text": "platform"})
+			b.press(t, "Enter")
+			b.wait(t, view.has)
+			b.wait(t, `.scoped >> text=platform`)
+			b.until(t, `location.hash.endsWith('?in=platform') && document.activeElement.id === 'main'`)
+			b.until(t, `[...document.querySelectorAll('.what .ns')].every((n) => n.innerText === 'platform/')`)
+			b.accessible(t, "scope-"+name)
+			b.shoot(t, "scope-"+name)
+			b.faultless(t)
+		}
+	}
+	// It stays when another view is gone to, goes on live, and can be left.
+	b.press(t, "g", "t")
+	b.wait(t, "[data-row]")
+	b.wait(t, "[data-link=live]")
+	before := read[string](t, b, "text", params{"selector": ".sum"})
+	for fleet.Change(time.Now(), false).Config.Namespace != "platform" {
+	}
+	b.until(t, `document.querySelector('.sum').innerText !== '`+before+`'`)
+	b.click(t, ".scoped button")
+	b.wait(t, "#scope")
+	b.gone(t, ".scoped")
+	b.gone(t, "[data-row]")
+	// Clusters are in no namespace, so that none can be named.
+	b.press(t, "g", "c")
+	b.wait(t, `.blank h2 >> text="You may not see clusters"`)
+	b.gone(t, "#scope")
+	b.faultless(t)
 }

@@ -78,13 +78,46 @@ test('a row is replaced, not altered', () => {
   assert.equal(before?.reloads.length, 0);
 });
 
-test('what is forgotten can come again', () => {
+test('a reload of two changes is told of both, whichever comes first', () => {
   const book = new Book();
-  book.add([row(3), row(2), row(1)]);
-  book.forgetBelow(1);
-  assert.deepEqual(ids(book), ['c-3']);
-  book.add([row(2)]);
-  assert.deepEqual(ids(book), ['c-3', 'c-2']);
+  const both: Reload = { ...reload('r', 1, 'Reloaded'), causes: [1, 2].flatMap((n) => reload('r', n, 'Reloaded').causes) };
+  book.change(change(1));
+  book.reload(both);
+  book.reload(reload('later', 1, 'Refused'));
+  book.change(change(2));
+  assert.deepEqual(['c-1', 'c-2'].map((id) => book.get(id)?.reloads.map((r) => r.id)), [['later'], ['r']]);
+});
+
+test('what is told of a change before it comes is told in its order', () => {
+  const cases: [string, (book: Book) => void, string[], string[]][] = [
+    ['a workload that waits', (b) => b.workload(workload('c-1', 'Frozen')), [], ['Frozen']],
+    ['and waits otherwise', (b) => (b.workload(workload('c-1', 'Frozen')), b.workload(workload('c-1', 'Paused'))), [], ['Paused']],
+    ['and waits no longer', (b) => (b.workload(workload('c-1', 'Frozen')), b.workload(workload(undefined))), [], []],
+    ['and is rolled', (b) => (b.workload(workload('c-1', 'Frozen')), b.reload(reload('r', 1, 'Reloaded'))), ['Reloaded'], []],
+    ['is not rolled, and waits', (b) => (b.reload(reload('r', 1, 'Refused')), b.workload(workload('c-1', 'Refused'))), ['Refused'], ['Refused']],
+  ];
+  for (const [name, told, reloads, pending] of cases) {
+    const book = new Book();
+    told(book);
+    book.change(change(1));
+    assert.deepEqual(book.get('c-1')?.reloads.map((r) => r.outcome), reloads, name);
+    assert.deepEqual(book.get('c-1')?.pending.map((p) => p.hold?.reason), pending, name);
+  }
+});
+
+test('what the server no longer lists is dropped, and can come again', () => {
+  const book = new Book();
+  book.add([row(5), row(4), row(3), row(2), row(1)]);
+  book.renew([row(5), row(3)], true);
+  assert.deepEqual(ids(book), ['c-5', 'c-3', 'c-2', 'c-1']);
+  book.renew([row(9), row(8)], true);
+  assert.deepEqual(ids(book), ['c-9', 'c-8']);
+  book.renew([row(9)]);
+  assert.deepEqual([ids(book), book.get('c-8')], [['c-9'], undefined]);
+  book.add([row(8)]);
+  assert.deepEqual(ids(book), ['c-9', 'c-8']);
+  book.clear();
+  assert.deepEqual([ids(book), book.get('c-9')], [[], undefined]);
 });
 
 test('workloads of one name in several clusters are told apart', () => {

@@ -1,13 +1,14 @@
 import type { Change, Reload, ReloadSummary, TimelineRow, Workload, WorkloadRef } from './types';
 
-// early bounds the reloads that are kept for changes not heard of yet.
-const early = 200;
+// mostEarly bounds what is kept for changes not heard of yet.
+const mostEarly = 200;
 
 // Book is the timeline in memory, newest first. Rows are replaced, never altered, so that what is drawn can be compared.
 export class Book {
   rows: TimelineRow[] = [];
   private byID = new Map<string, TimelineRow>();
-  private orphans: Reload[] = [];
+  // early is what was told of changes that have not been heard of yet, in the order in which it came.
+  private early: (Reload | Workload)[] = [];
 
   get size(): number {
     return this.rows.length;
@@ -33,10 +34,21 @@ export class Book {
     this.rows = unsorted ? [...this.rows].sort((a, b) => time(b) - time(a)) : [...this.rows];
   }
 
-  // forgetBelow drops all but the newest rows.
-  forgetBelow(kept: number): void {
-    for (const row of this.rows.slice(kept)) this.byID.delete(row.change.id);
-    this.rows = this.rows.slice(0, kept);
+  // renew takes rows as the server lists them now, from the newest on. What it no longer lists is dropped, but for what is below them if
+  // their oldest was there before and below says so.
+  renew(rows: TimelineRow[], below = false): void {
+    const oldest = rows[rows.length - 1]?.change.id;
+    const at = below ? this.rows.findIndex((row) => row.change.id === oldest) : -1;
+    const kept = at < 0 ? [] : this.rows.slice(at + 1);
+    this.rows = [];
+    this.byID.clear();
+    this.add([...rows, ...kept]);
+  }
+
+  // clear forgets everything.
+  clear(): void {
+    this.early = [];
+    this.renew([]);
   }
 
   // change takes a change that has just happened, and tells whether it was new.
@@ -50,36 +62,49 @@ export class Book {
     this.byID.set(change.id, row);
     const at = this.rows.findIndex((other) => time(other) <= time(row));
     this.rows = at < 0 ? [...this.rows, row] : [...this.rows.slice(0, at), row, ...this.rows.slice(at)];
-    const waiting = this.orphans.filter((r) => r.causes.some((c) => c.changeID === change.id));
-    waiting.forEach((r) => this.reload(r));
+    for (const told of this.early) this.tell(row.change.id, told);
+    this.early = this.early.filter((told) => this.isEarly(told));
     return true;
   }
 
   // reload takes what became of changes for one workload; the same reload again replaces what was known of it.
   reload(reload: Reload): boolean {
-    let placed = false;
-    for (const { changeID } of reload.causes) {
-      const row = this.byID.get(changeID);
-      if (!row) continue;
-      placed = true;
-      const pending = row.pending.filter((p) => !same(p, reload));
-      this.replace({ ...row, pending, reloads: merge(row.reloads, summary(reload)) });
-    }
-    if (!placed) this.orphans = [...this.orphans.slice(1 - early), reload];
+    for (const { changeID } of reload.causes) this.tell(changeID, reload);
+    this.keep(reload, (told) => 'causes' in told && told.id === reload.id && told.cluster === reload.cluster);
     return false;
   }
 
   // workload takes which changes a workload waits for.
   workload(w: Workload): boolean {
-    const waits = new Set(w.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined));
-    for (const row of this.rows) {
-      const listed = row.pending.some((p) => same(p, w));
-      if (!listed && !waits.has(row.change.id)) continue;
-      const others = row.pending.filter((p) => !same(p, w));
-      const own = waits.has(row.change.id) ? [{ cluster: w.cluster, workload: w.workload, ...(w.hold && { hold: w.hold }) }] : [];
-      this.replace({ ...row, pending: [...others, ...own] });
-    }
+    const waits = new Set(changesOf(w));
+    for (const row of this.rows) if (row.pending.length > 0 || waits.has(row.change.id)) this.tell(row.change.id, w);
+    this.keep(w, (told) => !('causes' in told) && same(told, w));
     return false;
+  }
+
+  // tell adds to the row of a change, if there is one, what is told of it.
+  private tell(change: string, told: Reload | Workload): void {
+    const row = this.byID.get(change);
+    if (!row) return;
+    const others = row.pending.filter((p) => !same(p, told));
+    if ('causes' in told) {
+      if (changesOf(told).includes(change)) this.replace({ ...row, pending: others, reloads: merge(row.reloads, summary(told)) });
+      return;
+    }
+    const waits = changesOf(told).includes(change);
+    if (!waits && others.length === row.pending.length) return;
+    const own = { cluster: told.cluster, workload: told.workload, ...(told.hold && { hold: told.hold }) };
+    this.replace({ ...row, pending: waits ? [...others, own] : others });
+  }
+
+  // keep holds on to what is told of a change that is not known yet, in place of what it supersedes.
+  private keep(told: Reload | Workload, supersedes: (old: Reload | Workload) => boolean): void {
+    this.early = this.early.filter((old) => !supersedes(old));
+    if (this.isEarly(told)) this.early = [...this.early.slice(1 - mostEarly), told];
+  }
+
+  private isEarly(told: Reload | Workload): boolean {
+    return changesOf(told).some((id) => !this.byID.has(id));
   }
 
   private replace(row: TimelineRow): void {
@@ -91,6 +116,10 @@ export class Book {
 }
 
 const time = (row: TimelineRow): number => Date.parse(row.change.verifiedAt);
+
+// changesOf are the changes that are behind a reload, or that a workload waits for.
+const changesOf = (told: Reload | Workload): string[] =>
+  'causes' in told ? told.causes.map((c) => c.changeID) : told.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined);
 
 interface Placed {
   cluster: string;

@@ -7,6 +7,9 @@ export type Fault =
   | { kind: 'expired' }
   | { kind: 'refused'; status: number; detail: string };
 
+// passes tells whether a fault goes away by itself: the server is away, reads what is stored, or has been asked too much.
+export const passes = (fault: Fault): boolean => fault.kind === 'unreachable' || (fault.kind === 'refused' && [429, 503].includes(fault.status));
+
 // giveUpText says why something that was to be done was not.
 export function giveUpText(fault: Fault): string {
   switch (fault.kind) {

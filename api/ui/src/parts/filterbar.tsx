@@ -3,6 +3,7 @@ import type { Filter } from '../lib/filter';
 import { isNarrow, noFilter } from '../lib/filter';
 import type { TimelineRow } from '../lib/types';
 import { link, setPaused } from '../state/live';
+import { scope } from '../state/router';
 import { edition } from '../state/timeline';
 import { Icon } from './glyph';
 
@@ -29,7 +30,7 @@ export function FilterBar({ filter, rows, change }: { filter: Filter; rows: read
         <kbd aria-hidden="true">/</kbd>
       </label>
       {choices.clusters.length > 1 && <Choice name="Cluster" value={filter.cluster} options={choices.clusters} set={(cluster) => set({ cluster })} />}
-      <Choice name="Namespace" value={filter.namespace} options={choices.namespaces} set={(namespace) => set({ namespace })} />
+      {!scope.value && <Choice name="Namespace" value={filter.namespace} options={choices.namespaces} set={(namespace) => set({ namespace })} />}
       <Choice name="Kind" value={filter.kind} options={choices.kinds} set={(kind) => set({ kind })} />
       <Choice name="Outcome" value={filter.tone} options={tones} set={(tone) => set({ tone })} />
       {isNarrow(filter) && (

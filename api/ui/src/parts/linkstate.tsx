@@ -7,7 +7,7 @@ const words: Record<Link, string> = {
   polling: 'Every 5 s',
   lost: 'Disconnected',
   paused: 'Paused',
-  shut: 'Signed out',
+  shut: 'Not live',
 };
 
 // LinkState says whether what is shown is what is.

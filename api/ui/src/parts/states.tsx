@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { Fault } from '../lib/fault';
 import { type Resource } from '../state/resource';
+import { ScopeForm } from './scope';
 
 // Blank is what stands where data would: what is the case, and what to do about it.
-export function Blank({ title, children, tone = 'calm' }: { title: string; children?: ComponentChildren; tone?: 'calm' | 'bad' }) {
+export function Blank({ title, children, tone = 'calm', below }: { title: string; children?: ComponentChildren; tone?: 'calm' | 'bad'; below?: ComponentChildren }) {
   return (
     <div class={`blank ${tone}`}>
       <svg viewBox="0 0 64 40" width="96" height="60" aria-hidden="true">
@@ -12,6 +13,7 @@ export function Blank({ title, children, tone = 'calm' }: { title: string; child
       </svg>
       <h2>{title}</h2>
       {children && <p>{children}</p>}
+      {below}
     </div>
   );
 }
@@ -27,8 +29,8 @@ export function Bones({ rows = 8 }: { rows?: number }) {
   );
 }
 
-// FaultBlank tells why there is no answer.
-export function FaultBlank({ fault, what }: { fault: Fault; what: string }) {
+// FaultBlank tells why there is no answer. scoped says that the question can be asked about one namespace alone.
+export function FaultBlank({ fault, what, scoped }: { fault: Fault; what: string; scoped?: boolean | undefined }) {
   switch (fault.kind) {
     case 'unreachable':
       return <Blank title="The server cannot be reached" tone="bad">This page asks again by itself, and shows {what} once it is back.</Blank>;
@@ -37,7 +39,11 @@ export function FaultBlank({ fault, what }: { fault: Fault; what: string }) {
     case 'unauthenticated':
       return <Blank title="Who is asking?">The server answers only those it knows. Give it a token below.</Blank>;
     case 'forbidden':
-      return <Blank title={`You may not see ${what}`} tone="bad">Whoever looks after the cluster can grant it.</Blank>;
+      return (
+        <Blank title={`You may not see ${what}`} tone="bad" below={scoped && <ScopeForm />}>
+          {fault.detail || 'Whoever looks after the cluster can grant it.'}
+        </Blank>
+      );
     case 'expired':
       return <Blank title="This page is out of date">Reload it.</Blank>;
     case 'refused':
@@ -45,12 +51,27 @@ export function FaultBlank({ fault, what }: { fault: Fault; what: string }) {
   }
 }
 
-// Answer shows what a resource has, or why it has nothing yet.
-export function Answer<T>({ of, what, children }: { of: Resource<T>; what: string; children: (data: T) => ComponentChildren }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>;
-  if (of.fault) return <FaultBlank fault={of.fault} what={what} />;
-  return <Bones />;
+interface AnswerProps<T> {
+  of: Resource<T>;
+  what: string;
+  scoped?: boolean;
+  children: (data: T) => ComponentChildren;
 }
+
+// Answer shows what a resource has, or why it has nothing yet.
+export function Answer<T>({ of: { data, fault }, what, scoped, children }: AnswerProps<T>) {
+  if (data === undefined) return fault ? <FaultBlank fault={fault} what={what} scoped={scoped} /> : <Bones />;
+  return (
+    <>
+      <Warnings list={oldText(fault)} />
+      {children(data)}
+    </>
+  );
+}
+
+// oldText says that what is shown is not of now. While the server is away the whole page says so.
+export const oldText = (fault: Fault | undefined): string[] =>
+  fault?.kind === 'refused' ? [`The server answered ${fault.status}: what is shown is older. This page asks again by itself.`] : [];
 
 const most = 2;
 

@@ -13,7 +13,7 @@ export interface VirtualProps<T> {
   // complete says whether items is all there is; otherwise their number is told as not known.
   complete: boolean;
   render: (item: T) => ComponentChildren;
-  // near is called when the end of items comes in sight.
+  // near is called when the end of items comes in sight, and again for other items while it is.
   near: () => void;
   // away is told whether the top is out of sight.
   away?: (away: boolean) => void;
@@ -37,7 +37,7 @@ export function Virtual<T>(p: VirtualProps<T>) {
   const last = Math.min(p.items.length, Math.ceil((top + room) / p.height) + spare);
   useEffect(() => {
     if (last >= p.items.length - spare) p.near();
-  }, [last, p.items.length, p.complete]);
+  }, [last, p.items, p.complete]);
 
   const scrolled = () => {
     const at = box.current?.scrollTop ?? 0;

@@ -90,16 +90,17 @@ export function query(parameters: Record<string, string | number | undefined>): 
 
 const pageSize = 500;
 
-// askAll reads a listing page by page, up to most items.
-export async function askAll<T>(path: string, parameters: Record<string, string | undefined>, most: number, abort?: AbortSignal): Promise<{ items: T[]; more: boolean; warnings: string[] }> {
+// askAll reads a listing page by page, up to most items. Its warnings are those of every page, and that there is more.
+export async function askAll<T>(path: string, parameters: Record<string, string | undefined>, most: number, abort?: AbortSignal): Promise<{ items: T[]; warnings: string[] }> {
   const items: T[] = [];
+  const warnings = new Set<string>();
   let next: string | undefined;
-  let warnings: string[] = [];
   do {
     const page: List<T> = await ask<List<T>>(path + query({ ...parameters, limit: pageSize, continue: next }), abort);
     items.push(...page.items);
-    warnings = page.warnings;
+    page.warnings.forEach((w) => warnings.add(w));
     next = page.metadata.continue;
   } while (next && items.length < most);
-  return { items, more: next !== undefined, warnings };
+  if (next) warnings.add(`There are more than these ${items.length.toLocaleString('en')}; the API has them all.`);
+  return { items, warnings: [...warnings] };
 }

@@ -1,6 +1,7 @@
-import { signal } from '@preact/signals';
+import { effect, signal, untracked } from '@preact/signals';
 import { Parser, type ServerEvent } from '../lib/sse';
-import { AskError, pause, request, token } from './client';
+import { AskError, pause, query, request, token } from './client';
+import { scope } from './router';
 
 // Link is how the page hears of news: by the stream, by asking again and again where there is none, or not at all.
 export type Link = 'connecting' | 'live' | 'polling' | 'lost' | 'paused' | 'shut';
@@ -37,10 +38,11 @@ export function setPaused(paused: boolean): void {
 }
 
 export function start(): void {
-  void run();
   let first = true;
-  token.subscribe(() => {
-    if (!first && link.peek() !== 'paused') setPaused(false);
+  effect(() => {
+    void token.value;
+    void scope.value;
+    if (first || link.peek() !== 'paused') untracked(() => setPaused(false));
     first = false;
   });
 }
@@ -103,7 +105,7 @@ async function follow(abort: AbortSignal): Promise<void> {
   const quiet = new AbortController();
   const either = AbortSignal.any([abort, quiet.signal]);
   let timer = setTimeout(() => quiet.abort(), silence);
-  const answer = await request('events', { signal: either, headers: { Accept: 'text/event-stream', ...(lastID && { 'Last-Event-ID': lastID }) } });
+  const answer = await request(`events${query({ namespace: scope.peek() })}`, { signal: either, headers: { Accept: 'text/event-stream', ...(lastID && { 'Last-Event-ID': lastID }) } });
   if (!answer.body) throw new AskError({ kind: 'unreachable' });
   found('live');
   const parser = new Parser();

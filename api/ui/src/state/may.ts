@@ -1,8 +1,9 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Verb } from '../lib/orders';
 import type { Self } from '../lib/types';
-import { ask, query } from './client';
-import { onLater } from './resource';
+import { ask, query, token } from './client';
+import { epoch } from './live';
+import { onChange } from './resource';
 
 // known is what who looks may do, by namespace. What lies in no namespace, or in all, is under the empty name.
 const known = new Map<string, Signal<ReadonlySet<string>>>();
@@ -35,5 +36,8 @@ function learn(namespace: string, into: Signal<ReadonlySet<string>>): void {
 
 // start has rights asked for again when somebody else looks, or when the server was away.
 export function start(): void {
-  onLater(() => known.forEach((into, namespace) => learn(namespace, into)));
+  onChange(
+    () => [epoch.value, token.value],
+    () => known.forEach((into, namespace) => learn(namespace, into)),
+  );
 }

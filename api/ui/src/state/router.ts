@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 // Route is what the part of the address behind # says: a path and its parameters. It survives a reload and can be sent to others.
 export interface Route {
@@ -25,12 +25,15 @@ addEventListener('hashchange', () => {
   route.value = read();
 });
 
+// scope is the one namespace that the server is asked about; empty if it is asked about all. It goes along with every address.
+export const scope = computed(() => route.value.query.get('in') ?? '');
+
 export type Parameters = Record<string, string | undefined>;
 
 // href is the address of a view.
 export function href(path: string[], parameters: Parameters = {}): string {
   const q = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value) q.set(name, value);
+  for (const [name, value] of Object.entries({ in: scope.value, ...parameters })) if (value) q.set(name, value);
   return `#/${path.map(encodeURIComponent).join('/')}${q.size ? `?${q}` : ''}`;
 }
 

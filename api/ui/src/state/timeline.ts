@@ -2,10 +2,12 @@ import { batch, signal } from '@preact/signals';
 import { Book } from '../lib/book';
 import { count } from '../lib/format';
 import type { Change, List, Reload, TimelineRow, Workload } from '../lib/types';
-import type { Fault } from '../lib/fault';
-import { ask, AskError, query } from './client';
-import { listen } from './live';
-import { onLater } from './resource';
+import { Calm } from '../lib/calm';
+import { type Fault, passes } from '../lib/fault';
+import { ask, AskError, query, token } from './client';
+import { link, listen } from './live';
+import { onChange, onLater } from './resource';
+import { scope } from './router';
 import { announce } from './voice';
 
 // most bounds what a page keeps: what is older is asked for by a filter.
@@ -26,32 +28,60 @@ export const fresh = signal(0);
 
 let next: string | undefined;
 let generation = 0;
+// busy is how many answers are on their way. What comes live meanwhile may be newer than they are, and is told after them.
+let busy = 0;
+
+async function during<T>(read: () => Promise<T>): Promise<T> {
+  busy++;
+  try {
+    return await read();
+  } finally {
+    busy--;
+    show();
+  }
+}
+
+// isFull tells whether more is asked for by a filter alone.
+export const isFull = (): boolean => book.size >= most;
+
+const ofTimeline = (from: string | undefined): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit: pageSize, continue: from })}`);
 
 // readMore reads the next page of older rows; false if there is none.
 export async function readMore(): Promise<boolean> {
-  if (reading.value || complete.value || book.size >= most) return false;
+  if (reading.value || complete.value || isFull()) return false;
   reading.value = true;
   const own = generation;
   try {
-    const page = await ask<List<TimelineRow>>(`timeline${query({ limit: pageSize, continue: next })}`);
+    const page = await during(async () => {
+      const found = await ofTimeline(next);
+      if (own === generation) book.add(found.items);
+      return found;
+    });
     if (own !== generation) return true;
     batch(() => {
-      book.add(page.items);
       next = page.metadata.continue;
       complete.value = next === undefined;
-      warnings.value = page.warnings;
+      warnings.value = [...new Set([...warnings.value, ...page.warnings])];
       fault.value = undefined;
       edition.value++;
     });
     return true;
   } catch (error) {
-    const why: Fault = error instanceof AskError ? error.fault : { kind: 'unreachable' };
-    if (why.kind === 'expired') restart();
-    else fault.value = why;
+    if (own === generation) fail(error);
     return false;
   } finally {
     if (own === generation) reading.value = false;
   }
+}
+
+const retryEvery = 10_000;
+
+function fail(error: unknown): void {
+  const why: Fault = error instanceof AskError ? error.fault : { kind: 'unreachable' };
+  if (why.kind === 'expired') return restart();
+  if (why.kind === 'forbidden' || why.kind === 'unauthenticated') forget();
+  fault.value = why;
+  if (passes(why)) setTimeout(() => fault.peek() === why && calm.soon(), retryEvery);
 }
 
 // restart forgets where the reading was; rows that are there stay until they are replaced.
@@ -64,38 +94,70 @@ function restart(): void {
   });
 }
 
-// refresh reads the newest page again after news may have been missed. If it reaches down to rows that are there, what is older stays
-// as it is; otherwise there is a gap, and all that is older is read anew.
+// forget drops everything: who looks may not see it, or looks elsewhere.
+function forget(): void {
+  restart();
+  waiting = [];
+  batch(() => {
+    book.clear();
+    fault.value = undefined;
+    warnings.value = [];
+    fresh.value = 0;
+    edition.value++;
+  });
+}
+
+// refresh reads again what is there, after news may have been missed: what the server no longer lists goes. Without a stream that would
+// be too often: then what is below the newest page stays, if that reaches down to it.
 async function refresh(): Promise<void> {
-  if (book.size === 0) {
-    restart();
-    await readMore();
-    return;
-  }
+  const own = generation;
+  const polled = link.peek() === 'polling';
   try {
-    const page = await ask<List<TimelineRow>>(`timeline${query({ limit: pageSize })}`);
-    const oldest = page.items[page.items.length - 1];
-    const joined = oldest === undefined || book.get(oldest.change.id) !== undefined;
-    if (!joined) restart();
-    batch(() => {
-      book.add(page.items);
-      if (!joined) {
-        book.forgetBelow(page.items.length);
-        next = page.metadata.continue;
-        complete.value = next === undefined;
-      }
-      warnings.value = page.warnings;
-      fault.value = undefined;
-      edition.value++;
+    await during(async () => {
+      const rows: TimelineRow[] = [];
+      const told = new Set<string>();
+      let from: string | undefined;
+      do {
+        const page = await ofTimeline(from);
+        rows.push(...page.items);
+        page.warnings.forEach((w) => told.add(w));
+        from = page.metadata.continue;
+      } while (from && !polled && own === generation && rows.length < book.size);
+      if (own === generation) renew(rows, from, [...told], polled);
     });
   } catch (error) {
-    fault.value = error instanceof AskError ? error.fault : { kind: 'unreachable' };
+    if (own === generation) fail(error);
   }
 }
 
+function renew(rows: TimelineRow[], from: string | undefined, told: string[], polled: boolean): void {
+  const oldest = rows[rows.length - 1];
+  const joined = polled && oldest !== undefined && book.get(oldest.change.id) !== undefined;
+  batch(() => {
+    book.renew(rows, joined);
+    if (!joined) {
+      restart();
+      next = from;
+      complete.value = from === undefined;
+    }
+    warnings.value = told;
+    fault.value = undefined;
+    edition.value++;
+  });
+}
+
+const calm = new Calm(refresh);
+
 export function start(): void {
   void readMore();
-  onLater(() => void refresh());
+  onLater(calm.soon);
+  onChange(
+    () => [token.value, scope.value],
+    () => {
+      forget();
+      void readMore();
+    },
+  );
   listen((event) => take(event.type, event.data));
 }
 
@@ -136,6 +198,7 @@ function arrive(id: string): boolean {
 }
 
 function show(): void {
+  if (busy > 0 || waiting.length === 0) return;
   const news = waiting;
   waiting = [];
   const added = news.filter((apply) => apply()).length;

@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../parts/glyph';
 import { LinkState, LostBanner } from '../parts/linkstate';
 import { DoneNote } from '../parts/order';
 import { Overlay } from '../parts/overlay';
+import { ScopeNote } from '../parts/scope';
 import { Blank } from '../parts/states';
 import { TokenForm } from '../parts/tokenform';
 import { needsToken } from '../state/client';
@@ -69,6 +70,7 @@ export function App() {
       </nav>
       <main id="main" tabIndex={-1}>
         <LostBanner />
+        <ScopeNote />
         {needsToken.value && <TokenForm />}
         <View path={route.value.path} />
         <DoneNote />

@@ -7,6 +7,7 @@ import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
 import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
+import { scope } from '../state/router';
 import { book, edition } from '../state/timeline';
 
 // ChangePanel tells all about one change beside the list; its address can be sent to others.
@@ -27,10 +28,10 @@ export function ChangePanel({ id, close }: { id: string; close: () => void }) {
 
 // Fetched is a change that the list does not hold, because it is older.
 function Fetched({ id }: { id: string }) {
-  const found = useResource(`change ${id}`, async (abort): Promise<TimelineRow> => {
+  const found = useResource(`change ${id} ${scope.value}`, async (abort): Promise<TimelineRow> => {
     const [change, reloads] = await Promise.all([
       ask<Change>(`changes/${segments(id)}`, abort),
-      ask<List<Reload>>(`reloads${query({ change: id, limit: 500 })}`, abort),
+      ask<List<Reload>>(`reloads${query({ change: id, namespace: scope.value, limit: 500 })}`, abort),
     ]);
     return { change, reloads: reloads.items, pending: [] };
   });

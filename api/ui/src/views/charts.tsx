@@ -8,7 +8,7 @@ import { Lines } from '../parts/lines';
 import { Answer, Blank, Warnings } from '../parts/states';
 import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
-import { amend, impactHref, route, workloadHref } from '../state/router';
+import { amend, impactHref, route, scope, workloadHref } from '../state/router';
 
 const spans = [
   ['15m', 'Last 15 minutes', 900],
@@ -26,10 +26,11 @@ export function Charts() {
   const q = route.value.query;
   const span = spans.find(([id]) => id === q.get('span')) ?? spans[3];
   const cluster = q.get('cluster') ?? '';
+  const namespace = scope.value;
   const found = useResource(
-    `stats ${span[0]} ${cluster}`,
-    (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster })}`, abort),
-    ['change', 'reload'],
+    `stats ${span[0]} ${cluster} ${namespace}`,
+    (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster, namespace })}`, abort),
+    { events: ['change', 'reload'] },
   );
   return (
     <article class="page wide" aria-labelledby="title">
@@ -37,7 +38,7 @@ export function Charts() {
       <div class="filters">
         <Choice always name="Span" value={span[0]} options={spans.map(([id, text]) => [id, text] as const)} set={(v) => amend({ span: v })} />
       </div>
-      <Answer of={found} what="how much has happened">
+      <Answer scoped of={found} what="how much has happened">
         {(s) => (
           <>
             <Warnings list={s.warnings} />

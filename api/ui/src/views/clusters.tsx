@@ -11,9 +11,12 @@ import { may } from '../state/may';
 import { useResource } from '../state/resource';
 import { href } from '../state/router';
 
+// clusterTiming has clusters read again also when none of them tells of itself: one whose dispatcher is away does not.
+export const clusterTiming = { events: ['cluster'], every: 30_000 } as const;
+
 // Clusters shows for each cluster where its news come from, how far it is, and whether all is well.
 export function Clusters() {
-  const found = useResource('clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), ['cluster']);
+  const found = useResource('clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), clusterTiming);
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Clusters</h1>

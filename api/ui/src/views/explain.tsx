@@ -12,7 +12,7 @@ import { workloadEvents } from './workloads';
 
 // Explain says for each config of a workload, step by step, why it rolls or does not.
 export function Explain({ path }: { path: string }) {
-  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), workloadEvents);
+  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), { events: workloadEvents });
   return (
     <section>
       <h2>Why, step by step</h2>

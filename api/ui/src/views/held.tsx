@@ -1,7 +1,7 @@
 import { count, personName } from '../lib/format';
 import { resumeOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
-import type { Cluster, HeldWorkload } from '../lib/types';
+import type { Cluster, HeldWorkload, Pause } from '../lib/types';
 import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { OrderButton } from '../parts/order';
@@ -9,7 +9,8 @@ import { Answer, Blank, Warnings } from '../parts/states';
 import { askAll } from '../state/client';
 import { may } from '../state/may';
 import { useResource } from '../state/resource';
-import { amend, changeHref, route } from '../state/router';
+import { amend, changeHref, route, scope } from '../state/router';
+import { clusterTiming } from './clusters';
 import { LetGo } from './letgo';
 
 const most = 2_000;
@@ -18,12 +19,13 @@ const isDead = (w: HeldWorkload): boolean => w.dead || w.hold.deadLetter === tru
 
 // Held lists what does not roll although it should: dead letters, which somebody has to look at, and what waits.
 export function Held() {
-  const found = useResource('held', (abort) => askAll<HeldWorkload>('held', {}, most, abort), ['workload', 'workloadGone']);
+  const namespace = scope.value;
+  const found = useResource(`held ${namespace}`, (abort) => askAll<HeldWorkload>('held', { namespace }, most, abort), { events: ['workload', 'workloadGone'] });
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Held back</h1>
       <Controls />
-      <Answer of={found} what="what is held back">
+      <Answer scoped of={found} what="what is held back">
         {({ items, warnings }) => (
           <>
             <Warnings list={warnings} />
@@ -92,40 +94,46 @@ function Cards({ title, list, none }: { title: string; list: HeldWorkload[]; non
 
 const by = (brake: { by?: string }): string => (brake.by ? `, put on by ${personName(brake.by)}` : '');
 
-// Controls are the brakes that somebody has put on: freezes, pauses, windows.
+interface Brakes {
+  frozen: Cluster[];
+  pauses: (Pause & { cluster: string })[];
+}
+
+// brakesOf asks for what somebody has put on: freezes and pauses. Whoever looks at one namespace is told of the pauses that reach it.
+async function brakesOf(namespace: string, abort: AbortSignal): Promise<Brakes> {
+  if (namespace) return { frozen: [], pauses: (await askAll<Pause & { cluster: string }>('pauses', { namespace }, 500, abort)).items };
+  const { items } = await askAll<Cluster>('clusters', {}, 500, abort);
+  return { frozen: items.filter((c) => c.freeze.frozen), pauses: items.flatMap((c) => c.pauses.map((p) => ({ ...p, cluster: c.name }))) };
+}
+
 function Controls() {
-  const found = useResource('held clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), ['cluster']);
-  const clusters = found.data?.items ?? [];
+  const { data } = useResource(`brakes ${scope.value}`, (abort) => brakesOf(scope.value, abort), clusterTiming);
   return (
     <>
-      {clusters
-        .filter((c) => c.freeze.frozen)
-        .map((c) => (
-          <div class="box wait" role="note" key={c.name}>
-            <h2>
-              <Badge reason="Frozen" /> All reloads of {c.name} are frozen
-            </h2>
-            <p>
-              {c.freeze.reason} {c.freeze.until ? <>Ends <Time at={c.freeze.until} /></> : 'Until somebody thaws them'}{by(c.freeze)}.
-            </p>
-            {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
-          </div>
-        ))}
-      {clusters.flatMap((c) =>
-        c.pauses.map((p) => (
-          <div class="box wait" role="note" key={c.name + p.namespace + p.selector}>
-            <h2>
-              <Badge reason="PausedByOperator" /> {p.namespace ? `Namespace ${p.namespace}` : 'Every namespace'} of {c.name}
-              {p.selector && <small class="mono"> {p.selector}</small>}
-            </h2>
-            <p>
-              {p.reason} Ends <Time at={p.until} />
-              {by(p)}.
-            </p>
-            {may('resume', p.namespace) && <OrderButton order={resumeOf(c.name, p)} small />}
-          </div>
-        )),
-      )}
+      {data?.frozen.map((c) => (
+        <div class="box wait" role="note" key={c.name}>
+          <h2>
+            <Badge reason="Frozen" /> All reloads of {c.name} are frozen
+          </h2>
+          <p>
+            {c.freeze.reason} {c.freeze.until ? <>Ends <Time at={c.freeze.until} /></> : 'Until somebody thaws them'}{by(c.freeze)}.
+          </p>
+          {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
+        </div>
+      ))}
+      {data?.pauses.map((p) => (
+        <div class="box wait" role="note" key={[p.cluster, p.namespace, p.selector].join('/')}>
+          <h2>
+            <Badge reason="PausedByOperator" /> {p.namespace ? `Namespace ${p.namespace}` : 'Every namespace'} of {p.cluster}
+            {p.selector && <small class="mono"> {p.selector}</small>}
+          </h2>
+          <p>
+            {p.reason} Ends <Time at={p.until} />
+            {by(p)}.
+          </p>
+          {may('resume', p.namespace) && <OrderButton order={resumeOf(p.cluster, p)} small />}
+        </div>
+      ))}
     </>
   );
 }

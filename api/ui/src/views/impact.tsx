@@ -10,7 +10,7 @@ import { Answer, Blank, Warnings } from '../parts/states';
 import { AskError, ask, query } from '../state/client';
 import { meaningOf } from '../state/reasons';
 import { useResource } from '../state/resource';
-import { amend, href, route } from '../state/router';
+import { amend, href, route, scope } from '../state/router';
 import { GraphTable } from './graphtable';
 import type { Place } from './workload';
 import { workloadEvents } from './workloads';
@@ -26,12 +26,12 @@ function All() {
   const q = route.value.query;
   const namespace = q.get('namespace') ?? '';
   const text = q.get('q') ?? '';
-  const found = useResource('graph', (abort) => ask<Graph>(`graph${query({ limit: most })}`, abort), workloadEvents);
+  const found = useResource(`graph ${scope.value}`, (abort) => ask<Graph>(`graph${query({ namespace: scope.value, limit: most })}`, abort), { events: workloadEvents });
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Impact</h1>
       <p class="lead">Which workloads roll when a config changes. Choose a config to see what would become of each.</p>
-      <Answer of={found} what="which workload depends on which config">
+      <Answer scoped of={found} what="which workload depends on which config">
         {(graph) => (
           <>
             <Warnings list={graph.warnings} />
@@ -42,7 +42,7 @@ function All() {
                 <input id="search" type="search" placeholder="Search configs and workloads…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
                 <kbd aria-hidden="true">/</kbd>
               </label>
-              <Choice name="Namespace" value={namespace} options={[...new Set(graph.nodes.map((n) => n.namespace))].sort()} set={(v) => amend({ namespace: v })} />
+              {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(graph.nodes.map((n) => n.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
             </form>
             <Picture graph={graph} namespace={namespace} text={text} />
           </>
@@ -72,11 +72,11 @@ function Picture({ graph, namespace, text }: { graph: Graph; namespace: string; 
 function One({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `configs/${segments(cluster, namespace, kind, name)}/impact`;
-  const found = useResource(path, (abort) => ask<Impact>(path, abort), [...workloadEvents, 'cluster']);
+  const found = useResource(path, (abort) => ask<Impact>(path, abort), { events: [...workloadEvents, 'cluster'] });
   const graph = useResource(
     `graph ${path}`,
     (abort) => graphOf(place, abort),
-    workloadEvents,
+    { events: workloadEvents },
   );
   return (
     <article class="page wide" aria-labelledby="title">

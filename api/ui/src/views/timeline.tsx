@@ -2,10 +2,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Filter, isNarrow, matches } from '../lib/filter';
 import { count } from '../lib/format';
 import { FilterBar } from '../parts/filterbar';
-import { Blank, Bones, FaultBlank, Warnings } from '../parts/states';
+import { Blank, Bones, FaultBlank, oldText, Warnings } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useRowHeight } from '../parts/measure';
-import { book, complete, edition, fault, fresh, readMore, reading, warnings } from '../state/timeline';
+import { book, complete, edition, fault, fresh, isFull, readMore, reading, warnings } from '../state/timeline';
 import { amend, route } from '../state/router';
 import { Icon } from '../parts/glyph';
 import { ChangePanel } from './change';
@@ -26,7 +26,7 @@ export function Timeline() {
           <p class="sum">{summary(rows.length, isNarrow(filter))}</p>
         </header>
         <FilterBar filter={filter} rows={book.rows} change={(f) => amend({ q: f.text, cluster: f.cluster, namespace: f.namespace, kind: f.kind, tone: f.tone })} />
-        <Warnings list={warnings.value} />
+        <Warnings list={[...oldText(rows.length > 0 ? fault.value : undefined), ...warnings.value]} />
         <Body rows={rows} filter={filter} open={open} />
       </section>
       {open && <ChangePanel id={open} close={() => amend({ open: '' })} />}
@@ -91,11 +91,11 @@ const columns = (
 );
 
 function Nothing({ narrow }: { narrow: boolean }) {
-  if (fault.value) return <FaultBlank fault={fault.value} what="what has changed" />;
-  if (reading.value || (narrow && !complete.value)) return <Bones rows={12} />;
+  if (fault.value) return <FaultBlank scoped fault={fault.value} what="what has changed" />;
+  if (reading.value || (narrow && !complete.value && !isFull())) return <Bones rows={12} />;
   if (!narrow) return <Blank title="Nothing has changed yet">Edit a ConfigMap or Secret that an opted-in workload uses, and it appears here within a second or two.</Blank>;
   return (
-    <Blank title="No change is like that">
+    <Blank title={complete.value ? 'No change is like that' : `None of the newest ${count(book.size, 'change')} is like that`}>
       <button onClick={() => amend({ q: '', cluster: '', namespace: '', kind: '', tone: '' })}>Show all changes</button>
     </Blank>
   );

@@ -1,4 +1,4 @@
-import { duration, personName, segments } from '../lib/format';
+import { duration, personName, refText, segments } from '../lib/format';
 import { pauseOf, reloadOf } from '../lib/orders';
 import { conditionOf, stateOf } from '../lib/outcome';
 import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
@@ -19,7 +19,7 @@ export type Place = NonNullable<ReturnType<typeof placeOf>>;
 export function WorkloadPage({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `workloads/${segments(cluster, namespace, kind, name)}`;
-  const found = useResource(path, (abort) => ask<Workload>(path, abort), workloadEvents);
+  const found = useResource(path, (abort) => ask<Workload>(path, abort), { events: workloadEvents });
   return (
     <article class="page" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -130,7 +130,7 @@ function Dependencies({ w }: { w: Workload }) {
           </thead>
           <tbody>
             {w.dependencies.map((d) => (
-              <DependencyRow key={d.config.kind + d.config.name} cluster={w.cluster} d={d} />
+              <DependencyRow key={`${d.config.cluster ?? ''}/${refText(d.config)}`} cluster={w.cluster} d={d} />
             ))}
           </tbody>
         </table>
@@ -180,7 +180,7 @@ const shown = 50;
 
 function History({ place: { cluster, namespace, kind, name } }: { place: Place }) {
   const path = `reloads${query({ cluster, namespace, kind, name, limit: shown })}`;
-  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), ['reload']);
+  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), { events: ['reload'] });
   return (
     <section>
       <h2>History</h2>

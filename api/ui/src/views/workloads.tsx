@@ -9,21 +9,22 @@ import { Virtual } from '../parts/virtual';
 import { useNarrow } from '../parts/measure';
 import { askAll } from '../state/client';
 import { useResource } from '../state/resource';
-import { amend, route, workloadHref } from '../state/router';
+import { amend, route, scope, workloadHref } from '../state/router';
 
 const most = 10_000;
 export const workloadEvents = ['workload', 'workloadGone', 'reload'] as const;
 
 // Workloads lists all that are opted in: how each is, and what it depends on.
 export function Workloads() {
-  const found = useResource('workloads', (abort) => askAll<Workload>('workloads', {}, most, abort), workloadEvents);
+  const namespace = scope.value;
+  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), { events: workloadEvents });
   return (
     <section class="list" aria-labelledby="title">
       <header class="head">
         <h1 id="title">Workloads</h1>
         {found.data && <p class="sum">{count(found.data.items.length, 'opted-in workload')}</p>}
       </header>
-      <Answer of={found} what="workloads">
+      <Answer scoped of={found} what="workloads">
         {({ items, warnings }) => (
           <>
             <Warnings list={warnings} />
@@ -59,7 +60,7 @@ function Listing({ all }: { all: Workload[] }) {
           <input id="search" type="search" placeholder="Search workloads and their configs…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
           <kbd aria-hidden="true">/</kbd>
         </label>
-        <Choice name="Namespace" value={namespace} options={[...new Set(all.map((w) => w.workload.namespace))].sort()} set={(v) => amend({ namespace: v })} />
+        {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(all.map((w) => w.workload.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
         <Choice name="Condition" value={condition} options={conditions} set={(v) => amend({ condition: v })} />
       </form>
       {shown.length === 0 ? (
