@@ -93,6 +93,7 @@ func TestServerWithoutStreamIsAskedAgain(t *testing.T) {
 	b.until(t, `document.querySelector('.sum').innerText === '30 changes'`)
 	fleet.Change(time.Now(), false)
 	b.until(t, `document.querySelector('.sum').innerText === '31 changes'`)
+	b.until(t, `document.querySelector('[aria-live=polite]').textContent.startsWith('1 new change.')`)
 }
 
 // A token is asked for when the server wants one, is kept in memory alone, and opens every view.

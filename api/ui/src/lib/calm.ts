@@ -19,8 +19,11 @@ export class Calm {
     this.end();
     this.running = true;
     const begin = Date.now();
-    await this.work();
-    this.running = false;
+    try {
+      await this.work();
+    } finally {
+      this.running = false;
+    }
     if (this.again) this.timer = setTimeout(() => void this.now(), Math.min(this.most, Math.max(this.least, 4 * (Date.now() - begin))));
     this.again = false;
   }

@@ -7,8 +7,8 @@ export type Fault =
   | { kind: 'expired' }
   | { kind: 'refused'; status: number; detail: string };
 
-// passes tells whether a fault goes away by itself: the server is away, reads what is stored, or has been asked too much.
-export const passes = (fault: Fault): boolean => fault.kind === 'unreachable' || (fault.kind === 'refused' && [429, 503].includes(fault.status));
+// passes tells whether a fault may go away by itself: the server is away, has no answer now, or has been asked too much.
+export const passes = (fault: Fault): boolean => fault.kind === 'unreachable' || (fault.kind === 'refused' && (fault.status === 429 || fault.status >= 500));
 
 // giveUpText says why something that was to be done was not.
 export function giveUpText(fault: Fault): string {

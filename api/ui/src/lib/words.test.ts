@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { passes } from './fault';
 import { type Filter, matches, noFilter } from './filter';
 import { duration, keysText, personName, relative, who } from './format';
 import { partsOf, stateOf, toneOf, wordsOf } from './outcome';
@@ -31,6 +32,11 @@ const cases: [string, unknown, unknown][] = [
   ['a reason in words', wordsOf('PausedByOperator'), 'Paused by operator'],
   ['a reason of a newer server is calm', toneOf('SomethingNew'), 'calm'],
   ['a rollout says more than its reload', stateOf({ outcome: 'Reloaded', rollout: { result: 'Stalled', startedAt: '' } }), 'Stalled'],
+  ['a server that is away may come back', passes({ kind: 'unreachable' }), true],
+  ['one that has no answer may have one later', passes({ kind: 'refused', status: 503, detail: '' }), true],
+  ['and one that was asked too much', passes({ kind: 'refused', status: 429, detail: '' }), true],
+  ['a question that it does not take never passes', passes({ kind: 'refused', status: 422, detail: '' }), false],
+  ['nor does a right that is missing', passes({ kind: 'forbidden' }), false],
   ['round marks on an axis', ticks(18, true), [0, 5, 10, 15, 20]],
   ['an axis of one has room above it', ticks(1, true), [0, 1, 2]],
   ['an axis of parts', ticks(1.6, false), [0, 0.5, 1, 1.5, 2]],

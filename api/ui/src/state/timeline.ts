@@ -13,6 +13,7 @@ import { announce } from './voice';
 // most bounds what a page keeps: what is older is asked for by a filter.
 const most = 20_000;
 const pageSize = 200;
+const largestPage = 500;
 
 export const book = new Book();
 // edition grows with every change of the book, so that views follow it.
@@ -44,7 +45,7 @@ async function during<T>(read: () => Promise<T>): Promise<T> {
 // isFull tells whether more is asked for by a filter alone.
 export const isFull = (): boolean => book.size >= most;
 
-const ofTimeline = (from: string | undefined): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit: pageSize, continue: from })}`);
+const ofTimeline = (from: string | undefined, limit = pageSize): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit, continue: from })}`);
 
 // readMore reads the next page of older rows; false if there is none.
 export async function readMore(): Promise<boolean> {
@@ -112,13 +113,14 @@ function forget(): void {
 async function refresh(): Promise<void> {
   const own = generation;
   const polled = link.peek() === 'polling';
+  const limit = polled ? pageSize : Math.min(largestPage, Math.max(pageSize, book.size));
   try {
     await during(async () => {
       const rows: TimelineRow[] = [];
       const told = new Set<string>();
       let from: string | undefined;
       do {
-        const page = await ofTimeline(from);
+        const page = await ofTimeline(from, limit);
         rows.push(...page.items);
         page.warnings.forEach((w) => told.add(w));
         from = page.metadata.continue;
@@ -133,6 +135,9 @@ async function refresh(): Promise<void> {
 function renew(rows: TimelineRow[], from: string | undefined, told: string[], polled: boolean): void {
   const oldest = rows[rows.length - 1];
   const joined = polled && oldest !== undefined && book.get(oldest.change.id) !== undefined;
+  const newest = book.rows[0]?.change.verifiedAt;
+  const added = rows.filter(({ change }) => newest !== undefined && Date.parse(change.verifiedAt) > Date.parse(newest) && !book.get(change.id));
+  added.forEach(({ change }) => arrive(change.id));
   batch(() => {
     book.renew(rows, joined);
     if (!joined) {
@@ -143,7 +148,9 @@ function renew(rows: TimelineRow[], from: string | undefined, told: string[], po
     warnings.value = told;
     fault.value = undefined;
     edition.value++;
+    fresh.value += added.length;
   });
+  if (added.length > 0) announce(tell(added.length));
 }
 
 const calm = new Calm(refresh);
