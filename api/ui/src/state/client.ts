@@ -101,6 +101,6 @@ export async function askAll<T>(path: string, parameters: Record<string, string 
     page.warnings.forEach((w) => warnings.add(w));
     next = page.metadata.continue;
   } while (next && items.length < most);
-  if (next) warnings.add(`There are more than these ${items.length.toLocaleString('en')}; the API has them all.`);
-  return { items, warnings: [...warnings] };
+  const more = next ? [`There are more than these ${items.length.toLocaleString('en')}; the API has them all.`] : [];
+  return { items, warnings: [...more, ...warnings] };
 }
