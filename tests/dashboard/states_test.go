@@ -154,7 +154,8 @@ func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.next.ServeHTTP(w, r)
 		return
 	}
-	s.most.Store(max(s.most.Load(), s.at.Add(1)))
+	for at, most := s.at.Add(1), s.most.Load(); at > most && !s.most.CompareAndSwap(most, at); most = s.most.Load() {
+	}
 	defer s.at.Add(-1)
 	made := httptest.NewRecorder()
 	n := s.asked.Add(1)
@@ -182,8 +183,7 @@ func TestAnswersAreNotOvertaken(t *testing.T) {
 	b.open(t, url+"#/workloads", "light", desk)
 	b.wait(t, "[data-row]")
 	b.wait(t, "[data-link=live]")
-	// Once the stream has begun everything is read again, and that answer is held back.
-	b.until(t, `document.querySelector('.sum').innerText === '15 opted-in workloads'`)
+	// The second answer is held back: that to what is asked once the stream has begun, or to the first of this news.
 	for asked := slow.asked.Load(); asked < 2; asked = slow.asked.Load() {
 		fleet.Records.PutWorkload(workloadOf("early"))
 		time.Sleep(50 * time.Millisecond)
