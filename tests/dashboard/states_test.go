@@ -184,13 +184,14 @@ func TestAnswersAreNotOvertaken(t *testing.T) {
 	b.wait(t, "[data-row]")
 	b.wait(t, "[data-link=live]")
 	// The second answer is held back: that to what is asked once the stream has begun, or to the first of this news.
-	for asked := slow.asked.Load(); asked < 2; asked = slow.asked.Load() {
+	news := time.Tick(50 * time.Millisecond)
+	for slow.asked.Load() < 2 {
 		fleet.Records.PutWorkload(workloadOf("early"))
-		time.Sleep(50 * time.Millisecond)
+		<-news
 	}
 	for i := range 20 {
 		fleet.Records.PutWorkload(workloadOf("late-" + strconv.Itoa(i)))
-		time.Sleep(50 * time.Millisecond)
+		<-news
 	}
 	if asked := slow.asked.Load(); asked != 2 {
 		t.Errorf("%d questions while one was being answered", asked-1)
