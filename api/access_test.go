@@ -292,16 +292,30 @@ func TestRefusalsDoNotTellWhetherARecordExists(t *testing.T) {
 func TestSelfSaysWhatOneMayDo(t *testing.T) {
 	f := newFixture(t)
 	f.guard(t, door{allowed: inShop})
-	for target, want := range map[string][]string{
-		"/api/v1/self":                {},
-		"/api/v1/self?namespace=shop": {"reload", "retry", "pause", "resume"},
+	for target, want := range map[string][2][]string{
+		"/api/v1/self":                {{}, {}},
+		"/api/v1/self?namespace=shop": {{"reload", "retry", "pause", "resume"}, {"retry"}},
 	} {
 		var self view.Self
 		if err := json.Unmarshal(f.as(t, "alice", http.MethodGet, target, "").Body.Bytes(), &self); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want}, self); diff != "" {
+		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want[0], ConfigActions: want[1]}, self); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
+	}
+}
+
+// TestSelfTellsRetriesApart: who may try a workload again may not for that let the change of a config go on.
+func TestSelfTellsRetriesApart(t *testing.T) {
+	for resource, want := range map[string][2]string{resourceWorkloads: {`["retry"]`, `[]`}, resourceConfigs: {`[]`, `["retry"]`}} {
+		f := newFixture(t)
+		f.guard(t, door{allowed: func(_ User, d Deed) (bool, error) {
+			return d == Deed{Verb: "retry", Resource: resource, Namespace: "shop"}, nil
+		}})
+		body := f.as(t, "alice", http.MethodGet, "/api/v1/self?namespace=shop", "").Body.String()
+		if !strings.Contains(body, `"actions":`+want[0]) || !strings.Contains(body, `"configActions":`+want[1]) {
+			t.Errorf("with retry on %s: %s", resource, body)
 		}
 	}
 }

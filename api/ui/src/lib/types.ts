@@ -288,4 +288,6 @@ export interface Self {
   authenticated: boolean;
   user?: string;
   actions: string[];
+  // configActions is what may be done to configs; older servers do not say.
+  configActions?: string[];
 }
