@@ -292,16 +292,30 @@ func TestRefusalsDoNotTellWhetherARecordExists(t *testing.T) {
 func TestSelfSaysWhatOneMayDo(t *testing.T) {
 	f := newFixture(t)
 	f.guard(t, door{allowed: inShop})
-	for target, want := range map[string][]string{
-		"/api/v1/self":                {},
-		"/api/v1/self?namespace=shop": {"reload", "retry", "pause", "resume"},
+	for target, want := range map[string][2][]string{
+		"/api/v1/self":                {{}, {}},
+		"/api/v1/self?namespace=shop": {{"reload", "retry", "pause", "resume"}, {"retry"}},
 	} {
 		var self view.Self
 		if err := json.Unmarshal(f.as(t, "alice", http.MethodGet, target, "").Body.Bytes(), &self); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want}, self); diff != "" {
+		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want[0], ConfigActions: want[1]}, self); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
+	}
+}
+
+// TestSelfTellsRetriesApart: who may try a workload again may not for that let the change of a config go on.
+func TestSelfTellsRetriesApart(t *testing.T) {
+	for resource, want := range map[string][2]string{resourceWorkloads: {`["retry"]`, `[]`}, resourceConfigs: {`[]`, `["retry"]`}} {
+		f := newFixture(t)
+		f.guard(t, door{allowed: func(_ User, d Deed) (bool, error) {
+			return d == Deed{Verb: "retry", Resource: resource, Namespace: "shop"}, nil
+		}})
+		body := f.as(t, "alice", http.MethodGet, "/api/v1/self?namespace=shop", "").Body.String()
+		if !strings.Contains(body, `"actions":`+want[0]) || !strings.Contains(body, `"configActions":`+want[1]) {
+			t.Errorf("with retry on %s: %s", resource, body)
 		}
 	}
 }
@@ -329,7 +343,7 @@ func TestNoAnswerIsNoYes(t *testing.T) {
 func (f *fixture) deniedOnce(t *testing.T, reason string) {
 	t.Helper()
 	want := "# HELP reroll_api_denied_total " + deniedHelp + "\n# TYPE reroll_api_denied_total counter\n"
-	for _, r := range []string{deniedCrossOrigin, deniedForbidden, deniedReadOnly, deniedUnauthenticated, deniedUnavailable} {
+	for _, r := range []string{deniedCrossOrigin, deniedForbidden, deniedForeignHost, deniedReadOnly, deniedUnauthenticated, deniedUnavailable} {
 		want += `reroll_api_denied_total{reason="` + r + `"} ` + map[bool]string{true: "1", false: "0"}[r == reason] + "\n"
 	}
 	if err := testutil.GatherAndCompare(f.metrics, strings.NewReader(want), "reroll_api_denied_total"); err != nil {

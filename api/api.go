@@ -28,6 +28,8 @@ type Options struct {
 	RequestRate float64
 	// Access says who asks and what they may do. Nil: nobody can be told apart, everybody may read, and nothing can be changed.
 	Access Access
+	// LocalOnly refuses requests that name the server by anything but localhost or an address: for one on a loopback address without Access.
+	LocalOnly bool
 	// Commands carries what is to be changed to the cluster's dispatcher. Nil: nothing can be changed.
 	Commands Commands
 	// RedactActors leaves out of commands who gave them.
@@ -83,6 +85,11 @@ func newRouter(m *metrics, o Options) *chi.Mux {
 		securityHeaders,
 		recoverer(o.Logger),
 		rateLimit(o.RequestRate),
+	)
+	if o.LocalOnly {
+		router.Use(localhost(m.denied))
+	}
+	router.Use(
 		sameOrigin(m.denied),
 		authenticate(o.Access, m.denied, o.Logger),
 		middleware.GetHead,

@@ -17,11 +17,12 @@ const (
 	deniedForbidden       = "Forbidden"
 	deniedReadOnly        = "ReadOnly"
 	deniedCrossOrigin     = "CrossOrigin"
+	deniedForeignHost     = "ForeignHost"
 	deniedUnavailable     = "Unavailable"
 )
 
 const deniedHelp = "Requests to the API that were denied, by reason: Unauthenticated, Forbidden, ReadOnly (nobody can be told apart), " +
-	"CrossOrigin, or Unavailable (the API server did not say who it is or what they may do)."
+	"CrossOrigin, ForeignHost (a name that may be anybody's), or Unavailable (the API server did not say who it is or what they may do)."
 
 // newDenied returns the counter of denied requests, with a series for every reason from the start.
 func newDenied() *prometheus.CounterVec {
@@ -29,7 +30,7 @@ func newDenied() *prometheus.CounterVec {
 		Name: "reroll_api_denied_total",
 		Help: deniedHelp,
 	}, []string{"reason"})
-	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedUnavailable} {
+	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedForeignHost, deniedUnavailable} {
 		denied.WithLabelValues(reason)
 	}
 	return denied

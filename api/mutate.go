@@ -31,6 +31,7 @@ var actions = []struct {
 }{
 	{reloader.CommandReload, resourceWorkloads},
 	{reloader.CommandRetry, resourceWorkloads},
+	{reloader.CommandRetry, resourceConfigs},
 	{reloader.CommandPause, resourcePauses},
 	{reloader.CommandResume, resourcePauses},
 	{reloader.CommandFreeze, resourceClusters},

@@ -16,7 +16,7 @@ type selfOutput struct {
 
 // getSelf says nothing of nobody: where nobody can be told apart, everybody may read, and nobody more than that.
 func (a *server) getSelf(ctx context.Context, in *getSelfInput) (*selfOutput, error) {
-	self := view.Self{Groups: []string{}, Actions: []string{}}
+	self := view.Self{Groups: []string{}, Actions: []string{}, ConfigActions: []string{}}
 	user, ok := userOf(ctx)
 	if !ok {
 		return &selfOutput{Body: self}, nil
@@ -32,7 +32,12 @@ func (a *server) getSelf(ctx context.Context, in *getSelfInput) (*selfOutput, er
 		if err != nil {
 			return nil, err
 		}
-		if allowed && a.commands != nil {
+		if !allowed || a.commands == nil {
+			continue
+		}
+		if action.resource == resourceConfigs {
+			self.ConfigActions = append(self.ConfigActions, string(action.verb))
+		} else {
 			self.Actions = append(self.Actions, string(action.verb))
 		}
 	}

@@ -155,6 +155,7 @@ func (d *Dispatcher) writeRequest(ctx context.Context, t *tracked, w *workload.W
 	ops := append(strategy.Precondition(target), chosen.Request(w, c.ID, c.At)...)
 	ops = append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...)
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{Ops: ops, FieldManager: d.fieldManager(t.interest.Dialect), Name: id})
+	d.metrics.tried(err)
 	if err == nil && target != w {
 		rolled = w.Through(rolled)
 	}

@@ -22,12 +22,16 @@ const (
 	stageRollout = "rollout"
 )
 
+// attemptResults are the label values of reroll_reload_attempts_total, by what becomes of the work.
+var attemptResults = map[fate]string{fateDone: "done", fateGone: "gone", fateStale: "outdated", fateNever: "refused", fateAgain: "failed"}
+
 // course measures the way from a change to a rollout, and counts what is saved or lost on it.
 type course struct {
 	stages       *prometheus.HistogramVec
 	coalesced    prometheus.Counter
 	held         *prometheus.CounterVec
 	unchanged    prometheus.Counter
+	attempts     *prometheus.CounterVec
 	sweepSeconds prometheus.Histogram
 	// traced says that reloads are told of as traces.
 	traced bool
@@ -47,11 +51,17 @@ func newCourse(r prometheus.Registerer, traced bool) *course {
 		unchanged: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reroll_unchanged_looks_total", Help: "Looks at configs that found the content as it was: what was told twice, or was no edit.",
 		}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_reload_attempts_total", Help: "Attempts to patch a workload, or to call a webhook for it, by what came of them.",
+		}, []string{"result"}),
 		sweepSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "reroll_sweep_duration_seconds", Help: "Time from the beginning of a sweep over every config to its end; spread over the interval unless it is in a hurry.",
 			Buckets:                     []float64{.1, 1, 10, 60, 300, 600, 1200, 3600},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
+	}
+	for _, result := range attemptResults {
+		c.attempts.WithLabelValues(result)
 	}
 	for _, stage := range []string{stageNotify, stageVerify, stageDecide, stagePatch, stageRollout} {
 		c.stages.WithLabelValues(stage)
@@ -59,9 +69,12 @@ func newCourse(r prometheus.Registerer, traced bool) *course {
 	for _, reason := range reloader.HoldReasons {
 		c.held.WithLabelValues(string(reason))
 	}
-	r.MustRegister(c.stages, c.coalesced, c.held, c.unchanged, c.sweepSeconds)
+	r.MustRegister(c.stages, c.coalesced, c.held, c.unchanged, c.attempts, c.sweepSeconds)
 	return c
 }
+
+// tried counts an attempt that ended with err.
+func (c *course) tried(err error) { c.attempts.WithLabelValues(attemptResults[fateOf(err)]).Inc() }
 
 // patched measures the stages of a reload up to its patch. What a sweep has found has not been told of by anybody.
 func (c *course) patched(r reloader.Reload) {

@@ -62,9 +62,15 @@ func (t *tracked) oldestPending() (oldest time.Time) {
 		if c.Cluster != "" {
 			at = p.since
 		}
-		if oldest.IsZero() || at.Before(oldest) {
-			oldest = at
-		}
+		oldest = earlierOf(oldest, at)
 	}
 	return oldest
+}
+
+// earlierOf returns the earlier of two times, of which either may be none.
+func earlierOf(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -17,7 +17,9 @@ import (
 func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
 	rolling := withOutcome(steps, reloader.ReasonReloaded)
 	if d.Webhook != nil {
-		return nil, "", d.notify(ctx, t, w, rolling)
+		err := d.notify(ctx, t, w, rolling)
+		d.metrics.tried(err)
+		return nil, "", err
 	}
 	all := append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...)
 	id := d.reloadID(w, all)
@@ -37,6 +39,7 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
 		Ops: ops, FieldManager: d.fieldManager(rolling[0].why.Dialect), Name: d.rollName(w, rolling),
 	})
+	d.metrics.tried(err)
 	if err == nil && target != w {
 		rolled = w.Through(rolled)
 	}

@@ -14,6 +14,9 @@ import (
 // maxSelectorText bounds the selector of a pause as the status shows it.
 const maxSelectorText = 512
 
+// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, and nobody wants it to wait.
+var lagReasons = []reloader.Reason{reloader.ReasonRetrying, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited}
+
 // Status returns what the dispatcher knows of its cluster now. Who runs it adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
@@ -33,6 +36,9 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 				s.Held = map[reloader.Reason]int{}
 			}
 			s.Held[t.hold.Reason]++
+		}
+		if t.hold == nil || slices.Contains(lagReasons, t.hold.Reason) {
+			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.oldestPending())
 		}
 	}
 	if frozen, until := d.control.Freeze(now); frozen {

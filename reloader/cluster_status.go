@@ -41,6 +41,11 @@ type ClusterStatus struct {
 	Workloads int            `json:"workloads"`
 	Pending   int            `json:"pending,omitempty"`
 	Held      map[Reason]int `json:"held,omitempty"`
+	// OldestPendingAt is when the oldest change was verified that is still on its way to a workload: what somebody holds back, or has to mend, is
+	// not. Zero if none is.
+	OldestPendingAt time.Time `json:"oldestPendingAt,omitzero"`
+	// HintsPending counts the hints that are stored and not done yet.
+	HintsPending int64 `json:"hintsPending,omitempty"`
 
 	Freeze  Freeze   `json:"freeze,omitzero"`
 	Pauses  []Pause  `json:"pauses,omitempty"`

@@ -68,6 +68,20 @@ func TestGoldenForesight(t *testing.T) {
 	}
 }
 
+// TestGoldenLag: how far a dispatcher is behind. Who does not say so is read as one that is not.
+func TestGoldenLag(t *testing.T) {
+	status := wholeCluster
+	status.OldestPendingAt, status.HintsPending = at.Add(-time.Minute), 41
+	golden(t, "cluster-lag", status)
+	data, err := os.ReadFile("testdata/wire/cluster.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reloader.Decode[reloader.ClusterStatus](data); err != nil || !got.OldestPendingAt.IsZero() || got.HintsPending != 0 {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 // TestGoldenReplica: where a workload reads what a config of another cluster has.
 func TestGoldenReplica(t *testing.T) {
 	reads := wholeWorkload

@@ -53,30 +53,33 @@ type Fault struct {
 
 // Cluster is one cluster: where its hints come from, how far it is, and what holds it back.
 type Cluster struct {
-	Name         string    `json:"name" doc:"The cluster's name."`
-	Health       Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
-	Problems     []string  `json:"problems" nullable:"false" doc:"What is wrong, for people."`
-	UID          string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
-	Version      string    `json:"version,omitempty" doc:"The version of its dispatcher."`
-	Instance     string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
-	StartedAt    time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
-	UpdatedAt    time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
-	Ready        bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
-	DryRun       bool      `json:"dryRun" doc:"Whether nothing is written to the cluster."`
-	Sources      []Source  `json:"sources" nullable:"false" doc:"Where hints came from since the dispatcher started."`
-	Feeds        []Feed    `json:"feeds" nullable:"false" doc:"What canaries have told about each API server. Empty if none are sent."`
-	Faults       []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
-	LastChangeAt time.Time `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
-	LastReloadAt time.Time `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
-	SweptAt      time.Time `json:"sweptAt,omitzero" doc:"When every config was last looked at. Absent if not since the dispatcher started."`
-	Drift        int64     `json:"drift" doc:"How many changes the sweep alone has found since the dispatcher started: what the sources missed."`
-	Workloads    int       `json:"workloads" doc:"How many workloads are opted in."`
-	Pending      int       `json:"pending" doc:"How many of them wait to be rolled."`
-	Held         []Held    `json:"held" nullable:"false" doc:"How many of those wait for which reason."`
-	Freeze       Freeze    `json:"freeze" doc:"Whether every reload is held back."`
-	Pauses       []Pause   `json:"pauses" nullable:"false" doc:"The pauses that have not ended."`
-	Windows      []Window  `json:"windows" nullable:"false" doc:"The maintenance windows. If there are any, reloads wait for one."`
-	Forward      *Forward  `json:"forward,omitempty" doc:"How far the cluster's records have come to the hub that answers. Absent if this is no hub."`
+	Name            string    `json:"name" doc:"The cluster's name."`
+	Health          Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
+	Problems        []string  `json:"problems" nullable:"false" doc:"What is wrong, for people."`
+	UID             string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
+	Version         string    `json:"version,omitempty" doc:"The version of its dispatcher."`
+	Instance        string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
+	StartedAt       time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
+	UpdatedAt       time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
+	Ready           bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
+	DryRun          bool      `json:"dryRun" doc:"Whether nothing is written to the cluster."`
+	Sources         []Source  `json:"sources" nullable:"false" doc:"Where hints came from since the dispatcher started."`
+	Feeds           []Feed    `json:"feeds" nullable:"false" doc:"What canaries have told about each API server. Empty if none are sent."`
+	Faults          []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
+	LastChangeAt    time.Time `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
+	LastReloadAt    time.Time `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
+	SweptAt         time.Time `json:"sweptAt,omitzero" doc:"When every config was last looked at. Absent if not since the dispatcher started."`
+	Drift           int64     `json:"drift" doc:"How many changes the sweep alone has found since the dispatcher started: what the sources missed."`
+	Workloads       int       `json:"workloads" doc:"How many workloads are opted in."`
+	Pending         int       `json:"pending" doc:"How many of them wait to be rolled."`
+	Held            []Held    `json:"held" nullable:"false" doc:"How many of those wait for which reason."`
+	OldestPendingAt time.Time `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
+	LagSeconds      float64   `json:"lagSeconds" doc:"How old that change was at updatedAt; 0 if there was none, or if the dispatcher is of a version that does not say."`
+	HintsPending    int64     `json:"hintsPending" doc:"How many hints are stored and not done yet, at updatedAt."`
+	Freeze          Freeze    `json:"freeze" doc:"Whether every reload is held back."`
+	Pauses          []Pause   `json:"pauses" nullable:"false" doc:"The pauses that have not ended."`
+	Windows         []Window  `json:"windows" nullable:"false" doc:"The maintenance windows. If there are any, reloads wait for one."`
+	Forward         *Forward  `json:"forward,omitempty" doc:"How far the cluster's records have come to the hub that answers. Absent if this is no hub."`
 }
 
 // FromCluster returns the view of c at a time.
@@ -90,6 +93,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 		UID: s.UID, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
 		Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
 		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
+		OldestPendingAt: s.OldestPendingAt, LagSeconds: lag(s), HintsPending: s.HintsPending,
 		Freeze: fromFreeze(c.Name, s.Freeze, now), Pauses: FromPauses(c, now), Windows: FromWindows(c),
 		Forward: fromForwarding(s.Forward),
 	}
@@ -100,6 +104,14 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 		v.LastReloadAt = c.LastReload.DecidedAt
 	}
 	return v
+}
+
+// lag returns how long the oldest change on its way had been, by the one clock that the whole status is by.
+func lag(s *reloader.ClusterStatus) float64 {
+	if s.OldestPendingAt.IsZero() {
+		return 0
+	}
+	return max(0, s.At.Sub(s.OldestPendingAt).Round(time.Millisecond).Seconds())
 }
 
 func health(c *projection.ClusterState, now time.Time) Health {

@@ -49,6 +49,19 @@ func backlog(t *testing.T, q *Queue) uint64 {
 	return info.NumPending + uint64(info.NumAckPending)
 }
 
+// TestHintsThatAreNotDoneAreCounted: those that were taken and are not acknowledged count like those that were not taken; who does not consume
+// has none.
+func TestHintsThatAreNotDoneAreCounted(t *testing.T) {
+	q := open(t, Options{})
+	if err := q.Put(testContext(t), hints(7)); err != nil {
+		t.Fatal(err)
+	}
+	c := consume(t, q, func(Delivery) {})
+	eventually(t, "all are counted", func() bool { return q.HintsPending() == 7 })
+	c.end(t)
+	eventually(t, "none is this process's any more", func() bool { return q.HintsPending() == 0 })
+}
+
 func TestHintsOfOtherClustersDoNotArrive(t *testing.T) {
 	q := open(t, Options{})
 	green := hint("x")

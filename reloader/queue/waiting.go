@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -10,6 +11,8 @@ import (
 // waiting shows what waits for the consumer of hints, while this process is it.
 type waiting struct {
 	pending, loaned, redelivered prometheus.Gauge
+	// open counts those that are not done.
+	open *atomic.Int64
 }
 
 func newWaiting() waiting {
@@ -17,17 +20,22 @@ func newWaiting() waiting {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	return waiting{
+		open:        new(atomic.Int64),
 		pending:     gauge("reroll_queue_hints_pending", "Hints that are stored and were not taken yet, every 15 s."),
 		loaned:      gauge("reroll_queue_hints_unacknowledged", "Hints that were taken and are not done yet, every 15 s."),
 		redelivered: gauge("reroll_queue_hints_redelivered", "Those among them that were taken more than once, every 15 s."),
 	}
 }
 
-func (w waiting) set(pending, loaned, redelivered float64) {
-	w.pending.Set(pending)
-	w.loaned.Set(loaned)
-	w.redelivered.Set(redelivered)
+func (w waiting) set(pending, loaned, redelivered int64) {
+	w.pending.Set(float64(pending))
+	w.loaned.Set(float64(loaned))
+	w.redelivered.Set(float64(redelivered))
+	w.open.Store(pending + loaned)
 }
+
+// HintsPending returns how many hints were stored and not done yet when that was last looked at; 0 for whoever does not consume them.
+func (q *Queue) HintsPending() int64 { return q.metrics.waiting.open.Load() }
 
 // measure looks again and again at what waits, until ctx ends. Nothing waits for whoever does not consume.
 func (c *consumer) measure(ctx context.Context) {
@@ -50,6 +58,6 @@ func (c *consumer) measureOnce(ctx context.Context) error {
 		return fmt.Errorf("look at the consumer of hints: %w", explain(ctx, err))
 	}
 	is := on.CachedInfo()
-	c.q.metrics.waiting.set(float64(is.NumPending), float64(is.NumAckPending), float64(is.NumRedelivered))
+	c.q.metrics.waiting.set(int64(is.NumPending), int64(is.NumAckPending), int64(is.NumRedelivered))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
 )
@@ -113,6 +114,60 @@ func TestOrderTellsHowFarItIs(t *testing.T) {
 		b.gone(t, ".note")
 		b.faultless(t)
 	}
+}
+
+// TestGoOnIsOfferedByTheRightToConfigs: to let the change of a config go on takes the right to retry configs where the config is. The right to
+// try workloads again neither gives nor takes it.
+func TestGoOnIsOfferedByTheRightToConfigs(t *testing.T) {
+	b := startBrowser(t)
+	for name, tc := range map[string]struct {
+		resource, namespace string
+		want                int
+	}{
+		"to configs":         {"configs", "shop", 1},
+		"to all configs":     {"configs", "", 1},
+		"to workloads":       {"workloads", "shop", 0},
+		"to configs in vain": {"configs", "payments", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := serveHalted(t, staff{func(d api.Deed) bool {
+				return d.Verb != "retry" || d.Resource == tc.resource && (d.Namespace == tc.namespace || tc.namespace == "")
+			}})
+			for _, path := range []string{"#/held", "#/workloads/prod-eu/shop/Deployment/cart"} {
+				b.open(t, url+path, "light", desk)
+				b.wait(t, `main :has-text("did not roll out on canary")`)
+				b.until(t, asked)
+				goOn := button("Go on with feature-flags")
+				if tc.want > 0 {
+					b.wait(t, goOn)
+				}
+				if got := read[int](t, b, "evaluate", params{"script": `[...document.querySelectorAll('main button')].filter((x) => x.innerText === 'Go on with feature-flags').length`}); got != tc.want {
+					t.Errorf("%d buttons on %s, want %d", got, path, tc.want)
+				}
+				b.faultless(t)
+			}
+		})
+	}
+}
+
+// serveHalted serves a fleet whose cart waits for a change that did not roll out elsewhere.
+func serveHalted(t *testing.T, who staff) string {
+	t.Helper()
+	fleet := showcase.New(time.Now())
+	fleet.Fill(60)
+	w, ok := fleet.Records.Workload(projection.WorkloadKey{Cluster: "prod-eu", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}})
+	page, err := fleet.Records.Changes(projection.Place{}, 1, func(c *reloader.Change) bool { return c.Cluster == "prod-eu" && c.Config.Name == "feature-flags" })
+	if !ok || err != nil || len(page.Items) == 0 {
+		t.Fatal("the fleet has no cart with a change:", err)
+	}
+	w.Hold = &reloader.Hold{Reason: reloader.ReasonHalted, Message: "it did not roll out on canary", Since: time.Now().Add(-time.Minute)}
+	w.Edges[0].Pending = page.Items[0].ID
+	fleet.Records.PutWorkload(*w)
+	handler, err := fleet.HandlerFor(who, make(answers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveHandler(t, handler)
 }
 
 // asked reports whether the page knows by now what may be done in a namespace.

@@ -123,6 +123,9 @@ func TestClustersTellHowFarTheyHaveCome(t *testing.T) {
 	b := startBrowser(t)
 	b.open(t, url+"#/clusters", "light", desk)
 	b.wait(t, `.card:has-text("prod-us") div:has(> dt:text("On its way here")):has-text("40 records, told")`)
+	b.wait(t, `.card:has-text("prod-us") .numbers .warn:has-text("1 min 35 s lag")`)
+	b.wait(t, `.card:has-text("prod-us") .numbers [title*="212 hints not done yet"]`)
+	b.wait(t, `.card:has-text("prod-eu") .numbers span:not(.warn):has-text("0 s lag")`)
 	b.until(t, `document.querySelectorAll('.card').length === 3 && document.body.innerText.split('On its way here').length === 2`)
 	b.faultless(t)
 }

@@ -94,8 +94,8 @@ func (o *outputs) environment() []string {
 	}
 }
 
-// attend listens to what the line's process tells those who ask, and has a second process call a webhook.
-func (o *outputs) attend(r *room) {
+// attend listens to what the line's process tells those who ask, and has a second process call a webhook; flags are those that it has besides.
+func (o *outputs) attend(r *room, flags ...string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, r.line.Reroll.API+"/api/v1/events", nil)
 	r.must(err)
@@ -104,7 +104,7 @@ func (o *outputs) attend(r *room) {
 	r.t.Cleanup(func() { _ = response.Body.Close() })
 	go func() { _, _ = io.Copy(o.events, response.Body) }()
 
-	o.caller, err = line.StartBeside(r.ctx, r.line, r.t.TempDir(), "--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug")
+	o.caller, err = line.StartBeside(r.ctx, r.line, r.t.TempDir(), append([]string{"--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug"}, flags...)...)
 	r.must(err)
 	r.t.Cleanup(o.caller.Kill)
 }

@@ -21,7 +21,7 @@ func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
 		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,
-		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors,
+		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors, LocalOnly: p.settings.Auth.has(authNone),
 	}
 	if p.settings.Auth.on() {
 		gate, err := auth.New(p.settings.gateOptions(p.version))

@@ -53,6 +53,7 @@ func clustersShown(now time.Time) shown[view.Cluster] {
 			{name: "WORKLOADS"},
 			{name: "PENDING"},
 			{name: "HELD"},
+			{name: "LAG"},
 			{name: "LAST CHANGE"},
 			{name: "LAST RELOAD"},
 			{name: "SOURCES", wide: true},
@@ -68,7 +69,7 @@ func clustersShown(now time.Time) shown[view.Cluster] {
 				sources = append(sources, source.Source)
 			}
 			return []cell{
-				text(c.Name), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(heldIn(c))),
+				text(c.Name), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(heldIn(c))), text(lagOf(c)),
 				text(since(now, c.LastChangeAt)), text(since(now, c.LastReloadAt)),
 				text(orDash(strings.Join(sources, ","))), text(fmt.Sprint(c.Drift)), text(orDash(c.Version)), text(orDash(c.Instance)),
 			}
@@ -79,6 +80,14 @@ func clustersShown(now time.Time) shown[view.Cluster] {
 func healthCell(h view.Health) cell {
 	styles := map[view.Health]style{view.Healthy: good, view.Degraded: warn, view.Away: bad, view.Unknown: bad}
 	return cell{string(h), styles[h]}
+}
+
+// lagOf returns how old the oldest change is that is on its way to a workload.
+func lagOf(c view.Cluster) string {
+	if c.LagSeconds == 0 {
+		return dash
+	}
+	return seconds(&c.LagSeconds)
 }
 
 func heldIn(c view.Cluster) (n int) {
@@ -122,6 +131,9 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 		l.addf("  Window %s: %s", w.Schedule, state)
 	}
 	l.addf("  %s, %d pending, %d held%s", count(c.Workloads, "workload"), c.Pending, heldIn(c), reasonsOf(c.Held))
+	if c.LagSeconds > 0 || c.HintsPending > 0 {
+		l.addf("  lag %s, %s not done", lagOf(c), count(int(c.HintsPending), "hint"))
+	}
 	l.addf("  last change %s, last reload %s, swept %s, drift %d", ago(now, c.LastChangeAt), ago(now, c.LastReloadAt), ago(now, c.SweptAt), c.Drift)
 	for _, source := range c.Sources {
 		l.addf("  %s: %s, the last %s", source.Source, count(int(source.Hints), "hint"), ago(now, source.LastAt))

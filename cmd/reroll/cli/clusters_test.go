@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,37 @@ func TestOneClusterTellsOfAGapOnce(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, said); diff != "" {
 				t.Errorf("told of gaps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestClustersTellOfTheLag: in the listing and of one cluster; a cluster without any is not told to have one.
+func TestClustersTellOfTheLag(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster      view.Cluster
+		column, line string
+	}{
+		"none":          {view.Cluster{Name: "c1"}, dash, ""},
+		"behind":        {view.Cluster{Name: "c1", LagSeconds: 90.5, HintsPending: 1}, "1m30.5s", "  lag 1m30.5s, 1 hint not done"},
+		"hints to come": {view.Cluster{Name: "c1", HintsPending: 212}, dash, "  lag " + dash + ", 212 hints not done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown := clustersShown(now)
+			at := slices.IndexFunc(shown.columns, func(c column) bool { return c.name == "LAG" })
+			if row := shown.row(tc.cluster); at < 0 || len(row) != len(shown.columns) || row[at].text != tc.column {
+				t.Errorf("column %d of %+v, want %q", at, row, tc.column)
+			}
+			var out bytes.Buffer
+			writeCluster(newLines(&out, false), tc.cluster, now)
+			var told string
+			for line := range strings.Lines(out.String()) {
+				if strings.HasPrefix(line, "  lag") {
+					told = strings.TrimSuffix(line, "\n")
+				}
+			}
+			if told != tc.line {
+				t.Errorf("told %q, want %q", told, tc.line)
 			}
 		})
 	}

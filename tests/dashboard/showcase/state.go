@@ -74,6 +74,7 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	eu, us, staging := status("prod-eu", 182_331), status("prod-us", 97_120), status("staging", 4_028)
 	eu.Held = map[reloader.Reason]int{reloader.ReasonOutsideWindow: 1, reloader.ReasonRefused: 1, reloader.ReasonWaitingForStep: 1}
 	eu.Windows = []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Next: f.Now.Add(3 * time.Hour)}}
+	us.OldestPendingAt, us.HintsPending = ago(99*time.Second), 212
 	us.Drift, us.Feeds[1].State = 3, "silent"
 	us.Forward = &reloader.Forwarding{At: ago(12 * time.Second), Positions: map[reloader.RecordKind]reloader.Position{reloader.ReloadRecords: {Behind: 40}}}
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}

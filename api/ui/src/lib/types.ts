@@ -190,6 +190,9 @@ export interface Cluster {
   workloads: number;
   pending: number;
   held: { reason: Reason; workloads: number }[];
+  // lagSeconds is how old the oldest change is that is on its way to a workload; older servers say neither this nor how many hints wait.
+  lagSeconds?: number;
+  hintsPending?: number;
   freeze: Freeze;
   pauses: Pause[];
   windows: Window[];
@@ -288,4 +291,6 @@ export interface Self {
   authenticated: boolean;
   user?: string;
   actions: string[];
+  // configActions is what may be done to configs; older servers do not say.
+  configActions?: string[];
 }

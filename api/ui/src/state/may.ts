@@ -5,18 +5,25 @@ import { ask, query, token } from './client';
 import { epoch } from './live';
 import { onChange } from './resource';
 
-// known is what who looks may do, by namespace. What lies in no namespace, or in all, is under the empty name.
-const known = new Map<string, Signal<ReadonlySet<string>>>();
-const nothing: ReadonlySet<string> = new Set();
-let line: Promise<unknown> = Promise.resolve();
-
-// may tells whether who looks may do something in a namespace, or in all. Until the server has said so, they may not.
-export function may(verb: Verb, namespace = ''): boolean {
-  if (inPlace('').has(verb)) return true;
-  return namespace !== '' && inPlace(namespace).has(verb);
+interface Rights {
+  actions: ReadonlySet<string>;
+  configs: ReadonlySet<string>;
 }
 
-function inPlace(namespace: string): ReadonlySet<string> {
+// known is what who looks may do, by namespace. What lies in no namespace, or in all, is under the empty name.
+const known = new Map<string, Signal<Rights>>();
+const nothing: Rights = { actions: new Set(), configs: new Set() };
+let line: Promise<unknown> = Promise.resolve();
+
+// may tells whether who looks may do something in a namespace, or in all. Until the server has said so, they may not. To retry is meant of workloads.
+export const may = (verb: Verb, namespace = ''): boolean => anywhere(namespace, (r) => r.actions.has(verb));
+
+// mayGoOn tells whether who looks may let the changes of a namespace's configs go on.
+export const mayGoOn = (namespace: string): boolean => anywhere(namespace, (r) => r.configs.has('retry'));
+
+const anywhere = (namespace: string, has: (r: Rights) => boolean): boolean => has(inPlace('')) || (namespace !== '' && has(inPlace(namespace)));
+
+function inPlace(namespace: string): Rights {
   let found = known.get(namespace);
   if (!found) {
     found = signal(nothing);
@@ -27,10 +34,10 @@ function inPlace(namespace: string): ReadonlySet<string> {
 }
 
 // learn asks for one namespace after the other: a page may show many.
-function learn(namespace: string, into: Signal<ReadonlySet<string>>): void {
+function learn(namespace: string, into: Signal<Rights>): void {
   line = line.then(async () => {
     const self = await ask<Self>(`self${query({ namespace })}`).catch(() => undefined);
-    into.value = new Set(self?.actions);
+    into.value = { actions: new Set(self?.actions), configs: new Set(self?.configActions) };
   });
 }
 

@@ -1,4 +1,4 @@
-import { count } from '../lib/format';
+import { count, duration } from '../lib/format';
 import { freezeOf, pauseOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
@@ -118,6 +118,9 @@ function ClusterCard({ c }: { c: Cluster }) {
   );
 }
 
+// lagging is from how many seconds on a lag is longer than quiet windows and a few retries are.
+const lagging = 60;
+
 function Numbers({ c }: { c: Cluster }) {
   return (
     <div class="numbers">
@@ -130,6 +133,11 @@ function Numbers({ c }: { c: Cluster }) {
       <a href={href(['held'])}>
         <b>{c.held.reduce((sum, h) => sum + h.workloads, 0).toLocaleString('en')}</b> held
       </a>
+      {c.lagSeconds !== undefined && (
+        <span class={c.lagSeconds > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending ?? 0, 'hint')} not done yet.`}>
+          <b>{c.lagSeconds > 0 ? duration(c.lagSeconds) : '0 s'}</b> lag
+        </span>
+      )}
       <span class={c.drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
         <b>{c.drift.toLocaleString('en')}</b> missed by sources
       </span>

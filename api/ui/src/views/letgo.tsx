@@ -1,7 +1,7 @@
 import { goOnWith, retryOf } from '../lib/orders';
 import type { Config, Hold, WorkloadRef } from '../lib/types';
 import { OrderButton } from '../parts/order';
-import { may } from '../state/may';
+import { may, mayGoOn } from '../state/may';
 
 interface Props {
   cluster: string;
@@ -13,15 +13,16 @@ interface Props {
 
 // LetGo lets somebody try again what was given up: the roll of a workload, or the changes whose rollouts were halted.
 export function LetGo({ cluster, workload, hold, configs }: Props) {
-  if (!may('retry', workload.namespace)) return null;
   if (hold.reason === 'Halted') {
+    const theirs = configs.filter((c) => mayGoOn(c.namespace));
+    if (theirs.length === 0) return null;
     return (
       <div class="line">
-        {configs.map((c) => (
+        {theirs.map((c) => (
           <OrderButton key={c.kind + c.namespace + c.name} order={goOnWith(cluster, c)} small />
         ))}
       </div>
     );
   }
-  return hold.deadLetter || hold.attempts ? <OrderButton order={retryOf(cluster, workload)} small /> : null;
+  return (hold.deadLetter || hold.attempts) && may('retry', workload.namespace) ? <OrderButton order={retryOf(cluster, workload)} small /> : null;
 }
