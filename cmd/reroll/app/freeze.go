@@ -8,18 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// access says which cluster a command of an operator is for.
-type access struct{ kubeconfig, context, namespace string }
+// access says which cluster a command of an operator is for, and how it tells what it has done.
+type access struct {
+	kubeconfig, context, namespace string
+	deed                           cli.Deed
+}
 
 func (a *access) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
 	f.StringVar(&a.context, "context", "", "context of the kubeconfig")
 	f.StringVarP(&a.namespace, "namespace", "n", "", "Reroll's own namespace; default: that of the pod or context")
+	a.deed.Bind(cmd)
 }
 
 func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
@@ -28,6 +33,9 @@ func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, er
 
 // connectKeeping reaches the cluster for a command that looks at annotations of workloads.
 func (a *access) connectKeeping(ctx context.Context, version string, keep func(key string) bool) (*kube.Cluster, error) {
+	if err := a.deed.Check(); err != nil {
+		return nil, err
+	}
 	return kube.Connect(ctx, kube.Options{
 		Kubeconfig: a.kubeconfig, Context: a.context, Namespace: a.namespace, QPS: 5, Burst: 10, UserAgent: "reroll/" + version,
 		KeepAnnotation: keep,
@@ -48,7 +56,7 @@ func freezeCommand(version string) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if length < 0 {
-				return errors.New("--for must not be negative")
+				return cli.Usage(errors.New("--for must not be negative"))
 			}
 			// Who runs this command is not known, and whoever froze before is somebody else.
 			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: "", control.ByKey: ""}
@@ -58,7 +66,9 @@ func freezeCommand(version string) *cobra.Command {
 				change[control.UntilKey] = at.Format(time.RFC3339)
 				until = "until " + change[control.UntilKey]
 			}
-			return a.setControl(cmd, version, change, "frozen "+until)
+			return a.setControl(cmd, version, change, cli.Done{
+				What: "freeze", Said: "frozen " + until, Details: map[string]string{"until": change[control.UntilKey], "reason": reason},
+			})
 		},
 	}
 	a.bind(cmd)
@@ -77,29 +87,42 @@ func thawCommand(version string) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			change := map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: "", control.ByKey: ""}
-			return a.setControl(cmd, version, change, "thawed")
+			return a.setControl(cmd, version, change, cli.Done{What: "thaw", Said: "thawed"})
 		},
 	}
 	a.bind(cmd)
 	return cmd
 }
 
-// setControl writes the ConfigMap and says what is so now.
-func (a *access) setControl(cmd *cobra.Command, version string, change map[string]string, now string) error {
+// setControl writes the ConfigMap and says what was done.
+func (a *access) setControl(cmd *cobra.Command, version string, change map[string]string, done cli.Done) error {
 	cluster, err := a.connect(cmd.Context(), version)
 	if err != nil {
 		return err
 	}
-	return writeControl(cmd, cluster, change, now)
+	return a.writeControl(cmd, cluster, change, done)
 }
 
-func writeControl(cmd *cobra.Command, cluster *kube.Cluster, change map[string]string, now string) error {
+func (a *access) writeControl(cmd *cobra.Command, cluster *kube.Cluster, change map[string]string, done cli.Done) error {
 	warnElsewhere(cmd, cluster)
 	if err := cluster.SetControl(cmd.Context(), change); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", now, cluster.Namespace, control.ConfigMap)
-	return err
+	return a.say(cmd, cluster, done)
+}
+
+// say tells what was done, and in which ConfigMap, which is what it was done to if nothing else is.
+func (a *access) say(cmd *cobra.Command, cluster *kube.Cluster, done cli.Done) error {
+	done.Said += fmt.Sprintf(" (ConfigMap %s/%s)", cluster.Namespace, control.ConfigMap)
+	name := cluster.Namespace + "/ConfigMap/" + control.ConfigMap
+	if done.Names == nil {
+		done.Names = []string{name}
+	}
+	if done.Details == nil {
+		done.Details = map[string]string{}
+	}
+	done.Details["configMap"] = name
+	return a.deed.Say(cmd.OutOrStdout(), done)
 }
 
 // warnElsewhere says so if nothing shows that Reroll runs where its ConfigMap is going to be written: nobody would read it there.

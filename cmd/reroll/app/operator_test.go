@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
@@ -161,5 +163,85 @@ func TestRetryOfWhatIsNotThere(t *testing.T) {
 				t.Errorf("the ConfigMap has %v", s.data)
 			}
 		})
+	}
+}
+
+// TestDeedsAreTold: what was done is told in a sentence, and in every other format, each of which names what it was done to.
+func TestDeedsAreTold(t *testing.T) {
+	const pauses = "- namespace: shop\n  until: \"2126-01-31T18:00:00Z\"\n"
+	for name, c := range map[string]struct {
+		args  []string
+		said  string
+		named string
+		wants map[string]any
+	}{
+		"freeze": {
+			[]string{"freeze", "--reason", "release"},
+			"frozen until it is thawed (ConfigMap reroll/reroll-control)\n", "reroll/ConfigMap/reroll-control\n",
+			map[string]any{"done": "freeze", "reason": "release", "configMap": "reroll/ConfigMap/reroll-control", "message": "frozen until it is thawed (ConfigMap reroll/reroll-control)"},
+		},
+		"thaw": {[]string{"thaw"}, "thawed (ConfigMap reroll/reroll-control)\n", "reroll/ConfigMap/reroll-control\n", map[string]any{"done": "thaw"}},
+		"pause": {
+			[]string{"pause", "-n", "shop", "-l", "app=cart", "--reason", "sale"},
+			"", "reroll/ConfigMap/reroll-control\n",
+			map[string]any{"done": "pause", "namespace": "shop", "selector": "app=cart", "reason": "sale"},
+		},
+		"resume": {
+			[]string{"resume", "-n", "shop"},
+			"resumed all workloads in shop (ConfigMap reroll/reroll-control)\n", "reroll/ConfigMap/reroll-control\n",
+			map[string]any{"done": "resume", "namespace": "shop", "names": []any{"reroll/ConfigMap/reroll-control"}},
+		},
+		"retry": {
+			[]string{"retry", "shop/deploy/web"},
+			"trying shop/Deployment/web again (ConfigMap reroll/reroll-control)\n", "shop/Deployment/web\n",
+			map[string]any{"done": "retry", "names": []any{"shop/Deployment/web"}, "configMap": "reroll/ConfigMap/reroll-control"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := func(more ...string) string {
+				s, kubeconfig := newAPIServer(t, map[string]string{"pauses": pauses})
+				s.objects = []string{"/apis/apps/v1/namespaces/shop/deployments/web"}
+				return operate(t, slices.Concat(c.args, more, []string{"--kubeconfig", kubeconfig})...)
+			}
+			if said := run(); c.said != "" && said != c.said {
+				t.Errorf("said %q, want %q", said, c.said)
+			}
+			if named := run("-o", "name"); named != c.named {
+				t.Errorf("named %q, want %q", named, c.named)
+			}
+			var told map[string]any
+			if body := run("-o", "json"); json.Unmarshal([]byte(body), &told) != nil {
+				t.Fatalf("no JSON: %s", body)
+			}
+			for key, value := range c.wants {
+				if diff := cmp.Diff(value, told[key]); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", key, diff)
+				}
+			}
+			if until, _ := told["until"].(string); (until != "") != (name == "pause") {
+				t.Errorf("it is said to last until %q", until)
+			}
+			if said := run("-o", "yaml"); !strings.Contains(said, "done: "+name+"\n") {
+				t.Errorf("no YAML: %s", said)
+			}
+			if said := run("-o", "jsonpath={.done}"); said != name+"\n" {
+				t.Errorf("picked %q", said)
+			}
+		})
+	}
+}
+
+// TestNothingIsDoneThatCannotBeTold: a format that there is not is refused before anything is written.
+func TestNothingIsDoneThatCannotBeTold(t *testing.T) {
+	s, kubeconfig := newAPIServer(t, map[string]string{"pauses": "[]"})
+	for _, args := range [][]string{{"freeze"}, {"thaw"}, {"pause", "-n", "shop"}, {"resume", "-n", "shop"}, {"retry", "shop/deploy/web"}} {
+		cmd := Command("v1.2.3")
+		cmd.SetArgs(append(args, "--kubeconfig", kubeconfig, "-o", "wide"))
+		if code, _ := cli.ExitCode(cmd.ExecuteContext(t.Context())); code != cli.ExitUsage {
+			t.Errorf("reroll %v: code %d", args, code)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"pauses": "[]"}, s.data); diff != "" {
+		t.Errorf("it was written (-want +got):\n%s", diff)
 	}
 }

@@ -28,12 +28,13 @@ func (p *pausing) bind(cmd *cobra.Command) {
 	f.StringVarP(&p.workloads, "namespace", "n", "", "the namespace of the workloads")
 	f.BoolVarP(&p.everywhere, "all-namespaces", "A", false, "the workloads of all namespaces")
 	f.StringVarP(&p.selector, "selector", "l", "", "label selector of the workloads, such as app=cart; all if empty")
+	p.deed.Bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	cmd.MarkFlagsOneRequired("namespace", "all-namespaces")
 }
 
-// change rewrites the list of pauses and says what is so now.
-func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text string, selector labels.Selector) (list, said string, err error)) error {
+// change rewrites the list of pauses and says what was done.
+func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text string, selector labels.Selector) (list string, done cli.Done, err error)) error {
 	selector, err := labels.Parse(p.selector)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--selector: %w", err))
@@ -43,16 +44,15 @@ func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text s
 		return err
 	}
 	warnElsewhere(cmd, cluster)
-	var said string
+	var done cli.Done
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) (err error) {
-		data[control.PausesKey], said, err = rewrite(data[control.PausesKey], selector)
+		data[control.PausesKey], done, err = rewrite(data[control.PausesKey], selector)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (ConfigMap %s/%s)\n", said, cluster.Namespace, control.ConfigMap)
-	return err
+	return p.say(cmd, cluster, done)
 }
 
 // whom names the workloads.
@@ -65,6 +65,12 @@ func (p *pausing) whom() string {
 		where = "in " + p.workloads
 	}
 	return which + " " + where
+}
+
+// details adds which workloads are meant.
+func (p *pausing) details(more map[string]string) map[string]string {
+	more["namespace"], more["selector"] = p.workloads, p.selector
+	return more
 }
 
 // pauseCommand holds back the reloads of some workloads for a while.
@@ -83,11 +89,12 @@ func pauseCommand(version string) *cobra.Command {
 			if length <= 0 {
 				return cli.Usage(errors.New("--for must be positive"))
 			}
-			return p.change(cmd, version, func(text string, selector labels.Selector) (string, string, error) {
+			return p.change(cmd, version, func(text string, selector labels.Selector) (string, cli.Done, error) {
 				now := time.Now()
 				until := now.Add(length).UTC().Truncate(time.Second)
 				list, err := control.AddPause(text, control.Pause{Namespace: p.workloads, Selector: selector, Until: until, Reason: reason}, now)
-				return list, "paused " + p.whom() + " until " + until.Format(time.RFC3339), err
+				end := until.Format(time.RFC3339)
+				return list, cli.Done{What: "pause", Said: "paused " + p.whom() + " until " + end, Details: p.details(map[string]string{"until": end, "reason": reason})}, err
 			})
 		},
 	}
@@ -106,12 +113,12 @@ func resumeCommand(version string) *cobra.Command {
 		Example: "  reroll resume -n shop\n  reroll resume -n shop -l app=cart",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.change(cmd, version, func(text string, selector labels.Selector) (string, string, error) {
+			return p.change(cmd, version, func(text string, selector labels.Selector) (string, cli.Done, error) {
 				list, removed, err := control.RemovePauses(text, p.workloads, selector)
 				if err == nil && removed == 0 {
 					err = fmt.Errorf("no pause of %s: `reroll status` lists those that there are", p.whom())
 				}
-				return list, "resumed " + p.whom(), err
+				return list, cli.Done{What: "resume", Said: "resumed " + p.whom(), Details: p.details(map[string]string{})}, err
 			})
 		},
 	}

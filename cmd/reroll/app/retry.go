@@ -41,7 +41,7 @@ func retryCommand(version string) *cobra.Command {
 			}
 			warnMissing(cmd, cluster, target)
 			now := time.Now().UTC().Format(time.RFC3339)
-			return writeControl(cmd, cluster, map[string]string{key: now}, "trying "+target+" again")
+			return a.writeControl(cmd, cluster, map[string]string{key: now}, cli.Done{What: "retry", Said: "trying " + target + " again", Names: []string{target}})
 		},
 	}
 	a.bind(cmd)

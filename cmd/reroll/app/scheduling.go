@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
@@ -26,6 +27,7 @@ func (s *scheduling) bind(cmd *cobra.Command) {
 	f.StringSliceVarP(&s.namespaces, "namespace", "n", nil, "the namespaces of the workloads")
 	f.BoolVarP(&s.everywhere, "all-namespaces", "A", false, "the workloads of all namespaces")
 	f.StringVar(&s.configuration, "admission-configuration", "", "the MutatingWebhookConfiguration to delete before, so that nobody is kept anew")
+	s.deed.Bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	cmd.MarkFlagsOneRequired("namespace", "all-namespaces")
 }
@@ -46,18 +48,19 @@ func (s *scheduling) run(cmd *cobra.Command, version string) error {
 		namespaces = []string{""}
 	}
 	var errs []error
-	released := 0
+	var released []string
 	for _, namespace := range namespaces {
 		errs = append(errs, cluster.ReleaseScheduling(cmd.Context(), namespace, func(ref reloader.WorkloadRef) {
-			released++
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: its pods are scheduled again\n", ref) //nolint:errcheck // it is done all the same
+			released = append(released, ref.Namespace+"/"+ref.Kind+"/"+ref.Name)
+			if s.deed.Plain() {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: its pods are scheduled again\n", ref) //nolint:errcheck // it is done all the same
+			}
 		}))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d workloads let go\n", released)
-	return err
+	return s.deed.Say(cmd.OutOrStdout(), cli.Done{What: "release-scheduling", Said: fmt.Sprintf("%d workloads let go", len(released)), Names: released})
 }
 
 // schedulingCommand undoes what the admission webhook holds back.

@@ -194,7 +194,7 @@ func list[T any](ctx context.Context, c *client, path string, query url.Values, 
 			}
 			l.items, l.raw = append(l.items, item), append(l.raw, raw)
 		}
-		l.warnings = page.Warnings
+		l.warnings = union(l.warnings, page.Warnings)
 		tell(len(l.items))
 		if page.Metadata.Continue == "" || most > 0 && len(l.items) >= most {
 			return l, nil

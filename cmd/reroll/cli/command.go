@@ -37,15 +37,23 @@ type question struct {
 
 // bind declares the flags, and has whatever the command opens closed at its end.
 func (q *question) bind(cmd *cobra.Command, formats ...string) {
+	q.bindTarget(cmd)
+	q.output.bind(cmd, formats...)
+}
+
+// bindPlain is bind for a command without tables.
+func (q *question) bindPlain(cmd *cobra.Command, formats ...string) {
+	q.bindTarget(cmd)
+	q.output.bindPlain(cmd, formats...)
+}
+
+func (q *question) bindTarget(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		defer q.close()
 		return run(cmd, args)
 	}
 	q.target.bind(cmd)
-	if formats != nil {
-		q.output.bind(cmd, formats...)
-	}
 }
 
 // session is one run of a command that asks.

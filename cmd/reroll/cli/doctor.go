@@ -15,7 +15,7 @@ type doctorFlags struct {
 	policy, auditKubeconfig  string
 	cluster                  string
 	certificates, namespaces []string
-	connect                  bool
+	connect, enableHA        bool
 }
 
 // doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
@@ -26,7 +26,8 @@ func doctorCommand(version string) *cobra.Command {
 		Short: "Examine what Reroll relies on, and say how to mend what is wrong",
 		Long: "Examine what Reroll relies on, and say how to mend what is wrong: what its dispatchers say of themselves, canaries and NATS among it; and if\n" +
 			"asked for, its rights (--as), a NATS (--nats-url), and the files of the API server (--audit-policy, --audit-kubeconfig, --certificate).\n" +
-			"Nothing is written. It ends with code 0 if nothing is wrong, 1 if something is, and 3 if something could not be found out.",
+			"Nothing is written. It ends with code 0 if nothing is wrong, 1 if something is, and 3 if something could not be found out.\n" +
+			"-o wide is a table with a row for each finding; -o name has what to look at: the checks that are neither OK nor skipped.",
 		Example: "  reroll doctor\n  reroll doctor --context east --reroll-namespace reroll --as system:serviceaccount:reroll:reroll\n" +
 			"  reroll doctor --audit-policy audit-policy.yaml --audit-kubeconfig audit-webhook.yaml --cluster local\n" +
 			"  reroll doctor --nats-url nats://nats:4222 --certificate tls.crt -o json",
@@ -34,10 +35,11 @@ func doctorCommand(version string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
 	}
 	cmd.AddCommand(migrateCommand(version))
-	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
+	q.question.bind(cmd, allFormats...)
 	f := cmd.Flags()
 	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")
 	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
+	f.BoolVar(&q.enableHA, "enable-ha", false, "several replicas choose who leads, as with --enable-ha of the dispatcher, and need the rights for that; if not given, the arguments of the pods say so")
 	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
 	f.StringVar(&q.policy, "audit-policy", "", "file of the API server's --audit-policy-file")
 	f.StringVar(&q.auditKubeconfig, "audit-kubeconfig", "", "file of the API server's --audit-webhook-config-file")

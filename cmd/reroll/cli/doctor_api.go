@@ -30,21 +30,21 @@ func (f *doctorFlags) examineAPI(s *session) (found findings) {
 		found.add("clusters", unclear, err.Error(), "")
 		return found
 	}
-	for _, warning := range clusters.warnings {
-		found.add("API", careful, warning, "")
-	}
-	if len(clusters.items) == 0 {
+	if len(clusters.items) == 0 && len(clusters.warnings) == 0 {
 		found.add("clusters", wrong, "no dispatcher has published its status", "start reroll serve, or reroll dispatch with the same NATS")
 	}
 	for _, c := range clusters.items {
 		found.checkCluster(c, s.now)
 	}
 	held, err := list[view.HeldWorkload](s, s.client, "/api/v1/held", nil, 0, silently)
+	for _, warning := range union(clusters.warnings, held.warnings) {
+		found.add("API", unclear, warning, "")
+	}
 	if err != nil {
 		found.add("held workloads", unclear, err.Error(), "")
 		return found
 	}
-	found.checkHeld(held.items)
+	found.checkHeld(held.items, len(clusters.items) > 1)
 	return found
 }
 
@@ -119,14 +119,18 @@ func (f *findings) checkFeed(check string, feed view.Feed, now time.Time) {
 	}
 }
 
-// checkHeld tells of what does not roll without help.
-func (f *findings) checkHeld(held []view.HeldWorkload) {
+// checkHeld tells of what does not roll without help, and how to help it where there are several clusters.
+func (f *findings) checkHeld(held []view.HeldWorkload, several bool) {
 	dead := 0
 	for _, h := range held {
 		if h.Hold.DeadLetter || h.Dead {
 			dead++
+			where := ""
+			if several {
+				where = " with the --context of cluster " + h.Cluster
+			}
 			f.add("workload "+workloadRef(h.Cluster, h.Workload).String(), wrong, string(h.Hold.Reason)+because(h.Hold.Message),
-				"mend it, then reroll retry "+strings.Join([]string{h.Workload.Namespace, h.Workload.Kind, h.Workload.Name}, "/"))
+				"mend it, then reroll retry "+workloadRef("", h.Workload).String()+where)
 		}
 	}
 	if dead == 0 {

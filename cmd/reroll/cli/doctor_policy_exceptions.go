@@ -51,6 +51,7 @@ func joined(some []exception, alike func(a, b exception) bool) (fewer []exceptio
 	return fewer
 }
 
+// union returns a, and those of b that are not among them.
 func union(a, b []string) []string {
 	return slices.Concat(a, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) }))
 }

@@ -18,9 +18,20 @@ type need struct {
 	own bool
 	// spare says what is missing without them; empty if Reroll cannot do without.
 	spare string
+	// lead says that they are for replicas that choose who leads: one process needs none of them, and others cannot do without.
+	lead bool
 }
 
-// needs are the rights that the chart grants by default.
+// replicas says how many may lead, as far as is known.
+type replicas int
+
+const (
+	anyReplicas replicas = iota
+	oneReplica
+	severalReplicas
+)
+
+// needs are the rights that the chart grants by default, and those that it grants to several replicas.
 var needs = []need{
 	{resource: "configmaps", verbs: []string{"get", "list"}},
 	{resource: "secrets", verbs: []string{"get"}},
@@ -38,7 +49,11 @@ var needs = []need{
 	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
 	{resource: "configmaps", own: true, name: kube.MetaInfoName, verbs: []string{"get", "update"}, spare: "which version runs is not noted there"},
 	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works, if there is one"},
+	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
+	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, verbs: []string{"create"}, spare: cannotLead},
 }
+
+const cannotLead = "several replicas cannot choose who leads, and none of them rolls anything"
 
 // judge tells whether a right is granted.
 type judge func(context.Context, kube.Right) (bool, error)
@@ -57,27 +72,52 @@ func (f *doctorFlags) examineRights(s *session) (found findings) {
 		found.add("rights", unclear, err.Error(), "")
 		return found
 	}
-	found.checkRights(s, cluster.May, f.own, f.namespaces)
+	found.checkRights(s, cluster.May, f.own, f.namespaces, f.replicas(s, cluster))
 	return found
 }
 
+// replicas returns what was said of them, or what the pods say.
+func (f *doctorFlags) replicas(s *session, cluster *kube.Cluster) replicas {
+	contends, err := f.enableHA, error(nil)
+	if !s.cmd.Flags().Changed("enable-ha") {
+		contends, err = cluster.Contends(s)
+	}
+	switch {
+	case err != nil: // whoever may not look is told what the rights are for
+		return anyReplicas
+	case contends:
+		return severalReplicas
+	}
+	return oneReplica
+}
+
 // checkRights judges whether all needs are met. own is Reroll's namespace; the workloads are in those given, or anywhere.
-func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string) {
-	before := len(*f)
+func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string, who replicas) {
+	missing := false
 	for _, n := range needs {
+		if n.lead && who == oneReplica {
+			continue
+		}
 		refused, err := n.refused(ctx, may, n.places(own, namespaces))
 		switch {
 		case err != nil:
 			f.add("rights", unclear, err.Error(), "")
 			return
 		case refused == nil:
+			continue
+		case n.lead && who == anyReplicas:
+			f.add("rights", skipped, n.say(refused)+": one process needs none of it; "+n.spare, "if there are several, or the role dispatch, "+n.mend(own)+"; and give --enable-ha")
+			continue
+		case n.lead:
+			f.add("rights", wrong, n.say(refused)+": "+n.spare, n.mend(own))
 		case n.spare != "":
 			f.add("rights", careful, n.say(refused)+": "+n.spare, n.mend(own))
 		default:
 			f.add("rights", wrong, n.say(refused), n.mend(own))
 		}
+		missing = true
 	}
-	if len(*f) == before {
+	if !missing {
 		f.add("rights", fine, "all that the chart grants are granted", "")
 	}
 }

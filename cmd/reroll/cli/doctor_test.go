@@ -185,33 +185,14 @@ func generated(t *testing.T, quiet []string, classes bool) string {
 	return (&auditPolicy{quiet: quiet, classes: classes}).whole()
 }
 
-// TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants by default.
+// TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants: by default exactly that, but for what several
+// replicas need, and all of it where several choose who leads.
 func TestNeedsAreTheChartsRights(t *testing.T) {
-	content, err := os.ReadFile("../../../tests/chart/testdata/default/rendered.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	granted := map[string]bool{}
-	for document := range strings.SplitSeq(string(content), "\n---\n") {
-		var role rbacv1.ClusterRole // a Role has the same fields
-		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
-			t.Fatal(err)
-		}
-		for _, rule := range role.Rules {
-			eachRight(rule, func(right string) { granted[role.Kind+" "+right] = true })
-		}
-	}
-	asked := map[string]bool{}
+	granted, asked := grants(t, "default"), map[string]bool{}
 	for _, n := range needs {
-		kind := "ClusterRole"
-		if n.own {
-			kind = "Role"
+		if !n.lead {
+			n.each(func(right string) { asked[right] = true })
 		}
-		names := []string{}
-		if n.name != "" {
-			names = append(names, n.name)
-		}
-		eachRight(rbacv1.PolicyRule{APIGroups: []string{n.group}, Resources: []string{n.resource}, ResourceNames: names, Verbs: n.verbs}, func(right string) { asked[kind+" "+right] = true })
 	}
 	for right := range granted {
 		if !asked[right] {
@@ -226,6 +207,55 @@ func TestNeedsAreTheChartsRights(t *testing.T) {
 	if len(granted) == 0 {
 		t.Error("the chart grants nothing")
 	}
+	for _, shape := range []string{"roles", "ha"} {
+		granted, asked := grants(t, shape), map[string]bool{}
+		for _, n := range needs {
+			n.each(func(right string) {
+				asked[right] = true
+				// With reloadOnDelete any namespace may be read.
+				if !granted[right] && !granted[strings.Replace(right, " kube-system", "", 1)] {
+					t.Errorf("%s: the doctor asks for %s, which the chart does not grant", shape, right)
+				}
+			})
+		}
+		for right := range granted {
+			if strings.Contains(right, " coordination.k8s.io ") && !asked[right] {
+				t.Errorf("%s: the chart grants %s, and the doctor does not ask for it", shape, right)
+			}
+		}
+	}
+}
+
+// grants returns the rights that a rendering of the chart grants.
+func grants(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	content, err := os.ReadFile("../../../tests/chart/testdata/" + folder + "/rendered.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := map[string]bool{}
+	for document := range strings.SplitSeq(string(content), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			eachRight(rule, func(right string) { granted[role.Kind+" "+right] = true })
+		}
+	}
+	return granted
+}
+
+// each calls do for each right as the chart would grant it.
+func (n need) each(do func(right string)) {
+	kind, names := "ClusterRole", []string{}
+	if n.own {
+		kind = "Role"
+	}
+	if n.name != "" {
+		names = append(names, n.name)
+	}
+	eachRight(rbacv1.PolicyRule{APIGroups: []string{n.group}, Resources: []string{n.resource}, ResourceNames: names, Verbs: n.verbs}, func(right string) { do(kind + " " + right) })
 }
 
 func eachRight(rule rbacv1.PolicyRule, do func(right string)) {
@@ -239,6 +269,11 @@ func eachRight(rule rbacv1.PolicyRule, do func(right string)) {
 }
 
 func TestRights(t *testing.T) {
+	leases := []kube.Right{
+		{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "stakater-reloader-lock", Namespace: "own"},
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "stakater-reloader-lock", Namespace: "own"},
+		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "own"},
+	}
 	refuse := func(refused ...kube.Right) judge {
 		return func(_ context.Context, r kube.Right) (bool, error) { return !slices.Contains(refused, r), nil }
 	}
@@ -246,19 +281,24 @@ func TestRights(t *testing.T) {
 		may        judge
 		namespaces []string
 		want       want
+		who        replicas
 	}{
-		"all granted":            {refuse(), nil, nil},
-		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}},
-		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}},
-		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}},
-		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}},
-		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}},
-		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}},
+		"all granted":            {may: refuse()},
+		"no Lease":               {refuse(leases...), nil, want{"leases stakater-reloader-lock: may not get in own, update in own: several replicas cannot choose who leads": wrong, "leases: may not create in own: several": wrong}, severalReplicas},
+		"no new Lease":           {refuse(leases[2]), nil, want{"leases: may not create in own: several": wrong}, severalReplicas},
+		"one needs no Lease":     {refuse(leases...), nil, want{"all that the chart grants are granted": fine}, oneReplica},
+		"who knows":              {refuse(leases...), nil, want{"may not get in own, update in own: one process needs none of it": skipped, "all that the chart grants are granted": fine}, anyReplicas},
+		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}, severalReplicas},
+		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}, severalReplicas},
+		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}, severalReplicas},
+		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}, severalReplicas},
+		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}, severalReplicas},
+		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}, severalReplicas},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var found findings
-			found.checkRights(t.Context(), c.may, "own", c.namespaces)
+			found.checkRights(t.Context(), c.may, "own", c.namespaces, c.who)
 			c.want.check(t, found)
 		})
 	}

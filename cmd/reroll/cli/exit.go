@@ -22,7 +22,7 @@ var ExitCodes = []string{
 	ExitDone:    "done; with `--exit-code`: nothing would roll, or all is well; `doctor`: nothing is wrong",
 	ExitFailed:  "failed; with `impact --exit-code`: something would roll; with `status --exit-code`: some cluster is not well; `doctor`: something is wrong",
 	ExitUsage:   "the command line cannot be understood",
-	ExitUnknown: "with `--exit-code`, and `doctor`: it could not be found out",
+	ExitUnknown: "with `--exit-code`, and `doctor`: it could not be found out, or warnings say that something may be missing",
 }
 
 // coded is an error with the code that the process is to end with.

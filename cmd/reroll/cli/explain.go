@@ -20,13 +20,15 @@ type explainFlags struct {
 func explainCommand(version string) *cobra.Command {
 	q := &explainFlags{question: question{version: version}}
 	cmd := &cobra.Command{
-		Use:     "explain " + refForm,
-		Short:   "Explain step by step why a workload does or does not roll",
+		Use:   "explain " + refForm,
+		Short: "Explain step by step why a workload does or does not roll",
+		Long: "Explain step by step why a workload does or does not roll. -o wide has a table with a row for each step, with its reason and when it was so;\n" +
+			"-o name has the configs.",
 		Example: "  reroll explain shop/Deployment/cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
 	}
-	q.question.bind(cmd, formatJSON, formatYAML, formatPath)
+	q.question.bind(cmd, allFormats...)
 	q.scope.bind(cmd, &q.question)
 	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, "+refForm+"; of the workload's namespace and cluster if these are left out; every dependency if empty")
 	q.live(cmd, "config", configNames)
@@ -59,7 +61,14 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	s.warn(l.warnings)
-	return f.print(cmd.OutOrStdout(), answer{body: l.body(), show: func(w io.Writer, _, _, colours bool) error {
+	var names []string
+	for _, x := range l.items {
+		names = append(names, configNamed(x).String())
+	}
+	return f.print(cmd.OutOrStdout(), answer{body: l.body(), names: names, show: func(w io.Writer, wide, headers, colours bool) error {
+		if wide && len(l.items) > 0 {
+			return stepsTable(l.items).write(w, true, headers, colours)
+		}
 		out := newLines(w, colours)
 		for i, x := range l.items {
 			if i > 0 {
@@ -83,9 +92,12 @@ var stateStyles = map[view.State]style{
 // marks stand for the results of a step.
 var marks = map[string]cell{"Passed": {"✓ ", good}, "Stopped": {"■ ", warn}, "Noted": {"· ", faint}}
 
+// configNamed names the config of x as other commands take it, with its cluster if that is not the workload's.
+func configNamed(x view.Explanation) ref { return configRef(x.Config.Cluster, x.Config) }
+
 // explained names the config of x, with its namespace and cluster if they are not the workload's.
 func explained(x view.Explanation) string {
-	r := configRef(x.Config.Cluster, x.Config)
+	r := configNamed(x)
 	if r.cluster == "" && r.namespace == x.Workload.Namespace {
 		r.namespace = ""
 	}
@@ -110,4 +122,18 @@ func writeExplanation(l *lines, x view.Explanation) {
 		}
 		l.add(line...)
 	}
+}
+
+// stepsTable has all there is about each step.
+func stepsTable(explanations []view.Explanation) *table {
+	t := &table{columns: []column{
+		{name: "CONFIG"}, {name: "STATE"}, {name: "STEP"}, {name: "RESULT"}, {name: "REASON"}, {name: "AT"}, {name: "CHANGE"}, {name: "RELOAD"}, {name: "CLAUSE"}, {name: "MESSAGE"},
+	}}
+	for _, x := range explanations {
+		for _, s := range x.Steps {
+			t.add(text(explained(x)), cell{string(x.State), stateStyles[x.State]}, text(s.Step), cell{s.Result, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
+				text(exactly(s.At)), text(orDash(s.Change)), text(orDash(s.Reload)), text(orDash(s.Clause)), text(s.Message))
+		}
+	}
+	return t
 }

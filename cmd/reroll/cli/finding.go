@@ -54,7 +54,10 @@ var signs = map[verdict]cell{
 
 func (f findings) answer() (answer, error) {
 	body, err := json.Marshal(map[string]any{"findings": f})
-	return answer{body: body, show: func(w io.Writer, _, _, colours bool) error {
+	return answer{body: body, names: f.troubled(), show: func(w io.Writer, wide, headers, colours bool) error {
+		if wide {
+			return f.table().write(w, true, headers, colours)
+		}
 		l := newLines(w, colours)
 		for _, one := range f {
 			l.add(signs[one.Verdict], cell{one.Check + ": ", bold}, text(one.Message))
@@ -64,6 +67,24 @@ func (f findings) answer() (answer, error) {
 		}
 		return l.err
 	}}, err
+}
+
+// troubled names the checks that are neither OK nor skipped.
+func (f findings) troubled() (checks []string) {
+	for _, one := range f {
+		if one.Verdict != fine && one.Verdict != skipped {
+			checks = union(checks, []string{one.Check})
+		}
+	}
+	return checks
+}
+
+func (f findings) table() *table {
+	t := &table{columns: []column{{name: "VERDICT"}, {name: "CHECK"}, {name: "MESSAGE"}, {name: "MEND"}}}
+	for _, one := range f {
+		t.add(cell{string(one.Verdict), signs[one.Verdict].style}, text(one.Check), text(one.Message), text(orDash(one.Mend)))
+	}
+	return t
 }
 
 // soon is how long before its end a certificate is to be renewed at the latest.

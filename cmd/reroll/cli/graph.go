@@ -29,15 +29,16 @@ func graphCommand(version string) *cobra.Command {
 	q := &graphFlags{question: question{version: version}}
 	cmd := &cobra.Command{
 		Use:   "graph [" + refForm + "]",
-		Short: "Show which workloads depend on which configs: as a tree, as JSON, or for Graphviz",
+		Short: "Show which workloads depend on which configs: as a tree, as a table, or for Graphviz",
 		Long: "Show which workloads depend on which configs: all of them, or those around one. Of a config these are the workloads that use it, also in\n" +
-			"other namespaces and clusters; of a workload, the configs that it uses.",
+			"other namespaces and clusters; of a workload, the configs that it uses. -o wide is a table with a row for each dependency; -o name\n" +
+			"has the workloads, or the configs around a workload.",
 		Example: "  reroll graph -n shop\n  reroll graph shop/cm/settings\n  reroll graph deploy/cart -n shop\n  reroll graph --config cm/settings --pending\n" +
 			"  reroll graph -o dot | dot -Tsvg > graph.svg",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return q.run(cmd, strings.Join(args, "")) },
 	}
-	q.question.bind(cmd, formatDOT, formatJSON, formatYAML, formatPath)
+	q.question.bind(cmd, append([]string{formatDOT}, allFormats...)...)
 	q.scope.bindAll(cmd, &q.question)
 	cmd.Flags().StringVar(&q.config, "config", "", "only this config, "+refForm)
 	cmd.Flags().BoolVar(&q.pending, "pending", false, "only dependencies whose workload waits to be rolled for the config")
@@ -74,7 +75,10 @@ func (f *graphFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	s.warn(g.Warnings)
-	return f.print(cmd.OutOrStdout(), answer{body: json.RawMessage(body), show: func(w io.Writer, _, _, colours bool) error {
+	return f.print(cmd.OutOrStdout(), answer{body: json.RawMessage(body), names: graphNames(g, centre), show: func(w io.Writer, wide, headers, colours bool) error {
+		if wide && len(g.Edges) > 0 {
+			return graphTable(g).write(w, true, headers, colours)
+		}
 		l := newLines(w, colours)
 		writeGraph(l, g, centre)
 		return l.err
@@ -184,6 +188,39 @@ func writeTree(l *lines, g view.Graph, roots string) {
 			l.add(append([]cell{{branch, faint}}, leaf(nodes[top], other, e)...)...)
 		}
 	}
+}
+
+// graphNames names what depends on configs, or the configs if a workload is the centre.
+func graphNames(g view.Graph, centre ref) (names []string) {
+	wanted := "workload"
+	if slices.Contains(workloadKinds(), centre.kind) {
+		wanted = "config"
+	}
+	for _, n := range g.Nodes {
+		if n.Type == wanted {
+			names = append(names, nodeRef(n))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// graphTable has all there is about each dependency.
+func graphTable(g view.Graph) *table {
+	t := &table{columns: []column{{name: "CONFIG"}, {name: "WORKLOAD"}, {name: "WHY"}, {name: "KEYS"}, {name: "PENDING"}, {name: "HOLD"}}}
+	nodes := map[string]view.Node{}
+	for _, n := range g.Nodes {
+		nodes[n.ID] = n
+	}
+	for _, e := range g.Edges {
+		config, workload := nodes[e.Config], nodes[e.Workload]
+		pending := text(dash)
+		if e.Pending {
+			pending = cell{"pending", warn}
+		}
+		t.add(text(nodeRef(config)), text(nodeRef(workload)), text(string(e.Why)), text(orDash(strings.Join(e.Keys, ","))), pending, reasonCell(view.Reason(orDash(string(workload.Hold)))))
+	}
+	return t
 }
 
 func nodeRef(n view.Node) string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,8 @@ func impactCommand(version string) *cobra.Command {
 		Long: "Say what would roll if configs changed now. The configs are named, or are those in manifests. With --exit-code it is a gate for continuous\n" +
 			"integration: it ends with code 0 if nothing would roll, now or later, 1 if something would, or a webhook would be called instead, and 3 if that\n" +
 			"could not be found out: the server was not reached, or does not know all about the cluster. Contents are not compared: every config that is\n" +
-			"named is supposed to change. -o name has the workloads that would roll, now or later.",
+			"named is supposed to change. -o name has the workloads that would roll, now or later; -o wide is a table with a row for\n" +
+			"each workload, and how it would be marked.",
 		Example: "  reroll impact shop/ConfigMap/settings --key level\n  reroll impact cm/settings secret/password -n shop -o name\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop --exit-code",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +54,7 @@ func impactCommand(version string) *cobra.Command {
 			return judged(err)
 		},
 	}
-	q.question.bind(cmd, formatJSON, formatYAML, formatName, formatPath)
+	q.question.bind(cmd, allFormats...)
 	q.scope.bind(cmd, &q.question)
 	f := cmd.Flags()
 	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests whose configs are supposed to change, - for standard input; may be given several times")
@@ -77,7 +79,10 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		return false, false, err
 	}
 	s.warn(l.warnings)
-	a := answer{show: func(w io.Writer, _, _, colours bool) error {
+	a := answer{show: func(w io.Writer, wide, headers, colours bool) error {
+		if wide {
+			return impactTable(l.items).write(w, true, headers, colours)
+		}
 		out := newLines(w, colours)
 		for _, impact := range l.items {
 			writeImpact(out, impact)
@@ -160,11 +165,7 @@ func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], 
 			return l, err
 		}
 		l.items, l.raw = append(l.items, page.items...), append(l.raw, page.raw...)
-		for _, w := range page.warnings {
-			if !slices.Contains(l.warnings, w) {
-				l.warnings = append(l.warnings, w)
-			}
-		}
+		l.warnings = union(l.warnings, page.warnings)
 		p.say("%d of %d configs", len(l.items), len(configs))
 	}
 	return l, nil
@@ -201,6 +202,36 @@ func writeImpact(l *lines, v view.Impact) {
 		}
 		l.add(append([]cell{text("  " + r.String() + "  ")}, foreseen(w)...)...)
 	}
+}
+
+// impactTable has all there is about each workload.
+func impactTable(impacts []view.Impact) *table {
+	t := &table{columns: []column{
+		{name: "CONFIG"}, {name: "WORKLOAD"}, {name: "OUTCOME"}, {name: "DUE"}, {name: "WHY"}, {name: "CLAUSE"}, {name: "USES"}, {name: "STRATEGY"}, {name: "MESSAGE"},
+	}}
+	for _, impact := range impacts {
+		config := text(configRef("", impact.Config).String())
+		for _, w := range impact.Workloads {
+			t.add(config, text(impactedRef(impact, w).String()), reasonCell(w.Outcome), text(exactly(w.Due)), text(string(w.Why)), text(orDash(w.Clause)),
+				text(usesOf(w)), text(orDash(w.Strategy)), text(orDash(w.Message)))
+		}
+		if len(impact.Workloads) == 0 {
+			t.add(config, text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(strings.TrimPrefix(verdictOf(impact).text, ": ")))
+		}
+	}
+	return t
+}
+
+// usesOf says where the pod template refers to the config, and whether a key that would change is among what it uses.
+func usesOf(w view.ImpactedWorkload) string {
+	var uses []string
+	for _, u := range w.Uses {
+		uses = append(uses, sayUse(u))
+	}
+	if !w.UsesKeys {
+		uses = append(uses, "none of the keys")
+	}
+	return orDash(strings.Join(uses, "; "))
 }
 
 // impactedRef names a workload: its cluster is left out if it is that of the config.

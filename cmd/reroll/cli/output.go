@@ -42,14 +42,26 @@ type output struct {
 	formats   []string
 }
 
+// bind declares the flags of a command whose answer for people is, or can be, a table.
 func (o *output) bind(cmd *cobra.Command, formats ...string) {
-	o.formats = formats
-	usage := "how the answer is shown: " + strings.Join(formats, ", ") + "; for people if empty"
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Replace(usage, formatPath, formatPath+"=TEMPLATE", 1))
+	o.bindPlain(cmd, formats...)
 	if slices.Contains(formats, formatWide) {
 		cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "leave out the names of the columns")
 	}
+}
+
+// bindPlain is bind for a command without tables.
+func (o *output) bindPlain(cmd *cobra.Command, formats ...string) {
+	o.formats = formats
+	usage := "how the answer is shown: " + strings.Join(formats, ", ") + "; for people if empty"
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Replace(usage, formatPath, formatPath+"=TEMPLATE", 1))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// form is the format without its template.
+func (o *output) form() string {
+	name, _, _ := strings.Cut(o.format, "=")
+	return name
 }
 
 // check refuses a format that the command does not have, before anything is asked.
@@ -58,6 +70,8 @@ func (o *output) check() error {
 	switch {
 	case o.format == "":
 		return nil
+	case !slices.Contains(o.formats, name) && slices.Contains(allFormats, name):
+		return Usage(fmt.Errorf("--output: there is no %s of this answer, but %s", name, strings.Join(o.formats, ", ")))
 	case !slices.Contains(o.formats, name):
 		return Usage(fmt.Errorf("--output: %q is not %s", o.format, strings.Join(o.formats, ", ")))
 	case name == formatPath:

@@ -24,12 +24,13 @@ func reloadCommand(version string) *cobra.Command {
 		Use:   "reload " + refForm,
 		Short: "Roll a workload now, although nothing it uses has changed",
 		Long: "Roll a workload now, although nothing it uses has changed. The server has to know who asks (its --auth), who asks needs the verb reload on " +
-			"workloads of reroll.dev, and both are on record with the reload. Freezes and pauses are kept.",
+			"workloads of reroll.dev, and both are on record with the reload. Freezes and pauses are kept.\n" +
+			"-o name has the ID of the reload, and -o wide also that of the command, and the cluster.",
 		Example: "  reroll reload shop/Deployment/cart --reason 'new certificates'\n  reroll reload deploy/cart -n shop --token-file token --server https://reroll.example.com",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
 	}
-	q.question.bind(cmd, formatJSON, formatYAML, formatName, formatPath)
+	q.question.bindPlain(cmd, allFormats...)
 	q.scope.bind(cmd, &q.question)
 	cmd.Flags().StringVar(&q.reason, "reason", "", "why, for those who ask later")
 	cmd.ValidArgsFunction = firstOnly(q.complete(workloadNames))
@@ -61,5 +62,10 @@ func (f *reloadFlags) run(cmd *cobra.Command, name string) error {
 	}
 	return printOne(s, &f.output, body, done.ReloadID, func(l *lines) {
 		l.addf("%s: %s, %s", r, done.Outcome, done.ReloadID)
+		if f.form() == formatWide {
+			l.field("Command", done.ID)
+			l.field("Cluster", done.Cluster)
+			l.field("Result", done.Result)
+		}
 	})
 }

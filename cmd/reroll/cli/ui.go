@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -30,7 +31,11 @@ func uiCommand(version string) *cobra.Command {
 				return err
 			}
 			address := s.base.String() + "/"
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), address); err != nil {
+			body, err := json.Marshal(map[string]string{"address": address, "version": v.Version})
+			if err != nil {
+				return err
+			}
+			if err := printOne(s, &q.output, body, address, func(l *lines) { l.add(text(address)) }); err != nil {
 				return err
 			}
 			if open {
@@ -45,7 +50,7 @@ func uiCommand(version string) *cobra.Command {
 			return nil
 		},
 	}
-	q.bind(cmd)
+	q.bindPlain(cmd, formatJSON, formatYAML, formatName, formatPath)
 	cmd.Flags().BoolVar(&open, "open", false, "open it in a browser")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,12 +40,14 @@ func watchCommand(version string) *cobra.Command {
 		Short: "Show what happens as it happens: changes, reloads, and how workloads and clusters are",
 		Long: "Show what happens as it happens, a line for each event, until it is interrupted. If the server goes away it is asked again until it is back,\n" +
 			"and what happened meanwhile is shown; if the server does not know that any more, a warning says so. -o json prints one object for each\n" +
-			"event: its id, its type as event, and as data what the listings have. As soon as nothing can be missed any more, standard error says watching.",
+			"event: its id, its type as event, and as data what the listings have; -o yaml has the same as documents, and a jsonpath is of each. -o wide\n" +
+			"has the date, the cluster and more of each event, -o name the IDs of changes and reloads, and the names of workloads and clusters. As soon as\n" +
+			"nothing can be missed any more, standard error says watching.",
 		Example: "  reroll watch -n shop\n  reroll watch --types change,reload -o json | jq -r .data.id\n  reroll watch --types reload -n shop --count 1 --for 5m",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return q.run(cmd) },
 	}
-	q.question.bind(cmd, formatJSON)
+	q.question.bindPlain(cmd, allFormats...)
 	q.scope.bindAll(cmd, &q.question)
 	f := cmd.Flags()
 	f.StringSliceVar(&q.types, "types", []string{"change", "reload"}, "which events: "+strings.Join(eventTypes, ", "))
@@ -69,7 +72,10 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 		defer cancel()
 		s.Context = ctx
 	}
-	w := &watcher{session: s, flags: f, colours: coloured(cmd.OutOrStdout())}
+	w := &watcher{session: s, flags: f, clusters: map[string]bool{}}
+	if f.form() == formatTable || f.form() == formatName {
+		w.learnClusters()
+	}
 	err = w.run()
 	switch {
 	case errors.Is(err, errEnough):
@@ -88,8 +94,11 @@ var errEnough = errors.New("enough")
 // watcher follows the stream of events.
 type watcher struct {
 	*session
-	flags   *watchFlags
-	colours bool
+	flags *watchFlags
+	// clusters are those that are known, and unsure says that there may be others: what an event is about is named with its cluster, unless
+	// there is only one.
+	clusters map[string]bool
+	unsure   bool
 	// last is the ID of the last event that was seen, and count how many were shown.
 	last  string
 	count int
@@ -172,53 +181,119 @@ func (w *watcher) take(e event) error {
 	return nil
 }
 
+// learnClusters asks which clusters there are.
+func (w *watcher) learnClusters() {
+	if w.flags.cluster != "" {
+		w.clusters[w.flags.cluster] = true
+		return
+	}
+	clusters, err := list[view.Cluster](w, w.client, "/api/v1/clusters", nil, 0, silently)
+	w.unsure = err != nil // who may not list them sees their events all the same
+	for _, c := range clusters.items {
+		w.clusters[c.Name] = true
+	}
+}
+
+// show prints an event.
 func (w *watcher) show(e event) error {
-	if w.flags.format == formatJSON {
-		line, err := json.Marshal(map[string]any{"id": e.id, "event": e.name, "data": json.RawMessage(e.data)})
+	out := w.cmd.OutOrStdout()
+	switch w.flags.form() {
+	case formatTable, formatWide, formatName:
+		said, err := w.say(e)
 		if err != nil {
-			return fmt.Errorf("read an event: %w", err)
+			return err
 		}
-		_, err = fmt.Fprintln(w.cmd.OutOrStdout(), string(line))
-		return err
+		return w.flags.print(out, answer{names: []string{said.name}, show: said.write})
 	}
-	said, err := sayEvent(e)
+	body, err := json.Marshal(map[string]any{"id": e.id, "event": e.name, "data": json.RawMessage(e.data)})
 	if err != nil {
-		return err
+		return fmt.Errorf("read an event: %w", err)
 	}
-	l := newLines(w.cmd.OutOrStdout(), w.colours)
-	l.add(append([]cell{{time.Now().Format(time.TimeOnly) + "  ", faint}}, said...)...)
+	switch w.flags.form() {
+	case formatJSON: // a line for each
+		_, err = fmt.Fprintln(out, string(body))
+		return err
+	case formatYAML: // a document for each
+		if _, err = fmt.Fprintln(out, "---"); err != nil {
+			return err
+		}
+	}
+	return w.flags.print(out, answer{body: body})
+}
+
+// saying is an event as it is said to people, more of it for those who want that, and what other commands call what it is about.
+type saying struct {
+	cells []cell
+	more  []string
+	name  string
+}
+
+func (s saying) write(w io.Writer, wide, _, colours bool) error {
+	now, cells := time.Now().Format(time.TimeOnly), s.cells
+	if wide {
+		now, cells = exactly(time.Now()), append(cells, cell{" " + strings.Join(s.more, ", "), faint})
+	}
+	l := newLines(w, colours)
+	l.add(append([]cell{{now + "  ", faint}}, cells...)...)
 	return l.err
 }
 
-// sayEvent says an event for people. An event of a type that this version does not know is shown as it came.
-func sayEvent(e event) ([]cell, error) {
-	var err error
+// place returns the cluster if what an event is about is to be named with it.
+func (w *watcher) place(cluster string) string {
+	w.clusters[cluster] = true
+	if w.unsure || len(w.clusters) > 1 || w.flags.form() == formatWide {
+		return cluster
+	}
+	return ""
+}
+
+// say says an event. One of a type that this version does not know is shown as it came.
+func (w *watcher) say(e event) (said saying, err error) {
 	read := func(v any) { err = decode([]byte(e.data), v) }
 	switch e.name {
 	case "change":
 		var c view.Change
 		read(&c)
-		return []cell{{"change    ", bold}, text(configRef("", c.Config).String()), text(" " + c.Type + " " + keysOf(c.Keys) + " by " + whoOf(c.Candidates)), {" " + c.ID, faint}}, err
+		said = w.sayChange(c)
 	case "reload":
 		var r view.Reload
 		read(&r)
-		cells := []cell{{"reload    ", bold}, text(workloadRef("", r.Workload).String() + " "), reasonCell(r.Outcome)}
-		if r.Rollout != nil {
-			cells = append(cells, text(", "), reasonCell(r.Rollout.Result))
-		}
-		return append(cells, text(" because of "+causesOf(r.Causes)+because(r.Message)), cell{" " + r.ID, faint}), err
+		said = w.sayReload(r)
 	case "workload":
 		var v view.Workload
 		read(&v)
-		return []cell{{"workload  ", bold}, text(workloadRef("", v.Workload).String() + " "), stateOf(v)}, err
+		said = saying{name: workloadRef(w.place(v.Cluster), v.Workload).String(), more: []string{v.Dialect, v.Strategy, "last reload " + orDash(v.LastReload)}}
+		said.cells = []cell{{"workload  ", bold}, text(said.name + " "), stateOf(v)}
 	case "workloadGone":
 		var v view.WorkloadGone
 		read(&v)
-		return []cell{{"gone      ", bold}, text(workloadRef("", v.Workload).String())}, err
+		said = saying{name: workloadRef(w.place(v.Cluster), v.Workload).String()}
+		said.cells = []cell{{"gone      ", bold}, text(said.name)}
 	case "cluster":
 		var c view.Cluster
 		read(&c)
-		return []cell{{"cluster   ", bold}, text(c.Name + " "), healthCell(c.Health), text(because(strings.Join(c.Problems, " ")))}, err
+		said = saying{name: c.Name, more: []string{orDash(c.Version), orDash(c.Instance), count(c.Workloads, "workload"), fmt.Sprintf("%d pending", c.Pending)}}
+		said.cells = []cell{{"cluster   ", bold}, text(c.Name + " "), healthCell(c.Health), text(because(strings.Join(c.Problems, " ")))}
+	default:
+		said = saying{name: e.id, cells: []cell{{e.name + " ", bold}, text(e.data)}}
 	}
-	return []cell{{e.name + " ", bold}, text(e.data)}, nil
+	return said, err
+}
+
+func (w *watcher) sayChange(c view.Change) saying {
+	return saying{name: c.ID, more: []string{string(c.Source), "verified " + exactly(c.VerifiedAt), "after " + seconds(c.LatencySeconds)}, cells: []cell{
+		{"change    ", bold},
+		text(configRef(w.place(c.Cluster), c.Config).String()),
+		text(" " + c.Type + " " + keysOf(c.Keys) + " by " + whoOf(c.Candidates)),
+		{" " + c.ID, faint},
+	}}
+}
+
+func (w *watcher) sayReload(r view.Reload) saying {
+	cells := []cell{{"reload    ", bold}, text(workloadRef(w.place(r.Cluster), r.Workload).String() + " "), reasonCell(r.Outcome)}
+	if r.Rollout != nil {
+		cells = append(cells, text(", "), reasonCell(r.Rollout.Result))
+	}
+	cells = append(cells, text(" because of "+causesOf(r.Causes)+because(r.Message)), cell{" " + r.ID, faint})
+	return saying{name: r.ID, more: []string{orDash(r.Strategy), "decided " + exactly(r.DecidedAt), "after " + seconds(r.LatencySeconds), "changed by " + whoCaused(r.Causes)}, cells: cells}
 }

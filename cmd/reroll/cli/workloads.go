@@ -98,12 +98,7 @@ func (l listing[T]) keep(want func(T) bool) listing[T] {
 // namesOf returns what names a workload among others: its cluster is left out if it is that of all.
 func namesOf(workloads []view.Workload) func(view.Workload) string {
 	several := slices.ContainsFunc(workloads, func(w view.Workload) bool { return w.Cluster != workloads[0].Cluster })
-	return func(w view.Workload) string {
-		if several {
-			return workloadRef(w.Cluster, w.Workload).String()
-		}
-		return workloadRef("", w.Workload).String()
-	}
+	return func(w view.Workload) string { return refAmong(several, w.Cluster, w.Workload).String() }
 }
 
 func workloadsShown(now time.Time, name func(view.Workload) string) shown[view.Workload] {
