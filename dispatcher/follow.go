@@ -194,7 +194,7 @@ func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, r
 	}
 	change := told.Change
 	change.Config = c
-	change.VerifiedAt = earlier(change.VerifiedAt, told.at) // its owner's clock may be ahead of ours
+	change = notAfter(change, told.at) // its owner's clock may be ahead of ours
 	now := time.Now()
 	f := fact{
 		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
@@ -216,6 +216,17 @@ func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, r
 		d.renameCauses(change)
 	}
 	return f, stored, nil
+}
+
+// notAfter returns c with no time that is later than at.
+func notAfter(c reloader.Change, at time.Time) reloader.Change {
+	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = earlier(c.VerifiedAt, at), earlier(c.RequestedAt, at), earlier(c.ReceivedAt, at)
+	c.OldSeenAt = earlier(c.OldSeenAt, at)
+	c.Candidates = slices.Clone(c.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].Time = earlier(c.Candidates[i].Time, at)
+	}
+	return c
 }
 
 // askOurselves has this cluster tell of c, if it is the owner and has not yet.

@@ -86,8 +86,8 @@ func TestBusyOwnerCostsOneSubject(t *testing.T) {
 		Followed: func() []reloader.Follow { return followed }, Received: func(reloader.Copy) { received.Add(1) }, Wanted: func(reloader.Want) {},
 	})
 	eventually(t, "the first look", func() bool { return others.Load() >= many-1 })
-	const edits = 4
-	tick := time.NewTicker(1200 * time.Millisecond)
+	const edits = 3
+	tick := time.NewTicker(2500 * time.Millisecond)
 	defer tick.Stop()
 	for n := range edits {
 		<-tick.C

@@ -122,3 +122,29 @@ func TestForwardTellsOfWhatAgedOutLast(t *testing.T) {
 		t.Errorf("the gap is told again: %+v", sight().Gaps)
 	}
 }
+
+// TestForwardToAHubThatIsNew: what a cluster had dropped before it was told to bring its records is not missing there, and what it drops then is.
+func TestForwardToAHubThatIsNew(t *testing.T) {
+	dir := t.TempDir()
+	hub := hubServer(t, dir, -1)
+	address := hub.ClientURL()
+	sight := hubSight(t, address)
+	q := open(t, Options{})
+	edit(t, q, "quiet", 0, 0)
+	last := uint64(0)
+	more := func(n int) {
+		for range n {
+			last = edit(t, q, "busy", last, int(last))
+		}
+	}
+	more(changesPerConfig + 10)
+	forwarding(t, q, address, "uid-1", nil)
+	eventually(t, "the position", func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == last })
+	if gaps := sight().Gaps; len(gaps) > 0 {
+		t.Errorf("gaps of what was gone before: %+v", gaps)
+	}
+	stopServer(hub)
+	more(changesPerConfig + 5)
+	hubServer(t, dir, hubPort(t, address))
+	eventually(t, "the gap", func() bool { return len(sight().Gaps) == 1 && sight().Gaps[0].Records == 5 })
+}

@@ -35,8 +35,8 @@ type forwardStream struct {
 	// that was stored under another name.
 	alone  bool
 	others uint64
-	// fresh says that the hub has nothing yet: what is before our first record is not missing.
-	fresh bool
+	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there.
+	began uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
 	batch []*forwarded
@@ -60,7 +60,7 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 	if err != nil {
 		return err
 	}
-	s.at, s.batch, s.holes, s.proofs = s.f.position(s.kind), nil, nil, map[uint64]uint64{}
+	s.at, s.began, s.batch, s.holes, s.proofs = s.f.position(s.kind), 0, nil, nil, map[uint64]uint64{}
 	for {
 		err := s.session(ctx, h, filter)
 		if errors.Is(err, errAnew) {
@@ -117,14 +117,15 @@ func (s *forwardStream) recognize(ctx context.Context) (stored uint64, err error
 	switch {
 	case s.at.Stream == "":
 		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
-		s.fresh = true
+		s.began = info.State.LastSeq
 	case !sameStream(s.at.Stream, is):
 		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
-		s.at = reloader.Position{Stream: is}
+		s.at, s.began = reloader.Position{Stream: is}, 0
 		s.f.arrived(s.kind, s.at, g)
 	case info.State.LastSeq < s.at.Sequence:
 		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
 		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
+		s.began = 0
 		s.f.arrived(s.kind, s.at, g)
 	}
 	s.seen, s.whole = s.at.Sequence, s.at.Sequence
@@ -143,13 +144,12 @@ func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 
 // passed takes note that nothing comes any more up to a sequence.
 func (s *forwardStream) passed(sequence uint64) {
-	if s.alone && !s.fresh {
-		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others), sequence)
+	if s.alone {
+		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others, s.began), sequence)
 	}
-	if s.alone || s.fresh {
+	if s.alone || sequence <= s.began {
 		s.seen = max(s.seen, sequence)
 	}
-	s.fresh = false
 }
 
 // take adds a record to the batch, and brings the batch if it is full.
