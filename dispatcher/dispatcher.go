@@ -258,6 +258,7 @@ func (d *Dispatcher) keep(ctx context.Context) {
 	defer sweeping.Wait()
 	sweeping.Go(func() { d.keepSweeping(ctx) })
 	d.trim()
+	d.Followed()
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
@@ -266,6 +267,7 @@ func (d *Dispatcher) keep(ctx context.Context) {
 			return
 		case <-tick.C:
 			d.trim()
+			d.Followed() // this cluster is asked for its own, whether it has a hub or not
 		}
 	}
 }

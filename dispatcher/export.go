@@ -47,22 +47,30 @@ func (d *Dispatcher) Wanted(w reloader.Want) {
 	if d.Copies == nil || w.Owner != d.Cluster || w.Target == d.Cluster || len(w.Configs) > reloader.MaxWanted {
 		return
 	}
-	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.takeWant(w, time.Now())
+}
+
+// takeWant is Wanted, also for this cluster itself. The caller holds mu.
+func (d *Dispatcher) takeWant(w reloader.Want, now time.Time) {
 	d.dropWants(w, now)
 	for i, c := range w.Configs {
-		e := d.exports[c]
-		if e == nil {
-			e = &exported{targets: map[string]asker{}}
-			d.exports[c] = e
-		}
-		number := w.Number(i)
-		if was, known := e.targets[w.Target]; !known || was.number != number || now.Sub(e.looked) > exportTime {
-			d.exportQ.Add(c)
-		}
-		e.targets[w.Target] = asker{now, number}
+		d.wantedBy(w.Target, c, w.Number(i), now)
 	}
+}
+
+// wantedBy takes note that a cluster wants to follow c. The caller holds mu.
+func (d *Dispatcher) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
+	e := d.exports[c]
+	if e == nil {
+		e = &exported{targets: map[string]asker{}}
+		d.exports[c] = e
+	}
+	if was, known := e.targets[target]; !known || was.number != number || now.Sub(e.looked) > exportTime {
+		d.exportQ.Add(c)
+	}
+	e.targets[target] = asker{now, number}
 }
 
 // dropWants forgets what the target of w does not want any more, and who has not asked for long. The caller holds mu.
@@ -110,6 +118,10 @@ func (d *Dispatcher) tell(c reloader.Copy) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.exports[c.Config]; e == nil || !e.asks(c.Target) {
+		return
+	}
+	if c.Target == d.Cluster {
+		d.receive(c)
 		return
 	}
 	d.Copies.Send(c)

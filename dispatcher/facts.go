@@ -145,7 +145,7 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 // reasons to look, which say who may have made the change. The caller holds the flight lock of c.
 func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
 	if c.Cluster != "" {
-		return d.lookAbroad(c)
+		return d.lookAbroad(ctx, c)
 	}
 	look := d.stakater.look(hints)
 	defer look.end()

@@ -2,18 +2,21 @@ package dispatcher
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
 // A workload may follow a config of another cluster. Its owner looks at the config and sends a copy of its newest change, with
 // fingerprints and no content; here that copy stands in for the look at the live object. Everything else is as ever: what the
-// workload was brought to is on its record, and where that differs from the newest copy, it is pending.
+// workload was brought to is on its record, and where that differs from the newest copy, it is pending. The same manifest works in the cluster of
+// the owner, which tells itself what it tells others, without a hub.
 
 // Copies sends copies to other clusters.
 type Copies interface {
@@ -36,10 +39,37 @@ type abroad struct{ reason string }
 func (a abroad) Error() string { return a.reason }
 
 // Followed returns the configs of other clusters that some workload follows, sorted, and of each cluster reloader.MaxWanted at most, which the
-// namespaces of the workloads share. The others cannot be followed, which is told on their workloads.
-func (d *Dispatcher) Followed() []reloader.Follow {
+// namespaces of the workloads share. The others cannot be followed, which is told on their workloads. It asks this one for its own.
+func (d *Dispatcher) Followed() (others []reloader.Follow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	own := reloader.Want{Owner: d.Cluster, Target: d.Cluster}
+	for _, f := range d.allFollowed() {
+		if f.Config.Cluster != d.Cluster {
+			others = append(others, f)
+			continue
+		}
+		own.Configs, own.Numbers = append(own.Configs, athome(f.Config)), append(own.Numbers, f.Number)
+	}
+	d.takeWant(own, time.Now())
+	return others
+}
+
+// athome returns a config that is followed as its owner calls it.
+func athome(c reloader.Config) reloader.Config {
+	c.Cluster = ""
+	return c
+}
+
+// onceEach leaves out of what a workload asks for the configs of this cluster that it follows and asks for as well: each rolls it once.
+func (d *Dispatcher) onceEach(i dialect.Interest) dialect.Interest {
+	all := i
+	i.Exact = slices.DeleteFunc(slices.Clone(i.Exact), func(c reloader.Config) bool { return c.Cluster == d.Cluster && all.Wants(athome(c)) })
+	return i
+}
+
+// allFollowed returns what is followed, and takes note of it. The caller holds mu.
+func (d *Dispatcher) allFollowed() []reloader.Follow {
 	namespaces := map[string]map[string][]reloader.Config{} // of each cluster, who follows what
 	unasked := map[reloader.Config]struct{}{}
 	for c, dependents := range d.index.byConfig {
@@ -120,9 +150,14 @@ func (d *Dispatcher) followed(c reloader.Config) bool {
 // Receive takes a copy from the owner of a config that is followed here, and no other. An older one than that before does no harm for long:
 // copies come again and again.
 func (d *Dispatcher) Receive(c reloader.Copy) {
-	followed := c.Followed()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.receive(c)
+}
+
+// receive is Receive. The caller holds mu.
+func (d *Dispatcher) receive(c reloader.Copy) {
+	followed := c.Followed()
 	was, ok := d.copies[followed]
 	if ok && was.Same(c) || !d.followed(followed) {
 		return
@@ -142,7 +177,8 @@ func (d *Dispatcher) Receive(c reloader.Copy) {
 }
 
 // lookAbroad returns what the newest copy of c says, and makes it known if it is new. The caller holds the flight lock of c.
-func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange, error) {
+func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, reloader.StoredChange, error) {
+	d.askOurselves(ctx, c)
 	d.mu.Lock()
 	told, heard := d.copies[c]
 	_, unasked := d.unasked[c]
@@ -158,7 +194,7 @@ func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange,
 	}
 	change := told.Change
 	change.Config = c
-	change.VerifiedAt = earlier(change.VerifiedAt, told.at) // its owner's clock may be ahead of ours
+	change = notAfter(change, told.at) // its owner's clock may be ahead of ours
 	now := time.Now()
 	f := fact{
 		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
@@ -180,6 +216,32 @@ func (d *Dispatcher) lookAbroad(c reloader.Config) (fact, reloader.StoredChange,
 		d.renameCauses(change)
 	}
 	return f, stored, nil
+}
+
+// notAfter returns c with no time that is later than at.
+func notAfter(c reloader.Change, at time.Time) reloader.Change {
+	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = earlier(c.VerifiedAt, at), earlier(c.RequestedAt, at), earlier(c.ReceivedAt, at)
+	c.OldSeenAt = earlier(c.OldSeenAt, at)
+	c.Candidates = slices.Clone(c.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].Time = earlier(c.Candidates[i].Time, at)
+	}
+	return c
+}
+
+// askOurselves has this cluster tell of c, if it is the owner and has not yet.
+func (d *Dispatcher) askOurselves(ctx context.Context, c reloader.Config) {
+	d.mu.Lock()
+	_, heard := d.copies[c]
+	_, unasked := d.unasked[c]
+	ask := c.Cluster == d.Cluster && !heard && !unasked
+	if ask {
+		d.wantedBy(d.Cluster, athome(c), d.follows[c], time.Now())
+	}
+	d.mu.Unlock()
+	if ask {
+		d.export(ctx, athome(c))
+	}
 }
 
 func unheard(c reloader.Config) error {

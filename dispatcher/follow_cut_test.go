@@ -115,6 +115,8 @@ func TestOwnerWithAnotherClock(t *testing.T) {
 	told := func(n int, ahead time.Duration) reloader.Copy {
 		c := copyOfFlags(n)
 		c.Change.VerifiedAt = c.Change.VerifiedAt.Add(ahead)
+		c.Change.RequestedAt, c.Change.ReceivedAt = c.Change.VerifiedAt, c.Change.VerifiedAt
+		c.Change.Candidates = []reloader.Candidate{{Actor: alice, Time: c.Change.VerifiedAt}}
 		return c
 	}
 	following := func(t *testing.T, test func(t *testing.T, w *world)) {
@@ -134,8 +136,13 @@ func TestOwnerWithAnotherClock(t *testing.T) {
 			w.pass(5 * time.Second)
 			w.rolled(web, 1)
 			for _, r := range w.store.reloadsOf(webRef) {
-				if at := r.Causes[0].VerifiedAt; at.After(time.Now()) {
-					t.Errorf("it was rolled for a change that is verified in %s", time.Until(at))
+				cause := r.Causes[0]
+				for what, at := range map[string]time.Time{
+					"verified": cause.VerifiedAt, "requested": cause.RequestedAt, "received": cause.ReceivedAt, "made": cause.Candidates[0].Time,
+				} {
+					if at.After(time.Now()) {
+						t.Errorf("it was rolled for a change that is %s in %s", what, time.Until(at))
+					}
 				}
 			}
 		})

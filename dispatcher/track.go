@@ -19,6 +19,7 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 		d.untrack(w.Ref())
 		return
 	}
+	interest = d.onceEach(interest)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.index.get(w.Ref())

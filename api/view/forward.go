@@ -10,7 +10,7 @@ import (
 // Forward is how far the records of a cluster have come to the hub that answers.
 type Forward struct {
 	At     time.Time `json:"at" doc:"When the cluster last told how far it is, by its own clock."`
-	Behind uint64    `json:"behind" doc:"How many of its records were still to come then."`
+	Behind uint64    `json:"behind" doc:"How many of its records were still to come then. Of a cluster that is Away this is its last word, often 0: what it has stored since is not known here."`
 	Gaps   []Gap     `json:"gaps" nullable:"false" doc:"Where records are missing, the newest last."`
 }
 

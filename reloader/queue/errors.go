@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,8 @@ const (
 	codeStoreFailed      = 10077
 	codeWrongSequenceR3  = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 	codeWrongSequence    = jetstream.JSErrCodeStreamWrongLastSequence
+	// codeNothingExpires is that of a stream that takes no message which is to expire.
+	codeNothingExpires = 10166
 )
 
 // explain names the cause of err if it is one of those above. ctx is the context that the failed call had.
@@ -65,20 +68,19 @@ func explain(ctx context.Context, err error) error {
 }
 
 // isConflict reports whether the server refused because the last message of the subject was not the expected one.
-func isConflict(err error) bool {
+func isConflict(err error) bool { return hasCode(err, codeWrongSequence, codeWrongSequenceR3) }
+
+// hasCode reports whether the server answered with one of the codes.
+func hasCode(err error, codes ...jetstream.ErrorCode) bool {
 	var api jetstream.JetStreamError
-	if !errors.As(err, &api) || api.APIError() == nil {
-		return false
-	}
-	code := api.APIError().ErrorCode
-	return code == codeWrongSequence || code == codeWrongSequenceR3
+	return errors.As(err, &api) && api.APIError() != nil && slices.Contains(codes, api.APIError().ErrorCode)
 }
 
 // lastOnRefusal returns the sequence of the last message of the subject that the server named when it refused because of that. It is the word of
 // who stores, and not of a server that may lag; one that has others to store first names none.
 func lastOnRefusal(err error) (sequence uint64, named bool) {
 	var api jetstream.JetStreamError
-	if !errors.As(err, &api) || api.APIError() == nil || api.APIError().ErrorCode != codeWrongSequence {
+	if !hasCode(err, codeWrongSequence) || !errors.As(err, &api) {
 		return 0, false
 	}
 	_, number, _ := strings.Cut(api.APIError().Description, ": ")

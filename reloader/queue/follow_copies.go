@@ -29,6 +29,8 @@ const (
 	// one. A config that is newly followed is asked for at followedInterval at the latest.
 	wantInterval, copyInterval = 30 * time.Second, 10 * time.Second
 	followedInterval           = 2 * time.Second
+	// firstApartWait is when what a hub seems not to be set up for is first tried again, and refusedWait when it is at last.
+	firstApartWait = time.Second
 )
 
 func copySubject(c reloader.Copy) (string, error) {
@@ -59,17 +61,28 @@ func (f *Forwarder) Send(c reloader.Copy) {
 	}
 }
 
-// apart runs what a hub may not be set up for, so that records are forwarded to it all the same.
+// apart runs what a hub may not be set up for, so that records are forwarded to it all the same. A hub whose servers have just started looks
+// like that for a moment, so that it is believed only if it lasts.
 func (f *Forwarder) apart(ctx context.Context, run func() error) error {
+	wait := firstApartWait
 	for {
+		began := time.Now()
 		err := run()
 		if ctx.Err() != nil || !errors.Is(err, ErrNotSetUp) && !errors.Is(err, ErrDenied) {
 			return err
 		}
-		f.Logger.Warn("the hub is not set up for configs that are followed across clusters", "error", err)
-		if !pause(ctx, refusedWait) {
+		if time.Since(began) > refusedWait {
+			wait = firstApartWait
+		}
+		if wait < refusedWait {
+			f.Logger.Info("following across clusters was interrupted; trying again", "error", err)
+		} else {
+			f.Logger.Warn("the hub is not set up for configs that are followed across clusters", "error", err)
+		}
+		if !pause(ctx, wait) {
 			return ctx.Err()
 		}
+		wait = min(2*wait, refusedWait)
 	}
 }
 
@@ -106,7 +119,8 @@ func (f *Forwarder) takeUnsent() map[string]reloader.Copy {
 	return taken
 }
 
-// putCopy stores c unless the hub has just that.
+// putCopy stores c unless the hub has just that, or a later one: another process of this cluster leads then. One from the time to come is of
+// a clock that was wrong.
 func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) error {
 	data, err := reloader.Encode(c)
 	if err != nil {
@@ -117,7 +131,8 @@ func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) erro
 		if err != nil {
 			return err
 		}
-		if was, err := reloader.Decode[reloader.Copy](last.data); err == nil && was.Same(c) {
+		was, err := reloader.Decode[reloader.Copy](last.data)
+		if later := was.At.After(c.At) && !was.At.After(time.Now()); err == nil && (later || was.Same(c)) {
 			return nil
 		}
 		_, err = h.put(ctx, newMessage(subject, "copy", c.Owner, c.At, data), last.sequence)

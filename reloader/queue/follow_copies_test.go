@@ -21,7 +21,12 @@ func inFleet(t *testing.T, hub, cluster string, to Following) *Forwarder {
 
 func inFleetLogged(t *testing.T, hub, cluster string, log *slog.Logger, to Following) *Forwarder {
 	t.Helper()
-	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: hub}, Cluster: cluster, UID: "uid-" + cluster, Logger: log})
+	return inFleetFrom(t, open(t, Options{}), ForwardOptions{Hub: Options{URL: hub}, Cluster: cluster, UID: "uid-" + cluster, Logger: log}, to)
+}
+
+func inFleetFrom(t *testing.T, q *Queue, o ForwardOptions, to Following) *Forwarder {
+	t.Helper()
+	f, err := q.NewForwarder(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,13 @@ type tuning struct {
 	asked           []reloader.Follow
 	askedAt, pollAt time.Time
 
-	// subjects are those of the copies that are looked for.
+	// subjects are those of the copies that are looked for, and told has those of which somebody told, and when that was last.
 	subjects map[string]struct{}
+	told     map[string]time.Time
 }
 
 func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
+	t.told = map[string]time.Time{}
 	tick := time.NewTicker(followedInterval)
 	defer tick.Stop()
 	for {
@@ -41,11 +44,11 @@ func (t *tuning) run(ctx context.Context, touched <-chan *nats.Msg) error {
 		if subject == "" {
 			continue
 		}
-		// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again with all.
+		// It says that there may be a copy; which one counts, the stream says. A server that lags is asked again.
 		if err := t.look(ctx, subject); err != nil {
 			return err
 		}
-		t.pollAt = time.Now().Add(-copyInterval + followedInterval/2)
+		t.told[subject] = time.Now()
 	}
 }
 
@@ -80,16 +83,27 @@ func (t *tuning) round(ctx context.Context) error {
 		}
 		t.asked, t.askedAt, t.pollAt = followed, now, time.Time{}
 	}
-	if now.Sub(t.pollAt) < copyInterval {
-		return nil
-	}
-	t.pollAt = now
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(looksAtOnce)
-	for subject := range t.subjects {
+	for _, subject := range t.due(now) {
 		all.Go(func() error { return t.look(ctx, subject) })
 	}
 	return all.Wait()
+}
+
+// due returns the subjects that are to be looked at now: all of them now and then, and in between those of which somebody told a moment ago.
+func (t *tuning) due(now time.Time) (subjects []string) {
+	if now.Sub(t.pollAt) >= copyInterval {
+		t.pollAt = now
+		return slices.Collect(maps.Keys(t.subjects))
+	}
+	for subject, at := range t.told {
+		if now.Sub(at) >= followedInterval/2 {
+			delete(t.told, subject)
+			subjects = append(subjects, subject)
+		}
+	}
+	return subjects
 }
 
 // aim has copies of what is followed be looked for, and of nothing else.

@@ -125,11 +125,15 @@ func (h *hub) last(ctx context.Context, stream, subject string) (newest, error) 
 }
 
 // put stores m after the newest record of its subject that the caller knows, and returns its sequence. If there is a newer one the
-// error wraps reloader.ErrOutrun.
+// error wraps reloader.ErrOutrun. In a stream in which nothing expires by itself, which was made by an older server, m stays.
 func (h *hub) put(ctx context.Context, m *nats.Msg, after uint64) (uint64, error) {
 	ctx, release := h.q.bounded(ctx, answerTime, m.Subject)
 	defer release()
 	ack, err := h.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(after))
+	if hasCode(err, codeNothingExpires) {
+		m.Header.Del(jetstream.MsgTTLHeader)
+		ack, err = h.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(after))
+	}
 	if isConflict(err) {
 		return 0, fmt.Errorf("%w: %w", reloader.ErrOutrun, err)
 	}
@@ -263,14 +267,14 @@ func (h *hub) status(ctx context.Context, cluster string) (reloader.ClusterStatu
 	return s, nil
 }
 
-// copied returns a message as it was stored here, for another stream: what the headers told this one's server stays here.
-func copied(subject string, header nats.Header, data []byte, expires bool) *nats.Msg {
+// copied returns a message as it was stored here, for another stream: what the headers told this one's server stays here, but for when it expires.
+func copied(subject string, header nats.Header, data []byte) *nats.Msg {
 	header = maps.Clone(header)
 	if header == nil {
 		header = nats.Header{}
 	}
 	maps.DeleteFunc(header, func(key string, _ []string) bool {
-		return strings.HasPrefix(key, "Nats-") && (key != jetstream.MsgTTLHeader || !expires)
+		return strings.HasPrefix(key, "Nats-") && key != jetstream.MsgTTLHeader
 	})
 	return &nats.Msg{Subject: subject, Header: header, Data: data}
 }

@@ -25,7 +25,7 @@ func putBack(t *testing.T, js jetstream.JetStream, name string, n uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, copied(m.Subject, m.Header, m.Data, false))
+		kept = append(kept, copied(m.Subject, m.Header, m.Data))
 	}
 	remake(t, js, stream.CachedInfo().Config, kept)
 }
@@ -97,7 +97,7 @@ func TestForwardLooksBeforeItBringsMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, copied(m.Subject, m.Header, m.Data, false))
+		kept = append(kept, copied(m.Subject, m.Header, m.Data))
 	}
 	last := edit(t, q, "a", first, 1)
 	last = edit(t, q, "a", last, 2)

@@ -35,10 +35,8 @@ type forwardStream struct {
 	// that was stored under another name.
 	alone  bool
 	others uint64
-	// fresh says that the hub has nothing yet, and stored is the last sequence when this was found out: what is before our first record is not
-	// missing.
-	fresh  bool
-	stored uint64
+	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there.
+	began uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
 	batch []*forwarded
@@ -62,7 +60,7 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 	if err != nil {
 		return err
 	}
-	s.at, s.batch, s.holes, s.proofs = s.f.position(s.kind), nil, nil, map[uint64]uint64{}
+	s.at, s.began, s.batch, s.holes, s.proofs = s.f.position(s.kind), 0, nil, nil, map[uint64]uint64{}
 	for {
 		err := s.session(ctx, h, filter)
 		if errors.Is(err, errAnew) {
@@ -79,12 +77,13 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 func (s *forwardStream) session(ctx context.Context, h *hub, filter string) error {
 	ctx, release := s.f.q.interrupts.guard(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.name+".")
 	defer release()
-	if err := s.recognize(ctx); err != nil {
+	stored, err := s.recognize(ctx)
+	if err != nil {
 		return err
 	}
 	created := s.at.Stream
 	r := reading{stream: s.name, filter: filter, after: s.at.Sequence, begun: func() error {
-		if err := s.recognize(ctx); err != nil {
+		if _, err := s.recognize(ctx); err != nil {
 			return err
 		}
 		if s.at.Stream != created {
@@ -94,24 +93,23 @@ func (s *forwardStream) session(ctx context.Context, h *hub, filter string) erro
 	}}
 	return s.f.q.read(ctx, r, func(msg jetstream.Msg, sequence uint64) error { return s.take(ctx, h, msg, sequence) },
 		func() error {
-			if s.fresh { // nothing of what was stored when we began is ours
-				s.seen, s.fresh = max(s.seen, s.stored), false
-			}
+			s.passed(stored) // what was stored when we began and has not come is not there, or not ours
 			return s.flush(ctx, h, 0)
 		})
 }
 
-// recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not.
-func (s *forwardStream) recognize(ctx context.Context) error {
+// recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not. It returns the last
+// sequence that was stored.
+func (s *forwardStream) recognize(ctx context.Context) (stored uint64, err error) {
 	ctx, release := s.f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
 	defer release()
 	stream, err := s.f.q.js.Stream(ctx, s.name)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
+		return 0, fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
 	}
 	if s.countsHoles {
 		if s.alone, s.others, err = s.lookForOthers(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	info := stream.CachedInfo()
@@ -119,18 +117,19 @@ func (s *forwardStream) recognize(ctx context.Context) error {
 	switch {
 	case s.at.Stream == "":
 		s.at = reloader.Position{Stream: is, Sequence: before(info.State.FirstSeq)}
-		s.fresh, s.stored = true, info.State.LastSeq
+		s.began = info.State.LastSeq
 	case !sameStream(s.at.Stream, is):
 		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: s.at.Sequence})
-		s.at = reloader.Position{Stream: is}
+		s.at, s.began = reloader.Position{Stream: is}, 0
 		s.f.arrived(s.kind, s.at, g)
 	case info.State.LastSeq < s.at.Sequence:
 		g := s.gap(reloader.Gap{Why: reloader.GapStreamRemade, After: info.State.LastSeq})
 		s.at = reloader.Position{Stream: is + "+" + strconv.FormatUint(info.State.LastSeq, 10), Sequence: info.State.LastSeq}
+		s.began = 0
 		s.f.arrived(s.kind, s.at, g)
 	}
 	s.seen, s.whole = s.at.Sequence, s.at.Sequence
-	return nil
+	return info.State.LastSeq, nil
 }
 
 func before(first uint64) uint64 { return max(first, 1) - 1 }
@@ -143,14 +142,21 @@ func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 	return g
 }
 
+// passed takes note that nothing comes any more up to a sequence.
+func (s *forwardStream) passed(sequence uint64) {
+	if s.alone {
+		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others, s.began), sequence)
+	}
+	if s.alone || sequence <= s.began {
+		s.seen = max(s.seen, sequence)
+	}
+}
+
 // take adds a record to the batch, and brings the batch if it is full.
 func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
-	if s.alone && !s.fresh {
-		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others), sequence-1)
-	}
-	s.seen, s.fresh = sequence, false
-	expires := h.q.level >= levelMessageTTL
-	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data(), expires), sequence})
+	s.passed(sequence - 1)
+	s.seen = sequence
+	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data()), sequence})
 	meta, err := msg.Metadata()
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (i *interrupts) disconnected() {
 var deniedSubject = regexp.MustCompile(`(?i)(publish|subscription) to "([^"]+)"`)
 
 // denied ends the calls that wait for what the server has denied, and returns an error that names it. Without an inbox no call gets an
-// answer.
+// answer; whoever may not listen elsewhere goes on without that.
 func (i *interrupts) denied(err error) error {
 	named := fmt.Errorf("%w: %s", ErrDenied, strings.TrimPrefix(err.Error(), nats.ErrPermissionViolation.Error()+": "))
 	match := deniedSubject.FindStringSubmatch(err.Error())
@@ -61,10 +61,10 @@ func (i *interrupts) denied(err error) error {
 		return named
 	}
 	subject := match[2]
-	if strings.EqualFold(match[1], "subscription") && strings.HasPrefix(subject, commandPrefix+".") {
-		return fmt.Errorf("%w; the role dispatch needs that, to be given commands", named)
-	}
 	if strings.EqualFold(match[1], "subscription") {
+		if roles, reason := needing(subscriptionTable, subject); len(roles) > 0 { // where nobody waits for an answer
+			return fmt.Errorf("%w; the role %s needs that, to %s", named, roleList(roles), reason)
+		}
 		named = fmt.Errorf("%w; answers come there: see --nats-inbox-prefix", named)
 		i.end(func(*call) bool { return true }, named)
 		return named

@@ -91,9 +91,9 @@ func Permits(pattern, subject string) bool {
 	return len(want) == len(got)
 }
 
-// needing returns the roles that may publish on a subject, and what for.
-func needing(subject string) (roles []Role, reason string) {
-	for _, row := range permissionTable {
+// needing returns the roles that have a subject in a table, and what for.
+func needing(table []permissionRow, subject string) (roles []Role, reason string) {
+	for _, row := range table {
 		if !row.covers(subject) {
 			continue
 		}
@@ -109,7 +109,7 @@ func needing(subject string) (roles []Role, reason string) {
 
 // advice says to somebody in a role how to go on after NATS did not let it publish on a subject.
 func advice(role Role, subject string) string {
-	roles, reason := needing(subject)
+	roles, reason := needing(permissionTable, subject)
 	if len(roles) == 0 {
 		return "no role of Reroll needs that"
 	}

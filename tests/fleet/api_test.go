@@ -1,15 +1,19 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
@@ -48,12 +52,23 @@ func (a hubAPI) get(ctx context.Context, path string, answer any) error {
 	return json.NewDecoder(response.Body).Decode(answer)
 }
 
+// source is where hints came from, and when the last did.
+type source struct {
+	Source string
+	Hints  int64
+	LastAt time.Time
+}
+
 // listing is the clusters as the API of the hub lists them.
 type listing struct {
 	Items []struct {
 		Name, Health, Version string
-		Sources               []struct{ Source string }
-		Forward               *struct{ Gaps []struct{ Reason string } }
+		Sources               []source
+		Drift                 *int64
+		Forward               *struct {
+			Behind *int64
+			Gaps   []struct{ Reason string }
+		}
 	}
 	Warnings []string
 }
@@ -75,8 +90,29 @@ func (a hubAPI) warns(ctx context.Context, t *testing.T, cluster string) {
 	}
 }
 
-// lists waits until the API lists all clusters, each as well, and warns of nothing.
-func (a hubAPI) lists(ctx context.Context, t *testing.T) {
+// hasWorkloads waits until the API has the records of workloads that a cluster has itself.
+func (a hubAPI) hasWorkloads(ctx context.Context, c *cluster) {
+	c.t.Helper()
+	path := "/api/v1/workloads?limit=500&cluster=" + c.name
+	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
+		var own, hub struct{ Items []json.RawMessage }
+		if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.get(ctx, path, &hub)); err != nil {
+			return err
+		}
+		if len(own.Items) < spread || len(own.Items) != len(hub.Items) {
+			return fmt.Errorf("%s has %d records of workloads, and the hub %d of it", c.name, len(own.Items), len(hub.Items))
+		}
+		for i, item := range own.Items {
+			if !bytes.Equal(item, hub.Items[i]) {
+				return fmt.Errorf("%s has %s, and the hub %s", c.name, item, hub.Items[i])
+			}
+		}
+		return nil
+	}))
+}
+
+// lists waits until the API lists all clusters, each as well and as it lists itself, and warns of nothing.
+func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*cluster) {
 	t.Helper()
 	must(t, line.Poll(ctx, func(ctx context.Context) error {
 		var page listing
@@ -89,6 +125,15 @@ func (a hubAPI) lists(ctx context.Context, t *testing.T) {
 		for _, c := range page.Items {
 			if c.Health != "Healthy" || c.Version == "" || len(c.Sources) == 0 || c.Forward == nil || len(c.Forward.Gaps) != 0 {
 				return fmt.Errorf("cluster %s: %+v", c.Name, c)
+			}
+			var own listing
+			if err := fleet[c.Name].Reroll.Get(ctx, "/api/v1/clusters", &own); err != nil {
+				return err
+			}
+			itself := own.Items[0]
+			if !slices.Equal(c.Sources, itself.Sources) || c.Sources[0].LastAt.IsZero() || c.Drift == nil || *c.Drift != *itself.Drift ||
+				c.Forward.Behind == nil || *c.Forward.Behind != 0 {
+				return fmt.Errorf("the hub lists %+v, and the cluster itself %+v", c, itself)
 			}
 		}
 		return nil

@@ -24,6 +24,9 @@ const (
 	resumeTime = 30 * time.Second
 )
 
+// streams are those of the hub whose leaders are killed in turn.
+var streams = []string{"FOLLOWS", "CHANGES", "RELOADS", "KV_reroll_workloads", "KV_reroll_clusters"}
+
 // TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere, and once more when the cut has ended. Each cluster goes on by itself, and the API of the
 // hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once for all of the cut; who
 // reads a copy of it, once the copy had changed.
@@ -63,7 +66,7 @@ func TestFleet(t *testing.T) {
 	near.replicates(ctx)
 	for n := range kills {
 		edits.during(ctx, t, func() error {
-			return h.killLeader(ctx, []string{"FOLLOWS", "CHANGES", "RELOADS"}[n%3], func() error { return flags.edit(ctx) })
+			return h.killLeader(ctx, streams[n%len(streams)], func() error { return flags.edit(ctx) })
 		})
 		near.waitRolls(ctx, "follower", flags.times)
 	}
@@ -108,7 +111,12 @@ func TestFleet(t *testing.T) {
 		t.Errorf("followers in c3 rolled %d times, want %d, and 1 of the copy", got, flags.times)
 	}
 	near.followsAnew(ctx, owner)
-	api.lists(ctx, t)
+	near.followsSecret(ctx, owner)
+	h.hides(secretContent, "token")
+	for _, c := range fleet {
+		api.hasWorkloads(ctx, c)
+	}
+	api.lists(ctx, t, fleet)
 	away.measures(ctx)
 }
 

@@ -1,11 +1,17 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -79,5 +85,49 @@ func (c *cluster) followsAnew(ctx context.Context, owner *cluster) {
 	c.quiesce(ctx)
 	if n := c.rolls(ctx, latecomer); n != 1 {
 		c.t.Errorf("for one change it rolled %d times", n)
+	}
+}
+
+// secretContent is what a Secret has that is followed.
+const secretContent = "canary-7c0f41aa-never-to-be-seen"
+
+// followsSecret has a Secret of the owner followed, and changed.
+func (c *cluster) followsSecret(ctx context.Context, owner *cluster) {
+	c.t.Helper()
+	secrets := owner.Kube.Client().CoreV1().Secrets(namespace)
+	token := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "token", Annotations: map[string]string{dialect.FollowersKey: c.name}},
+		StringData: map[string]string{"value": secretContent},
+	}
+	_, err := secrets.Create(ctx, token, metav1.CreateOptions{})
+	must(c.t, err)
+	c.deploy(ctx, "bearer", map[string]string{dialect.FollowKey: "c1/" + namespace + "/secret/token"})
+	_, err = secrets.Patch(ctx, "token", types.MergePatchType, []byte(`{"stringData":{"value":"`+secretContent+`-2"}}`), metav1.PatchOptions{})
+	must(c.t, err)
+	c.waitRolls(ctx, "bearer", 1)
+}
+
+// hides fails the test if content is in a file of the hub, or if these do not even have the name of its config.
+func (h *hub) hides(content, name string) {
+	h.t.Helper()
+	for _, o := range h.options {
+		named := false
+		must(h.t, filepath.WalkDir(o.Store, func(path string, entry os.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) || err == nil && entry.IsDir() {
+				return nil
+			}
+			data, readErr := os.ReadFile(path)
+			if errors.Is(readErr, os.ErrNotExist) { // a server has dropped it meanwhile
+				return nil
+			}
+			named = named || bytes.Contains(data, []byte(name))
+			for _, form := range line.Traces(content, data) {
+				h.t.Errorf("content was found %s in %s", form, path)
+			}
+			return errors.Join(err, readErr)
+		}))
+		if !named {
+			h.t.Errorf("the files of %s do not even name %s: the search proves nothing", o.Name, name)
+		}
 	}
 }

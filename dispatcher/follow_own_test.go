@@ -1,0 +1,108 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// followsOwn follows the flags of the namespace shared of the cluster of the test, as workloads elsewhere do.
+const followsOwn = "reroll.dev/follow: " + clusterName + "/shared/configmap/flags"
+
+const sharedFlags scenario.Ref = "ConfigMap/shared/flags"
+
+func (w *world) share(t *testing.T, followers string) {
+	t.Helper()
+	w.must(w.create(alice, object(t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: flags, namespace: shared, annotations: {reroll.dev/followers: %q}}, data: {a: "1"}}`, followers))))
+}
+
+// TestFollowerInTheClusterOfTheOwner: the manifest that follows a config from elsewhere does so there, too, with a hub and without.
+func TestFollowerInTheClusterOfTheOwner(t *testing.T) {
+	for name, copies := range map[string]dispatcher.Copies{"without a hub": nil, "with a hub": &copies{}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.configure = func(o *dispatcher.Options) { o.Copies = copies }
+				w.share(t, clusterName)
+				w.give("app", "1")
+				w.deploy("web", followsOwn, "app")
+				p := w.start()
+				w.pass(quiet)
+				w.rolled(web, 0)
+				w.wantProblem(t, "")
+				if n := len(w.store.problems); n > 0 {
+					t.Errorf("%d problems were told: %q", n, w.store.problems)
+				}
+				for n := range 2 {
+					w.edit(bob, sharedFlags, fmt.Sprint(n+2))
+					w.pass(quiet)
+					w.rolled(web, int64(n+1))
+				}
+				w.pass(26 * time.Hour) // longer than who asks is remembered
+				w.edit(bob, sharedFlags, "4")
+				w.pass(quiet)
+				w.rolled(web, 3)
+				if followed := p.Followed(); len(followed) > 0 {
+					t.Errorf("the hub is asked for %v", followed)
+				}
+				w.stop()
+				w.edit(bob, sharedFlags, "5") // while nobody looks
+				w.start()
+				w.pass(quiet)
+				w.rolled(web, 4)
+				for _, r := range w.store.reloadsOf(webRef) {
+					if why := r.Causes[0].Why; why != reloader.ReasonFollowed {
+						t.Errorf("it was rolled since %s", why)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestOwnerDecidesInItsOwnCluster: what another namespace has is followed by those whom it names.
+func TestOwnerDecidesInItsOwnCluster(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.share(t, "c2")
+		w.give("app", "1")
+		w.deploy("web", followsOwn, "app")
+		w.start()
+		w.pass(quiet)
+		w.wantProblem(t, "reroll.dev/followers does not name "+clusterName)
+		w.edit(bob, sharedFlags, "2")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.must(w.patch(bob, sharedFlags, types.MergePatchType, followersOf("*")))
+		w.pass(quiet)
+		w.wantProblem(t, "")
+		w.rolled(web, 0)
+		w.edit(bob, sharedFlags, "3")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestFollowerThatReadsTheConfigRollsOnce: beside the owner's config the same manifest asks for it twice.
+func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
+	for name, annotations := range map[string]string{
+		"by itself": "reroll.dev/auto: \"true\", reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags",
+		"as a copy": "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags=flags",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: "*"}}, data: {a: "1"}}`)))
+				w.deploy("web", annotations, "flags")
+				w.start()
+				w.pass(quiet)
+				w.edit(bob, "ConfigMap/flags", "2")
+				w.pass(2 * time.Hour)
+				w.rolled(web, 1)
+			})
+		})
+	}
+}
