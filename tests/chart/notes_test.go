@@ -122,16 +122,19 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		},
 		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.secretName=t`, []string{"--token-file=token"}, []string{"--client-certificate"}},
 		"an API for a proxy alone": {
-			"api.auth=request-header,api.tls.secretName=t,api.proxyNames={front}", []string{"reroll status --server=https://PROXY"},
+			"api.auth=request-header,api.tls.secretName=t,api.proxyNames={front}",
+			[]string{"reroll status --server=https://PROXY"},
 			[]string{"port-forward", "--certificate-authority=ca.crt", "create token"},
 		},
 		"cert-manager, and a client of one's own": {
 			"ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.certManager.auditClient.enabled=false,clusterName=east",
-			[]string{"client.crt and client.key for step 2 are yours to make", "for the name east.audit.reroll.dev and clientAuth"}, []string{"audit-client"},
+			[]string{"client.crt and client.key for step 2 are yours to make", "for the name east.audit.reroll.dev and clientAuth"},
+			[]string{"audit-client"},
 		},
 		"cert-manager, and tokens": {
 			"ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.clientCA=false,ingest.tokenSecretName=t",
-			[]string{"Take the CA from it:"}, []string{"client.crt"},
+			[]string{"Take the CA from it:"},
+			[]string{"client.crt"},
 		},
 		"no audit webhook, said otherwise": {"watchConfigs=true,canaryInterval=0h0m", []string{"Nothing is to be set up at the API server"}, []string{"--audit-webhook"}},
 		"a volume of the default class":    {"metaInfo=true", []string{"default StorageClass", "persistence.storageClass"}, nil},
