@@ -48,6 +48,9 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 	m.swept = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 before the first sweep after the start.",
 	})
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "reroll_sweep_interval_seconds", Help: "How often configs are to be looked at, --sweep-interval; 0 is at the start only.",
+	}, d.SweepInterval.Seconds))
 	r.MustRegister(m.rollouts, m.rolloutDuration, m.drift, m.swept, m.hints, m.changes, m.reloads, m.reads, m.latency, m.patchLatency,
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
 		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),

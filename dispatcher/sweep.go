@@ -75,30 +75,61 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 	if d.SweepInterval <= 0 {
 		return
 	}
+	turns := 0
 	for round := 0; ctx.Err() == nil; round++ {
 		began := time.Now()
-		d.sweepRound(ctx, round)
+		switch d.sweepRound(ctx, round) {
+		case lookedAtAll:
+			turns = sweepGetFactor
+		case lookedInTurn:
+			turns++
+		default:
+			turns = 0
+		}
 		d.metrics.sweepSeconds.Observe(time.Since(began).Seconds())
 		d.expandPatterns()
-		d.metrics.swept.SetToCurrentTime()
+		if turns >= sweepGetFactor {
+			d.metrics.swept.SetToCurrentTime()
+			turns = 0
+		}
 	}
 }
 
-// sweepRound looks at every scope, evenly spread over the interval. A suspicion is about those that it has looked at, too, so that it begins
-// anew then, and does not pause any more.
-func (d *Dispatcher) sweepRound(ctx context.Context, round int) {
+// looked is how much of a scope, or of all of them, a sweep has looked at; the later ones are less.
+type looked int
+
+const (
+	lookedAtAll looked = iota
+	// lookedInTurn is at those whose turn it was: sweepGetFactor such rounds after one another are at all.
+	lookedInTurn
+	// lookedInVain is at nothing, because of an error.
+	lookedInVain
+	// lookedUp is until somebody suspected a gap.
+	lookedUp
+)
+
+// sweepRound looks at every scope, evenly spread over the interval, and returns the least that it has looked at of one. A suspicion is about those
+// that it has looked at, too, so that it begins anew then, and does not pause any more.
+func (d *Dispatcher) sweepRound(ctx context.Context, round int) (least looked) {
 	scopes := d.scopes()
 	p := pace{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
 	begin := time.Now()
 	p.hurry = d.pauseSweep(ctx, p.step)
 	for i := 0; i < len(scopes) && ctx.Err() == nil; i++ {
 		if i > 0 && !p.hurry && d.pauseSweep(ctx, time.Until(begin.Add(time.Duration(i+1)*p.step))) {
-			p.hurry, i = true, 0
+			p.hurry, i, least = true, 0, lookedAtAll
 		}
-		if d.sweepScope(ctx, scopes[i], p) {
-			p.hurry, i = true, -1
+		of := d.sweepScope(ctx, scopes[i], p)
+		if of == lookedUp {
+			p.hurry, i, least = true, -1, lookedAtAll
+			continue
 		}
+		least = max(least, of)
 	}
+	if ctx.Err() != nil {
+		return lookedInVain
+	}
+	return least
 }
 
 // pace is how a scope is swept: in which round, how long it may take, and whether there is no time for that.
@@ -148,27 +179,30 @@ func (d *Dispatcher) scopes() []scope {
 }
 
 // sweepScope looks at the configs of one scope that are not in the version last seen. Where versions cannot be listed, it looks at those
-// whose turn it is, spread over the time that there is, and reports whether somebody suspected a gap meanwhile.
-func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) (suspected bool) {
+// whose turn it is, spread over the time that there is.
+func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 	switch err := d.sweepListed(ctx, s); {
 	case err == nil:
-		return false
+		return lookedAtAll
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
 		d.sweepQ.AddRateLimited(s)
-		return false
+		return lookedInVain
 	}
 	known := slices.DeleteFunc(d.knownIn(s), func(c reloader.Config) bool { return !p.turn(c) })
 	for i, c := range known {
 		if i > 0 && !p.hurry && d.pauseSweep(ctx, p.step/time.Duration(len(known))) {
-			return true
+			return lookedUp
 		}
 		if ctx.Err() != nil {
-			return false
+			return lookedInVain
 		}
 		d.sweepConfig(ctx, c)
 	}
-	return false
+	if p.hurry {
+		return lookedAtAll
+	}
+	return lookedInTurn
 }
 
 // sweepListed lists the configs of one scope and looks at those that are not in the version last seen.

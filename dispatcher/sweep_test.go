@@ -1,10 +1,14 @@
 package dispatcher_test
 
 import (
+	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,19 +27,26 @@ func (w *world) sweeping() *prometheus.Registry {
 // deaf has the feed lose every hint from now on.
 func (w *world) deaf() { w.cluster.audit = func(reloader.Hint) {} }
 
+// drifts is what sweeps have found alone.
 func drifts(t *testing.T, r *prometheus.Registry) float64 {
+	t.Helper()
+	return sample(t, r, "reroll_sweep_drift_total").GetCounter().GetValue()
+}
+
+// sample is the first sample of a metric.
+func sample(t *testing.T, r *prometheus.Registry, name string) *dto.Metric {
 	t.Helper()
 	found, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range found {
-		if family.GetName() == "reroll_sweep_drift_total" {
-			return family.GetMetric()[0].GetCounter().GetValue()
+		if family.GetName() == name {
+			return family.GetMetric()[0]
 		}
 	}
-	t.Fatal("no reroll_sweep_drift_total")
-	return 0
+	t.Fatal("no " + name)
+	return nil
 }
 
 func TestSweepFindsWhatTheFeedLost(t *testing.T) {
@@ -112,6 +123,59 @@ func TestSweepWithoutList(t *testing.T) {
 			t.Errorf("%d reads in two hours, want one an hour", got)
 		}
 	})
+}
+
+// TestSweepSaysWhenItLookedAtAll: reads in turn are of all configs after six intervals, and what could not be listed was not looked at.
+func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
+	broken := apierrors.NewInternalError(errors.New("no leader"))
+	for name, c := range map[string]struct {
+		// refused is how lists fail until the time until; nil is not at all.
+		refused error
+		until   time.Duration
+		// after is how old the last look at all is at these times after the start; below zero is none.
+		after map[time.Duration]time.Duration
+	}{
+		"listed": {
+			after: map[time.Duration]time.Duration{5 * time.Minute: -1, 15 * time.Minute: 5 * time.Minute, 25 * time.Minute: 5 * time.Minute},
+		},
+		"read in turn": {
+			refused: forbidden, until: 24 * time.Hour,
+			after: map[time.Duration]time.Duration{15 * time.Minute: -1, 55 * time.Minute: -1, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+		},
+		"in vain": {
+			refused: broken, until: 75 * time.Minute,
+			after: map[time.Duration]time.Duration{65 * time.Minute: -1, 85 * time.Minute: 5 * time.Minute},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				r := w.sweeping()
+				w.usual()
+				w.start()
+				began := time.Now()
+				w.failing(func(verb, _ string) error {
+					if verb == "list" && time.Since(began) < c.until {
+						return c.refused
+					}
+					return nil
+				})
+				for _, at := range slices.Sorted(maps.Keys(c.after)) {
+					w.pass(time.Until(began.Add(at)))
+					got := time.Duration(-1)
+					if s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue(); s > 0 {
+						got = time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
+					}
+					if want := c.after[at]; got != want {
+						t.Errorf("after %s every config was looked at %s ago, want %s", at, got, want)
+					}
+				}
+				if got := sample(t, r, "reroll_sweep_interval_seconds").GetGauge().GetValue(); got != 600 {
+					t.Errorf("it says that it sweeps every %v seconds", got)
+				}
+			})
+		})
+	}
 }
 
 func TestSweepCostsOneListWhenNothingChanged(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
@@ -53,6 +54,9 @@ func TestRotation(t *testing.T) {
 // errGaveUp is the error of a request for which the webhook was asked, and had too little time: the machine is busy, and nothing went astray.
 var errGaveUp = errors.New("the webhook says that it could not do it in time")
 
+// errAstray is the error of a request that was allowed without marks.
+var errAstray = errors.New("it went astray")
+
 // warnings collects those of one request.
 type warnings []string
 
@@ -60,9 +64,12 @@ type warnings []string
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
 // marked returns nil if a Deployment that is created, as a dry run, has its mark.
-func (s *site) marked() error {
+func (s *site) marked() error { return s.markedIn(shared.Kube) }
+
+// markedIn does so in another cluster, in a namespace of the same name.
+func (s *site) markedIn(cluster *kube.Cluster) error {
 	var warned warnings
-	config := shared.Kube.RESTConfig()
+	config := cluster.RESTConfig()
 	config.WarningHandler = &warned
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -81,7 +88,7 @@ func (s *site) marked() error {
 		return errGaveUp
 	}
 	if n != 3 {
-		return fmt.Errorf("it went astray: %d variables", n)
+		return fmt.Errorf("%w: %d variables", errAstray, n)
 	}
 	return nil
 }
@@ -110,13 +117,18 @@ func (s *site) shown(address string, bundle []byte) (string, error) {
 // alone starts a process that has the webhook and nothing else, with the flags for an address, and returns the address once it is ready.
 func (s *site) alone(flags func(address string) []string) string {
 	s.t.Helper()
-	binary, err := line.Build(s.ctx)
-	s.must(err)
 	addresses, err := port.Addresses(2)
 	s.must(err)
-	cmd := exec.Command(binary, append([]string{
-		"admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--namespace", "default", "--metrics-address", addresses[1],
-	}, flags(addresses[0])...)...)
+	s.aloneIn(shared.Kube, addresses[1], flags(addresses[0])...)
+	return addresses[0]
+}
+
+// aloneIn starts one in another cluster, with metrics at an address.
+func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) {
+	s.t.Helper()
+	binary, err := line.Build(s.ctx)
+	s.must(err)
+	cmd := exec.Command(binary, append([]string{"admission", "--kubeconfig", cluster.Kubeconfig(), "--namespace", "default", "--metrics-address", metrics}, flags...)...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -126,7 +138,7 @@ func (s *site) alone(flags func(address string) []string) string {
 			s.t.Errorf("the second process ended badly: %v\n%s", err, log.String())
 		}
 	})
-	other := line.Reroll{Ops: "http://" + addresses[1]}
+	other := line.Reroll{Ops: "http://" + metrics}
 	s.must(line.Poll(s.ctx, func(ctx context.Context) error {
 		code, answer, err := other.Probe(ctx, "/readyz")
 		if err == nil && code != 200 {
@@ -134,5 +146,4 @@ func (s *site) alone(flags func(address string) []string) string {
 		}
 		return err
 	}))
-	return addresses[0]
 }

@@ -15,6 +15,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -139,6 +140,23 @@ func TestCommands(t *testing.T) {
 			t.Errorf("generation %d, want one more than %d", got, before)
 		}
 	})
+	t.Run("the command line with a certificate", func(t *testing.T) {
+		grant(ctx, t, ns, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "staff-" + ns}, "get", "list")
+		alice := caller{pair: clientPair(t, clients, "alice", "staff-"+ns)}
+		eventually(t, func() error {
+			output, err := commandLine(ctx, t, alice, "workloads", "--namespace", ns)
+			if err != nil || !strings.Contains(output, "Deployment/web") {
+				return fmt.Errorf("%w: %s", errors.Join(err, errors.New("a member of staff")), output)
+			}
+			return nil
+		})
+		if output, err := commandLine(ctx, t, alice, "reload", "local/"+ns+"/Deployment/web"); err == nil || !strings.Contains(output, "may not reload") {
+			t.Errorf("who may only read: %v: %s", err, output)
+		}
+		if output, err := commandLine(ctx, t, caller{}, "workloads", "--namespace", ns); err == nil || !strings.Contains(output, "Say who you are") {
+			t.Errorf("nobody: %v: %s", err, output)
+		}
+	})
 	t.Run("retry", func(t *testing.T) {
 		operator.do(t, web+"/retry", nil, http.StatusOK)
 		operator.do(t, config+"/retry", nil, http.StatusOK)
@@ -178,11 +196,19 @@ func commandLine(ctx context.Context, t *testing.T, c caller, args ...string) (s
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(authority, serving.CertPEM(), 0o600); err != nil {
-		t.Fatal(err)
+	files := map[string][]byte{"--certificate-authority": serving.CertPEM()}
+	if c.pair != nil {
+		files["--client-certificate"], files["--client-key"] = c.pair.CertPEM, c.pair.KeyPEM
 	}
-	args = append(args, "--server", address(), "--certificate-authority", authority)
+	args = append(args, "--server", address())
+	dir := t.TempDir()
+	for flag, content := range files {
+		file := filepath.Join(dir, flag[2:])
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, flag, file)
+	}
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), "REROLL_TOKEN="+c.token)
 	output, err := cmd.CombinedOutput()

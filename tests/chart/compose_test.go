@@ -53,6 +53,19 @@ func compose(t *testing.T) project {
 	return p
 }
 
+// TestComposeHeaderTakesAllAway: a service of a profile that is not active is none of those that are taken down.
+func TestComposeHeaderTakesAllAway(t *testing.T) {
+	text, err := os.ReadFile(root + "/docker-compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, _, _ := strings.Cut(string(text), "\nname: ")
+	profiled := strings.Contains(header, "--profile observability up")
+	if down := regexp.MustCompile("docker compose[^\n`]* down.*").FindAllString(header, -1); !profiled || !slices.Equal(down, []string{"docker compose --profile '*' down -v"}) {
+		t.Errorf("the header brings up a profile: %t, and takes down by %q", profiled, down)
+	}
+}
+
 func TestComposeRejectsUnknownKeys(t *testing.T) {
 	if _, err := tool(t, "compose", "testdata/unknown-key.compose.yaml"); err == nil || !strings.Contains(err.Error(), "imgae") {
 		t.Errorf("a misspelt key passed: %v", err)

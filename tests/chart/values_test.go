@@ -74,6 +74,24 @@ func TestValuesRejected(t *testing.T) {
 		"nothing to fall from":  {"ingest.enabled=false,watchConfigs=true,fallbackWatch=true", "fallbackWatch has no use", "the binary refuses it"},
 		"roles without ingest":  {"shape=roles,natsUrl=nats://n:4222,ingest.enabled=false,watchConfigs=true", "of the shape one-process", "its Deployment would be there all the same"},
 		"a feed taken away":     {"ingest.enabled=null", "enabled", "it would be off in silence"},
+		"arguments of no role":  {"ingest.extraArgs={--log-level=debug}", "ingest.extraArgs has no effect with the shape one-process, which has no such process: set extraArgs", "they would be ignored in silence"},
+		"arguments of the API":  {"api.extraArgs={--log-level=debug}", "api.extraArgs has no effect", "they would be ignored in silence"},
+		"arguments of webhooks": {"admission.enabled=true,admission.extraArgs={--log-level=debug}", "admission.extraArgs has no effect", "they would be ignored in silence"},
+		"resources of no role":  {"dispatch.resources.limits.memory=1Gi", "dispatch.resources has no effect", "the pod would have others"},
+		"copies of no role":     {"api.replicas=3", "api.replicas has no effect with the shape one-process, which has no such process: set replicas", "there would be one pod"},
+		"copies at a hub":       {"shape=hub,natsUrl=nats://n:4222,ingest.replicas=3", "ingest.replicas has no effect with the shape hub", "a hub has no ingest"},
+		"arguments at a hub":    {"shape=hub,natsUrl=nats://n:4222,extraArgs={--log-level=debug}", "set api.extraArgs", "they would be ignored in silence"},
+		"a webhook at a hub":    {"shape=hub,natsUrl=nats://n:4222,admission.enabled=true", "admission.enabled has no effect at a hub", "nothing would be asked"},
+		"profiles of a hub":     {"shape=hub,natsUrl=nats://n:4222,pprof.enabled=true", "pprof.enabled has no effect at a hub", "nothing would listen"},
+		"a port twice":          {"metrics.port=8080,api.expose=true", "metrics.port and api.port are both 8080", "the process would end at its start, for ever"},
+		"a port on loopback":    {"metrics.port=8080", "metrics.port and api.port are both 8080", "whoever listens on all addresses does so on the loopback"},
+		"the port of events":    {"admission.enabled=true,admission.port=9443", "the one of audit events and admission.port are both 9443", "the process would end at its start, for ever"},
+		"a role's port twice":   {"shape=roles,natsUrl=nats://n:4222,admission.enabled=true,admission.port=9090", "metrics.port and admission.port are both 9090", "one role would end at its start, for ever"},
+		"the port of profiles":  {`pprof.enabled=true,pprof.address=127.0.0.1:9090`, "metrics.port and pprof.address are both 9090", "the process would end at its start, for ever"},
+		"a day's certificate":   {"ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=c,ingest.tls.certManager.duration=24h", "renewBefore (720h) must be less than duration (24h)", "cert-manager refuses it"},
+		"a client's day":        {"ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=c,ingest.tls.certManager.auditClient.duration=2h,ingest.tls.certManager.auditClient.renewBefore=119m60s", "auditClient: renewBefore (119m60s) must be less", "cert-manager refuses it"},
+		"a password in clear":   {"natsUrl=nats://u:p@n:4222", "natsUrlSecretName", "it would stand in the arguments of the pod"},
+		"a hub's in clear":      {"hub.url=tls://u:p@h:4222", "hub.secretName", "it would stand in the arguments of the pod"},
 		"no service account":    {"serviceAccount.create=false", "serviceAccount.name", "the namespace's default account has no rights"},
 	}
 	for name, tc := range cases {
@@ -86,6 +104,21 @@ func TestValuesRejected(t *testing.T) {
 				t.Errorf("--set %s: the message does not name %q: %v", tc.set, tc.says, err)
 			}
 		})
+	}
+}
+
+// TestValuesAccepted: what is near to what is refused, and means something.
+func TestValuesAccepted(t *testing.T) {
+	for name, set := range map[string]string{
+		"the same port in two pods":   "shape=roles,natsUrl=nats://n:4222,metrics.port=9091,api.port=9443",
+		"a webhook that is off":       "admission.port=9443,pprof.address=127.0.0.1:9090",
+		"a webhook that comes later":  "shape=roles,natsUrl=nats://n:4222,admission.replicas=3",
+		"a certificate of two days":   "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=c,ingest.tls.certManager.duration=48h,ingest.tls.certManager.renewBefore=23.5h30m",
+		"certificates of one's own":   "ingest.tls.certManager.duration=24h",
+		"no ingest, and its port":     "ingest.enabled=false,watchConfigs=true,admission.enabled=true,admission.port=9443",
+		"resources of all, and roles": "shape=roles,natsUrl=nats://n:4222,resources.limits.memory=1Gi,extraArgs={--log-level=debug}",
+	} {
+		t.Run(name, func(t *testing.T) { decode(t, render(t, "--set", set)) })
 	}
 }
 

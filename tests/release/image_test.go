@@ -1,9 +1,11 @@
 package release_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,19 +66,101 @@ func TestImageIsCompared(t *testing.T) {
 	}
 }
 
-// TestImageIsComparedBeforeItIsSigned: nobody can take back a signature, and an image that is not of the sources never gets one.
+// TestImageIsComparedBeforeItIsSigned: nobody can take back a signature, and an image that is not of the sources never gets one. Nor can a version be
+// taken back from those who have pulled it: the image gets it last.
 func TestImageIsComparedBeforeItIsSigned(t *testing.T) {
+	want := []string{
+		"docker/build-push-action@", "make release ", "cmp ", "cosign sign ", "actions/attest-build-provenance@",
+		`docker buildx imagetools create -t "$IMAGE:$VERSION" "$IMAGE@$DIGEST"`,
+	}
 	var order []string
 	for _, step := range steps(t, "release.yaml", "image") {
-		for _, what := range []string{"docker/build-push-action@", "make release ", "cmp ", "cosign sign ", "actions/attest-build-provenance@"} {
+		for _, what := range want {
 			if strings.Contains(step.Uses+step.Run, what) {
 				order = append(order, what)
 			}
 		}
+		if outputs, ok := step.With["outputs"].(string); ok && (!strings.Contains(outputs, "name=${{ env.IMAGE }},push-by-digest=true,") || step.With["tags"] != nil) {
+			t.Errorf("it is pushed under a version at once: %s", outputs)
+		}
 	}
-	want := []string{"docker/build-push-action@", "make release ", "cmp ", "cosign sign ", "actions/attest-build-provenance@"}
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("steps of the image (-want +got):\n%s", diff)
+	}
+}
+
+// TestReleasesAreOfCheckedCommits: nothing leaves the house unless everything that each change goes through was run on the commit of the tag.
+func TestReleasesAreOfCheckedCommits(t *testing.T) {
+	w := readWorkflow(t, "release.yaml")
+	if w.Jobs["check"].Uses != "./.github/workflows/check.yaml" {
+		t.Errorf("the job check is %q", w.Jobs["check"].Uses)
+	}
+	for name, job := range w.Jobs {
+		if len(job.Permissions) > 0 && (!w.follows(name, "check") || !w.follows(name, "equal")) {
+			t.Errorf("the job %s, which may write, comes after %v", name, job.Needs)
+		}
+	}
+}
+
+// follows reports whether a job begins only after another one has ended well.
+func (w workflow) follows(job, other string) bool {
+	for _, name := range regexp.MustCompile(`[a-z]+`).FindAllString(fmt.Sprint(w.Jobs[job].Needs), -1) {
+		if _, known := w.Jobs[name]; known && (name == other || w.follows(name, other)) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestDockerfileIsBuiltByEveryChange: a Dockerfile that nobody builds before a release fails on its day.
+func TestDockerfileIsBuiltByEveryChange(t *testing.T) {
+	var run []string
+	for _, step := range steps(t, "check.yaml", "image") {
+		if step.Run != "" {
+			run = append(run, step.Run)
+		}
+	}
+	want := []string{
+		"make docker IMAGE=reroll:check VERSION=1.2.3", "docker run --rm --read-only reroll:check version | grep -F 1.2.3", "make docker-twice VERSION=1.2.3",
+	}
+	if diff := cmp.Diff(want, run); diff != "" {
+		t.Errorf("what is run about the image (-want +got):\n%s", diff)
+	}
+}
+
+// builder stands for the command docker. What it builds has the digest that stands in the next line of the file digests.
+const builder = `#!/bin/sh -eu
+cd "$DIGESTS"
+case " $* " in *" --no-cache "*" --provenance=false "*" --output type=oci,"*",rewrite-timestamp=true "*) ;; *) exit 64 ;; esac
+[ -n "$SOURCE_DATE_EPOCH" ]
+while [ "$1" != --metadata-file ]; do shift; done
+printf '{\n  "containerimage.digest": "%s"\n}\n' "$(head -n 1 digests)" > "$OLDPWD/$2"
+sed -i 1d digests
+`
+
+// TestTwoImagesAreCompared runs make docker-twice with a builder of which is known what it builds.
+func TestTwoImagesAreCompared(t *testing.T) {
+	for name, tc := range map[string]struct {
+		digests string
+		equal   bool
+	}{
+		"the same":      {"sha256:1a\nsha256:1a\n", true},
+		"another":       {"sha256:1a\nsha256:2b\n", false},
+		"nothing twice": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, content := range map[string]string{"digests": tc.digests, "docker": builder} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.CommandContext(t.Context(), "make", "docker-twice", "VERSION=1.2.3")
+			cmd.Dir, cmd.Env = root, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "DIGESTS="+dir)
+			if out, err := cmd.CombinedOutput(); (err == nil) != tc.equal {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
 	}
 }
 
@@ -95,9 +179,13 @@ func namedStep(t *testing.T, file, job, name string) string {
 // steps returns what a job does.
 func steps(t *testing.T, file, job string) []step {
 	t.Helper()
-	var w workflow
+	return readWorkflow(t, file).Jobs[job].Steps
+}
+
+func readWorkflow(t *testing.T, file string) (w workflow) {
+	t.Helper()
 	if err := yaml.Unmarshal([]byte(text(t, ".github/workflows/"+file)), &w); err != nil {
 		t.Fatal(err)
 	}
-	return w.Jobs[job].Steps
+	return w
 }

@@ -124,20 +124,22 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 	}
 	sources := copySources(t)
 	for _, arch := range []string{"amd64", "arm64"} {
-		binary := filepath.Join(t.TempDir(), "reroll")
-		first := build(t, root, binary, "GOARCH="+arch)
-		second := build(t, sources, filepath.Join(t.TempDir(), "reroll"), "GOARCH="+arch, "GOCACHE="+t.TempDir())
-		if !bytes.Equal(first, second) {
-			t.Errorf("two builds for %s differ: %d and %d bytes", arch, len(first), len(second))
-		}
-		if bytes.Contains(first, []byte(here)) {
-			t.Errorf("the binary for %s knows where it was built", arch)
-		}
-		expectStatic(t, binary)
-		expectParts(t, binary)
-		if arch == runtime.GOARCH {
-			expectVersion(t, binary)
-		}
+		t.Run(arch, func(t *testing.T) {
+			binary := filepath.Join(t.TempDir(), "reroll")
+			first := build(t, root, binary, "GOARCH="+arch)
+			second := build(t, sources, filepath.Join(t.TempDir(), "reroll"), "GOARCH="+arch, "GOCACHE="+t.TempDir())
+			if !bytes.Equal(first, second) {
+				t.Errorf("two builds differ: %d and %d bytes", len(first), len(second))
+			}
+			if bytes.Contains(first, []byte(here)) {
+				t.Error("the binary knows where it was built")
+			}
+			expectStatic(t, binary)
+			expectParts(t, binary)
+			if arch == runtime.GOARCH {
+				expectVersion(t, binary)
+			}
+		})
 	}
 }
 
@@ -254,7 +256,10 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Permissions map[string]string
-		Steps       []step
+		// Needs is a name or a list of them.
+		Needs any
+		Uses  string
+		Steps []step
 	}
 }
 
@@ -289,6 +294,9 @@ func TestWorkflows(t *testing.T) {
 			t.Errorf("%s: whoever is not said to may do more than read: %v", file, w.Permissions)
 		}
 		for name, job := range w.Jobs {
+			if local, ok := strings.CutPrefix(job.Uses, "./.github/workflows/"); job.Uses != "" && (!ok || !strings.Contains(text(t, ".github/workflows/"+local), "\n  workflow_call:")) {
+				t.Errorf("%s: job %s is %s, which is none of ours that can be called", file, name, job.Uses)
+			}
 			for _, step := range job.Steps {
 				if step.Uses != "" && !pinned.MatchString(step.Uses) {
 					t.Errorf("%s: job %s uses %s, which is no commit", file, name, step.Uses)

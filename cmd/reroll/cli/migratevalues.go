@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,9 @@ func (m migrateValues) run(in io.Reader, out, complaints io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the values: %w", err)
 	}
+	if err := m.checkNATS(); err != nil {
+		return err
+	}
 	values, notes, err := m.convert(text)
 	if err != nil {
 		return err
@@ -75,6 +79,19 @@ func (m migrateValues) run(in io.Reader, out, complaints io.Writer) error {
 	}
 	if m.strict && len(notes) > 0 {
 		return errLeftOver
+	}
+	return nil
+}
+
+var natsURL = regexp.MustCompile(`^((nats|tls|ws|wss)://\S+)?$`)
+
+// checkNATS refuses an address that our chart does. It is not repeated if there may be a password in it.
+func (m migrateValues) checkNATS() error {
+	switch {
+	case strings.Contains(m.natsURL, "@"):
+		return Usage(errors.New("--nats-url has credentials: leave it without them, and put the address with them into a Secret, under the key nats-url, for natsUrlSecretName"))
+	case !natsURL.MatchString(m.natsURL):
+		return Usage(fmt.Errorf("--nats-url: %q is no address such as nats://nats:4222", m.natsURL))
 	}
 	return nil
 }
@@ -239,8 +256,9 @@ func (c *conversion) finish() {
 	c.dropIf(c.ours["syncAfterRestart"] == true && c.ours["reloadOnCreate"] != true, "syncAfterRestart", "reloader.syncAfterRestart",
 		"it has no effect without reloadOnCreate, here as there")
 	ignored, _ := c.ours["resourcesToIgnore"].([]any)
-	c.dropIf(len(ignored) > 1, "resourcesToIgnore", "reloader.ignoreSecrets",
-		"with ignoreConfigMaps nothing would be left to react to; Stakater Reloader does not start with both")
+	if len(ignored) > 1 {
+		c.err = errors.Join(c.err, errors.New("reloader.ignoreSecrets: with ignoreConfigMaps nothing would be left to react to; Stakater Reloader does not start with both"))
+	}
 	const named = "namespaces names those that count; it has no effect beside it, here as there"
 	c.dropIf(c.ours["namespaces"] != nil && c.ours["namespacesToIgnore"] != nil, "namespacesToIgnore", "reloader.ignoreNamespaces", named)
 	c.dropIf(c.ours["namespaces"] != nil && c.ours["namespaceSelector"] != nil, "namespaceSelector", "reloader.namespaceSelector", named)

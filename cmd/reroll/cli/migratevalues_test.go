@@ -72,6 +72,7 @@ func TestMigrateValuesRefuses(t *testing.T) {
 		"selector":        {"reloader: {namespaceSelector: [1]}", "no label selector"},
 		"one of which":    {"reloader: {watchGlobally: false}", "--namespace"},
 		"ignored":         {"reloader: {ignoreJobs: never}", "neither true nor false"},
+		"all configs":     {"reloader: {ignoreSecrets: true, ignoreConfigMaps: true}", "nothing would be left to react to"},
 		"too much of all": {"a: " + strings.Repeat("x", maxValues), "longer than 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +82,19 @@ func TestMigrateValuesRefuses(t *testing.T) {
 				t.Errorf("%v, want %q, and nothing written: %q", err, tc.says, out.String())
 			}
 		})
+	}
+}
+
+// TestMigrateValuesKnowsAddresses: our chart takes no other ones, and credentials in one would stand in the arguments of pods.
+func TestMigrateValuesKnowsAddresses(t *testing.T) {
+	for url, says := range map[string]string{
+		"nats://a:4222,nats://b:4222": "", "foo:4222": `"foo:4222" is no address`, "http://foo:4222": "is no address", "nats://u:secret@n:4222": "natsUrlSecretName",
+	} {
+		var out bytes.Buffer
+		err := migrateValues{natsURL: url}.run(strings.NewReader("reloader: {enableHA: true}"), &out, &out)
+		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret@") || out.Len() > 0) {
+			t.Errorf("%s: %v, want %q, and nothing written: %q", url, err, says, out.String())
+		}
 	}
 }
 

@@ -26,7 +26,9 @@ const defaultServer = "http://127.0.0.1:8080"
 // target says which server is asked, and as whom.
 type target struct {
 	server, tokenFile, ca string
-	timeout               time.Duration
+	// certificate and key are files of who asks, given both or neither.
+	certificate, key string
+	timeout          time.Duration
 	forwarding
 	serverGiven func() bool
 }
@@ -36,6 +38,8 @@ func (t *target) bind(cmd *cobra.Command) {
 	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable)
 	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
 	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by; those of the system if empty")
+	f.StringVar(&t.certificate, "client-certificate", "", "file of the certificate that says who asks, for an API with --auth=mtls")
+	f.StringVar(&t.key, "client-key", "", "file of the key of --client-certificate")
 	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "how long one request may take")
 	t.forwarding.bind(cmd)
 	t.serverGiven = func() bool { return f.Changed("server") }
@@ -72,11 +76,12 @@ func (t *target) client(ctx context.Context, version string) (*client, error) {
 	if token != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("a token would cross the network in clear to %s: use https", base.Redacted())
 	}
+	if t.certificate != "" && base.Scheme != "https" {
+		return nil, Usage(fmt.Errorf("--client-certificate: certificates are shown over https alone, and not to %s", base.Redacted()))
+	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if t.ca != "" {
-		if transport.TLSClientConfig, err = trust(t.ca); err != nil {
-			return nil, err
-		}
+	if transport.TLSClientConfig, err = t.tls(); err != nil {
+		return nil, err
 	}
 	return &client{base: base, token: token, agent: "reroll/" + version, timeout: t.timeout, http: &http.Client{
 		Transport: transport,
@@ -110,16 +115,30 @@ func (t *target) token() (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-func trust(file string) (*tls.Config, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--certificate-authority: %w", err)
+// tls returns whom to trust, and what to show.
+func (t *target) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.ca != "" {
+		content, err := os.ReadFile(t.ca)
+		if err != nil {
+			return nil, fmt.Errorf("--certificate-authority: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(content) {
+			return nil, fmt.Errorf("--certificate-authority: %s has no certificate", t.ca)
+		}
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("--certificate-authority: %s has no certificate", file)
+	if (t.certificate == "") != (t.key == "") {
+		return nil, Usage(errors.New("--client-certificate and --client-key need each other"))
 	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+	if t.certificate != "" {
+		pair, err := tls.LoadX509KeyPair(t.certificate, t.key)
+		if err != nil {
+			return nil, fmt.Errorf("--client-certificate: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
 }
 
 func isLoopback(host string) bool {

@@ -86,6 +86,10 @@ func TestToken(t *testing.T) {
 		{"--certificate-authority", filepath.Join(dir, "missing")},
 		{"--certificate-authority", token},
 		{"--token-file", token, "--server", "http://reroll.example"},
+		{"--client-certificate", ca, "--server", server.URL},
+		{"--client-key", token, "--server", server.URL},
+		{"--client-certificate", ca, "--client-key", token, "--server", server.URL},
+		{"--client-certificate", ca, "--client-key", ca, "--server", "http://127.0.0.1:8080"},
 	} {
 		if _, err := clientOfFlags(t, args...); err == nil || strings.Contains(err.Error(), "abc") {
 			t.Errorf("%q: %v", args, err)

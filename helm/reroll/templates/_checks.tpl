@@ -1,6 +1,10 @@
 {{/* Fails on values that fit their types and not each other. */}}
 {{- define "reroll.checks" -}}
 {{- $v := .Values -}}
+{{- include "reroll.checkRoles" . -}}
+{{- include "reroll.checkPorts" . -}}
+{{- include "reroll.checkCertificates" . -}}
+{{- include "reroll.checkAddresses" . -}}
 {{- if and (ne $v.shape "one-process") (not (include "reroll.externalNats" .)) -}}
 {{- fail (printf "shape %s needs natsUrl or natsUrlSecretName: its processes meet at an external NATS" $v.shape) -}}
 {{- end -}}
@@ -96,4 +100,75 @@
 {{- if and $v.webhook.legacyBody (not (or $v.webhook.url $v.webhook.existingSecret)) -}}
 {{- fail "webhook.legacyBody has no effect without webhook.url or webhook.existingSecret" -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Fails on values of processes that do not run: they would do nothing in silence. */}}
+{{- define "reroll.checkRoles" -}}
+{{- $running := splitList "," (include "reroll.roles" .) -}}
+{{- range $role := list "ingest" "dispatch" "api" "admission" -}}
+{{- $own := index $.Values $role -}}
+{{- if not (or (has $role $running) (and (eq $role "admission") (eq $.Values.shape "roles"))) -}}
+{{- $set := dict "replicas" (ne (int $own.replicas) 2) "resources" $own.resources "extraArgs" $own.extraArgs -}}
+{{- range $value, $given := $set -}}
+{{- if $given -}}
+{{- fail (printf "%s.%s has no effect with the shape %s, which has no such process%s" $role $value $.Values.shape (ternary (printf ": set %s" $value) "" (eq $.Values.shape "one-process"))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .Values.shape "hub" -}}
+{{- range $value, $of := dict "extraArgs" .Values.extraArgs "admission.enabled" .Values.admission.enabled "pprof.enabled" .Values.pprof.enabled -}}
+{{- if $of -}}{{- fail (printf "%s has no effect at a hub, which runs reroll api alone%s" $value (ternary ": set api.extraArgs" "" (eq $value "extraArgs"))) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails if a process would listen twice on one port: whoever comes second ends, and so does the process. */}}
+{{- define "reroll.checkPorts" -}}
+{{- range $role := splitList "," (include "reroll.roles" .) -}}
+{{- $scope := set (omit $ "role") "role" $role -}}
+{{- $taken := dict (toString (int $.Values.metrics.port)) "metrics.port" -}}
+{{- $wanted := list -}}
+{{- if include "reroll.ingests" $scope }}{{ $wanted = append $wanted (list "the one of audit events" "9443") }}{{ end -}}
+{{- if include "reroll.answers" $scope }}{{ $wanted = append $wanted (list "api.port" (toString (int $.Values.api.port))) }}{{ end -}}
+{{- if include "reroll.admits" $scope }}{{ $wanted = append $wanted (list "admission.port" (toString (int $.Values.admission.port))) }}{{ end -}}
+{{- if and $.Values.pprof.enabled (include "reroll.marks" $scope) }}{{ $wanted = append $wanted (list "pprof.address" (regexFind "[0-9]+$" $.Values.pprof.address)) }}{{ end -}}
+{{- range $wanted -}}
+{{- $name := first . -}}{{- $port := last . -}}
+{{- if hasKey $taken $port -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
+{{- $_ := set $taken $port $name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails on certificates that cert-manager would have to renew before it has made them, which it refuses. */}}
+{{- define "reroll.checkCertificates" -}}
+{{- $c := .Values.ingest.tls.certManager -}}
+{{- if $c.enabled -}}
+{{- range $path, $of := dict "ingest.tls.certManager" $c "ingest.tls.certManager.auditClient" $c.auditClient -}}
+{{- if ge (include "reroll.milliseconds" $of.renewBefore | float64) (include "reroll.milliseconds" $of.duration | float64) -}}
+{{- fail (printf "%s: renewBefore (%s) must be less than duration (%s)" $path $of.renewBefore $of.duration) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails on credentials that everybody could read who may read pods. */}}
+{{- define "reroll.checkAddresses" -}}
+{{- if contains "@" .Values.natsUrl -}}
+{{- fail "natsUrl has credentials, which would stand in the arguments of pods: put the URL into a Secret under the key nats-url, and name that in natsUrlSecretName" -}}
+{{- end -}}
+{{- if contains "@" .Values.hub.url -}}
+{{- fail "hub.url has credentials, which would stand in the arguments of pods: put them into a Secret, and name that in hub.secretName and its keys in hub.keys" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Of a duration: how long it is. */}}
+{{- define "reroll.milliseconds" -}}
+{{- $sum := 0.0 -}}
+{{- range regexFindAll "[0-9.]+[a-z]+" . -1 -}}
+{{- $unit := get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) (regexFind "[a-z]+" .) -}}
+{{- $sum = addf $sum (mulf (regexFind "[0-9.]+" . | float64) $unit) -}}
+{{- end -}}
+{{- printf "%f" $sum -}}
 {{- end -}}

@@ -18,18 +18,34 @@
 {{- printf "%s:%s" .Release.Namespace (include "reroll.fullname" .) -}}
 {{- end -}}
 
-{{/* Of the root and a command: how to ask the API that a port is forwarded to, as the notes say it. */}}
+{{/* Of the root and a command: how to ask the API that a port is forwarded to, as the notes say it. Of the ways to say who asks, one that the
+     command line knows; where a proxy alone is believed, it is asked. */}}
 {{- define "reroll.notesAsk" }}
 {{- $root := first . }}
 {{- $flags := "" }}
-{{- if $root.Values.api.tls.secretName }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
-   # ca.crt has the CA of the certificate in Secret {{ $root.Values.api.tls.secretName }}, which must be valid for 127.0.0.1 as well.
+{{- $byToken := include "reroll.apiAuthBy" (list "token" $root) }}
+{{- $byCertificate := and (not $byToken) (include "reroll.apiAuthBy" (list "mtls" $root)) }}
+{{- if and (include "reroll.apiAuthBy" (list "request-header" $root)) (not $byToken) (not $byCertificate) }}
+   # The API believes a proxy alone: PROXY is its address, where you say who you are as it asks you to.
+   reroll {{ last . }} --server=https://PROXY
+{{- else }}
+   kubectl -n {{ $root.Release.Namespace }} port-forward {{ include "reroll.apiPods" $root }} 8080:{{ $root.Values.api.port }}
+{{- with $root.Values.api.tls.secretName }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
+   # ca.crt has the CA of the certificate in Secret {{ . }}, which must be valid for 127.0.0.1 as well.
 {{- end }}
-{{- if include "reroll.apiAuthBy" (list "token" $root) }}{{ $flags = printf "%s --token-file=token" $flags }}
+{{- if $byToken }}{{ $flags = printf "%s --token-file=token" $flags }}
    # The token is of an account that may read the API: docs/api.md has the rights.
    kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }} > token
+{{- else if $byCertificate }}{{ $flags = printf "%s --client-certificate=you.crt --client-key=you.key" $flags }}
+   # you.crt is a certificate of a CA in {{ $root.Values.api.tls.clientCAKey }} of that Secret, for a user who may read the API: docs/api.md has the rights.
 {{- end }}
    reroll {{ last . }}{{ $flags }}
+{{- end }}
+{{- end -}}
+
+{{/* What has the API, as kubectl port-forward wants it. */}}
+{{- define "reroll.apiPods" -}}
+{{- ternary (printf "pod/%s-0" (include "reroll.fullname" .)) (printf "deployment/%s-api" (include "reroll.fullname" .)) (eq .Values.shape "one-process") -}}
 {{- end -}}
 
 {{- define "reroll.selectorLabels" -}}
@@ -82,4 +98,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Something if several replicas can share a NATS, nothing if each would have its own. */}}
 {{- define "reroll.externalNats" -}}
 {{- or .Values.natsUrl .Values.natsUrlSecretName -}}
+{{- end -}}
+
+{{/* Of a duration: something if it is none, however it is written. */}}
+{{- define "reroll.isZero" -}}
+{{- if not (regexMatch "[1-9]" .) }}true{{ end -}}
 {{- end -}}
