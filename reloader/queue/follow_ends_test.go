@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -101,7 +102,7 @@ func TestRemoveTellsWhoIsThere(t *testing.T) {
 	settle(t, address, "green", "blue")
 	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
 	for n := range 5000 {
-		if _, err := at.js.PublishAsync(fmt.Sprintf("%s.made-up-%d.green", wantPrefix, n), nil); err != nil {
+		if _, err := at.js.PublishAsync(fmt.Sprintf("%s.made-up-%d.green", wantPrefix, n), nil, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
