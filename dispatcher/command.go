@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -100,7 +99,7 @@ func (d *Dispatcher) rollRequested(ctx context.Context, t *tracked, c reloader.C
 		}
 		patched, err := d.writeRequest(ctx, t, w, c, id)
 		if fateOf(err) == fateStale {
-			if moved, readErr := d.reread(ctx, t, w); readErr == nil && moved {
+			if moved, readErr := d.reread(ctx, t, w, err); readErr == nil && moved {
 				continue
 			}
 		}
@@ -145,10 +144,7 @@ func (d *Dispatcher) writeRequest(ctx context.Context, t *tracked, w *workload.W
 		return nil, nil
 	}
 	if d.Webhook != nil {
-		if err := d.Webhook.Notify(ctx, d.requestedReload(t, w, c, id, time.Now())); err != nil {
-			return nil, fmt.Errorf("call webhook for %s: %w", w.Ref(), err)
-		}
-		return nil, nil
+		return nil, d.call(ctx, d.requestedReload(t, w, c, id, time.Now()))
 	}
 	chosen := d.strategyOf(w)
 	target := chosen.Target(w)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -41,7 +43,7 @@ func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.D
 		}
 		patched, id, err := d.roll(ctx, t, w, steps)
 		if fateOf(err) == fateStale {
-			if moved, readErr := d.reread(ctx, t, w); readErr != nil {
+			if moved, readErr := d.reread(ctx, t, w, err); readErr != nil {
 				return d.holdBack(t, decidedAt, w, steps, readErr)
 			} else if moved {
 				continue
@@ -136,8 +138,11 @@ func (d *Dispatcher) tracks(t *tracked) bool {
 }
 
 // reread brings t up to date after the API server refused a patch of w as outdated, and reports whether the workload had moved.
-func (d *Dispatcher) reread(ctx context.Context, t *tracked, w *workload.Workload) (moved bool, err error) {
+func (d *Dispatcher) reread(ctx context.Context, t *tracked, w *workload.Workload, refusal error) (moved bool, err error) {
 	live, err := d.Workloads.Read(ctx, w.Ref())
+	if apierrors.IsInvalid(refusal) {
+		d.metrics.triedInvalid(err, err == nil && !live.Same(w))
+	}
 	if err != nil {
 		return false, fmt.Errorf("read %s again: %w", w.Ref(), err)
 	}

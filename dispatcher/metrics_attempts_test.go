@@ -2,10 +2,15 @@ package dispatcher_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -39,17 +44,103 @@ func TestAttemptsAreCounted(t *testing.T) {
 				w.edit(alice, app, "2")
 				w.pass(quiet)
 				w.rolled(web, 1)
-				got := map[string]float64{}
-				for _, family := range gathered(t, r, "reroll_reload_attempts_total") {
-					for _, m := range family.GetMetric() {
-						if n := m.GetCounter().GetValue(); n > 0 {
-							got[m.GetLabel()[0].GetValue()] = n
-						}
+				checkAttempts(t, r, tc.want)
+			})
+		})
+	}
+}
+
+// checkAttempts compares the attempts that were counted.
+func checkAttempts(t *testing.T, r *prometheus.Registry, want map[string]float64) {
+	t.Helper()
+	got := map[string]float64{}
+	for _, family := range gathered(t, r, "reroll_reload_attempts_total") {
+		for _, m := range family.GetMetric() {
+			if n := m.GetCounter().GetValue(); n > 0 {
+				got[m.GetLabel()[0].GetValue()] = n
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("attempts (-want +got):\n%s", diff)
+	}
+}
+
+// TestInvalidAttempts: an answer of invalid is a refusal unless the workload has moved, at somebody's word too.
+func TestInvalidAttempts(t *testing.T) {
+	change := func(w *world, _ *process) { w.edit(alice, app, "2") }
+	command := func(w *world, p *process) { p.Reload(w.t.Context(), reloadWeb("k-1")) }
+	for name, tc := range map[string]struct {
+		moves bool
+		act   func(*world, *process)
+		want  map[string]float64
+	}{
+		"nothing moved":                {false, change, map[string]float64{"refused": 1, "done": 1}},
+		"another writer":               {true, change, map[string]float64{"outdated": 1, "done": 1}},
+		"a command, nothing moved":     {false, command, map[string]float64{"refused": 1}},
+		"a command and another writer": {true, command, map[string]float64{"outdated": 1, "done": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				r := w.measured(nil)
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				w.failing(func(verb, _ string) error {
+					if verb != "patch" {
+						return nil
 					}
+					w.failing(nil)
+					if tc.moves {
+						w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"spec":{"template":{"metadata":{"labels":{"move":"1"}}}}}`)))
+					}
+					return unprocessable("spec.template is wrong")
+				})
+				tc.act(w, p)
+				w.pass(quiet)
+				checkAttempts(t, r, tc.want)
+			})
+		})
+	}
+}
+
+// TestCallsAreCounted: each call of a webhook is an attempt, and where it is not called there is none.
+func TestCallsAreCounted(t *testing.T) {
+	change := func(w *world, _ *process) { w.edit(alice, app, "2") }
+	back := func(w *world, _ *process) {
+		w.edit(alice, app, "2")
+		w.pass(500 * time.Millisecond)
+		w.edit(alice, app, "1")
+	}
+	for name, tc := range map[string]struct {
+		dry    bool
+		answer error
+		act    func(*world, *process)
+		result string
+	}{
+		"a change":             {false, nil, change, "done"},
+		"answered no":          {false, refusal(true), change, "refused"},
+		"a dry run":            {true, nil, change, ""},
+		"there and back":       {false, nil, back, ""},
+		"a command":            {false, nil, func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandDone) }, "done"},
+		"a command, dry run":   {true, nil, func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandDone) }, ""},
+		"a command is refused": {false, refusal(true), func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandRefused) }, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
+				hook := &calls{answer: tc.answer}
+				r := w.measured(func(o *dispatcher.Options) { o.Webhook, o.DryRun = hook, tc.dry })
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				tc.act(w, p)
+				w.pass(2 * time.Second)
+				w.rolled(web, 0)
+				want := map[string]float64{}
+				if tc.result != "" {
+					want[tc.result] = float64(max(1, len(hook.made())))
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("attempts (-want +got):\n%s", diff)
-				}
+				checkAttempts(t, r, want)
 			})
 		})
 	}

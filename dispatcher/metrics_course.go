@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -73,8 +74,24 @@ func newCourse(r prometheus.Registerer, traced bool) *course {
 	return c
 }
 
-// tried counts an attempt that ended with err.
-func (c *course) tried(err error) { c.attempts.WithLabelValues(attemptResults[fateOf(err)]).Inc() }
+// tried counts an attempt that ended with err. One that was answered as invalid is for triedInvalid.
+func (c *course) tried(err error) {
+	if !apierrors.IsInvalid(err) {
+		c.attempts.WithLabelValues(attemptResults[fateOf(err)]).Inc()
+	}
+}
+
+// triedInvalid counts an attempt that was answered as invalid, by whether the workload, which was read again, had moved.
+func (c *course) triedInvalid(readErr error, moved bool) {
+	result := fateNever
+	switch {
+	case readErr != nil:
+		result = fateOf(readErr)
+	case moved:
+		result = fateStale
+	}
+	c.attempts.WithLabelValues(attemptResults[result]).Inc()
+}
 
 // patched measures the stages of a reload up to its patch. What a sweep has found has not been told of by anybody.
 func (c *course) patched(r reloader.Reload) {

@@ -18,8 +18,15 @@ func (d *Dispatcher) notify(ctx context.Context, t *tracked, w *workload.Workloa
 	d.mu.Lock()
 	r := d.newReload(t, w, rolling, d.reloadID(w, rolling), time.Now())
 	d.mu.Unlock()
-	if err := d.Webhook.Notify(ctx, r); err != nil {
-		return fmt.Errorf("call webhook for %s: %w", w.Ref(), err)
+	return d.call(ctx, r)
+}
+
+// call calls the webhook for a reload.
+func (d *Dispatcher) call(ctx context.Context, r reloader.Reload) error {
+	err := d.Webhook.Notify(ctx, r)
+	d.metrics.tried(err)
+	if err != nil {
+		return fmt.Errorf("call webhook for %s: %w", r.Workload, err)
 	}
 	return nil
 }

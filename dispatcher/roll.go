@@ -17,9 +17,7 @@ import (
 func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
 	rolling := withOutcome(steps, reloader.ReasonReloaded)
 	if d.Webhook != nil {
-		err := d.notify(ctx, t, w, rolling)
-		d.metrics.tried(err)
-		return nil, "", err
+		return nil, "", d.notify(ctx, t, w, rolling)
 	}
 	all := append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...)
 	id := d.reloadID(w, all)

@@ -14,8 +14,11 @@ import (
 // maxSelectorText bounds the selector of a pause as the status shows it.
 const maxSelectorText = 512
 
-// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, and nobody wants it to wait.
-var lagReasons = []reloader.Reason{reloader.ReasonRetrying, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited}
+// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, and nobody wants it to wait. Failing is
+// Retrying that has lasted.
+var lagReasons = []reloader.Reason{
+	reloader.ReasonRetrying, reloader.ReasonFailing, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited,
+}
 
 // Status returns what the dispatcher knows of its cluster now. Who runs it adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {

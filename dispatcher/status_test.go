@@ -90,6 +90,13 @@ func TestStatusTellsOfTheLag(t *testing.T) {
 		w.pass(time.Hour)
 		w.rolled(web, 1)
 		look("all has rolled", 0)
+		w.failing(only("patch", "/web", apierrors.NewInternalError(errLost)))
+		w.edit(alice, app, "3")
+		w.pass(5 * time.Minute)
+		w.held(reloader.ReasonFailing)
+		look("patches have failed for long", 5*time.Minute)
+		w.pass(time.Minute)
+		look("and still do", 6*time.Minute)
 	})
 }
 

@@ -44,7 +44,7 @@ type ClusterStatus struct {
 	// OldestPendingAt is when the oldest change was verified that is still on its way to a workload: what somebody holds back, or has to mend, is
 	// not. Zero if none is.
 	OldestPendingAt time.Time `json:"oldestPendingAt,omitzero"`
-	// HintsPending counts the hints that are stored and not done yet.
+	// HintsPending counts the hints that were stored and not done yet when they were last counted, at most some 15 s before.
 	HintsPending int64 `json:"hintsPending,omitempty"`
 
 	Freeze  Freeze   `json:"freeze,omitzero"`

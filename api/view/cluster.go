@@ -75,7 +75,7 @@ type Cluster struct {
 	Held            []Held    `json:"held" nullable:"false" doc:"How many of those wait for which reason."`
 	OldestPendingAt time.Time `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
 	LagSeconds      float64   `json:"lagSeconds" doc:"How old that change was at updatedAt; 0 if there was none, or if the dispatcher is of a version that does not say."`
-	HintsPending    int64     `json:"hintsPending" doc:"How many hints are stored and not done yet, at updatedAt."`
+	HintsPending    int64     `json:"hintsPending" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
 	Freeze          Freeze    `json:"freeze" doc:"Whether every reload is held back."`
 	Pauses          []Pause   `json:"pauses" nullable:"false" doc:"The pauses that have not ended."`
 	Windows         []Window  `json:"windows" nullable:"false" doc:"The maintenance windows. If there are any, reloads wait for one."`

@@ -34,7 +34,8 @@ func (w waiting) set(pending, loaned, redelivered int64) {
 	w.open.Store(pending + loaned)
 }
 
-// HintsPending returns how many hints were stored and not done yet when that was last looked at; 0 for whoever does not consume them.
+// HintsPending returns how many hints were stored and not done yet when that was last looked at, at most some 15 s before; 0 for whoever does not
+// consume them.
 func (q *Queue) HintsPending() int64 { return q.metrics.waiting.open.Load() }
 
 // measure looks again and again at what waits, until ctx ends. Nothing waits for whoever does not consume.

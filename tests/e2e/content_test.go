@@ -61,6 +61,7 @@ func TestNoContentAnywhere(t *testing.T) {
 	}
 	r.must(l.Reroll.Terminate(r.ctx))
 	r.checkFiles(l.DataDir())
+	o.endHub()
 	r.checkFiles(o.hubDir)
 }
 

@@ -23,8 +23,9 @@ import (
 // outputs is everybody whom Reroll tells something.
 type outputs struct {
 	alerts, calls, spans *ear
-	// hub is the address of a NATS server that records are forwarded to, and hubDir has its files.
+	// hub is the address of a NATS server that records are forwarded to, and hubDir has its files, which are at rest after endHub.
 	hub, hubDir string
+	endHub      func()
 	// events is what the stream of events said.
 	events *ear
 	// caller is a second process, which calls a webhook instead of rolling anything.
@@ -71,7 +72,8 @@ func listen(t *testing.T) *outputs {
 		t.Fatal(err)
 	}
 	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	o.endHub = func() { s.Shutdown(); s.WaitForShutdown() }
+	t.Cleanup(o.endHub)
 	if !s.ReadyForConnections(30 * time.Second) {
 		t.Fatal("the hub's NATS server does not start")
 	}

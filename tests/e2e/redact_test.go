@@ -111,6 +111,7 @@ func whereIsSomebody(t *testing.T, flags ...string) map[string][]string {
 	}
 	r.must(l.Reroll.Terminate(r.ctx))
 	r.noteFiles(found, "files of reroll", l.DataDir())
+	o.endHub()
 	r.noteFiles(found, "files of the hub", o.hubDir)
 	return found
 }

@@ -40,15 +40,21 @@ func newAPIServer(t *testing.T, data map[string]string) (*apiServer, string) {
 		t.Fatal(err)
 	}
 	s := &apiServer{t: t, data: data, codecs: serializer.NewCodecFactory(scheme)}
-	server := httptest.NewServer(s)
+	return s, kubeconfigOf(t, s)
+}
+
+// kubeconfigOf starts an API server and returns a kubeconfig for it.
+func kubeconfigOf(t *testing.T, api http.Handler) (file string) {
+	t.Helper()
+	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	file := filepath.Join(t.TempDir(), "config")
+	file = filepath.Join(t.TempDir(), "config")
 	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
 		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "reroll"}}], "users": [{"name": "u", "user": {}}]}`, server.URL)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return s, file
+	return file
 }
 
 // ServeHTTP answers as the API server does.

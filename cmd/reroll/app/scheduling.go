@@ -57,10 +57,8 @@ func (s *scheduling) run(cmd *cobra.Command, version string) error {
 			}
 		}))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	return s.deed.Say(cmd.OutOrStdout(), cli.Done{What: "release-scheduling", Said: fmt.Sprintf("%d workloads let go", len(released)), Names: released})
+	done := cli.Done{What: "release-scheduling", Said: fmt.Sprintf("%d workloads let go", len(released)), Names: released}
+	return errors.Join(append(errs, s.deed.Say(cmd.OutOrStdout(), done))...) // what was done is told also if something else failed
 }
 
 // schedulingCommand undoes what the admission webhook holds back.

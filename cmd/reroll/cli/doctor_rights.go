@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -64,40 +68,62 @@ func (f *doctorFlags) examineRights(s *session) (found findings) {
 		found.add("rights", skipped, "not asked for", "give --as system:serviceaccount:"+f.own+":reroll, and --context")
 		return found
 	}
-	cluster, err := kube.Connect(s, kube.Options{
-		Kubeconfig: f.kubeconfig, Context: f.context, Namespace: f.own, As: f.as, QPS: 50, Burst: 100, UserAgent: "reroll/" + f.version,
-		KeepAnnotation: func(string) bool { return false },
-	})
+	cluster, err := f.connectAs(s, f.as)
 	if err != nil {
 		found.add("rights", unclear, err.Error(), "")
 		return found
 	}
-	found.checkRights(s, cluster.May, f.own, f.namespaces, f.replicas(s, cluster))
+	found.checkRights(s, cluster.May, f.own, f.namespaces, func() (replicas, error) { return f.replicas(s, cluster) })
 	return found
 }
 
-// replicas returns what was said of them, or what the pods say.
-func (f *doctorFlags) replicas(s *session, cluster *kube.Cluster) replicas {
-	contends, err := f.enableHA, error(nil)
-	if !s.cmd.Flags().Changed("enable-ha") {
-		contends, err = cluster.Contends(s)
-	}
-	switch {
-	case err != nil: // whoever may not look is told what the rights are for
-		return anyReplicas
-	case contends:
-		return severalReplicas
-	}
-	return oneReplica
+// connectAs connects in somebody's name, or if that is empty in one's own.
+func (f *doctorFlags) connectAs(s *session, name string) (*kube.Cluster, error) {
+	return kube.Connect(s, kube.Options{
+		Kubeconfig: f.kubeconfig, Context: f.context, Namespace: f.own, As: name, QPS: 50, Burst: 100, UserAgent: "reroll/" + f.version,
+		KeepAnnotation: func(string) bool { return false },
+	})
 }
 
-// checkRights judges whether all needs are met. own is Reroll's namespace; the workloads are in those given, or anywhere.
-func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string, who replicas) {
+// replicas returns what was said of them, or what the pods say. Where these say nothing, or may not be seen, it is any; other errors are
+// returned.
+func (f *doctorFlags) replicas(s *session, examined *kube.Cluster) (replicas, error) {
+	contends, err := f.enableHA, error(nil)
+	if !s.cmd.Flags().Changed("enable-ha") {
+		contends, err = f.contends(s, examined)
+	}
+	switch {
+	case apierrors.IsForbidden(err), errors.Is(err, kube.ErrNoDispatcher), errors.Is(err, kube.ErrNotSaid):
+		return anyReplicas, nil // whoever does not know is told what the rights are for
+	case err != nil:
+		return anyReplicas, err
+	case contends:
+		return severalReplicas, nil
+	}
+	return oneReplica, nil
+}
+
+// contends looks at the pods in one's own name: whose rights are examined may not see them where workloads are in namespaces alone.
+func (f *doctorFlags) contends(s *session, examined *kube.Cluster) (contends bool, err error) {
+	if f.as == "" {
+		return examined.Contends(s)
+	}
+	own, err := f.connectAs(s, "")
+	if err == nil {
+		contends, err = own.Contends(s)
+	}
+	if apierrors.IsForbidden(err) {
+		return examined.Contends(s)
+	}
+	return contends, err
+}
+
+// checkRights judges whether all needs are met. own is Reroll's namespace; the workloads are in those given, or anywhere. who is asked at most
+// once, if a right is not granted that several need.
+func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string, who func() (replicas, error)) {
 	missing := false
+	who = sync.OnceValues(who)
 	for _, n := range needs {
-		if n.lead && who == oneReplica {
-			continue
-		}
 		refused, err := n.refused(ctx, may, n.places(own, namespaces))
 		switch {
 		case err != nil:
@@ -105,11 +131,9 @@ func (f *findings) checkRights(ctx context.Context, may judge, own string, names
 			return
 		case refused == nil:
 			continue
-		case n.lead && who == anyReplicas:
-			f.add("rights", skipped, n.say(refused)+": one process needs none of it; "+n.spare, "if there are several, or the role dispatch, "+n.mend(own)+"; and give --enable-ha")
-			continue
 		case n.lead:
-			f.add("rights", wrong, n.say(refused)+": "+n.spare, n.mend(own))
+			missing = f.checkLead(n.say(refused), n, own, who) || missing
+			continue
 		case n.spare != "":
 			f.add("rights", careful, n.say(refused)+": "+n.spare, n.mend(own))
 		default:
@@ -120,6 +144,21 @@ func (f *findings) checkRights(ctx context.Context, may judge, own string, names
 	if !missing {
 		f.add("rights", fine, "all that the chart grants are granted", "")
 	}
+}
+
+// checkLead judges the lack of a right that only several replicas need, and reports whether it may be missed.
+func (f *findings) checkLead(lack string, n need, own string, who func() (replicas, error)) bool {
+	switch several, err := who(); {
+	case err != nil:
+		f.add("rights", unclear, lack+", and whether there are several replicas could not be found out: "+err.Error(), "say so with --enable-ha, or --enable-ha=false")
+	case several == oneReplica:
+		return false
+	case several == severalReplicas:
+		f.add("rights", wrong, lack+": "+n.spare, n.mend(own))
+	default:
+		f.add("rights", skipped, lack+": one process needs none of it; "+n.spare, "if there are several, or the role dispatch, "+n.mend(own)+"; and give --enable-ha")
+	}
+	return true
 }
 
 // refused returns the verbs that are not granted in some place, which it names.

@@ -190,13 +190,17 @@ func writeTree(l *lines, g view.Graph, roots string) {
 	}
 }
 
-// graphNames names what depends on configs, or the configs if a workload is the centre.
+// graphNames names what depends on configs, or the configs if a workload is the centre. The cluster is left out if it is that of all.
 func graphNames(g view.Graph, centre ref) (names []string) {
 	wanted := "workload"
 	if slices.Contains(workloadKinds(), centre.kind) {
 		wanted = "config"
 	}
+	several := slices.ContainsFunc(g.Nodes, func(n view.Node) bool { return n.Cluster != g.Nodes[0].Cluster })
 	for _, n := range g.Nodes {
+		if !several {
+			n.Cluster = ""
+		}
 		if n.Type == wanted {
 			names = append(names, nodeRef(n))
 		}

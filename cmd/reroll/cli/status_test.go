@@ -117,18 +117,25 @@ func TestWatchNamesClusters(t *testing.T) {
 		clusters string
 		want     []string
 	}{
+		"asked too early":   {`{"items":[{"name":"east"}]}`, []string{" shop/Deployment/a\n", " west/shop/Deployment/b\n", " east/shop/Deployment/a\n"}},
 		"one":               {`{"items":[{"name":"east"}]}`, []string{" shop/Deployment/a\n", " west/shop/Deployment/b\n", " east/shop/Deployment/a\n"}},
 		"two":               {`{"items":[{"name":"east"},{"name":"west"}]}`, []string{" east/shop/Deployment/a\n", " west/shop/Deployment/b\n", " east/shop/Deployment/a\n"}},
 		"nobody may know":   {"", []string{" east/shop/Deployment/a\n", " west/shop/Deployment/b\n", " east/shop/Deployment/a\n"}},
 		"none is known yet": {`{"items":[]}`, []string{" shop/Deployment/a\n", " west/shop/Deployment/b\n", " east/shop/Deployment/a\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			early := name == "asked too early"
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.URL.Path == "/api/v1/events":
+					early = false
+					_, _ = io.WriteString(w, "event: hello\ndata: {}\n\n")
+					w.(http.Flusher).Flush()
 					for _, data := range []string{east, west, east} {
 						_, _ = io.WriteString(w, "event: workloadGone\ndata: "+data+"\n\n")
 					}
+				case early:
+					w.WriteHeader(http.StatusServiceUnavailable)
 				case tc.clusters == "":
 					w.WriteHeader(http.StatusForbidden)
 				default:

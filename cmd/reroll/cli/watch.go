@@ -165,6 +165,9 @@ func (w *watcher) take(e event) error {
 	}
 	switch e.name {
 	case "hello": // what happens from here on is in the stream
+		if w.unsure {
+			w.learnClusters()
+		}
 		_, err := fmt.Fprintln(w.cmd.ErrOrStderr(), "watching", w.base.Redacted())
 		return err
 	case "resync":
