@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,8 +232,11 @@ func during(from, until time.Duration, fails func(time.Duration, string, string)
 
 // hourly fails as fails does, once in each hour.
 func hourly(fails func(time.Duration, string, string) error) func(time.Duration, string, string) error {
+	var mu sync.Mutex
 	failed := map[time.Duration]bool{}
 	return func(at time.Duration, verb, ref string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		hour := at.Truncate(time.Hour)
 		if failed[hour] {
 			return nil
