@@ -139,6 +139,8 @@ type Dispatcher struct {
 
 	// suspicion has the reason for a sweep of everything.
 	suspicion chan string
+	// covered is what sweeps could look at.
+	covered *coverage
 }
 
 // New returns a Dispatcher that does nothing yet.
@@ -183,6 +185,7 @@ func New(o Options) *Dispatcher {
 		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),
+		covered:   newCoverage(),
 	}
 	d.metrics = newMetrics(o.Registerer, d)
 	return d

@@ -46,7 +46,7 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 		Name: "reroll_sweep_drift_total", Help: "Changes that a sweep found and no hint told of within five minutes: what the feed has missed.",
 	})
 	m.swept = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 before the first sweep after the start.",
+		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 until the sweep at the start has ended, and for good without others.",
 	})
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reroll_sweep_interval_seconds", Help: "How often configs are to be looked at, --sweep-interval; 0 is at the start only.",

@@ -22,6 +22,8 @@ type scope struct {
 	namespace string
 }
 
+func scopeOf(c reloader.Config) scope { return scope{c.Kind, c.Namespace} }
+
 // sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
 // those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
 func (d *Dispatcher) sweep(ctx context.Context) error {
@@ -75,6 +77,7 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 	if d.SweepInterval <= 0 {
 		return
 	}
+	d.metrics.swept.SetToCurrentTime() // the sweep at the start has looked at all
 	turns := 0
 	for round := 0; ctx.Err() == nil; round++ {
 		began := time.Now()
@@ -88,7 +91,7 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 		}
 		d.metrics.sweepSeconds.Observe(time.Since(began).Seconds())
 		d.expandPatterns()
-		if turns >= sweepGetFactor {
+		if turns >= sweepGetFactor && d.covered.whole() {
 			d.metrics.swept.SetToCurrentTime()
 			turns = 0
 		}
@@ -102,7 +105,7 @@ const (
 	lookedAtAll looked = iota
 	// lookedInTurn is at those whose turn it was: sweepGetFactor such rounds after one another are at all.
 	lookedInTurn
-	// lookedInVain is at nothing, because of an error.
+	// lookedInVain is not even at those, because of an error.
 	lookedInVain
 	// lookedUp is until somebody suspected a gap.
 	lookedUp
@@ -112,6 +115,7 @@ const (
 // that it has looked at, too, so that it begins anew then, and does not pause any more.
 func (d *Dispatcher) sweepRound(ctx context.Context, round int) (least looked) {
 	scopes := d.scopes()
+	d.covered.begin(scopes)
 	p := pace{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
 	begin := time.Now()
 	p.hurry = d.pauseSweep(ctx, p.step)
@@ -167,7 +171,7 @@ func (d *Dispatcher) scopes() []scope {
 	seen := map[scope]bool{}
 	var found []scope
 	for c := range d.index.byConfig {
-		if s := (scope{c.Kind, c.Namespace}); !seen[s] && c.Cluster == "" {
+		if s := scopeOf(c); !seen[s] && c.Cluster == "" {
 			seen[s] = true
 			found = append(found, s)
 		}
@@ -178,8 +182,8 @@ func (d *Dispatcher) scopes() []scope {
 	return found
 }
 
-// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions cannot be listed, it looks at those
-// whose turn it is, spread over the time that there is.
+// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, it looks at those
+// whose turn it is, spread over the time that there is. A list that fails is tried again, and covered tells whether that has come to anything.
 func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 	switch err := d.sweepListed(ctx, s); {
 	case err == nil:
@@ -187,8 +191,9 @@ func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
 		d.sweepQ.AddRateLimited(s)
-		return lookedInVain
+		return lookedAtAll
 	}
+	missed := d.covered.missed(s)
 	known := slices.DeleteFunc(d.knownIn(s), func(c reloader.Config) bool { return !p.turn(c) })
 	for i, c := range known {
 		if i > 0 && !p.hurry && d.pauseSweep(ctx, p.step/time.Duration(len(known))) {
@@ -199,8 +204,11 @@ func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 		}
 		d.sweepConfig(ctx, c)
 	}
-	if p.hurry {
+	switch {
+	case p.hurry:
 		return lookedAtAll
+	case missed: // a turn has gone by
+		return lookedInVain
 	}
 	return lookedInTurn
 }
@@ -209,6 +217,9 @@ func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
 	at := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
+	if !apierrors.IsForbidden(err) {
+		d.covered.list(s, err == nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -253,7 +264,9 @@ func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool) bool 
 
 // sweepConfig looks at c. If that fails, it is tried again soon.
 func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
-	if _, _, err := d.look(ctx, c, nil, false); err != nil {
+	_, _, err := d.look(ctx, c, nil, false)
+	d.covered.look(scopeOf(c), err == nil)
+	if err != nil {
 		d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
 		if fateOf(err) == fateAgain {
 			d.lookQ.AddRateLimited(c)
@@ -271,6 +284,7 @@ func (d *Dispatcher) lookAtAgain(ctx context.Context, c reloader.Config) time.Du
 		return 0
 	}
 	_, _, err := d.look(ctx, c, nil, false)
+	d.covered.look(scopeOf(c), err == nil)
 	broken := apierrors.IsInternalError(err) && d.lookQ.NumRequeues(c) >= maxBroken
 	if err == nil || broken || fateOf(err) != fateAgain {
 		return 0

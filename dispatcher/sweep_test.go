@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,48 +127,73 @@ func TestSweepWithoutList(t *testing.T) {
 	})
 }
 
-// TestSweepSaysWhenItLookedAtAll: reads in turn are of all configs after six intervals, and what could not be listed was not looked at.
+// TestSweepSaysWhenItLookedAtAll: the sweep at the start looks at all, reads in turn are of all configs after six intervals, and what could neither be
+// listed nor read, also when that was tried again, was not looked at.
 func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
 	broken := apierrors.NewInternalError(errors.New("no leader"))
+	type ages = map[time.Duration]time.Duration
 	for name, c := range map[string]struct {
-		// refused is how lists fail until the time until; nil is not at all.
-		refused error
-		until   time.Duration
-		// after is how old the last look at all is at these times after the start; below zero is none.
-		after map[time.Duration]time.Duration
+		// fails is how requests fail at a time after the start; nil is not at all.
+		fails func(at time.Duration, verb, ref string) error
+		// after is how old the last look at all is at these times after the start.
+		after ages
 	}{
 		"listed": {
-			after: map[time.Duration]time.Duration{5 * time.Minute: -1, 15 * time.Minute: 5 * time.Minute, 25 * time.Minute: 5 * time.Minute},
+			after: ages{5 * time.Minute: 5 * time.Minute, 15 * time.Minute: 5 * time.Minute, 25 * time.Minute: 5 * time.Minute},
 		},
 		"read in turn": {
-			refused: forbidden, until: 24 * time.Hour,
-			after: map[time.Duration]time.Duration{15 * time.Minute: -1, 55 * time.Minute: -1, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+			fails: refused(forbidden, "list"),
+			after: ages{15 * time.Minute: 15 * time.Minute, 55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 125 * time.Minute: 5 * time.Minute},
 		},
 		"in vain": {
-			refused: broken, until: 75 * time.Minute,
-			after: map[time.Duration]time.Duration{65 * time.Minute: -1, 85 * time.Minute: 5 * time.Minute},
+			fails: during(0, 75*time.Minute, refused(broken, "list")),
+			after: ages{65 * time.Minute: 65 * time.Minute, 85 * time.Minute: 5 * time.Minute},
+		},
+		"once in an hour in vain, and again": {
+			fails: either(refused(forbidden, "list", "Secret/"), hourly(refused(broken, "list", "ConfigMap/"))),
+			after: ages{55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+		},
+		"the last of a round in vain, and again": {
+			fails: either(refused(forbidden, "list", "ConfigMap/"), hourly(refused(broken, "list", "Secret/"))),
+			after: ages{65 * time.Minute: 65 * time.Minute, 75 * time.Minute: 5 * time.Minute, 135 * time.Minute: 5 * time.Minute},
+		},
+		"a turn in vain": {
+			fails: either(during(25*time.Minute, 35*time.Minute, refused(broken, "list", "Secret/")), refused(forbidden, "list", "Secret/")),
+			after: ages{65 * time.Minute: 65 * time.Minute, 95 * time.Minute: 95 * time.Minute, 105 * time.Minute: 5 * time.Minute},
+		},
+		"neither listed nor read": {
+			fails: either(refused(forbidden, "list", "Secret/"), during(0, 3*time.Hour, refused(forbidden, "meta", "Secret/"))),
+			after: ages{65 * time.Minute: 65 * time.Minute, 175 * time.Minute: 175 * time.Minute, 245 * time.Minute: -1},
+		},
+		"one can never be read": {
+			fails: either(refused(forbidden, "list", "Secret/"), refused(forbidden, "meta", "Secret/", "/bad")),
+			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+		},
+		"read when it was tried again": {
+			fails: either(refused(forbidden, "list", "Secret/"), hourly(refused(broken, "meta", "Secret/", "/good")), refused(forbidden, "meta", "Secret/", "/bad")),
+			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				r := w.sweeping()
 				w.usual()
+				for _, name := range []string{"good", "bad"} {
+					w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: `+name+`}, data: {a: MQ==}}`)))
+					w.must(w.create(alice, object(t, `{kind: Deployment, metadata: {name: of-`+name+`, annotations: {`+auto+
+						`}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: `+name+`}}]}]}}}}`)))
+				}
 				w.start()
 				began := time.Now()
-				w.failing(func(verb, _ string) error {
-					if verb == "list" && time.Since(began) < c.until {
-						return c.refused
-					}
-					return nil
-				})
+				if c.fails != nil {
+					w.failing(func(verb, ref string) error { return c.fails(time.Since(began), verb, ref) })
+				}
 				for _, at := range slices.Sorted(maps.Keys(c.after)) {
 					w.pass(time.Until(began.Add(at)))
-					got := time.Duration(-1)
-					if s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue(); s > 0 {
-						got = time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
-					}
-					if want := c.after[at]; got != want {
+					s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue()
+					got := time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
+					if want := c.after[at]; got != want && (want >= 0 || got > time.Hour) {
 						t.Errorf("after %s every config was looked at %s ago, want %s", at, got, want)
 					}
 				}
@@ -175,6 +202,60 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// refused fails the requests of a verb about what has all parts in its name.
+func refused(err error, verb string, parts ...string) func(time.Duration, string, string) error {
+	return func(_ time.Duration, v, ref string) error {
+		for _, part := range parts {
+			if !strings.Contains(ref, part) {
+				return nil
+			}
+		}
+		if v != verb {
+			return nil
+		}
+		return err
+	}
+}
+
+// during fails as fails does, from one time until another.
+func during(from, until time.Duration, fails func(time.Duration, string, string) error) func(time.Duration, string, string) error {
+	return func(at time.Duration, verb, ref string) error {
+		if at < from || at >= until {
+			return nil
+		}
+		return fails(at, verb, ref)
+	}
+}
+
+// hourly fails as fails does, once in each hour.
+func hourly(fails func(time.Duration, string, string) error) func(time.Duration, string, string) error {
+	var mu sync.Mutex
+	failed := map[time.Duration]bool{}
+	return func(at time.Duration, verb, ref string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		hour := at.Truncate(time.Hour)
+		if failed[hour] {
+			return nil
+		}
+		err := fails(at, verb, ref)
+		failed[hour] = err != nil
+		return err
+	}
+}
+
+// either fails as the first does that fails.
+func either(all ...func(time.Duration, string, string) error) func(time.Duration, string, string) error {
+	return func(at time.Duration, verb, ref string) error {
+		for _, fails := range all {
+			if err := fails(at, verb, ref); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 

@@ -33,7 +33,7 @@ type ClusterStatus struct {
 	Sources []SourceStatus `json:"sources,omitempty"`
 	// Feeds are the API servers whose audit events are watched over; empty if none are.
 	Feeds []FeedStatus `json:"feeds,omitempty"`
-	// SweptAt is when every config was last looked at; zero if not since StartedAt.
+	// SweptAt is when every config was last looked at; zero until the sweep at the start has ended, and if there are no others.
 	SweptAt time.Time `json:"sweptAt,omitzero"`
 	// Drift counts the changes that the sweep alone found since StartedAt: what the sources missed.
 	Drift int64 `json:"drift,omitempty"`

@@ -68,7 +68,7 @@ type Cluster struct {
 	Faults          []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
 	LastChangeAt    time.Time `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
 	LastReloadAt    time.Time `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
-	SweptAt         time.Time `json:"sweptAt,omitzero" doc:"When every config was last looked at. Absent if not since the dispatcher started."`
+	SweptAt         time.Time `json:"sweptAt,omitzero" doc:"When every config was last looked at. Absent until the dispatcher's sweep at its start has ended, and if there are no others."`
 	Drift           int64     `json:"drift" doc:"How many changes the sweep alone has found since the dispatcher started: what the sources missed."`
 	Workloads       int       `json:"workloads" doc:"How many workloads are opted in."`
 	Pending         int       `json:"pending" doc:"How many of them wait to be rolled."`

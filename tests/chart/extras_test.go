@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 )
 
 // TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
@@ -67,6 +69,89 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: groups of alerts (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// ruleFile is where Prometheus reads the alerts of a PrometheusRule from.
+func ruleFile(t *testing.T, args ...string) string {
+	t.Helper()
+	found := custom(decode(t, render(t, append([]string{"--set", "prometheusRule.enabled=true"}, args...)...)), "PrometheusRule")
+	if len(found) != 1 {
+		t.Fatalf("%d PrometheusRules", len(found))
+	}
+	text, err := yaml.Marshal(found[0].Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "alerts.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestAbsenceIsOfTheRelease: that another release is seen by the same Prometheus does not hide that this one is gone.
+func TestAbsenceIsOfTheRelease(t *testing.T) {
+	const history = `
+rule_files: [alerts.yaml]
+evaluation_interval: 1m
+tests:
+  - name: another release goes on
+    interval: 1m
+    input_series:
+      - {series: 'reroll_pending_workloads{job="reroll",namespace="other",instance="a"}', values: '0x60'}
+      - {series: 'reroll_api_streams{job="reroll",namespace="other",instance="a"}', values: '0x60'}
+      - {series: 'reroll_pending_workloads{job="reroll",namespace="` + namespace + `",instance="b"}', values: '0x10 _x50'}
+      - {series: 'reroll_api_streams{job="reroll",namespace="` + namespace + `",instance="b"}', values: '0x10 _x50'}
+    promql_expr_test:
+      - {expr: 'count by (alertname) (ALERTS)', eval_time: 10m, exp_samples: []}
+      - expr: count by (alertname, namespace) (ALERTS{alertstate="firing"})
+        eval_time: 30m
+        exp_samples: [%s]
+`
+	fires := func(alert string) string {
+		return `{labels: '{alertname="` + alert + `",namespace="` + namespace + `"}', value: 1}`
+	}
+	for name, c := range map[string]struct {
+		set, fires string
+	}{
+		"a member":          {"serviceMonitor.enabled=true", fires("RerollAPIAbsent") + ", " + fires("RerollAbsent")},
+		"a hub":             {"podMonitor.enabled=true,shape=hub,natsUrl=nats://n:4222", fires("RerollAPIAbsent")},
+		"scraped otherwise": {"shape=hub,natsUrl=nats://n:4222", ""}, // nobody knows with which labels
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(filepath.Dir(ruleFile(t, "--set", c.set)), "history.yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, history, c.fires), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := tool(t, "rules", "test", file); err != nil {
+				t.Errorf("%v%s", err, out)
+			}
+		})
+	}
+}
+
+// TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
+func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
+	for set, want := range map[string]bool{
+		"shape=roles,natsUrl=nats://n:4222":                true,
+		"shape=roles,natsUrl=nats://n:4222,api.replicas=0": false,
+		"shape=hub,natsUrl=nats://n:4222,api.replicas=0":   false,
+		"metaInfo=true":  true,
+		"api.replicas=0": true, // of roles
+		"replicas=0":     false,
+		"shape=roles,natsUrl=nats://n:4222,ingest.replicas=0": true,
+	} {
+		text, err := os.ReadFile(ruleFile(t, "--set", set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(text), "alert: RerollAPIAbsent"); got != want {
+			t.Errorf("%s: an alert about an absent API: %t, want %t", set, got, want)
+		}
+		if !strings.Contains(string(text), "alert: RerollAPIFails") {
+			t.Errorf("%s: there is no other alert about the API", set)
 		}
 	}
 }

@@ -102,8 +102,34 @@ func TestReleasesAreOfCheckedCommits(t *testing.T) {
 	}
 }
 
+// TestConditionsMakeNoOrder: a job that says itself when it runs, runs also when one that it needs has failed.
+func TestConditionsMakeNoOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		jobs    string
+		follows bool
+	}{
+		"at once":         {"image: {needs: check}", true},
+		"by another":      {"image: {needs: [a]}, a: {needs: [check]}", true},
+		"not":             {"image: {needs: [a]}, a: {}", false},
+		"always":          {"image: {needs: check, if: always()}", false},
+		"always, between": {"image: {needs: [a]}, a: {needs: [check], if: '!cancelled()'}", false},
+		"one of two ways": {"image: {needs: [a, b]}, a: {needs: [check], if: always()}, b: {needs: check}", true},
+	} {
+		var w workflow
+		if err := yaml.Unmarshal([]byte("jobs: {check: {}, "+c.jobs+"}"), &w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.follows("image", "check"); got != c.follows {
+			t.Errorf("%s: it comes after the check: %t, want %t", name, got, c.follows)
+		}
+	}
+}
+
 // follows reports whether a job begins only after another one has ended well.
 func (w workflow) follows(job, other string) bool {
+	if w.Jobs[job].If != "" {
+		return false
+	}
 	for _, name := range regexp.MustCompile(`[a-z]+`).FindAllString(fmt.Sprint(w.Jobs[job].Needs), -1) {
 		if _, known := w.Jobs[name]; known && (name == other || w.follows(name, other)) {
 			return true

@@ -258,14 +258,16 @@ type workflow struct {
 		Permissions map[string]string
 		// Needs is a name or a list of them.
 		Needs any
+		// If is when it runs; empty is if all that it needs has ended well.
+		If    string
 		Uses  string
 		Steps []step
 	}
 }
 
 type step struct {
-	Name, Uses, Run string
-	With            map[string]any
+	Name, Uses, Run, Shell string
+	With                   map[string]any
 }
 
 // pinned is an action by its commit; the line says which version that is.
@@ -306,6 +308,9 @@ func TestWorkflows(t *testing.T) {
 				}
 				if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
 					t.Errorf("%s: job %s leaves its credentials lying about", file, name)
+				}
+				if strings.Contains(step.Run, " | ") && step.Shell != "bash" {
+					t.Errorf("%s: job %s does not see what fails in front of a pipe: %s", file, name, step.Run)
 				}
 				for _, target := range regexp.MustCompile(`make ([a-z-]+)`).FindAllStringSubmatch(step.Run, -1) {
 					if !bytes.Contains(makefile, []byte("\n"+target[1]+":")) {

@@ -41,8 +41,8 @@ const (
 	farewell = 2 * time.Second
 )
 
-// forward has kubectl forward a port of this machine to the server, and returns the near end. It lasts until close.
-func (f *forwarding) forward(ctx context.Context) (address string, err error) {
+// forward has kubectl forward a port of this machine to the server, and returns the near end, HOST:PORT. It lasts until close.
+func (f *forwarding) forward(ctx context.Context) (near string, err error) {
 	resource, port, found := strings.Cut(f.to, ":")
 	if !found || !strings.Contains(resource, "/") {
 		return "", Usage(fmt.Errorf("--forward-to: %q is not TYPE/NAME:PORT", f.to))
@@ -70,7 +70,7 @@ func (f *forwarding) forward(ctx context.Context) (address string, err error) {
 	select {
 	case line := <-out.line:
 		if at := forwarded.FindStringSubmatch(line); at != nil {
-			return "http://" + at[1], nil
+			return at[1], nil
 		}
 	case <-ended:
 	case <-time.After(forwardTime):

@@ -37,7 +37,7 @@ func (t *target) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable)
 	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
-	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by; those of the system if empty")
+	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by, which through a cluster has to be of 127.0.0.1; those of the system if empty")
 	f.StringVar(&t.certificate, "client-certificate", "", "file of the certificate that says who asks, for an API with --auth=mtls")
 	f.StringVar(&t.key, "client-key", "", "file of the key of --client-certificate")
 	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "how long one request may take")
@@ -52,24 +52,37 @@ func (t *target) address(ctx context.Context) (string, error) {
 	case t.serverGiven():
 		return t.server, nil
 	case t.wanted():
-		return t.forward(ctx)
+		near, err := t.forward(ctx)
+		return t.scheme() + near, err
 	case fromEnvironment != "":
 		return fromEnvironment, nil
 	}
 	return t.server, nil
 }
 
+// scheme is how a server behind a forwarded port is spoken to: who says whom to trust, or shows a certificate, means TLS.
+func (t *target) scheme() string {
+	if t.ca != "" || t.certificate != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
 // client returns what asks the server.
 func (t *target) client(ctx context.Context, version string) (*client, error) {
+	trust, err := t.tls()
+	if err != nil {
+		return nil, err
+	}
+	token, err := t.token()
+	if err != nil {
+		return nil, err
+	}
 	address, err := t.address(ctx)
 	if err != nil {
 		return nil, err
 	}
 	base, err := parseServer(address)
-	if err != nil {
-		return nil, err
-	}
-	token, err := t.token()
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +93,7 @@ func (t *target) client(ctx context.Context, version string) (*client, error) {
 		return nil, Usage(fmt.Errorf("--client-certificate: certificates are shown over https alone, and not to %s", base.Redacted()))
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if transport.TLSClientConfig, err = t.tls(); err != nil {
-		return nil, err
-	}
+	transport.TLSClientConfig = trust
 	return &client{base: base, token: token, agent: "reroll/" + version, timeout: t.timeout, http: &http.Client{
 		Transport: transport,
 		// A redirect would carry the token elsewhere, and no server of ours answers with one.

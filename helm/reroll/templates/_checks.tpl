@@ -35,9 +35,6 @@
 {{- fail (printf "%s.nats is of the shapes with roles: one process has one log-in, nats" $role) -}}
 {{- end -}}
 {{- end -}}
-{{- if and $v.ingest.tls.certManager.enabled (not $v.ingest.tls.certManager.issuerRef.name) -}}
-{{- fail "ingest.tls.certManager needs issuerRef.name: who signs?" -}}
-{{- end -}}
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
@@ -102,13 +99,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Fails on values of processes that do not run: they would do nothing in silence. */}}
+{{/* Fails on values of processes that do not run: they would do nothing in silence. How many there would be says nothing of those that run, so that
+one file may be of several shapes. */}}
 {{- define "reroll.checkRoles" -}}
 {{- $running := splitList "," (include "reroll.roles" .) -}}
 {{- range $role := list "ingest" "dispatch" "api" "admission" -}}
 {{- $own := index $.Values $role -}}
 {{- if not (or (has $role $running) (and (eq $role "admission") (eq $.Values.shape "roles"))) -}}
-{{- $set := dict "replicas" (ne (int $own.replicas) 2) "resources" $own.resources "extraArgs" $own.extraArgs -}}
+{{- $set := dict "resources" $own.resources "extraArgs" $own.extraArgs -}}
 {{- range $value, $given := $set -}}
 {{- if $given -}}
 {{- fail (printf "%s.%s has no effect with the shape %s, which has no such process%s" $role $value $.Values.shape (ternary (printf ": set %s" $value) "" (eq $.Values.shape "one-process"))) -}}
@@ -132,20 +130,28 @@
 {{- if include "reroll.ingests" $scope }}{{ $wanted = append $wanted (list "the one of audit events" "9443") }}{{ end -}}
 {{- if include "reroll.answers" $scope }}{{ $wanted = append $wanted (list "api.port" (toString (int $.Values.api.port))) }}{{ end -}}
 {{- if include "reroll.admits" $scope }}{{ $wanted = append $wanted (list "admission.port" (toString (int $.Values.admission.port))) }}{{ end -}}
-{{- if and $.Values.pprof.enabled (include "reroll.marks" $scope) }}{{ $wanted = append $wanted (list "pprof.address" (regexFind "[0-9]+$" $.Values.pprof.address)) }}{{ end -}}
+{{- /* Who listens on another address of the loopback does not meet an API on 127.0.0.1. */ -}}
+{{- $pprof := $.Values.pprof.address -}}
+{{- $apart := and (not $.Values.api.expose) (regexMatch "^(\\[::1\\]|127[.][0-9.]+):" $pprof) (not (hasPrefix "127.0.0.1:" $pprof)) -}}
+{{- if and $.Values.pprof.enabled (include "reroll.marks" $scope) }}{{ $wanted = append $wanted (list "pprof.address" (regexFind "[0-9]+$" $pprof)) }}{{ end -}}
 {{- range $wanted -}}
 {{- $name := first . -}}{{- $port := last . -}}
-{{- if hasKey $taken $port -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
+{{- if and (hasKey $taken $port) (not (and $apart (eq $name "pprof.address") (eq (get $taken $port) "api.port"))) -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
 {{- $_ := set $taken $port $name -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Fails on certificates that cert-manager would have to renew before it has made them, which it refuses. */}}
+{{/* Fails on certificates of nobody, and on those that cert-manager would have to renew before it has made them, which it refuses. */}}
 {{- define "reroll.checkCertificates" -}}
 {{- $c := .Values.ingest.tls.certManager -}}
-{{- if $c.enabled -}}
-{{- range $path, $of := dict "ingest.tls.certManager" $c "ingest.tls.certManager.auditClient" $c.auditClient -}}
+{{- if and .Values.ingest.enabled $c.enabled (ne .Values.shape "hub") -}}
+{{- $asked := dict "ingest.tls.certManager" $c -}}
+{{- if and $c.auditClient.enabled .Values.ingest.tls.clientCA }}{{ $_ := set $asked "ingest.tls.certManager.auditClient" $c.auditClient }}{{ end -}}
+{{- if not $c.issuerRef.name -}}
+{{- fail "ingest.tls.certManager needs issuerRef.name: who signs?" -}}
+{{- end -}}
+{{- range $path, $of := $asked -}}
 {{- if ge (include "reroll.milliseconds" $of.renewBefore | float64) (include "reroll.milliseconds" $of.duration | float64) -}}
 {{- fail (printf "%s: renewBefore (%s) must be less than duration (%s)" $path $of.renewBefore $of.duration) -}}
 {{- end -}}
@@ -155,10 +161,10 @@
 
 {{/* Fails on credentials that everybody could read who may read pods. */}}
 {{- define "reroll.checkAddresses" -}}
-{{- if contains "@" .Values.natsUrl -}}
+{{- if and (not .Values.natsUrlSecretName) (contains "@" (default "" .Values.natsUrl)) -}}
 {{- fail "natsUrl has credentials, which would stand in the arguments of pods: put the URL into a Secret under the key nats-url, and name that in natsUrlSecretName" -}}
 {{- end -}}
-{{- if contains "@" .Values.hub.url -}}
+{{- if contains "@" (default "" .Values.hub.url) -}}
 {{- fail "hub.url has credentials, which would stand in the arguments of pods: put them into a Secret, and name that in hub.secretName and its keys in hub.keys" -}}
 {{- end -}}
 {{- end -}}
