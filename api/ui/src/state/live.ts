@@ -7,8 +7,8 @@ import { scope } from './router';
 export type Link = 'connecting' | 'live' | 'polling' | 'lost' | 'paused' | 'shut';
 
 export const link = signal<Link>('connecting');
-// heard tells whether the server answers.
-export const heard = computed(() => link.value === 'live' || link.value === 'polling');
+// away tells whether nothing is heard of the server, and nothing is about to be.
+export const away = computed(() => link.value === 'lost' || link.value === 'paused' || link.value === 'shut');
 // lostSince is when the server was last heard, while it is not.
 export const lostSince = signal(0);
 // epoch grows whenever all that is shown may be out of date.

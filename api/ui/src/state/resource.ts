@@ -4,7 +4,7 @@ import { Calm } from '../lib/calm';
 import { type Fault, passes } from '../lib/fault';
 import { AskError, token } from './client';
 import { done } from './giving';
-import { epoch, heard, link, listen } from './live';
+import { away, epoch, link, listen } from './live';
 
 export interface Resource<T> {
   data?: T;
@@ -72,8 +72,8 @@ export function useResource<T>(key: string, read: (abort: AbortSignal) => Promis
 // onLater calls back when all that is shown may be out of date, but not at once.
 export const onLater = (callback: () => void): (() => void) => onChange(() => epoch.value, callback);
 
-// onBack calls back when the server answers again.
-export const onBack = (callback: () => void): (() => void) => onChange(() => heard.value, () => heard.peek() && callback());
+// onBack calls back when the server is heard again after it was not.
+export const onBack = (callback: () => void): (() => void) => onChange(() => away.value, () => !away.peek() && callback());
 
 export const isPaused = (): boolean => link.peek() === 'paused';
 
