@@ -146,14 +146,23 @@ func TestPageKeepsToItsPolicy(t *testing.T) {
 
 // A dispatcher that dies sends no event any more; the page finds out by itself.
 func TestClusterTurnsAwayUntouched(t *testing.T) {
-	fleet, url := serveFleet(t, 1)
+	fleet := showcase.New(time.Now())
+	fleet.Fill(1)
 	status := *fleet.Records.Clusters()[0].Status
-	status.StoredAt = time.Now().Add(-85 * time.Second)
+	status.StoredAt = time.Now()
 	fleet.Records.PutCluster(status)
+	cluster := &turning{cluster: status.Cluster}
+	url := serve(t, fleet, func(next http.Handler) http.Handler {
+		cluster.next = next
+		return cluster
+	})
 	b := startBrowser(t)
-	b.open(t, url+"#/clusters", "light", desk)
+	b.openHurried(t, url+"#/clusters", 500, never)
+	b.wait(t, "[data-link=live]")
 	card := `.card:has(h2:has-text("` + status.Cluster + `")) .badge`
 	b.wait(t, card+` >> text=Healthy`)
+	b.lets(t, "1000") // what the beginning of the stream has asked for is asked for
+	cluster.away.Store(true)
 	b.wait(t, card+` >> text=Away`)
 	b.shoot(t, "away")
 	b.faultless(t)
@@ -206,6 +215,9 @@ func TestOneNamespaceCanBeLookedAtAlone(t *testing.T) {
 		for _, s := range []size{desk, phone} {
 			b.openFailing(t, url+view.path, "dark", s)
 			b.wait(t, `.blank:has-text("Ask for one with the parameter namespace") #scope`)
+			b.do(t, "fill", params{"selector": "#scope", "text": "  "})
+			b.press(t, "Enter")
+			b.until(t, `document.activeElement.id === 'scope'`)
 			name := view.name + "-" + s.name
 			b.accessible(t, "forbidden-"+name)
 			b.shoot(t, "scope-forbidden-"+name)
@@ -214,7 +226,6 @@ func TestOneNamespaceCanBeLookedAtAlone(t *testing.T) {
 			b.wait(t, view.has)
 			b.wait(t, `.scoped >> text=platform`)
 			b.until(t, `location.hash.endsWith('?in=platform') && document.activeElement.id === 'main'`)
-			b.until(t, `[...document.querySelectorAll('.what .ns')].every((n) => n.innerText === 'platform/')`)
 			b.accessible(t, "scope-"+name)
 			b.shoot(t, "scope-"+name)
 			b.faultless(t)
@@ -237,4 +248,21 @@ func TestOneNamespaceCanBeLookedAtAlone(t *testing.T) {
 	b.wait(t, `.blank h2 >> text="You may not see clusters"`)
 	b.gone(t, "#scope")
 	b.faultless(t)
+}
+
+// Whoever may look into everything and names one namespace sees that one alone, in every view.
+func TestNamespaceThatIsNamedIsAllThatIsShown(t *testing.T) {
+	_, url := serveFleet(t, 200)
+	b := startBrowser(t)
+	for _, path := range []string{"#/", "#/workloads", "#/impact", "#/held", "#/charts"} {
+		// Names of clusters are shown as those of namespaces are.
+		const shown = `[...document.querySelectorAll('main .ns')].map((n) => n.innerText).filter((n) => !['prod-eu/', 'prod-us/', 'staging/'].includes(n))`
+		b.open(t, url+path, "light", desk)
+		b.until(t, shown+`.some((n) => n !== 'platform/')`)
+		b.open(t, url+path+"?in=platform", "light", desk)
+		b.wait(t, ".scoped")
+		b.until(t, shown+`.includes('platform/')`)
+		b.until(t, shown+`.every((n) => n === 'platform/')`)
+		b.faultless(t)
+	}
 }

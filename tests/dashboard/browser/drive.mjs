@@ -17,9 +17,18 @@ let session;
 // While the server is meant to be away or to fail, the browser's own words about that are no fault.
 let away = false;
 
+// hurry changes the page's clocks.
+function hurry({ interval, patience }) {
+  const { setInterval: every } = globalThis;
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  if (interval) globalThis.setInterval = (f, ms) => every(f, ms < 30_000 ? ms : interval);
+  if (patience) AbortSignal.timeout = () => timeout(patience);
+}
+
 const commands = {
-  // open starts a new page with nothing remembered.
-  async open({ url, theme, width, height, failing }) {
+  // open starts a new page with nothing remembered. What it does every half minute or less often it does every so many milliseconds
+  // instead, if interval says so, and what it waits for it waits for up to patience milliseconds.
+  async open({ url, theme, width, height, failing, interval, patience }) {
     await page?.context().close();
     faults = [];
     away = failing === true;
@@ -37,6 +46,7 @@ const commands = {
       globalThis.violations = [];
       addEventListener('securitypolicyviolation', (e) => globalThis.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sample}`));
     });
+    await page.addInitScript(hurry, { interval, patience });
     await page.goto(url);
   },
   goto: ({ url }) => page.goto(url),

@@ -120,6 +120,34 @@ test('what the server no longer lists is dropped, and can come again', () => {
   assert.deepEqual([ids(book), book.get('c-9')], [[], undefined]);
 });
 
+test('what was heard of late is no proof that anything is gone', () => {
+  const nineToOne = () => [9, 8, 7, 6, 5, 4, 3, 2, 1].map(row);
+  const late = (n: number): TimelineRow => ({ ...row(n), change: { ...change(n), id: `late-${n}` } });
+  const all = ids(Object.assign(new Book(), { rows: nineToOne() }));
+  const cases: [string, TimelineRow[], TimelineRow[], string[]][] = [
+    ['first of the page', nineToOne(), [late(2), row(9)], [...all.slice(0, 8), 'late-2', 'c-1']],
+    ['last of the page', [row(9), row(2), row(8), row(7), row(6), row(5), row(4), row(3), row(1)], [row(9), row(2)], all],
+    ['come since', nineToOne(), [row(11), late(3), row(9)], ['c-11', ...all.slice(0, 7), 'late-3', 'c-2', 'c-1']],
+  ];
+  for (const [name, before, page, want] of cases) {
+    const book = new Book();
+    book.add(before);
+    book.renew(page, true);
+    assert.deepEqual(ids(book).sort(), [...want].sort(), name);
+  }
+});
+
+test('a book never has more rows than there is room for, and keeps the newest', () => {
+  const book = new Book(3);
+  book.add([row(5), row(4), row(3), row(2)]);
+  assert.deepEqual([ids(book), book.get('c-2'), book.isFull], [['c-5', 'c-4', 'c-3'], undefined, true]);
+  assert.equal(book.change(change(6)), true);
+  assert.equal(book.change(change(1)), false);
+  assert.deepEqual([ids(book), book.get('c-3'), book.get('c-1')], [['c-6', 'c-5', 'c-4'], undefined, undefined]);
+  book.renew([row(9), row(8), row(7), row(6)]);
+  assert.deepEqual(ids(book), ['c-9', 'c-8', 'c-7']);
+});
+
 test('workloads of one name in several clusters are told apart', () => {
   const book = new Book();
   book.add([row(1)]);

@@ -2,6 +2,8 @@ import type { Change, Reload, ReloadSummary, TimelineRow, Workload, WorkloadRef 
 
 // mostEarly bounds what is kept for changes not heard of yet.
 const mostEarly = 200;
+// mostRows bounds what a page keeps: what is older is asked for by a filter.
+const mostRows = 20_000;
 
 // Book is the timeline in memory, newest first. Rows are replaced, never altered, so that what is drawn can be compared.
 export class Book {
@@ -9,6 +11,15 @@ export class Book {
   private byID = new Map<string, TimelineRow>();
   // early is what was told of changes that have not been heard of yet, in the order in which it came.
   private early: (Reload | Workload)[] = [];
+  // top has what the server listed when it was last asked from the newest row on, in its own order: that in which it heard of changes.
+  private top: string[] = [];
+
+  constructor(readonly most = mostRows) {}
+
+  // isFull tells whether there is no room for older rows.
+  get isFull(): boolean {
+    return this.size >= this.most;
+  }
 
   get size(): number {
     return this.rows.length;
@@ -20,6 +31,7 @@ export class Book {
 
   // add takes rows as the server lists them. They replace those of the same change.
   add(rows: TimelineRow[]): void {
+    if (this.size === 0) this.top = idsOf(rows);
     let unsorted = false;
     for (const row of rows) {
       if (this.byID.has(row.change.id)) {
@@ -32,17 +44,25 @@ export class Book {
       this.rows.push(row);
     }
     this.rows = unsorted ? [...this.rows].sort((a, b) => time(b) - time(a)) : [...this.rows];
+    this.cut();
   }
 
-  // renew takes rows as the server lists them now, from the newest on. What it no longer lists is dropped, but for what is below them if
-  // their oldest was there before and below says so.
+  // renew takes rows as the server lists them now, from the newest on. What it no longer lists is dropped. If their oldest was there
+  // before and below says so, that is what it listed above a row that it still lists.
   renew(rows: TimelineRow[], below = false): void {
-    const oldest = rows[rows.length - 1]?.change.id;
-    const at = below ? this.rows.findIndex((row) => row.change.id === oldest) : -1;
-    const kept = at < 0 ? [] : this.rows.slice(at + 1);
+    const listed = new Set(idsOf(rows));
+    const joined = below && rows.length > 0 && this.byID.has(rows[rows.length - 1]!.change.id);
+    const gone = new Set(this.top.slice(0, this.top.findLastIndex((id) => listed.has(id)) + 1));
+    const kept = joined ? this.rows.filter(({ change: { id } }) => !listed.has(id) && !gone.has(id)) : [];
     this.rows = [];
     this.byID.clear();
     this.add([...rows, ...kept]);
+    this.top = idsOf(rows);
+  }
+
+  // cut drops the oldest rows that there is no room for.
+  private cut(): void {
+    for (const row of this.rows.splice(this.most)) this.byID.delete(row.change.id);
   }
 
   // clear forgets everything.
@@ -62,9 +82,10 @@ export class Book {
     this.byID.set(change.id, row);
     const at = this.rows.findIndex((other) => time(other) <= time(row));
     this.rows = at < 0 ? [...this.rows, row] : [...this.rows.slice(0, at), row, ...this.rows.slice(at)];
+    this.cut();
     for (const told of this.early) this.tell(row.change.id, told);
     this.early = this.early.filter((told) => this.isEarly(told));
-    return true;
+    return this.byID.has(change.id);
   }
 
   // reload takes what became of changes for one workload; the same reload again replaces what was known of it.
@@ -114,6 +135,8 @@ export class Book {
     if (at >= 0) this.rows[at] = row;
   }
 }
+
+const idsOf = (rows: TimelineRow[]): string[] => rows.map((row) => row.change.id);
 
 const time = (row: TimelineRow): number => Date.parse(row.change.verifiedAt);
 

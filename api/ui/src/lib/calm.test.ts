@@ -39,6 +39,18 @@ test('the pause grows with the work', async () => {
   assert.ok(begun[1]! - begun[0]! >= 240, `${begun[1]! - begun[0]!} ms`);
 });
 
+test('what is asked for after the work waits for the rest of the pause', async () => {
+  const begun: number[] = [];
+  const calm = new Calm(async () => {
+    begun.push(Date.now());
+    await wait(50);
+  }, 1);
+  await calm.now();
+  calm.soon();
+  while (begun.length < 2) await wait(5);
+  assert.ok(begun[1]! - begun[0]! >= 240, `${begun[1]! - begun[0]!} ms`);
+});
+
 test('what was asked for is not begun after the end', async () => {
   let done = 0;
   const calm = new Calm(async () => void done++, 1);

@@ -23,6 +23,7 @@ const cases: [string, unknown, unknown][] = [
   ['almost a second', duration(0.9999), '1.0 s'],
   ['seconds with a digit', duration(1.24), '1.2 s'],
   ['minutes and seconds', duration(75), '1 min 15 s'],
+  ['no 60 seconds', [59.4, 59.7, 119.7, 3599.7].map(duration), ['59 s', '1 min 0 s', '2 min 0 s', '1 h 0 min']],
   ['a service account is namespace/name', personName('system:serviceaccount:flux-system:kustomize'), 'flux-system/kustomize'],
   ['one candidate is named', who({ candidates: [candidate('alice')], source: 'audit' }), { name: 'alice', note: 'with kubectl' }],
   ['of two none is asserted', who({ candidates: [candidate('alice'), candidate('bob')], source: 'audit' }).name, 'one of alice, bob'],

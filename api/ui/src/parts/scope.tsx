@@ -7,6 +7,9 @@ function show(namespace: string): void {
   document.getElementById('main')?.focus();
 }
 
+// word is what a name may be, with blanks around it.
+const word = '\\s*\\S+\\s*';
+
 // ScopeForm lets those who may not look into every namespace name one that they may look into.
 export function ScopeForm() {
   const [text, setText] = useState(scope.value);
@@ -17,7 +20,7 @@ export function ScopeForm() {
   return (
     <form class="line scope" onSubmit={submit}>
       <label for="scope">A namespace that you may look into</label>
-      <input id="scope" value={text} maxLength={63} required autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
+      <input id="scope" value={text} maxLength={63} required pattern={word} title="The name of a namespace" autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
       <button class="main">Show it</button>
     </form>
   );

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Fault } from '../lib/fault';
+import { passes } from '../lib/fault';
 import { type Resource } from '../state/resource';
+import { scope } from '../state/router';
 import { ScopeForm } from './scope';
 
 // Blank is what stands where data would: what is the case, and what to do about it.
@@ -16,6 +18,12 @@ export function Blank({ title, children, tone = 'calm', below }: { title: string
       {below}
     </div>
   );
+}
+
+// Empty is a Blank that says that there is nothing: in the one namespace that is shown, if that is so.
+export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+  const within = scope.value && `In namespace ${scope.value} ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  return <Blank title={within || title}>{children}</Blank>;
 }
 
 // Bones are shown while the first answer is on its way.
@@ -71,7 +79,7 @@ export function Answer<T>({ of: { data, fault }, what, scoped, children }: Answe
 
 // oldText says that what is shown is not of now. While the server is away the whole page says so.
 export const oldText = (fault: Fault | undefined): string[] =>
-  fault?.kind === 'refused' ? [`The server answered ${fault.status}: what is shown is older. This page asks again by itself.`] : [];
+  fault?.kind === 'refused' ? [`The server answered ${fault.status}: what is shown is older. ${passes(fault) ? 'This page asks again by itself.' : 'Reload the page to ask again.'}`] : [];
 
 const most = 2;
 

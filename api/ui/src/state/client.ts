@@ -54,19 +54,36 @@ async function faultOf(answer: Response): Promise<Fault> {
 }
 
 const patience = 5;
+// longest bounds how long one answer may take, in milliseconds.
+export const longest = 30_000;
+
+let line = new AbortController();
+
+// hangUp gives up every answer that is on its way, over a connection that may have broken unnoticed. It is asked for again at once.
+export function hangUp(): void {
+  const old = line;
+  line = new AbortController();
+  old.abort();
+}
 
 // ask reads one JSON answer. A server that is still reading, or has had too many questions, says when to ask again.
 export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const cut = line.signal;
     try {
-      const answer = await request(path, abort ? { signal: abort } : {});
-      return (await answer.json()) as T;
+      return await askOnce<T>(path, [cut, AbortSignal.timeout(longest), ...(abort ? [abort] : [])]);
     } catch (error) {
-      const again = error instanceof AskError && error.retryAfter > 0 && attempt < patience;
-      if (!again) throw error;
-      await pause(error.retryAfter * 1000, abort);
+      if (abort?.aborted) throw error;
+      const after = error instanceof AskError ? error.retryAfter : 0;
+      if (attempt === patience || (after === 0 && !cut.aborted)) throw error;
+      await pause(after * 1000, abort);
     }
   }
+}
+
+async function askOnce<T>(path: string, ends: AbortSignal[]): Promise<T> {
+  const answer = await request(path, { signal: AbortSignal.any(ends) });
+  return (await answer.json()) as T;
 }
 
 // pause waits, or throws when it is aborted.

@@ -1,12 +1,14 @@
-import { effect, signal, untracked } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import { Parser, type ServerEvent } from '../lib/sse';
-import { AskError, pause, query, request, token } from './client';
+import { AskError, hangUp, longest, pause, query, request, token } from './client';
 import { scope } from './router';
 
 // Link is how the page hears of news: by the stream, by asking again and again where there is none, or not at all.
 export type Link = 'connecting' | 'live' | 'polling' | 'lost' | 'paused' | 'shut';
 
 export const link = signal<Link>('connecting');
+// away tells whether nothing is heard of the server, and nothing is about to be.
+export const away = computed(() => link.value === 'lost' || link.value === 'paused' || link.value === 'shut');
 // lostSince is when the server was last heard, while it is not.
 export const lostSince = signal(0);
 // epoch grows whenever all that is shown may be out of date.
@@ -86,7 +88,7 @@ function lose(): void {
 // poll stands in for a stream that this server does not have.
 async function poll(abort: AbortSignal): Promise<void> {
   for (;;) {
-    await request('version', { signal: abort });
+    await request('version', { signal: AbortSignal.any([abort, AbortSignal.timeout(longest)]) });
     found('polling');
     await pause(pollEvery, abort);
     epoch.value++;
@@ -97,7 +99,9 @@ function found(as: Link): void {
   const wasLost = link.value === 'lost';
   failures = 0;
   link.value = as;
-  if (wasLost) epoch.value++;
+  if (wasLost) hangUp();
+  // A stream goes on where it ended, or tells that it cannot.
+  if (wasLost && as === 'polling') epoch.value++;
 }
 
 // follow reads the stream until it ends, breaks, or falls silent.

@@ -3,7 +3,7 @@ import type { Verb } from '../lib/orders';
 import type { Self } from '../lib/types';
 import { ask, query, token } from './client';
 import { epoch } from './live';
-import { onChange } from './resource';
+import { onBack, onChange } from './resource';
 
 interface Rights {
   actions: ReadonlySet<string>;
@@ -43,8 +43,7 @@ function learn(namespace: string, into: Signal<Rights>): void {
 
 // start has rights asked for again when somebody else looks, or when the server was away.
 export function start(): void {
-  onChange(
-    () => [epoch.value, token.value],
-    () => known.forEach((into, namespace) => learn(namespace, into)),
-  );
+  const again = () => known.forEach((into, namespace) => learn(namespace, into));
+  onChange(() => [epoch.value, token.value], again);
+  onBack(again);
 }

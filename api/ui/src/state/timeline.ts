@@ -6,12 +6,10 @@ import { Calm } from '../lib/calm';
 import { type Fault, passes } from '../lib/fault';
 import { ask, AskError, query, token } from './client';
 import { link, listen } from './live';
-import { onChange, onLater } from './resource';
+import { each, isPaused, onBack, onChange, onLater } from './resource';
 import { scope } from './router';
 import { announce } from './voice';
 
-// most bounds what a page keeps: what is older is asked for by a filter.
-const most = 20_000;
 const pageSize = 200;
 const largestPage = 500;
 
@@ -28,51 +26,60 @@ export const arrived = new Set<string>();
 export const fresh = signal(0);
 
 let next: string | undefined;
-let generation = 0;
-// busy is how many answers are on their way. What comes live meanwhile may be newer than they are, and is told after them.
+// reads ends what is being read when the reading begins anew.
+let reads = new AbortController();
+// busy is how many answers are on their way. What comes live meanwhile may be newer than they are, and is told once more after them.
 let busy = 0;
+let meanwhile: News[] = [];
 
-async function during<T>(read: () => Promise<T>): Promise<T> {
+// News changes the book, and tells whether there is a row more.
+type News = () => boolean;
+
+async function during(read: (own: AbortSignal) => Promise<void>): Promise<void> {
+  const own = reads.signal;
   busy++;
   try {
-    return await read();
+    await read(own);
   } finally {
-    busy--;
-    show();
+    if (!own.aborted) busy--;
+    if (meanwhile.length > 0) {
+      for (const apply of meanwhile) apply();
+      edition.value++;
+    }
+    if (busy === 0) meanwhile = [];
   }
 }
 
-// isFull tells whether more is asked for by a filter alone.
-export const isFull = (): boolean => book.size >= most;
-
-const ofTimeline = (from: string | undefined, limit = pageSize): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit, continue: from })}`);
+const ofTimeline = (own: AbortSignal, from: string | undefined, limit = pageSize): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit, continue: from })}`, own);
 
 // readMore reads the next page of older rows; false if there is none.
 export async function readMore(): Promise<boolean> {
-  if (reading.value || complete.value || isFull()) return false;
+  if (reading.value || complete.value || book.isFull) return false;
   reading.value = true;
-  const own = generation;
+  const own = reads.signal;
   try {
-    const page = await during(async () => {
-      const found = await ofTimeline(next);
-      if (own === generation) book.add(found.items);
-      return found;
-    });
-    if (own !== generation) return true;
-    batch(() => {
-      next = page.metadata.continue;
-      complete.value = next === undefined;
-      warnings.value = [...new Set([...warnings.value, ...page.warnings])];
-      fault.value = undefined;
-      edition.value++;
+    await during(async () => {
+      const page = await ofTimeline(own, next);
+      if (!own.aborted) extend(page);
     });
     return true;
   } catch (error) {
-    if (own === generation) fail(error);
+    if (!own.aborted) fail(error);
     return false;
   } finally {
-    if (own === generation) reading.value = false;
+    if (!own.aborted) reading.value = false;
   }
+}
+
+function extend(page: List<TimelineRow>): void {
+  batch(() => {
+    book.add(page.items);
+    next = page.metadata.continue;
+    complete.value = next === undefined;
+    warnings.value = [...new Set([...warnings.value, ...page.warnings])];
+    fault.value = undefined;
+    edition.value++;
+  });
 }
 
 const retryEvery = 10_000;
@@ -82,12 +89,14 @@ function fail(error: unknown): void {
   if (why.kind === 'expired') return restart();
   if (why.kind === 'forbidden' || why.kind === 'unauthenticated') forget();
   fault.value = why;
-  if (passes(why)) setTimeout(() => fault.peek() === why && calm.soon(), retryEvery);
+  if (passes(why)) setTimeout(() => fault.peek() === why && !(isPaused() && book.size > 0) && readAll(), retryEvery);
 }
 
 // restart forgets where the reading was; rows that are there stay until they are replaced.
 function restart(): void {
-  generation++;
+  reads.abort();
+  reads = new AbortController();
+  busy = 0;
   next = undefined;
   batch(() => {
     reading.value = false;
@@ -99,6 +108,7 @@ function restart(): void {
 function forget(): void {
   restart();
   waiting = [];
+  meanwhile = [];
   batch(() => {
     book.clear();
     fault.value = undefined;
@@ -108,11 +118,12 @@ function forget(): void {
   });
 }
 
-// refresh reads again what is there, after news may have been missed: what the server no longer lists goes. Without a stream that would
-// be too often: then what is below the newest page stays, if that reaches down to it.
+// refresh reads again what is there, after news may have been missed: what the server no longer lists goes. Where that would be too
+// often, what is below the newest page stays, if that reaches down to it.
 async function refresh(): Promise<void> {
-  const own = generation;
-  const polled = link.peek() === 'polling';
+  const polled = !everything || link.peek() === 'polling';
+  everything = false;
+  const own = reads.signal;
   const limit = polled ? pageSize : Math.min(largestPage, Math.max(pageSize, book.size));
   try {
     await during(async () => {
@@ -120,15 +131,15 @@ async function refresh(): Promise<void> {
       const told = new Set<string>();
       let from: string | undefined;
       do {
-        const page = await ofTimeline(from, limit);
+        const page = await ofTimeline(own, from, limit);
         rows.push(...page.items);
         page.warnings.forEach((w) => told.add(w));
         from = page.metadata.continue;
-      } while (from && !polled && own === generation && rows.length < book.size);
-      if (own === generation) renew(rows, from, [...told], polled);
+      } while (from && !polled && !own.aborted && rows.length < book.size);
+      if (!own.aborted) renew(rows, from, [...told], polled);
     });
   } catch (error) {
-    if (own === generation) fail(error);
+    if (!own.aborted) fail(error);
   }
 }
 
@@ -154,10 +165,37 @@ function renew(rows: TimelineRow[], from: string | undefined, told: string[], po
 }
 
 const calm = new Calm(refresh);
+// everything is whether more than the newest page is to be read again.
+let everything = false;
+
+function readAll(): void {
+  everything = true;
+  calm.soon();
+}
+
+// readNewest has the newest page read again while one namespace is shown alone: the stream then tells nothing of workloads of other
+// namespaces, which may have been rolled for a config of this one.
+function readNewest(): void {
+  if (scope.peek() && !isPaused() && (!fault.peek() || passes(fault.peek()!))) calm.soon();
+}
+
+const scopedEvery = 30_000;
+const scopedAfter = 5_000;
+
+let later: ReturnType<typeof setTimeout> | undefined;
+
+function readNewestLater(): void {
+  later ??= setTimeout(() => {
+    later = undefined;
+    readNewest();
+  }, scopedAfter);
+}
 
 export function start(): void {
   void readMore();
-  onLater(calm.soon);
+  onLater(readAll);
+  onBack(() => fault.peek() && passes(fault.peek()!) && readAll());
+  each(scopedEvery, readNewest);
   onChange(
     () => [token.value, scope.value],
     () => {
@@ -169,7 +207,7 @@ export function start(): void {
 }
 
 // waiting are events that are shown together with the next frame.
-let waiting: (() => boolean)[] = [];
+let waiting: News[] = [];
 
 function take(type: string, data: string): void {
   const apply = applier(type, data);
@@ -178,7 +216,7 @@ function take(type: string, data: string): void {
   if (waiting.length === 1) setTimeout(show, 100);
 }
 
-function applier(type: string, data: string): (() => boolean) | undefined {
+function applier(type: string, data: string): News | undefined {
   switch (type) {
     case 'change': {
       const change = JSON.parse(data) as Change;
@@ -205,11 +243,14 @@ function arrive(id: string): boolean {
 }
 
 function show(): void {
-  if (busy > 0 || waiting.length === 0) return;
+  if (waiting.length === 0) return;
   const news = waiting;
   waiting = [];
+  if (busy > 0) meanwhile.push(...news);
   const added = news.filter((apply) => apply()).length;
+  if (added > 0) readNewestLater();
   batch(() => {
+    if (book.isFull) complete.value = false; // the oldest may have gone
     edition.value++;
     fresh.value += added;
   });

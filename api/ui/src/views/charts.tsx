@@ -5,7 +5,7 @@ import { Bars } from '../parts/bars';
 import { Fact, Facts } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { Lines } from '../parts/lines';
-import { Answer, Blank, Warnings } from '../parts/states';
+import { Answer, Empty, Warnings } from '../parts/states';
 import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
 import { amend, impactHref, route, scope, workloadHref } from '../state/router';
@@ -42,7 +42,7 @@ export function Charts() {
         {(s) => (
           <>
             <Warnings list={s.warnings} />
-            {s.total.changes + s.total.reloads === 0 ? <Blank title="Nothing happened in this time">A longer one may have more.</Blank> : <All s={s} />}
+            {s.total.changes + s.total.reloads === 0 ? <Empty title="Nothing happened in this time">A longer one may have more.</Empty> : <All s={s} />}
           </>
         )}
       </Answer>

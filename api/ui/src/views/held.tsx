@@ -5,7 +5,7 @@ import type { Cluster, HeldWorkload, Pause } from '../lib/types';
 import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { OrderButton } from '../parts/order';
-import { Answer, Blank, Warnings } from '../parts/states';
+import { Answer, Empty, Warnings } from '../parts/states';
 import { askAll } from '../state/client';
 import { may } from '../state/may';
 import { useResource } from '../state/resource';
@@ -39,7 +39,7 @@ export function Held() {
 
 function Lists({ all }: { all: HeldWorkload[] }) {
   const reason = route.value.query.get('reason') ?? '';
-  if (all.length === 0) return <Blank title="Nothing is held back">Whatever has changed was rolled, or is about to be.</Blank>;
+  if (all.length === 0) return <Empty title="Nothing is held back">Whatever has changed was rolled, or is about to be.</Empty>;
   const reasons = [...new Set(all.map((w) => w.hold.reason))].sort().map((r) => [r, wordsOf(r)] as const);
   const shown = all.filter((w) => !reason || w.hold.reason === reason);
   const dead = shown.filter(isDead);

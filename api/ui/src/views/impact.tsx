@@ -6,7 +6,7 @@ import { Badge, Fact, Facts, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
 import { Icon } from '../parts/glyph';
-import { Answer, Blank, Warnings } from '../parts/states';
+import { Answer, Blank, Empty, Warnings } from '../parts/states';
 import { AskError, ask, query } from '../state/client';
 import { meaningOf } from '../state/reasons';
 import { useResource } from '../state/resource';
@@ -54,7 +54,7 @@ function All() {
 
 function Picture({ graph, namespace, text }: { graph: Graph; namespace: string; text: string }) {
   const shown = useMemo(() => (isNarrowGraph(namespace, text) ? narrowGraph(graph, namespace, text) : graph), [graph, namespace, text]);
-  if (graph.edges.length === 0) return <Blank title="No workload depends on a config">Opt one in, and its configs appear here.</Blank>;
+  if (graph.edges.length === 0) return <Empty title="No workload depends on a config">Opt one in, and its configs appear here.</Empty>;
   if (shown.edges.length === 0) return <Blank title="Nothing is like that" />;
   return (
     <>

@@ -2,10 +2,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Filter, isNarrow, matches } from '../lib/filter';
 import { count } from '../lib/format';
 import { FilterBar } from '../parts/filterbar';
-import { Blank, Bones, FaultBlank, oldText, Warnings } from '../parts/states';
+import { Blank, Bones, Empty, FaultBlank, Warnings, oldText } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useRowHeight } from '../parts/measure';
-import { book, complete, edition, fault, fresh, isFull, readMore, reading, warnings } from '../state/timeline';
+import { book, complete, edition, fault, fresh, readMore, reading, warnings } from '../state/timeline';
 import { amend, route } from '../state/router';
 import { Icon } from '../parts/glyph';
 import { ChangePanel } from './change';
@@ -92,8 +92,8 @@ const columns = (
 
 function Nothing({ narrow }: { narrow: boolean }) {
   if (fault.value) return <FaultBlank scoped fault={fault.value} what="what has changed" />;
-  if (reading.value || (narrow && !complete.value && !isFull())) return <Bones rows={12} />;
-  if (!narrow) return <Blank title="Nothing has changed yet">Edit a ConfigMap or Secret that an opted-in workload uses, and it appears here within a second or two.</Blank>;
+  if (reading.value || (narrow && !complete.value && !book.isFull)) return <Bones rows={12} />;
+  if (!narrow) return <Empty title="Nothing has changed yet">Edit a ConfigMap or Secret that an opted-in workload uses, and it appears here within a second or two.</Empty>;
   return (
     <Blank title={complete.value ? 'No change is like that' : `None of the newest ${count(book.size, 'change')} is like that`}>
       <button onClick={() => amend({ q: '', cluster: '', namespace: '', kind: '', tone: '' })}>Show all changes</button>

@@ -4,7 +4,7 @@ import type { Workload } from '../lib/types';
 import { Badge, RowTime } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { Icon } from '../parts/glyph';
-import { Answer, Blank, Warnings } from '../parts/states';
+import { Answer, Blank, Empty, Warnings } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useNarrow } from '../parts/measure';
 import { askAll } from '../state/client';
@@ -48,7 +48,7 @@ function Listing({ all }: { all: Workload[] }) {
   const condition = q.get('condition') ?? '';
   const narrow = useNarrow();
   if (all.length === 0) {
-    return <Blank title="No workload is opted in">Annotate a Deployment with reloader.stakater.com/auto: "true" and it appears here.</Blank>;
+    return <Empty title="No workload is opted in">Annotate a Deployment with reloader.stakater.com/auto: "true" and it appears here.</Empty>;
   }
   const shown = all.filter((w) => (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
   return (
