@@ -61,10 +61,17 @@ func athome(c reloader.Config) reloader.Config {
 	return c
 }
 
-// onceEach leaves out of what a workload asks for the configs of this cluster that it follows and asks for as well: each rolls it once.
+// onceEach has what a workload asks for name once each config of this cluster that it follows and may be asked for as well, so that each rolls it
+// once. As long as nothing else asks for it, that config is followed (see metaOf).
 func (d *Dispatcher) onceEach(i dialect.Interest) dialect.Interest {
-	all := i
-	i.Exact = slices.DeleteFunc(slices.Clone(i.Exact), func(c reloader.Config) bool { return c.Cluster == d.Cluster && all.Wants(athome(c)) })
+	exact := slices.Clone(i.Exact)
+	for n, c := range exact {
+		if c.Cluster == d.Cluster && i.Wants(athome(c)) {
+			exact[n] = athome(c)
+		}
+	}
+	slices.SortFunc(exact, compareConfigs)
+	i.Exact = slices.Compact(exact)
 	return i
 }
 
