@@ -195,7 +195,7 @@ func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, r
 	case unasked: // also what came while it was asked for: nothing newer does
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
 	case !heard:
-		return fact{}, last, unheard(c)
+		return fact{}, last, d.unanswering(c)
 	case told.Refused != "":
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, told.Refused)}
 	}
@@ -251,7 +251,11 @@ func (d *Dispatcher) askOurselves(ctx context.Context, c reloader.Config) {
 	}
 }
 
-func unheard(c reloader.Config) error {
+// unanswering returns the error of a config whose owner has not told of it.
+func (d *Dispatcher) unanswering(c reloader.Config) error {
+	if c.Cluster == d.Cluster {
+		return abroad{fmt.Sprintf("%s cannot be followed yet: it could not be looked at here, in its own cluster", c)}
+	}
 	return abroad{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
 }
 
@@ -260,7 +264,7 @@ func unheard(c reloader.Config) error {
 // mu.
 func (d *Dispatcher) unanswered(c reloader.Config) error {
 	if told := d.copies[c]; told.Answers != 0 && told.Answers != d.follows[c] {
-		return unheard(c)
+		return d.unanswering(c)
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
 package dispatcher_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +86,31 @@ func TestOwnerDecidesInItsOwnCluster(t *testing.T) {
 		w.wantProblem(t, "")
 		w.rolled(web, 0)
 		w.edit(bob, sharedFlags, "3")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestOwnerThatCannotReadSaysSo: nobody is sent to look for a hub, where the owner is this cluster.
+func TestOwnerThatCannotReadSaysSo(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		var readable atomic.Bool
+		w.cluster.fail = func(_, ref string) error {
+			if strings.HasSuffix(ref, "shared/flags") && !readable.Load() {
+				return errors.New("the API server does not answer")
+			}
+			return nil
+		}
+		w.share(t, clusterName)
+		w.give("app", "1")
+		w.deploy("web", followsOwn, "app")
+		w.start()
+		w.pass(quiet)
+		w.wantProblem(t, "could not be looked at here")
+		readable.Store(true)
+		w.pass(time.Hour)
+		w.wantProblem(t, "")
+		w.edit(bob, sharedFlags, "2")
 		w.pass(quiet)
 		w.rolled(web, 1)
 	})
