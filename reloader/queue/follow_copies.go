@@ -130,7 +130,9 @@ func (f *Forwarder) takeUnsent() map[string]reloader.Copy {
 	return taken
 }
 
-// putCopy stores c unless the hub has just that, or a later one: another process of this cluster leads then.
+// putCopy stores c unless the hub has just that, or a later one: another process of this cluster leads then. Where that had a clock ahead of ours and
+// leads no more, c is dropped although it is newer. That ends when our clock has come to the time of the copy there: who wants the config
+// asks again, and it is told anew.
 func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) error {
 	data, err := reloader.Encode(c)
 	if err != nil {

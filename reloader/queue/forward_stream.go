@@ -36,7 +36,8 @@ type forwardStream struct {
 	// that was stored under another name.
 	alone  bool
 	others uint64
-	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there.
+	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there. What
+	// goes of that while it is being brought for the first time cannot be told from it, and is no gap either.
 	began uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
