@@ -87,7 +87,7 @@ test-unit: ## Run the packages' own tests, with the race detector
 flakes: ## Run packages' own tests over and over with the race detector, several at once, and list those that fail; FLAKES_PACKAGES, _RUN, _COUNT, _AT_ONCE
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; found=0; \
 	for package in $$(go list $(FLAKES_PACKAGES)); do \
-	  rm -f "$$dir"/*; go test -race -c -o "$$dir/own.test" $$package; \
+	  rm -f "$$dir"/*; go test -race -c -o "$$dir/own.test" $$package || { found=1; continue; }; \
 	  if [ ! -e "$$dir/own.test" ]; then continue; fi; \
 	  echo "$$package: $(FLAKES_AT_ONCE) at once, $(FLAKES_COUNT) times each"; \
 	  for i in $$(seq $(FLAKES_AT_ONCE)); do \

@@ -135,6 +135,8 @@ type Dispatcher struct {
 	limiters limiters
 
 	looks *flight
+	// tellings has the configs of which other clusters are being told.
+	tellings *flight
 	queues
 
 	// suspicion has the reason for a sweep of everything.
@@ -181,6 +183,7 @@ func New(o Options) *Dispatcher {
 		exports:  map[reloader.Config]*exported{},
 		memories: map[memory]map[string]string{},
 		looks:    newFlight(),
+		tellings: newFlight(),
 		queues:   newQueues(m),
 		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 

@@ -90,9 +90,11 @@ func (d *Dispatcher) dropWants(w reloader.Want, now time.Time) {
 	}
 }
 
-// export tells each cluster that wants to follow c what it may know. It looks at the content only if one of them may.
+// export tells each cluster that wants to follow c what it may know. It looks at the content only if one of them may. What it tells is as old as
+// the moment in which it begins to look, so that a look which takes long is not taken for a newer one than another process has had meanwhile.
 func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
-	targets := d.targetsOf(c)
+	defer d.tellings.lock(c)()
+	targets, at := d.targetsOf(c), time.Now()
 	if len(targets) == 0 {
 		return 0
 	}
@@ -102,7 +104,7 @@ func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duratio
 		return again
 	}
 	for target, asked := range targets {
-		told := reloader.Copy{Owner: d.Cluster, Target: target, Config: c, Answers: asked.number, At: time.Now()}
+		told := reloader.Copy{Owner: d.Cluster, Target: target, Config: c, Answers: asked.number, At: at}
 		if err != nil || f.absent || stored.Change.ID == "" || !exports(f.Meta, target) {
 			told.Refused = fmt.Sprintf("it is not there, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, target)
 		} else {

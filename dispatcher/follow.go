@@ -61,10 +61,17 @@ func athome(c reloader.Config) reloader.Config {
 	return c
 }
 
-// onceEach leaves out of what a workload asks for the configs of this cluster that it follows and asks for as well: each rolls it once.
+// onceEach has what a workload asks for name once each config of this cluster that it follows and may be asked for as well, so that each rolls it
+// once. As long as nothing else asks for it, that config is followed (see metaOf).
 func (d *Dispatcher) onceEach(i dialect.Interest) dialect.Interest {
-	all := i
-	i.Exact = slices.DeleteFunc(slices.Clone(i.Exact), func(c reloader.Config) bool { return c.Cluster == d.Cluster && all.Wants(athome(c)) })
+	exact := slices.Clone(i.Exact)
+	for n, c := range exact {
+		if c.Cluster == d.Cluster && i.Wants(athome(c)) {
+			exact[n] = athome(c)
+		}
+	}
+	slices.SortFunc(exact, compareConfigs)
+	i.Exact = slices.Compact(exact)
 	return i
 }
 
@@ -188,7 +195,7 @@ func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, r
 	case unasked: // also what came while it was asked for: nothing newer does
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
 	case !heard:
-		return fact{}, last, unheard(c)
+		return fact{}, last, d.unanswering(c)
 	case told.Refused != "":
 		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, told.Refused)}
 	}
@@ -244,7 +251,11 @@ func (d *Dispatcher) askOurselves(ctx context.Context, c reloader.Config) {
 	}
 }
 
-func unheard(c reloader.Config) error {
+// unanswering returns the error of a config whose owner has not told of it.
+func (d *Dispatcher) unanswering(c reloader.Config) error {
+	if c.Cluster == d.Cluster {
+		return abroad{fmt.Sprintf("%s cannot be followed yet: it could not be looked at here, in its own cluster", c)}
+	}
 	return abroad{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
 }
 
@@ -253,7 +264,7 @@ func unheard(c reloader.Config) error {
 // mu.
 func (d *Dispatcher) unanswered(c reloader.Config) error {
 	if told := d.copies[c]; told.Answers != 0 && told.Answers != d.follows[c] {
-		return unheard(c)
+		return d.unanswering(c)
 	}
 	return nil
 }

@@ -1,11 +1,15 @@
 package dispatcher_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -87,21 +91,65 @@ func TestOwnerDecidesInItsOwnCluster(t *testing.T) {
 	})
 }
 
-// TestFollowerThatReadsTheConfigRollsOnce: beside the owner's config the same manifest asks for it twice.
+// TestOwnerThatCannotReadSaysSo: nobody is sent to look for a hub, where the owner is this cluster.
+func TestOwnerThatCannotReadSaysSo(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		var readable atomic.Bool
+		w.cluster.fail = func(_, ref string) error {
+			if strings.HasSuffix(ref, "shared/flags") && !readable.Load() {
+				return errors.New("the API server does not answer")
+			}
+			return nil
+		}
+		w.share(t, clusterName)
+		w.give("app", "1")
+		w.deploy("web", followsOwn, "app")
+		w.start()
+		w.pass(quiet)
+		w.wantProblem(t, "could not be looked at here")
+		readable.Store(true)
+		w.pass(time.Hour)
+		w.wantProblem(t, "")
+		w.edit(bob, sharedFlags, "2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestFollowerThatReadsTheConfigRollsOnce: beside the owner's config the same manifest asks for it twice, or does so if the config lets it, as
+// it may from some time on.
 func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
-	for name, annotations := range map[string]string{
-		"by itself": "reroll.dev/auto: \"true\", reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags",
-		"as a copy": "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags=flags",
+	const follow = "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags"
+	for name, c := range map[string]struct{ workload, labels, annotations, later string }{
+		"by itself":                    {workload: `, reroll.dev/auto: "true"`},
+		"as a copy":                    {workload: "=flags"},
+		"excluded and matching":        {workload: `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`},
+		"selected by a label it lacks": {workload: ", reroll.dev/configmap-selector: app=web", later: "labels: {app: web}"},
+		"selected by a label it has":   {workload: ", reroll.dev/configmap-selector: app=web", labels: "app: web", later: "labels: {app: api}"},
+		"search without match":         {workload: `, reloader.stakater.com/search: "true"`, later: `annotations: {reloader.stakater.com/match: "true"}`},
+		"search with match": {
+			workload: `, reloader.stakater.com/search: "true"`, annotations: `, reloader.stakater.com/match: "true"`,
+			later: "annotations: {reloader.stakater.com/match: null}",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: "*"}}, data: {a: "1"}}`)))
-				w.deploy("web", annotations, "flags")
+				w.must(w.create(alice, object(t, fmt.Sprintf(
+					`{kind: ConfigMap, metadata: {name: flags, labels: {%s}, annotations: {reroll.dev/followers: "*"%s}}, data: {a: "1"}}`, c.labels, c.annotations))))
+				w.deploy("web", follow+c.workload, "flags")
 				w.start()
 				w.pass(quiet)
 				w.edit(bob, "ConfigMap/flags", "2")
 				w.pass(2 * time.Hour)
 				w.rolled(web, 1)
+				later, err := yaml.YAMLToJSON([]byte("metadata: {" + c.later + "}"))
+				w.must(err)
+				w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, later))
+				w.pass(2 * time.Hour)
+				w.rolled(web, 1)
+				w.edit(bob, "ConfigMap/flags", "3")
+				w.pass(2 * time.Hour)
+				w.rolled(web, 2)
 			})
 		})
 	}

@@ -29,6 +29,13 @@ func (c *copies) Send(one reloader.Copy) {
 	c.sent = append(c.sent, one)
 }
 
+// to returns the copies for a target.
+func (c *copies) to(target string) []reloader.Copy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.sent), func(one reloader.Copy) bool { return one.Target != target })
+}
+
 // last returns the newest copy for a target.
 func (c *copies) last(target string) reloader.Copy {
 	c.mu.Lock()

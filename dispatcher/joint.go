@@ -39,7 +39,7 @@ func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload
 		if !f.absent {
 			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
 		}
-		if !dl.Tells(w, metaOf(c, f)) {
+		if !dl.Tells(w, d.metaOf(c, f)) {
 			untold = append(untold, c)
 		}
 		basis = append(basis, c.String(), parts[c].UID, parts[c].ResourceVersion, parts[c].Sum)

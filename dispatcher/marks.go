@@ -52,7 +52,7 @@ func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *d
 }
 
 func (d *Dispatcher) asking(w *workload.Workload, c reloader.Config, f fact) []*dialect.Dialect {
-	return d.Dialects.Asking(w, metaOf(c, f))
+	return d.Dialects.Asking(w, d.metaOf(c, f))
 }
 
 // onCreate reports whether the creation of c is a change for w, and onDelete whether its deletion is. The caller holds mu.
@@ -124,7 +124,7 @@ func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reload
 			return false
 		}
 		for _, k := range change.Keys {
-			if d.Dialects.Counts(w, metaOf(s.config, f), k.Key) {
+			if d.Dialects.Counts(w, d.metaOf(s.config, f), k.Key) {
 				return false
 			}
 		}
@@ -133,6 +133,10 @@ func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reload
 	return from == f.digest.Sum
 }
 
-func metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
-	return dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
+func (d *Dispatcher) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
+	m := dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
+	if c.Cluster == "" && exports(f.Meta, d.Cluster) {
+		m.Follows = d.Cluster
+	}
+	return m
 }

@@ -293,7 +293,7 @@ func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {
-	return d.Dialects.Decide(w, metaOf(c, f))
+	return d.Dialects.Decide(w, d.metaOf(c, f))
 }
 
 func withOutcome(steps []step, outcome reloader.Reason) []step {

@@ -166,7 +166,7 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 func (d *Dispatcher) edge(t *tracked, c reloader.Config) reloader.Edge {
 	why := d.decide(t.w, c, d.facts[c])
 	e := reloader.Edge{
-		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: d.Dialects.OnlyUsed(t.w, metaOf(c, d.facts[c])), Handled: t.handled[c],
+		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: d.Dialects.OnlyUsed(t.w, d.metaOf(c, d.facts[c])), Handled: t.handled[c],
 		Replica: t.interest.Replicas[c].Name,
 	}
 	if ref := t.w.Template.References[c]; ref != nil {

@@ -74,6 +74,11 @@ func (c Copy) Same(other Copy) bool {
 		c.Change.ID == other.Change.ID && c.Answers == other.Answers && slices.EqualFunc(c.Change.Candidates, other.Change.Candidates, Candidate.same)
 }
 
+// Later reports whether c was decided after other. One from the time to come is of a clock that was wrong, and is later than none.
+func (c Copy) Later(other Copy, now time.Time) bool {
+	return c.At.After(other.At) && !c.At.After(now)
+}
+
 // validatePair checks the two clusters, and that configs are those of the owner.
 func validatePair(owner, target string, configs ...Config) error {
 	for _, cluster := range []string{owner, target} {

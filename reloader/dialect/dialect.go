@@ -103,6 +103,8 @@ type ConfigMeta struct {
 	Labels      map[string]string
 	// Unselected says that the config's labels do not match those that the installation asks for.
 	Unselected bool
+	// Follows is the name of the config's cluster if a workload that is there as well may follow it by that name; empty otherwise.
+	Follows string
 }
 
 // Decision is the answer for one workload and one config.

@@ -68,6 +68,12 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 	if got := all.Decide(follower, ConfigMeta{Config: own}); got.Reload {
 		t.Errorf("one's own config of that name is followed: %+v", got)
 	}
+	if got := all.Decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonFollowed {
+		t.Errorf("the config of the workload's cluster, which it follows, decides %+v", got)
+	}
+	if got := all.Decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
+		t.Errorf("a config that nobody asks for is followed: %+v", got)
+	}
 }
 
 // TestFollowAmongOwnAnnotations: those about configs of one's own cluster are about no other, and those that silence a workload are about all.

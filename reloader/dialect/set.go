@@ -58,8 +58,21 @@ type asking struct {
 	decision Decision
 }
 
-// decide returns every demand to reload, and the answer if there is none.
+// decide returns every demand to reload, and the answer if there is none. A config that w may follow from its own cluster, and for which nothing
+// else demands a reload now, is one that it follows.
 func (s Set) decide(w *workload.Workload, c ConfigMeta) ([]asking, Decision) {
+	demands, answer := s.decideHere(w, c)
+	if len(demands) > 0 || c.Follows == "" {
+		return demands, answer
+	}
+	c.Config.Cluster = c.Follows
+	if demands, _ := s.decideHere(w, c); len(demands) > 0 {
+		return demands, Decision{}
+	}
+	return nil, answer
+}
+
+func (s Set) decideHere(w *workload.Workload, c ConfigMeta) ([]asking, Decision) {
 	var demands []asking
 	answer := Decision{Why: reloader.ReasonNotOptedIn}
 	for _, d := range s {

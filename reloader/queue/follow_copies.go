@@ -40,25 +40,36 @@ func copySubject(c reloader.Copy) (string, error) {
 	return configSubject(followPrefix+"."+escape(c.Owner), c.Target, c.Config)
 }
 
-// Send has c stored at the hub as soon as it is reached, in the place of any older copy of the same config for the same target. It does
-// not block.
+// Send has c stored at the hub as soon as it is reached, in the place of any older copy of the same config for the same target, and not in that of
+// a later one. It does not block.
 func (f *Forwarder) Send(c reloader.Copy) {
 	subject, err := copySubject(c)
 	if err != nil || c.Owner != f.Cluster {
 		f.Logger.Error("a copy has no place at the hub", "config", c.Config.String(), "target", c.Target, "error", err)
 		return
 	}
-	f.mu.Lock()
-	f.copies[subject] = c
-	f.unsent[subject] = struct{}{}
-	if f.heard[c.Target].IsZero() {
-		f.heard[c.Target] = time.Now()
+	if !f.keep(subject, c, time.Now()) {
+		return
 	}
-	f.mu.Unlock()
 	select {
 	case f.copyNews <- struct{}{}:
 	default: // it is known that there are some
 	}
+}
+
+// keep has c sent unless a later one was told before, and reports whether it is.
+func (f *Forwarder) keep(subject string, c reloader.Copy, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.copies[subject].Later(c, now) {
+		return false
+	}
+	f.copies[subject] = c
+	f.unsent[subject] = struct{}{}
+	if f.heard[c.Target].IsZero() {
+		f.heard[c.Target] = now
+	}
+	return true
 }
 
 // apart runs what a hub may not be set up for, so that records are forwarded to it all the same. A hub whose servers have just started looks
@@ -119,8 +130,9 @@ func (f *Forwarder) takeUnsent() map[string]reloader.Copy {
 	return taken
 }
 
-// putCopy stores c unless the hub has just that, or a later one: another process of this cluster leads then. One from the time to come is of
-// a clock that was wrong.
+// putCopy stores c unless the hub has just that, or a later one: another process of this cluster leads then. Where that had a clock ahead of ours and
+// leads no more, c is dropped although it is newer. That ends when our clock has come to the time of the copy there: who wants the config
+// asks again, and it is told anew.
 func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) error {
 	data, err := reloader.Encode(c)
 	if err != nil {
@@ -132,7 +144,7 @@ func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) erro
 			return err
 		}
 		was, err := reloader.Decode[reloader.Copy](last.data)
-		if later := was.At.After(c.At) && !was.At.After(time.Now()); err == nil && (later || was.Same(c)) {
+		if err == nil && (was.Later(c, time.Now()) || was.Same(c)) {
 			return nil
 		}
 		_, err = h.put(ctx, newMessage(subject, "copy", c.Owner, c.At, data), last.sequence)

@@ -103,6 +103,29 @@ func TestCopiesOfWhatIsNotWantedAreForgotten(t *testing.T) {
 	}
 }
 
+// TestSendKeepsTheLaterCopy: of two looks at a config the one that began first may end last. One from the time to come gives way.
+func TestSendKeepsTheLaterCopy(t *testing.T) {
+	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: "nats://127.0.0.1:1"}, Cluster: "blue", UID: "u", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, step := range []struct {
+		sent int
+		at   time.Duration
+		kept int
+	}{{1, -time.Minute, 1}, {2, -2 * time.Minute, 1}, {3, -time.Minute, 3}, {4, time.Hour, 4}, {5, 0, 5}} {
+		c := copyNumbered(step.sent)
+		c.At = now.Add(step.at)
+		f.Send(c)
+		for _, kept := range f.copies {
+			if kept.Change.ID != copyNumbered(step.kept).Change.ID {
+				t.Errorf("copy %d was sent, and %s is kept", step.sent, kept.Change.ID)
+			}
+		}
+	}
+}
+
 func TestSendRefusesCopiesOfOthers(t *testing.T) {
 	var log text
 	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: "nats://127.0.0.1:1"}, Cluster: "red", UID: "u", Logger: loggerTo(&log)})

@@ -33,7 +33,8 @@ type ForwardOptions struct {
 //     the order in which they were stored here: each says where it comes from, and is only stored after the one that the hub was
 //     seen to have last. So it may be killed or cut off at any moment, and two of them may run.
 //   - Nothing is missing in silence. Records that are gone before they were brought, or with their stream, are a gap in the
-//     status at the hub. Workload records are the exception: only the newest of each counts.
+//     status at the hub. Workload records are the exception: only the newest of each counts. So is what was stored before a hub that has
+//     nothing yet was reached, and makes room for newer records until its turn has come.
 //   - Nobody waits. It reads what is stored, and holds up nobody who stores.
 //   - One name, one cluster. A hub that knows another cluster under the name gets nothing.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,8 @@ type forwardStream struct {
 	// that was stored under another name.
 	alone  bool
 	others uint64
-	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there.
+	// began is the last sequence that was stored when it was found out that the hub had nothing yet: what had gone by then is not missing there. What
+	// goes of that while it is being brought for the first time cannot be told from it, and is no gap either.
 	began uint64
 	// seen is the sequence of the last message that came, and batch those that are not at the hub yet.
 	seen  uint64
@@ -92,10 +94,58 @@ func (s *forwardStream) session(ctx context.Context, h *hub, filter string) erro
 		return nil
 	}}
 	return s.f.q.read(ctx, r, func(msg jetstream.Msg, sequence uint64) error { return s.take(ctx, h, msg, sequence) },
-		func() error {
-			s.passed(stored) // what was stored when we began and has not come is not there, or not ours
-			return s.flush(ctx, h, 0)
-		})
+		func() error { return s.caughtUp(ctx, h, filter, stored) })
+}
+
+// caughtUp brings what has come, when no more is said to be stored. stored is the last sequence that was when the session began. Who handed over
+// what came may be a server that lags behind the one that said so, which is asked what of the rest is gone: nothing else is passed.
+func (s *forwardStream) caughtUp(ctx context.Context, h *hub, filter string, stored uint64) error {
+	if s.alone && s.seen < stored {
+		gone, err := s.gone(ctx, filter, stored)
+		if err != nil {
+			return err
+		}
+		s.passed(gone)
+	}
+	return s.flush(ctx, h, 0)
+}
+
+// gone returns the last sequence, up to stored or beyond, up to which nothing of ours is stored after the last that came.
+func (s *forwardStream) gone(ctx context.Context, filter string, stored uint64) (uint64, error) {
+	if s.others > 0 { // what is there may be theirs, which we may ask for
+		last, err := s.f.q.lastMatching(ctx, s.name, filter)
+		if err != nil {
+			return 0, fmt.Errorf("look for the last record in %s: %w", s.name, err)
+		}
+		if last <= s.seen {
+			return stored, nil
+		}
+	}
+	ctx, release := s.f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
+	defer release()
+	stream, err := s.f.q.js.Stream(ctx, s.name)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", s.name, explain(ctx, err))
+	}
+	info, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
+	if err != nil {
+		return 0, fmt.Errorf("look at what is gone from %s: %w", s.name, explain(ctx, err))
+	}
+	if !sameStream(s.at.Stream, streamIdentity(info)) {
+		return 0, errAnew
+	}
+	return goneAfter(s.seen, info.State), nil
+}
+
+// goneAfter returns the last sequence up to which a stream has nothing after seen.
+func goneAfter(seen uint64, is jetstream.StreamState) uint64 {
+	seen = max(seen, before(is.FirstSeq))
+	for _, sequence := range slices.Sorted(slices.Values(is.Deleted)) {
+		if sequence == seen+1 {
+			seen = sequence
+		}
+	}
+	return seen
 }
 
 // recognize finds out whether the stream is still the one of which the hub has records, and begins anew if it is not. It returns the last
@@ -146,8 +196,6 @@ func (s *forwardStream) gap(g reloader.Gap) reloader.Gap {
 func (s *forwardStream) passed(sequence uint64) {
 	if s.alone {
 		s.holes = appendHole(s.holes, reloader.Gap{Why: reloader.GapAgedOut}, max(s.seen, s.others, s.began), sequence)
-	}
-	if s.alone || sequence <= s.began {
 		s.seen = max(s.seen, sequence)
 	}
 }
@@ -155,7 +203,7 @@ func (s *forwardStream) passed(sequence uint64) {
 // take adds a record to the batch, and brings the batch if it is full.
 func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
 	s.passed(sequence - 1)
-	s.seen = sequence
+	s.seen = max(s.seen, sequence)
 	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data()), sequence})
 	meta, err := msg.Metadata()
 	if err != nil {

@@ -130,6 +130,9 @@ func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*clust
 			if err := fleet[c.Name].Reroll.Get(ctx, "/api/v1/clusters", &own); err != nil {
 				return err
 			}
+			if len(own.Items) != 1 || own.Items[0].Drift == nil {
+				return fmt.Errorf("cluster %s lists %+v", c.Name, own)
+			}
 			itself := own.Items[0]
 			if !slices.Equal(c.Sources, itself.Sources) || c.Sources[0].LastAt.IsZero() || c.Drift == nil || *c.Drift != *itself.Drift ||
 				c.Forward.Behind == nil || *c.Forward.Behind != 0 {
