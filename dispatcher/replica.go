@@ -19,6 +19,16 @@ const (
 	replicaSkew = 2 * time.Second
 )
 
+// replicaOf returns the local copy that t reads instead of c, if it follows c. A config of this cluster may be asked for in another way as well,
+// and then waits for none. The caller holds mu.
+func (d *Dispatcher) replicaOf(t *tracked, c reloader.Config) (reloader.Config, bool) {
+	replica, ok := t.interest.Replicas[c]
+	if !ok || c.Cluster == "" && d.decide(t.w, c, d.facts[c]).Why != reloader.ReasonFollowed {
+		return reloader.Config{}, false
+	}
+	return replica, true
+}
+
 // awaitReplicas returns why t waits, if everything that is pending of it waits for a local copy; nil if it can go on. The caller holds mu.
 func (d *Dispatcher) awaitReplicas(t *tracked, now time.Time) *reloader.Hold {
 	var first *reloader.Hold
@@ -36,7 +46,7 @@ func (d *Dispatcher) awaitReplicas(t *tracked, now time.Time) *reloader.Hold {
 
 // awaitsReplica returns why the pending change of c has to wait; nil if it has not. The caller holds mu.
 func (d *Dispatcher) awaitsReplica(t *tracked, c reloader.Config, now time.Time) *reloader.Hold {
-	replica, ok := t.interest.Replicas[c]
+	replica, ok := d.replicaOf(t, c)
 	p := t.pending[c]
 	if !ok || p == nil {
 		return nil
@@ -108,7 +118,7 @@ type replica struct {
 func (d *Dispatcher) replicasOf(t *tracked) map[reloader.Config]replica {
 	found := map[reloader.Config]replica{}
 	for c := range t.pending {
-		if r, ok := t.interest.Replicas[c]; ok {
+		if r, ok := d.replicaOf(t, c); ok {
 			found[c] = replica{r, d.replicated(t, r, d.latest[c].Change)}
 		}
 	}

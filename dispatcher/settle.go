@@ -165,9 +165,10 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 
 func (d *Dispatcher) edge(t *tracked, c reloader.Config) reloader.Edge {
 	why := d.decide(t.w, c, d.facts[c])
+	replica, _ := d.replicaOf(t, c)
 	e := reloader.Edge{
 		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: d.Dialects.OnlyUsed(t.w, d.metaOf(c, d.facts[c])), Handled: t.handled[c],
-		Replica: t.interest.Replicas[c].Name,
+		Replica: replica.Name,
 	}
 	if ref := t.w.Template.References[c]; ref != nil {
 		e.Uses = ref.Uses

@@ -62,8 +62,10 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 	if err != nil {
 		return err
 	}
-	s.at, s.began, s.batch, s.holes, s.proofs = s.f.position(s.kind), 0, nil, nil, map[uint64]uint64{}
+	s.at, s.began = s.f.position(s.kind), 0
 	for {
+		// What came of a stream that was made anew meanwhile is none of the new one. It is among what is then told as a gap.
+		s.batch, s.holes, s.proofs = nil, nil, map[uint64]uint64{}
 		err := s.session(ctx, h, filter)
 		if errors.Is(err, errAnew) {
 			continue
