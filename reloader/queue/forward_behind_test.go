@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -108,5 +109,40 @@ func TestForwardNeverGoesBack(t *testing.T) {
 		func(msg jetstream.Msg, sequence uint64) error { return s.take(testContext(t), h, msg, sequence) }, func() error { return errAllRead })
 	if !errors.Is(err, errAllRead) || s.seen != 9 || len(s.batch) != 1 || s.batch[0].sequence != last {
 		t.Errorf("after %v it is at %d with %d records", err, s.seen, len(s.batch))
+	}
+}
+
+// TestNothingOfAStreamThatWasIsBroughtAsOfTheNewOne: the sequences of the old one would keep from the hub what the new one has below them.
+func TestNothingOfAStreamThatWasIsBroughtAsOfTheNewOne(t *testing.T) {
+	q := open(t, Options{})
+	s, h := forwardOne(t, q)
+	stream, err := q.js.Stream(testContext(t), changesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.at.Stream = streamIdentity(stream.CachedInfo())
+	edit(t, q, "a", edit(t, q, "a", 0, 1), 2)
+	r := reading{stream: changesStream, filter: changePrefix + ".blue.>"}
+	err = q.read(testContext(t), r,
+		func(msg jetstream.Msg, sequence uint64) error { return s.take(testContext(t), h, msg, sequence) }, func() error { return errAllRead })
+	if !errors.Is(err, errAllRead) || len(s.batch) != 2 {
+		t.Fatalf("%d records wait to be brought: %v", len(s.batch), err)
+	}
+	if err := errors.Join(q.js.DeleteStream(testContext(t), changesStream), q.ensureStreams(testContext(t))); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, q, "a", edit(t, q, "a", edit(t, q, "a", 0, 3), 4), 5)
+	ctx, cancel := context.WithCancel(testContext(t))
+	ended := make(chan error, 1)
+	go func() { ended <- s.goOn(ctx, h, r.filter) }()
+	defer func() { cancel(); <-ended }()
+	want := contents(t, q.js, changesStream)
+	var got map[string][]string
+	eventually(t, "what the new one has", func() bool {
+		got = contents(t, h.q.js, changesStream)
+		return count(got) >= count(want)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the hub has (-want +got):\n%s", diff)
 	}
 }

@@ -63,6 +63,11 @@ func (s *forwardStream) run(ctx context.Context, h *hub) error {
 		return err
 	}
 	s.at, s.began = s.f.position(s.kind), 0
+	return s.goOn(ctx, h, filter)
+}
+
+// goOn brings what comes after the position, also if the stream is made anew meanwhile.
+func (s *forwardStream) goOn(ctx context.Context, h *hub, filter string) error {
 	for {
 		// What came of a stream that was made anew meanwhile is none of the new one. It is among what is then told as a gap.
 		s.batch, s.holes, s.proofs = nil, nil, map[uint64]uint64{}
