@@ -2,7 +2,8 @@
 // commands, files, volumes, users and dependencies that the file names. No image is pulled: each is made here of the same program, under the
 // same name.
 //
-// What is read is what the loader of the Compose specification makes of the file; what is done with it is in engine_test.go.
+// `docker compose` does it, where it is there; otherwise the file is what the loader of the Compose specification makes of it, and engine_test.go does
+// what the command would.
 package compose_test
 
 import (

@@ -58,6 +58,8 @@ type project struct {
 type engine struct {
 	project
 	prefix, dir string
+	// command says that there is the command `docker compose`, which then does everything; without it this file does the same.
+	command bool
 }
 
 // newEngine returns an engine with the project loaded and nothing made yet, or skips the test if none was offered.
@@ -81,8 +83,14 @@ func newEngine(ctx context.Context, t *testing.T) *engine {
 	if err := json.Unmarshal(out, &e.project); err != nil {
 		t.Fatal(err)
 	}
-	e.docker(ctx, t, "network", "create", e.prefix)
+	e.command = exec.CommandContext(ctx, "docker", "compose", "version").Run() == nil
+	t.Logf("docker compose is there: %t", e.command)
 	t.Cleanup(func() { e.down(t) })
+	if e.command {
+		e.freePorts(t)
+		return e
+	}
+	e.docker(ctx, t, "network", "create", e.prefix)
 	for name, config := range e.Configs {
 		if err := os.WriteFile(filepath.Join(e.dir, name), []byte(config.Content), 0o644); err != nil {
 			t.Fatal(err)
@@ -95,7 +103,36 @@ func newEngine(ctx context.Context, t *testing.T) *engine {
 	return e
 }
 
-func (e *engine) name(service string) string { return e.prefix + "-" + service }
+// freePorts has Compose choose the ports of the host, which may have those of the file in use.
+func (e *engine) freePorts(t *testing.T) {
+	t.Helper()
+	text := "services:\n"
+	for _, name := range slices.Sorted(maps.Keys(e.Services)) {
+		if ports := e.Services[name].Ports; len(ports) > 0 {
+			text += "  " + name + ":\n    ports: !override\n"
+			for _, p := range ports {
+				text += fmt.Sprintf("      - 127.0.0.1::%d\n", p.Target)
+			}
+		}
+	}
+	if err := os.WriteFile(e.ports(), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *engine) ports() string { return filepath.Join(e.dir, "ports.yaml") }
+
+// compose is `docker compose` for this run.
+func (e *engine) compose(args ...string) []string {
+	return append([]string{"compose", "--project-name", e.prefix, "--file", root + "/docker-compose.yaml", "--file", e.ports()}, args...)
+}
+
+func (e *engine) name(service string) string {
+	if e.command {
+		return e.prefix + "-" + service + "-1"
+	}
+	return e.prefix + "-" + service
+}
 
 // docker runs a command of the engine, and returns what it prints.
 func (e *engine) docker(ctx context.Context, t *testing.T, args ...string) string {
@@ -142,6 +179,10 @@ func (e *engine) running(t *testing.T) []string {
 // up starts the services. One whose end others wait for is waited for.
 func (e *engine) up(ctx context.Context, t *testing.T) {
 	t.Helper()
+	if e.command {
+		e.docker(ctx, t, e.compose("up", "--detach", "--no-build", "--pull", "never")...)
+		return
+	}
 	for _, name := range e.running(t) {
 		for dependency, how := range e.Services[name].DependsOn {
 			if how.Condition == "service_completed_successfully" {
@@ -222,7 +263,11 @@ func (e *engine) kubectl(ctx context.Context, t *testing.T, args ...string) (out
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	err := line.Poll(ctx, func(ctx context.Context) error {
-		cmd := exec.CommandContext(ctx, "docker", append([]string{"run", "--rm"}, e.arguments("kubectl", args)...)...)
+		run := append([]string{"run", "--rm"}, e.arguments("kubectl", args)...)
+		if e.command {
+			run = e.compose(append([]string{"run", "--rm", "--no-TTY", "kubectl"}, args...)...)
+		}
+		cmd := exec.CommandContext(ctx, "docker", run...)
 		text, err := cmd.CombinedOutput()
 		if out = string(text); err != nil && !strings.Contains(out, "AlreadyExists") {
 			return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
@@ -249,10 +294,19 @@ func (e *engine) down(t *testing.T) {
 		if t.Failed() && len(s.Profiles) == 0 {
 			t.Logf("%s:\n%s", name, e.logs(name))
 		}
+		if e.command {
+			continue
+		}
 		_ = exec.Command("docker", "rm", "--force", e.name(name)).Run()
 		for _, v := range s.Volumes {
 			volumes = append(volumes, e.name(v.Source))
 		}
+	}
+	if e.command {
+		if out, err := exec.Command("docker", e.compose("--profile", "*", "down", "--volumes")...).CombinedOutput(); err != nil {
+			t.Errorf("docker compose down: %v: %s", err, out)
+		}
+		return
 	}
 	_ = exec.Command("docker", append([]string{"volume", "rm", "--force"}, volumes...)...).Run()
 	if out, err := exec.Command("docker", "network", "rm", e.prefix).CombinedOutput(); err != nil {
