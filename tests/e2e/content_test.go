@@ -133,8 +133,18 @@ func (b *rawJSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkFiles looks for the canary in the files of a NATS server, after checking that names are found there.
+// checkFiles looks for the canary in the files of a NATS server.
 func (r *room) checkFiles(dir string) {
+	r.t.Helper()
+	r.eachFile(dir, func(path string, data []byte) {
+		for _, form := range line.Traces(canary, data) {
+			r.t.Errorf("content was found %s in %s", form, path)
+		}
+	})
+}
+
+// eachFile has the files of a NATS server looked at, after checking that names are found there.
+func (r *room) eachFile(dir string, look func(path string, data []byte)) {
 	r.t.Helper()
 	named := false
 	r.must(filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
@@ -143,9 +153,7 @@ func (r *room) checkFiles(dir string) {
 		}
 		data, err := os.ReadFile(path)
 		named = named || bytes.Contains(data, []byte(r.ns))
-		for _, form := range line.Traces(canary, data) {
-			r.t.Errorf("content was found %s in %s", form, path)
-		}
+		look(path, data)
 		return err
 	}))
 	if !named {
