@@ -18,11 +18,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(collected{m}) }
+// apiServerLog has what the API server's packages have logged. klog's writer is set before any test: client-go leaves goroutines that log
+// behind, and klog guards its state against none of them.
+var apiServerLog syncBuffer
+
+func TestMain(m *testing.M) {
+	klog.LogToStderr(false)
+	klog.SetOutput(&apiServerLog)
+	goleak.VerifyTestMain(collected{m})
+}
 
 // collected are tests with a garbage collection after them: client-go ends the goroutines of a transport when it is collected.
 type collected struct{ *testing.M }
