@@ -82,10 +82,17 @@ func TestEveryEnd(t *testing.T) {
 	s.result("StatefulSet", "partitioned", "RolledOut")
 	s.result("Deployment", "stuck", "RolledOut")
 
-	events, err := s.client.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=stuck,reason=ReloadFail"})
-	s.must(err)
-	if len(events.Items) != 1 || events.Items[0].Type != "Warning" || !strings.Contains(events.Items[0].Message, "has stalled: its progress deadline is exceeded") {
-		t.Errorf("events about the stalled Deployment: %+v", events.Items)
+	t.Log("Events are written later than results, in the order of what they report: the one of another reload comes last")
+	s.edit("fine", "later")
+	s.await(func() error {
+		if n := len(s.events("fine", "Reloaded")); n != 2 {
+			return fmt.Errorf("%d Events about the reloads of Deployment fine, not 2", n)
+		}
+		return nil
+	})
+	events := s.events("stuck", "ReloadFail")
+	if len(events) != 1 || events[0].Type != "Warning" || !strings.Contains(events[0].Message, "has stalled: its progress deadline is exceeded") {
+		t.Errorf("events about the stalled Deployment: %+v", events)
 	}
 }
 

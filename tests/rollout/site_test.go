@@ -197,6 +197,14 @@ func (s *site) running(n int) {
 	})
 }
 
+// events returns the Events about a workload that have a reason.
+func (s *site) events(name, reason string) []corev1.Event {
+	s.t.Helper()
+	events, err := s.client.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=" + reason})
+	s.must(err)
+	return events.Items
+}
+
 // templates returns how often the templates of all Deployments were changed, and how many of them more than once.
 func (s *site) templates() (all, twice int) {
 	s.t.Helper()
