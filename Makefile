@@ -23,6 +23,7 @@ FLEET_KILLS ?= 20
 # Where make upgrade starts from: the first commit that ran, and one of long ago. Later, the releases.
 UPGRADE_FROM ?= $(shell git log --reverse --diff-filter=A --format=%h -- cmd/reroll/main.go | head -n 1) HEAD~60
 TESTFLAGS ?=
+RELEASE_TAG ?=
 FLAKES_PACKAGES ?= ./dispatcher ./reloader/queue ./api ./cmd/reroll
 FLAKES_RUN ?= .
 FLAKES_COUNT ?= 5
@@ -75,12 +76,20 @@ kube: ## Build the real Kubernetes parts that tests and demo start (minutes at f
 demo: kube ## Show a real API server, real audit events and rolling workloads (DEMO_EXIT=1 checks and ends)
 	go run ./tests/demo
 
+# Runs go test, and fails for a test that was skipped unless tests/verdict/skips.yaml allows it. What ran is kept in bin/results.
+verdict = go run ./tests/verdict -record bin/results/$(1).json
+
 .PHONY: test
 test: test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
+	$(MAKE) proofs
 
 .PHONY: test-unit
 test-unit: ## Run the packages' own tests, with the race detector
-	go test -race -timeout 30m $(TESTFLAGS) $(product)
+	$(call verdict,unit) go test -race -timeout 30m $(TESTFLAGS) $(product)
+
+.PHONY: proofs
+proofs: ## Check that every proof of the comparison table in README.md passed in the last test-unit and test-system
+	go run ./tests/verdict -proofs bin/results
 
 # A test that fails once in fifty runs does so sooner where four of it want two processors.
 .PHONY: flakes
@@ -105,8 +114,8 @@ together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|host
 .PHONY: test-system
 test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
 	go build -o /dev/null ./cmd/reroll # which the tests build as well, with less time than that takes at first
-	go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
-	go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
+	$(call verdict,together) go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
+	$(call verdict,alone) go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
 	DEMO_EXIT=1 go run ./tests/demo
 
 .PHONY: conformance
@@ -187,7 +196,7 @@ bench: kube ## Measure on the rig and print the figures, each beside a bare loop
 
 .PHONY: chaos
 chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled, let it die at named places, and check that mistakes are caught; CHAOS_SEED=n repeats, CHAOS_SHAPES=roles:5m is less, CHAOS_REPORT=file keeps the report
-	CHAOS_MISTAKES=1 go test -count=1 -timeout 60m -run 'Mistakes|Places' ./tests/chaos
+	CHAOS_MISTAKES=1 $(call verdict,chaos) go test -count=1 -timeout 120m -run 'Ordeals|Mistakes|Places' ./tests/chaos
 	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
 .PHONY: storm
@@ -197,11 +206,15 @@ storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate lim
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
 	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
-	go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
+	$(call verdict,fleet) go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
 
 .PHONY: upgrade
 upgrade: kube ## Exchange binaries of older commits for the one of these sources, and back, on a real API server; UPGRADE_FROM='v1.2.3 HEAD~9' names others
-	UPGRADE_FROM="$(UPGRADE_FROM)" go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
+	UPGRADE_FROM="$(UPGRADE_FROM)" $(call verdict,upgrade) go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
+
+.PHONY: equal
+equal: ## Compile every package twice, once with an empty cache, and compare; RELEASE_TAG=v1.2.3 checks the version of chart, image and changelog, too
+	RELEASE_FULL=1 RELEASE_TAG="$(RELEASE_TAG)" $(call verdict,equal) go test -count=1 -timeout 60m ./tests/release
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
@@ -232,11 +245,11 @@ docker-twice: ## Build the container image twice, from nothing and for all platf
 
 .PHONY: compose
 compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
-	COMPOSE_ENGINE=1 go test -count=1 -timeout 25m -v ./tests/compose
+	COMPOSE_ENGINE=1 $(call verdict,compose) go test -count=1 -timeout 25m -v ./tests/compose
 
 .PHONY: node
 node: kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
-	NODE_TEST=1 go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
+	NODE_TEST=1 $(call verdict,node) go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
 
 .PHONY: clean
 clean: ## Remove what was built inside the repository
