@@ -26,7 +26,7 @@ type Stakater struct {
 	IgnoredWorkloads []string
 
 	ReloadOnCreate, ReloadOnDelete bool
-	// SyncAfterRestart counts configs that appeared while nobody looked as created.
+	// SyncAfterRestart has no effect: with ReloadOnCreate, configs that were created while Reroll was down count as created in any case.
 	SyncAfterRestart bool
 	// ArgoRollouts and CSI turn on Argo's Rollout and the SecretProviderClass.
 	ArgoRollouts, CSI bool
@@ -110,7 +110,7 @@ func (s *Stakater) bindStakater(f *pflag.FlagSet) {
 	for _, l := range s.literalFlags() {
 		f.String(l.flag, "false", l.usage)
 	}
-	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "accepted and without effect: with --reload-on-create, configs that appeared while nobody looked count as created anyway")
+	f.BoolVar(&s.SyncAfterRestart, "sync-after-restart", false, "no effect, accepted for compatibility: with --reload-on-create, configs that were created while Reroll was down count as created in any case")
 	f.StringVar(&s.WebhookURL, "webhook-url", "", "URL to call instead of rolling anything")
 	f.BoolVar(&s.WebhookLegacyBody, "webhook-legacy-body", false, "send --webhook-url the body of Stakater Reloader, which names nothing")
 	f.BoolVar(&s.EnableHA, "enable-ha", false, "one of several replicas works, by a Lease; needs POD_NAME and POD_NAMESPACE in the environment, and --nats-url")

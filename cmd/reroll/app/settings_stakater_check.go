@@ -195,8 +195,8 @@ func (s *Settings) settleScope() {
 
 // warnOfNoEffect says what was set in vain.
 func (s *Settings) warnOfNoEffect() {
-	if s.SyncAfterRestart && !s.ReloadOnCreate {
-		s.warn("--sync-after-restart has no effect without --reload-on-create=true")
+	if s.SyncAfterRestart {
+		s.warn("--sync-after-restart has no effect: what was created while Reroll was down is found without it")
 	}
 	if s.WebhookLegacyBody && s.WebhookURL == "" {
 		s.warn("--webhook-legacy-body has no effect without --webhook-url")

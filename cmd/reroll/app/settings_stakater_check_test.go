@@ -196,7 +196,7 @@ func TestSettingsWithoutEffectAreLogged(t *testing.T) {
 	var log strings.Builder
 	s.logWarnings(slog.New(slog.NewTextHandler(&log, nil)))
 	for _, want := range []string{
-		`level=WARN msg="a setting has no effect" setting="--sync-after-restart has no effect without --reload-on-create=true"`,
+		`level=WARN msg="a setting has no effect" setting="--sync-after-restart has no effect: what was created while Reroll was down is found without it"`,
 		`level=WARN msg="a setting has no effect" setting="--webhook-legacy-body has no effect without --webhook-url"`,
 	} {
 		if !strings.Contains(log.String(), want) {

@@ -131,7 +131,7 @@ func TestStakaterCommandLine(t *testing.T) {
 	if diff := cmp.Diff(want, got.Stakater, sameSelector); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if got.Namespace != "infra" || len(got.Warnings) > 0 {
+	if got.Namespace != "infra" || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "--sync-after-restart has no effect") {
 		t.Errorf("own namespace %q, warnings %q", got.Namespace, got.Warnings)
 	}
 }
