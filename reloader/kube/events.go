@@ -1,152 +1,31 @@
 package kube
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// eventBacklog bounds the Events that wait to be sent; more are dropped, since an Event is a courtesy and the record is the truth.
-const eventBacklog = 4096
-
-// Announcer writes Kubernetes Events on workloads for each reload, one after the other and when no more reloads come, so that
-// patches come first.
-type Announcer struct {
-	cluster *Cluster
-	logger  *slog.Logger
-	queue   chan announced
-	dropped prometheus.Counter
-}
-
-// announced is an Event that waits to be sent, and the ID of the reload that it tells of; empty if it tells of none.
-type announced struct {
-	event  *corev1.Event
-	reload string
-}
-
-// NewAnnouncer returns an Announcer that sends while Run runs.
-func NewAnnouncer(c *Cluster, logger *slog.Logger, r prometheus.Registerer) *Announcer {
-	dropped := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
-	})
-	r.MustRegister(dropped)
-	return &Announcer{cluster: c, logger: logger, queue: make(chan announced, eventBacklog), dropped: dropped}
-}
-
-const (
-	// announceQuiet is how long no reload must have been announced before Events are sent: a fan-out's patches come first.
-	announceQuiet = 200 * time.Millisecond
-	// announceMaxWait bounds that wait.
-	announceMaxWait = 30 * time.Second
-)
-
-// lastEvents bounds the time in which Events that wait at the end are still sent.
-const lastEvents = 5 * time.Second
-
-// Run sends Events until ctx ends, and then those that wait, as far as there is time.
-func (a *Announcer) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			a.sendLast(ctx, nil)
-			return nil
-		case first := <-a.queue:
-			batch := a.gather(ctx, first)
-			for len(batch) > 0 && ctx.Err() == nil {
-				a.send(ctx, batch[0])
-				batch = batch[1:]
-			}
-			if ctx.Err() != nil {
-				a.sendLast(ctx, batch)
-				return nil
-			}
-		}
-	}
-}
-
-// sendLast sends batch and what is queued behind it, although ctx has ended.
-func (a *Announcer) sendLast(ctx context.Context, batch []announced) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastEvents)
-	defer cancel()
-	for ctx.Err() == nil {
-		if len(batch) == 0 {
-			select {
-			case e := <-a.queue:
-				batch = append(batch, e)
-			default:
-				return
-			}
-		}
-		a.send(ctx, batch[0])
-		batch = batch[1:]
-	}
-}
-
-// gather returns first and what is announced after it until there is a pause.
-func (a *Announcer) gather(ctx context.Context, first announced) []announced {
-	batch := []announced{first}
-	longest := time.NewTimer(announceMaxWait)
-	defer longest.Stop()
-	quiet := time.NewTimer(announceQuiet)
-	defer quiet.Stop()
-	for len(batch) < eventBacklog {
-		select {
-		case e := <-a.queue:
-			batch = append(batch, e)
-			quiet.Reset(announceQuiet)
-		case <-quiet.C:
-			return batch
-		case <-longest.C:
-			return batch
-		case <-ctx.Done():
-			return batch
-		}
-	}
-	return batch
-}
-
-func (a *Announcer) send(ctx context.Context, e announced) {
-	_, err := a.cluster.client.CoreV1().Events(e.event.Namespace).Create(ctx, e.event, metav1.CreateOptions{FieldManager: "reroll"})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		a.logger.Warn("event was not written", "workload", e.event.InvolvedObject.Name, "reload", e.reload, "error", err)
-	}
-}
-
 // Announce queues an Event for each config behind a reload that rolled its workload or was refused. It does not block.
 func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	for _, e := range eventsOf(w, r) {
-		a.enqueue(announced{e, r.ID})
+		a.enqueue(e, r.ID)
 	}
 }
 
 // Complain queues a Warning about what is wrong with a workload's own settings. It does not block. As long as the cluster keeps an
 // Event about the same problem of the same workload, there is no second one, whoever complains.
 func (a *Announcer) Complain(w *workload.Workload, problem string) {
-	a.enqueue(announced{event: complaintOf(w, problem, time.Now())})
-}
-
-func (a *Announcer) enqueue(e announced) {
-	if a.cluster.options.DryRun {
-		return
-	}
-	select {
-	case a.queue <- e:
-	default:
-		a.dropped.Inc()
-	}
+	a.enqueue(complaintOf(w, problem, time.Now()), "")
 }
 
 // The reasons of Events.

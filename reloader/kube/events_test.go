@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -197,7 +198,11 @@ func TestEventsAreQueued(t *testing.T) {
 			a.Announce(web(), r)
 			a.Complain(web(), "bad")
 			a.Complain(web(), "bad")
-			a.sendLast(t.Context(), nil)
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if err := a.Run(ended); err != nil {
+				t.Fatal(err)
+			}
 			events, err := client.CoreV1().Events("shop").List(t.Context(), metav1.ListOptions{})
 			if err != nil || len(events.Items) != test.want {
 				t.Errorf("%d events were written, want %d; error %v", len(events.Items), test.want, err)
