@@ -72,7 +72,16 @@ func (d *Dispatcher) judgeDrift(ctx context.Context, found drift) time.Duration 
 	d.mu.Unlock()
 	if !told {
 		d.metrics.drift.Inc()
-		d.Logger.Warn("a change was found by the sweep alone: the feed has missed it", "change", found.change, "config", found.config.String())
+		d.Logger.Warn("a change was found by the sweep alone: "+found.cause(), "change", found.change, "config", found.config.String())
 	}
 	return 0
+}
+
+// cause returns why no hint came. A feed that works for ConfigMaps and Secrets may leave out rotations for good: they are about a resource of
+// their own, which an audit policy or the filter of a log shipper has to keep, and no canary shows that.
+func (found drift) cause() string {
+	if found.config.Kind == reloader.SecretProviderClass {
+		return "no source reports rotations; audit policy and shipping filters must keep updates of secretproviderclasspodstatuses"
+	}
+	return "the feed has missed it"
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,14 +50,7 @@ func classOf(u *unstructured.Unstructured) string {
 func readPodStatus(u *unstructured.Unstructured) podStatus {
 	s := podStatus{uid: string(u.GetUID()), resourceVersion: u.GetResourceVersion(), updated: u.GetGeneration() > 1, labels: u.GetLabels(), objects: objectsOf(u)}
 	s.version, _ = strconv.ParseUint(s.resourceVersion, 10, 64)
-	for _, e := range u.GetManagedFields() {
-		if e.Time == nil || e.FieldsV1 == nil || !strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:status"`) {
-			continue
-		}
-		if !s.told || e.Time.After(s.at) {
-			s.told, s.at, s.manager = true, e.Time.UTC(), e.Manager
-		}
-	}
+	s.manager, s.at, s.told = statusManager(u.GetManagedFields())
 	if !s.told {
 		s.at = u.GetCreationTimestamp().UTC()
 	}

@@ -26,6 +26,8 @@ type Scope struct {
 	IgnoredKinds []string
 	// IgnoredConfigs are kinds of config that are not watched.
 	IgnoredConfigs []reloader.ConfigKind
+	// Classes has the rotations of SecretProviderClasses watched.
+	Classes bool
 	// Rollouts has Argo Rollouts watched.
 	Rollouts bool
 	// LookEvery is how often it is asked whether the API server serves the kinds that it may lack; 30 s if zero.

@@ -15,6 +15,7 @@ import (
 
 // Touch is a write of a config that a watch has seen.
 type Touch struct {
+	// Config has no name if it can be any of its kind and namespace.
 	Config reloader.Config
 	Verb   reloader.Verb
 	// Manager is the field manager that last wrote data, and At is when, by the second; both are zero if nobody says. A watch knows no
@@ -23,9 +24,10 @@ type Touch struct {
 	At      time.Time
 }
 
-// WatchConfigs calls touched for every write of a ConfigMap or Secret of the scope, unless its kind is ignored, until ctx ends. It returns once it sees what
-// exists; for that touched is not called. Of each object its metadata alone is asked for, and only name and version are kept. The
-// permission that this takes, to list Secrets, is one that could read them all.
+// WatchConfigs calls touched for every write of a ConfigMap or Secret of the scope, unless its kind is ignored, until ctx ends, and for every
+// rotation of a SecretProviderClass if the scope has them. It returns once it sees what exists; for that touched is not called. Reroll
+// asks for the metadata of each object alone, and keeps only its name and version. The permission that this takes, to list Secrets, is
+// one that could read them all.
 func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 	var synced []cache.InformerSynced
 	for _, kind := range []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret} {
@@ -36,6 +38,15 @@ func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 			fed, err := c.watchConfigs(ctx, kind, namespace, touched)
 			if err != nil {
 				return fmt.Errorf("watch %ss: %w", kind, err)
+			}
+			synced = append(synced, fed)
+		}
+	}
+	if c.options.Scope.Classes {
+		for _, namespace := range c.options.Scope.namespaces() {
+			fed, err := c.watchClasses(ctx, namespace, touched)
+			if err != nil {
+				return fmt.Errorf("watch %ss: %w", reloader.SecretProviderClass, err)
 			}
 			synced = append(synced, fed)
 		}
@@ -96,12 +107,18 @@ func versionOnly(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
+	manager, at, _ := dataManager(o.ManagedFields)
+	return slimMeta(o, manager, at), nil
+}
+
+// slimMeta keeps of o its name and version, and who wrote it when, if anybody did.
+func slimMeta(o *metav1.PartialObjectMetadata, manager string, at time.Time) *metav1.PartialObjectMetadata {
 	slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
 	}}
-	if manager, at, _ := dataManager(o.ManagedFields); manager != "" {
+	if manager != "" {
 		written := metav1.NewTime(at)
 		slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
 	}
-	return slim, nil
+	return slim
 }

@@ -96,7 +96,7 @@ var (
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
 			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces get,list,watch", "pods list",
 			"secrets get,list,watch",
-			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list",
+			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list,watch",
 		},
 		namespace: {
 			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch",

@@ -76,7 +76,7 @@ var usages = []usage{
 	{
 		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true, clients: true,
 		options: kube.Options{Scope: kube.Scope{
-			Rollouts: true, NamespaceSelector: labels.SelectorFromSet(labels.Set{"team": "a"}),
+			Rollouts: true, Classes: true, NamespaceSelector: labels.SelectorFromSet(labels.Set{"team": "a"}),
 		}},
 		namespaces: []string{"shop"}, kinds: append(slices.Clone(builtIn), "Rollout", "DeploymentConfig"),
 		configs: []reloader.Config{prices, password, vault}, listed: reloader.ConfigKinds,

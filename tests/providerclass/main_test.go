@@ -46,14 +46,22 @@ func run(m *testing.M) (int, error) {
 	}
 	defer shared.Stop()
 	// The driver is installed while Reroll runs.
-	for _, resource := range []string{"secretproviderclasses", "secretproviderclasspodstatuses"} {
-		name := resource + ".secrets-store.csi.x-k8s.io"
-		if _, err := shared.Kube.Kubectl(ctx, "apply", "-f", crds+name+".yaml"); err != nil {
-			return 1, err
-		}
-		if _, err := shared.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+name); err != nil {
-			return 1, err
-		}
+	if err := installDriver(ctx, shared); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
+}
+
+// installDriver installs the resources of the driver.
+func installDriver(ctx context.Context, l *line.Line) error {
+	for _, resource := range []string{"secretproviderclasses", "secretproviderclasspodstatuses"} {
+		name := resource + ".secrets-store.csi.x-k8s.io"
+		if _, err := l.Kube.Kubectl(ctx, "apply", "-f", crds+name+".yaml"); err != nil {
+			return err
+		}
+		if _, err := l.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -26,6 +26,7 @@ var (
 // room is one test's namespace on the line.
 type room struct {
 	t       *testing.T
+	line    *line.Line
 	ctx     context.Context
 	world   *world.World
 	dynamic dynamic.Interface
@@ -36,20 +37,25 @@ const testTime = 3 * time.Minute
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
+	return newRoomOn(t, shared)
+}
+
+func newRoomOn(t *testing.T, l *line.Line) *room {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	t.Cleanup(cancel)
-	client, err := dynamic.NewForConfig(shared.Kube.RESTConfig())
+	client, err := dynamic.NewForConfig(l.Kube.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, shared, world.Options{Probe: world.Probe{Kinds: []string{"Deployment"}}})
-	return &room{t: t, ctx: ctx, world: w, dynamic: client, ns: w.Namespace("main")}
+	w := world.New(t, l, world.Options{Probe: world.Probe{Kinds: []string{"Deployment"}}})
+	return &room{t: t, line: l, ctx: ctx, world: w, dynamic: client, ns: w.Namespace("main")}
 }
 
 func (r *room) must(err error) {
 	r.t.Helper()
 	if err != nil {
-		log := shared.Reroll.Log()
+		log := r.line.Reroll.Log()
 		r.t.Fatalf("%v\nreroll's log:\n%s", err, log[max(0, len(log)-4000):])
 	}
 }
@@ -121,13 +127,13 @@ func (r *room) deploy(name, class string, with annotations) {
 			}},
 		},
 	}
-	_, err := shared.Kube.Client().AppsV1().Deployments(r.ns).Create(r.ctx, d, metav1.CreateOptions{})
+	_, err := r.line.Kube.Client().AppsV1().Deployments(r.ns).Create(r.ctx, d, metav1.CreateOptions{})
 	r.must(err)
 }
 
 func (r *room) get(name string) *appsv1.Deployment {
 	r.t.Helper()
-	d, err := shared.Kube.Client().AppsV1().Deployments(r.ns).Get(r.ctx, name, metav1.GetOptions{})
+	d, err := r.line.Kube.Client().AppsV1().Deployments(r.ns).Get(r.ctx, name, metav1.GetOptions{})
 	r.must(err)
 	return d
 }

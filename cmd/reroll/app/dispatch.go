@@ -87,7 +87,7 @@ func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 		ResourceSelector: s.ResourceLabelSelector,
 		Scope: kube.Scope{
 			Namespaces: s.Namespaces, IgnoredNamespaces: s.NamespacesToIgnore, NamespaceSelector: s.NamespaceSelector,
-			IgnoredKinds: s.IgnoredWorkloads, IgnoredConfigs: s.IgnoredConfigs, Rollouts: s.ArgoRollouts,
+			IgnoredKinds: s.IgnoredWorkloads, IgnoredConfigs: s.IgnoredConfigs, Classes: s.CSI, Rollouts: s.ArgoRollouts,
 		},
 	}
 }

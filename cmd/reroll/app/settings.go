@@ -123,7 +123,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
-	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, but for the kind that --resources-to-ignore names, where the API server cannot be told to send audit events; needs list and watch on them, a permission that could read Secrets")
+	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, but for the kind that --resources-to-ignore names, and with --enable-csi-integration of SecretProviderClassPodStatuses, where the API server cannot be told to send audit events; needs list and watch on them, a permission that could read Secrets")
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)

@@ -37,9 +37,12 @@
   resources: [secretproviderclasses]
   verbs: [get, list]
 # list: read which versions the driver has mounted. Which class a status is about, only its content says.
+{{- if $watch }}
+# watch: see what the driver rotates (metadata only).
+{{- end }}
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasspodstatuses]
-  verbs: [list]
+  verbs: [list{{ if $watch }}, watch{{ end }}]
 {{- end }}
 {{- end -}}
 
