@@ -97,7 +97,7 @@ var Reasons = map[Reason]string{
 	ReasonConfigIgnored:      "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:           "excludes the config",
 	ReasonConfigUnmarked:     "searches among its references, and the config does not carry the match annotation",
-	ReasonNotReferenced:      "asks for referenced configs, and does not reference this one",
+	ReasonNotReferenced:      "asks for referenced configs, and no container or volume references this one",
 	ReasonNotShared:          "names a config of another namespace, whose owner does not share it",
 	ReasonKeysUnused:         "asks for this config, and only keys have changed that do not matter to it",
 	ReasonReloaded:           "was given a new mark, so that it rolls",

@@ -133,8 +133,9 @@ func (s scope) any(m Meaning, test func(c Clause) bool) bool {
 	return false
 }
 
-// refers reports whether the workload's pod template refers to c in a way that the tool sees.
+// refers reports whether the workload's pod template refers to c in a way that the tool sees. A pull secret does not count in any dialect:
+// a registry token that is refreshed twice a day would roll every workload that asks for its references. A list can name it.
 func (s scope) refers(c reloader.Config) bool {
 	r := s.w.Template.References[c]
-	return r != nil && s.dialect.Sees(r)
+	return r != nil && !r.OnlyPulls() && s.dialect.Sees(r)
 }

@@ -123,7 +123,7 @@ var decisionCases = map[string]decisionCase{
 	"auto, yes":             {reason: "7: no boolean", workload: annotations{auto: "yes"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"auto, spaces":          {reason: "7: not trimmed", workload: annotations{auto: " true"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"auto, not referenced":  {reason: "7: only references", workload: annotations{auto: "true"}, config: cm("z"), why: reloader.ReasonNotReferenced, clause: auto},
-	"auto, pull secret":     {reason: "fixed: pods are pulled with it", workload: annotations{auto: "true"}, config: sec("pull"), why: reloader.ReasonAuto, clause: auto},
+	"auto, pull secret":     {reason: "7: images are pulled with it, and nothing reads it in a pod", workload: annotations{auto: "true"}, config: sec("pull"), why: reloader.ReasonNotReferenced, clause: auto},
 	"typed auto":            {reason: "7", workload: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
 	"typed auto, secret":    {reason: "7", workload: annotations{secAuto: "true"}, config: sec("s"), why: reloader.ReasonTypedAuto, clause: secAuto},
 	"typed auto, other":     {reason: "7: of the other type", workload: annotations{cmAuto: "true"}, config: sec("s"), why: reloader.ReasonNotOptedIn},

@@ -20,7 +20,7 @@ type Dialect struct {
 	FieldManager string
 	// Clauses are the tool's annotations in the order in which they decide.
 	Clauses []Clause
-	// Sees reports whether the tool takes a reference of that shape for one.
+	// Sees reports whether the tool takes a reference of that shape for one. It is not asked about pull secrets, which count in no dialect.
 	Sees func(r *workload.Reference) bool
 	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil if Joint is not.
 	MarkValue func(c digest.Content, kind reloader.ConfigKind) string

@@ -125,7 +125,7 @@ func TestSetJoinsInterests(t *testing.T) {
 	if !ok || got.Dialect != "stakater" || got.Namespace != "ns" || len(got.Patterns) != 1 || len(got.Problems) != 2 {
 		t.Errorf("Interest = %+v, %v", got, ok)
 	}
-	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("pull"), sec("s")}, got.Exact); diff != "" {
+	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("s")}, got.Exact); diff != "" {
 		t.Errorf("exact (-want +got):\n%s", diff)
 	}
 	if got, ok := set.Interest(app(annotations{"o/cm": "z"}, nil)); !ok || got.Dialect != "other" {

@@ -46,7 +46,7 @@ func plural(kind string) string {
 }
 
 // Stakater returns the dialect of Stakater Reloader v1. Other than v1, exclude lists are read on the pod template too, an ignore
-// annotation on a workload holds, secrets by which images are pulled or volumes are mounted count as references, an alternation in
+// annotation on a workload holds, secrets by which drivers mount volumes count as references, an alternation in
 // a list item stands for whole names, and an item that does not compile affects nothing but itself.
 func Stakater(o StakaterOptions) *Dialect {
 	d := &Dialect{

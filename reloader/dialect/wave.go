@@ -21,7 +21,7 @@ const (
 	waveSecrets    = "wave.pusher.com/extra-secrets"
 )
 
-// Wave returns the dialect of Wave. Other than the tool, it sees what init containers and pull secrets refer to, and a config of another
+// Wave returns the dialect of Wave. Other than the tool, it sees what init containers refer to, and a config of another
 // namespace must be shared by its owner. A workload of which a config or key is missing that its pods cannot start without waits for that,
 // whatever has changed.
 func Wave() *Dialect {

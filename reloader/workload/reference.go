@@ -1,6 +1,10 @@
 package workload
 
-import "github.com/reroll-dev/reroll/reloader"
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
 
 // NoContainer is the Container of a Reference that no container makes.
 const NoContainer = -1
@@ -20,4 +24,11 @@ type Reference struct {
 	// pods start without it, and read it where it is there.
 	Required, Optional bool
 	RequiredKeys       []string
+}
+
+// OnlyPulls reports whether the config is used for nothing but pulling images. The kubelet reads it at the next pull; no running pod
+// depends on it, and a restart does not bring a new one into effect any sooner.
+func (r *Reference) OnlyPulls() bool {
+	others := func(u reloader.Use) bool { return u.How != UseImagePullSecret }
+	return len(r.Uses) > 0 && !slices.ContainsFunc(r.Uses, others)
 }
