@@ -6,6 +6,7 @@
 package control
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -102,29 +103,59 @@ func Parse(data map[string]string) Control {
 	return c
 }
 
+// parsePauses reads the list of pauses. A pause that is not understood holds back as much as it could have meant, until it ends as every
+// pause does: an operator writes one in the middle of an incident, and a slip of the pen must not let everything go.
 func (c *Control) parsePauses(text string) {
-	var pauses []pauseText
-	if err := yaml.UnmarshalStrict([]byte(text), &pauses); err != nil {
-		c.problem("%s: no list of namespace, selector, until and reason; nothing is paused by it", PausesKey)
+	var items []json.RawMessage
+	if err := yaml.UnmarshalStrict([]byte(text), &items); err != nil {
+		c.pauseInDoubt("", unbounded, PausesKey, "not a list of namespace, selector, until and reason")
 		return
 	}
-	if len(pauses) > maxPauses {
-		c.problem("%s: more than %d; the others are not read", PausesKey, maxPauses)
-		pauses = pauses[:maxPauses]
+	if len(items) > maxPauses {
+		c.pauseInDoubt("", unbounded, PausesKey, fmt.Sprintf("more than %d", maxPauses))
+		items = items[:maxPauses]
 	}
-	for i, p := range pauses {
-		selector, err := labels.Parse(p.Selector)
-		if err != nil {
-			c.problem("%s[%d]: %.80q is no label selector; nothing is paused by it", PausesKey, i, p.Selector)
-			continue
-		}
-		until, err := time.Parse(time.RFC3339, p.Until)
-		if err != nil {
-			c.problem("%s[%d]: until %.40q is no time, such as 2026-01-31T18:00:00Z; nothing is paused by it", PausesKey, i, p.Until)
-			continue
-		}
+	for i, item := range items {
+		c.parsePause(fmt.Sprintf("%s[%d]", PausesKey, i), item)
+	}
+}
+
+func (c *Control) parsePause(where string, item json.RawMessage) {
+	var p pauseText
+	if err := json.Unmarshal(item, &p); err != nil {
+		c.pauseInDoubt("", unbounded, where, "not a pause of namespace, selector, until and reason")
+		return
+	}
+	until, err := time.Parse(time.RFC3339, p.Until)
+	if err != nil {
+		c.problem("%s: until %.40q is not a time, such as 2026-01-31T18:00:00Z; the pause lasts as long as a pause can", where, p.Until)
+		until = unbounded
+	}
+	selector, err := labels.Parse(p.Selector)
+	switch {
+	case p.Namespace != "" && validNamespace(p.Namespace) != nil:
+		c.pauseInDoubt("", until, where, fmt.Sprintf("%.80q is not a namespace", p.Namespace))
+	case err != nil:
+		c.pauseInDoubt(p.Namespace, until, where, fmt.Sprintf("%.80q is not a label selector", p.Selector))
+	case yaml.UnmarshalStrict(item, &pauseText{}) != nil:
+		c.pauseInDoubt(p.Namespace, until, where, "a pause has namespace, selector, until and reason, and no other key")
+	default:
 		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason), By: cut(p.By)})
 	}
+}
+
+// unbounded is the end of a pause that does not say when it ends. Bounded brings it forward.
+var unbounded = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+
+// pauseInDoubt pauses a namespace, or everything if that is empty, because of what cannot be understood.
+func (c *Control) pauseInDoubt(namespace string, until time.Time, where, problem string) {
+	what := "everything"
+	if namespace != "" {
+		what = "all of " + namespace
+	}
+	problem = fmt.Sprintf("%s: %s; %s is paused", where, problem, what)
+	c.problem("%s", problem)
+	c.Pauses = append(c.Pauses, Pause{Namespace: namespace, Selector: labels.Everything(), Until: until, Reason: cut(problem)})
 }
 
 func (c *Control) problem(format string, args ...any) {

@@ -46,7 +46,7 @@ func TestPauses(t *testing.T) {
 - {namespace: shop, until: "2026-11-21T12:30:00Z"}
 - {selector: "tier in (db)", until: "2030-01-01T00:00:00Z"}
 - {selector: "app=old", until: "2026-11-21T11:00:00Z"}
-- {selector: "(((", until: "2030-01-01T00:00:00Z"}
+- {namespace: doubt, selector: "(((", until: "2026-11-21T13:00:00Z"}
 - {selector: "app=x", until: soon}
 `}).Bounded(now)
 	if len(c.Problems) != 2 {
@@ -62,7 +62,9 @@ func TestPauses(t *testing.T) {
 		"elsewhere":           {"other", map[string]string{"app": "web"}, time.Time{}},
 		"every namespace":     {"other", map[string]string{"tier": "db"}, now.Add(control.MaxPause)},
 		"over":                {"other", map[string]string{"app": "old"}, time.Time{}},
-		"not understood":      {"other", map[string]string{"app": "x"}, time.Time{}},
+		"selector in doubt":   {"doubt", nil, now.Add(time.Hour)},
+		"end in doubt":        {"other", map[string]string{"app": "x"}, now.Add(control.MaxPause)},
+		"not in doubt":        {"other", map[string]string{"app": "y"}, time.Time{}},
 	} {
 		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: want.namespace, Labels: want.labels}, now)
 		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
@@ -87,11 +89,41 @@ func TestPauseEnds(t *testing.T) {
 	}
 }
 
-func TestPausesThatAreNoList(t *testing.T) {
-	for _, text := range []string{"true", "{a: b}", "- {unknown: 1}", "\x00"} {
-		if c := control.Parse(map[string]string{"pauses": text}); len(c.Problems) != 1 || len(c.Pauses) != 0 {
-			t.Errorf("%q: pauses %v, problems %q", text, c.Pauses, c.Problems)
+// TestPausesInDoubtHold: what an operator wrote in an incident and nobody can read holds back, and says so.
+func TestPausesInDoubtHold(t *testing.T) {
+	many := strings.Repeat("- {namespace: a, until: \"2026-11-21T13:00:00Z\"}\n", 257)
+	const until = `until: "2026-11-21T13:00:00Z"`
+	soon, latest := now.Add(time.Hour), now.Add(control.MaxPause)
+	for name, test := range map[string]struct {
+		text  string
+		until time.Time
+	}{
+		"a word":              {"true", latest},
+		"one pause, no list":  {"{namespace: shop, " + until + "}", latest},
+		"not YAML":            {"\x00", latest},
+		"a torn line":         {"- {namespace: shop, " + until, latest},
+		"a key given twice":   {"- {namespace: shop, namespace: billing, " + until + "}", latest},
+		"a misspelt key":      {"- {namespace: shop, selektor: app=no, " + until + "}", soon},
+		"a number":            {"- 7", latest},
+		"several namespaces":  {"- {namespace: [shop, billing], " + until + "}", latest},
+		"no namespace's name": {"- {namespace: \"shop,billing\", " + until + "}", soon},
+		"an unclear selector": {"- {selector: \"app in web\", " + until + "}", soon},
+		"an unclear end":      {"- {until: tonight}", latest},
+		"no end":              {"- {reason: incident}", latest},
+		"too many":            {many, latest},
+	} {
+		c := control.Parse(map[string]string{"pauses": test.text}).Bounded(now)
+		if len(c.Problems) != 1 {
+			t.Errorf("%s: problems %q, want one", name, c.Problems)
 		}
+		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: "shop", Labels: map[string]string{"app": "web"}}, now)
+		if !paused || !p.Until.Equal(test.until) {
+			t.Errorf("%s: paused %v until %s, want %s", name, paused, p.Until, test.until)
+		}
+	}
+	c := control.Parse(map[string]string{"pauses": "- 7\n- {namespace: shop, until: \"2026-11-21T13:00:00Z\", reason: sale}\n"})
+	if len(c.Pauses) != 2 || c.Pauses[1].Reason != "sale" {
+		t.Errorf("one pause in doubt costs another: %+v", c.Pauses)
 	}
 }
 

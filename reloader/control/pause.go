@@ -21,7 +21,7 @@ var errPauses = errors.New("the list " + PausesKey + " cannot be read; mend it b
 func AddPause(text string, p Pause, now time.Time) (string, error) {
 	added := pauseText{Namespace: p.Namespace, Selector: p.Selector.String(), Until: p.Until.UTC().Format(time.RFC3339), Reason: cut(p.Reason), By: cut(p.By)}
 	if p.Namespace != "" {
-		if err := (reloader.Config{Kind: reloader.ConfigMap, Namespace: p.Namespace, Name: "any"}).Validate(); err != nil {
+		if err := validNamespace(p.Namespace); err != nil {
 			return "", err
 		}
 	}
@@ -48,6 +48,10 @@ func RemovePauses(text, namespace string, selector labels.Selector) (string, int
 	}
 	text, err = render(pauses)
 	return text, removed, err
+}
+
+func validNamespace(name string) error {
+	return reloader.Config{Kind: reloader.ConfigMap, Namespace: name, Name: "any"}.Validate()
 }
 
 // removePauses returns the pauses that are not unwanted.
