@@ -1,8 +1,6 @@
 package dispatcher_test
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -150,8 +148,7 @@ func (c *chaos) check() {
 	template, err := c.Template(c.t.Context(), web)
 	c.must(err)
 	config, _ := c.read(app)
-	sum := sha1.Sum([]byte("a=" + config.(*corev1.ConfigMap).Data["a"]))
-	want, got := hex.EncodeToString(sum[:]), mark(template)
+	want, got := scenario.StakaterHash("a="+config.(*corev1.ConfigMap).Data["a"]), mark(template)
 	if got != want && (got != "" || c.value != "1") {
 		c.t.Errorf("the mark is %q, want %s", got, want)
 	}

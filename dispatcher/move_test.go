@@ -1,8 +1,6 @@
 package dispatcher_test
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"testing"
@@ -37,9 +35,8 @@ var stakater = reloader.Actor{User: "reloader", FieldManager: "Reloader"}
 // annotateAsStakater writes the mark of a ConfigMap as Stakater Reloader does with its annotations strategy.
 func (w *world) annotateAsStakater(name, entries string) {
 	w.t.Helper()
-	sum := sha1.Sum([]byte(entries))
 	mark := fmt.Sprintf(`{"type":"CONFIGMAP","name":%q,"namespace":%q,"hash":%q,"containerRefs":["main"],"observedAt":%d}`,
-		name, scenario.DefaultNamespace, hex.EncodeToString(sum[:]), time.Now().Unix())
+		name, scenario.DefaultNamespace, scenario.StakaterHash(entries), time.Now().Unix())
 	w.must(w.patch(stakater, web, types.StrategicMergePatchType, fmt.Appendf(nil,
 		`{"spec":{"template":{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":%q}}}}}`, mark)))
 }

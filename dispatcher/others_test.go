@@ -1,8 +1,6 @@
 package dispatcher_test
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"testing"
 	"time"
@@ -264,7 +262,6 @@ func TestWebhookIsNotCalledForRollbacks(t *testing.T) {
 // markAsStakater writes the mark that Stakater Reloader makes of entries, as it does.
 func (w *world) markAsStakater(entries string) {
 	w.t.Helper()
-	sum := sha1.Sum([]byte(entries))
-	body := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":%q,"value":%q}]}]}}}}`, appVariable, hex.EncodeToString(sum[:]))
+	body := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":%q,"value":%q}]}]}}}}`, appVariable, scenario.StakaterHash(entries))
 	w.must(w.patch(reloader.Actor{User: "reloader", FieldManager: "Reloader"}, web, types.StrategicMergePatchType, body))
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/sha1"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -14,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // namespaces are where everything is; there are two, so that a sweep has several lists to go through.
@@ -127,8 +127,7 @@ func (c config) variable() string {
 
 // hash is the mark that stands for a content.
 func hash(content string) string {
-	sum := sha1.Sum([]byte(key + "=" + content))
-	return hex.EncodeToString(sum[:])
+	return scenario.StakaterHash(key + "=" + content)
 }
 
 // object returns a workload that asks for reloads of all it uses.

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/reloader"
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -53,7 +53,7 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 			kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Rollout", "DeploymentConfig"}, configs: both,
 		},
 		"roles": {
-			folder: "default", set: "shape=roles,admission.enabled=true,natsUrl=" + startNATS(t), templates: []string{"admission-rbac.yaml"},
+			folder: "default", set: "shape=roles,admission.enabled=true,natsUrl=" + natsserver.Start(t).ClientURL(), templates: []string{"admission-rbac.yaml"},
 			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
 		},
 		"watched": {folder: "watched", set: "natsUrl=,nats.secretName=,nats.keys.creds=", kinds: builtIn, configs: both},
@@ -67,30 +67,6 @@ func serveSelected(t *testing.T, cluster *rig.Cluster) {
 	kubectl(t, cluster, "label", "namespace", "shop", "env=prod", "team=a")
 	kubectl(t, cluster, "annotate", "--namespace=shop", "rollouts,deploymentconfigs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
-}
-
-// startNATS starts what the roles meet at, and returns its URL.
-func startNATS(t *testing.T) string {
-	t.Helper()
-	return serve(t, &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-}
-
-// serve starts a NATS and returns its URL.
-func serve(t *testing.T, options *server.Options) string {
-	t.Helper()
-	s, err := server.NewServer(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS is not ready")
-	}
-	return s.ClientURL()
 }
 
 // TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. It is told

@@ -16,6 +16,7 @@ import (
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 // natsPassword is that of every user of a NATS that wants one.
@@ -73,7 +74,7 @@ func startHubNATS(t *testing.T, clusters ...string) string {
 		t.Fatal(err)
 	}
 	options.NoSigs, options.NoLog = true, true
-	url := serve(t, options)
+	url := natsserver.Run(t, options).ClientURL()
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte(natsPassword), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 // outputs is everybody whom Reroll tells something.
@@ -67,16 +67,8 @@ func newEar(t *testing.T) *ear {
 func listen(t *testing.T) *outputs {
 	t.Helper()
 	o := &outputs{alerts: newEar(t), calls: newEar(t), spans: newEar(t), events: &ear{}, hubDir: t.TempDir()}
-	s, err := server.NewServer(&server.Options{ServerName: "hub", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: o.hubDir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	o.endHub = func() { s.Shutdown(); s.WaitForShutdown() }
-	t.Cleanup(o.endHub)
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the hub's NATS server does not start")
-	}
+	s := natsserver.Start(t, func(s *server.Options) { s.ServerName, s.StoreDir = "hub", o.hubDir })
+	o.endHub = func() { natsserver.Stop(s) }
 	o.hub = s.ClientURL()
 	binary, err := line.Build(t.Context())
 	if err != nil {

@@ -12,33 +12,13 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// natsTime bounds the start of a NATS server.
-const natsTime = 20 * time.Second
-
-// startNATS starts a server with JetStream on a port of 127.0.0.1.
-func startNATS(t *testing.T, dir string, port int) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: dir, SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { stopNATS(s) })
-	if !s.ReadyForConnections(natsTime) {
-		t.Fatalf("NATS was not ready within %s", natsTime)
-	}
-	return s
-}
-
-func stopNATS(s *server.Server) {
-	s.Shutdown()
-	s.WaitForShutdown()
+// at has a server keep its files in a folder and listen at a port.
+func at(store string, port int) func(*server.Options) {
+	return func(o *server.Options) { o.StoreDir, o.Port = store, port }
 }
 
 // roles are the three processes of a line, by name.
@@ -53,7 +33,7 @@ func TestRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nats := startNATS(t, store, ports[0])
+	nats := natsserver.Start(t, at(store, ports[0]))
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	l, err := line.StartRoles(ctx, line.Options{
@@ -81,7 +61,7 @@ func TestRoles(t *testing.T) {
 	r.surviveRoles()
 
 	t.Log("each role ends in order, also without NATS")
-	stopNATS(nats)
+	natsserver.Stop(nats)
 	for name, role := range r.roles() {
 		if err := role.Terminate(r.ctx); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -94,14 +74,14 @@ func (r *room) surviveNATS(nats *server.Server, store string) *server.Server {
 	r.t.Helper()
 	r.t.Log("without NATS every role is alive and not ready, and ingest asks the API server to come again")
 	port := nats.Addr().(*net.TCPAddr).Port
-	stopNATS(nats)
+	natsserver.Stop(nats)
 	for name := range r.roles() {
 		r.waitUnready(name, "nats")
 	}
 	r.setData("app", "k", "2")
 	r.waitMetric(r.line.Ingest, `reroll_ingest_requests_total{cluster="local",code="503"} `, "0")
 
-	nats = startNATS(r.t, store, port)
+	nats = natsserver.Start(r.t, at(store, port))
 	r.waitAllReady()
 	r.expectRolls("web", 2)
 	r.waitReloads("web", 2)

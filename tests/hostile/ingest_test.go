@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -49,7 +48,7 @@ func startIngest(t testing.TB) *target {
 	}
 	x, metrics := &target{t: t, address: addresses[0]}, addresses[1]
 	x.ops = &line.Reroll{Ops: "http://" + metrics}
-	args := append([]string{"ingest", "--nats-url", startNATS(t), "--ingest-address", x.address, "--metrics-address", metrics}, x.certificates()...)
+	args := append([]string{"ingest", "--nats-url", natsserver.Start(t).ClientURL(), "--ingest-address", x.address, "--metrics-address", metrics}, x.certificates()...)
 	x.process = exec.Command(binary, args...)
 	x.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log := &strings.Builder{}
@@ -101,26 +100,6 @@ func (x *target) certificates() []string {
 		"--ingest-tls-cert", write("server.crt", serving.CertPEM), "--ingest-tls-key", write("server.key", serving.KeyPEM),
 		"--ingest-tls-client-ca", write("ca.crt", ca.CertPEM()),
 	}
-}
-
-// startNATS runs a server with JetStream, which waits for the disk, and returns its URL.
-func startNATS(t testing.TB) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(startTime) {
-		t.Fatal("NATS is not ready")
-	}
-	return s.ClientURL()
 }
 
 func (x *target) must(err error) {

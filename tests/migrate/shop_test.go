@@ -2,7 +2,6 @@ package migrate_test
 
 import (
 	"context"
-	"crypto/sha1"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // shop is a namespace with running pods whose workloads Stakater Reloader has marked.
@@ -106,7 +106,7 @@ func (s shop) edit(t *testing.T, name, value string) {
 // roll rolls a Deployment as Stakater Reloader would for a content of the ConfigMap of its name.
 func (s shop) roll(t *testing.T, name, value string) {
 	t.Helper()
-	hash := fmt.Sprintf("%x", sha1.Sum([]byte("a="+value)))
+	hash := scenario.StakaterHash("a=" + value)
 	template := fmt.Sprintf(`{"spec":{"containers":[{"name":"main","env":[{"name":"STAKATER_%s_CONFIGMAP","value":"%s"}]}]}}`, strings.ToUpper(name), hash)
 	if s.strategy == "annotations" {
 		from := fmt.Sprintf(`{"type":"CONFIGMAP","name":"%s","namespace":"%s","hash":"%s","containerRefs":["main"],"observedAt":%d}`,

@@ -2,8 +2,6 @@ package nats
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // pairCount is how many configs there are, each with one workload, and editPause how long each edit is after the last.
@@ -104,11 +103,8 @@ func pairConfig(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"k": value}}
 }
 
-// markOf is the mark that stands for a value, as Stakater Reloader writes it.
-func markOf(value string) string {
-	sum := sha1.Sum([]byte("k=" + value))
-	return hex.EncodeToString(sum[:])
-}
+// markOf is the mark that stands for a value.
+func markOf(value string) string { return scenario.StakaterHash("k=" + value) }
 
 // give gives a ConfigMap a content that it has never had.
 func (p *pairs) give(ctx context.Context, i int) {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
@@ -41,19 +42,7 @@ func documented(t *testing.T, name string) *server.Server {
 		t.Fatal(err)
 	}
 	o.Host, o.Port, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", -1, t.TempDir(), true, true
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(waitTime) {
-		t.Fatalf("NATS with %s did not start", name)
-	}
-	return s
+	return natsserver.Run(t, o)
 }
 
 // loginFlags returns the flags of a role, with its password in a file.

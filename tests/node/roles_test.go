@@ -6,31 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
-
-// natsTime is how long a NATS server may take to listen.
-const natsTime = 30 * time.Second
-
-// startNATS starts a NATS server where pods reach it, and returns its URL.
-func (s *site) startNATS() string {
-	s.t.Helper()
-	nats, err := server.NewServer(&server.Options{
-		Host: nodeAddress, Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: filepath.Join(s.dir, "nats"),
-	})
-	s.must(err)
-	nats.Start()
-	s.t.Cleanup(func() {
-		nats.Shutdown()
-		nats.WaitForShutdown()
-	})
-	if !nats.ReadyForConnections(natsTime) {
-		s.t.Fatal("NATS does not listen")
-	}
-	return nats.ClientURL()
-}
 
 // TestRoles runs each role in pods of its own, two of each, over an external NATS: they find each other, the API server finds those who take
 // its events and those who keep its marks, and only who asks the API server has a token for it. The release ends with the node.
@@ -39,7 +19,7 @@ func TestRoles(t *testing.T) {
 	s.api = "deployment/" + release + "-reroll-api"
 	s.space()
 	s.certificates()
-	s.runHelm(append([]string{"install", release, chart, "--wait", "--timeout=4m", "--set", "shape=roles,admission.enabled=true", "--set", "natsUrl=" + s.startNATS()}, settings...)...)
+	s.runHelm(append([]string{"install", release, chart, "--wait", "--timeout=4m", "--set", "shape=roles,admission.enabled=true", "--set", "natsUrl=" + natsserver.Start(s.t, func(o *server.Options) { o.Host, o.StoreDir = nodeAddress, filepath.Join(s.dir, "nats") }).ClientURL()}, settings...)...)
 	for role, want := range map[string]int{"ingest": 0, "dispatch": 2, "api": 0, "admission": 2} {
 		tokens := s.kubectl("get", "pods", "--namespace="+namespace, "--selector=app.kubernetes.io/component="+role, "--output=jsonpath={.items[*].spec.volumes[*].projected.sources[*].serviceAccountToken.path}")
 		if got := strings.Count(tokens, "token"); got != want {

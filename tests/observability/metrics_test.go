@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 // targetLabels are those that Prometheus gives to what it scrapes, and those of its own histograms.
@@ -106,11 +106,11 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 			ControlPlaneOnly: true, Audit: &kube.Audit{Throttle: true},
 			APIServerFlags: []string{"--audit-webhook-batch-buffer-size=1", "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=0.1", "--audit-webhook-batch-throttle-burst=1"},
 		},
-		Flags: []string{"--enable-ha", "--watch-configs", "--sweep-interval=5s", "--hub-url", startNATS(t)},
+		Flags: []string{"--enable-ha", "--watch-configs", "--sweep-interval=5s", "--hub-url", natsserver.Start(t).ClientURL()},
 		Environment: []string{
 			"POD_NAME=one", "POD_NAMESPACE=default", "ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=http://127.0.0.1:9/", "METRICS_COUNT_BY_NAMESPACE=enabled",
 		},
-	}, startNATS(t))
+	}, natsserver.Start(t).ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,24 +199,4 @@ func TestMissingMetricsAreNoticed(t *testing.T) {
 			t.Errorf("%s: %v, want an error: %t", query, err, wrong)
 		}
 	}
-}
-
-// startNATS returns the address of a NATS server with JetStream.
-func startNATS(t *testing.T) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 4 << 30,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not come up")
-	}
-	return s.ClientURL()
 }

@@ -5,34 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
-
-// natsTime bounds the start of a NATS server.
-const natsTime = 20 * time.Second
-
-func startNATS(t *testing.T) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(natsTime) {
-		t.Fatalf("NATS was not ready within %s", natsTime)
-	}
-	return s
-}
 
 // TestRolesOneAfterTheOther exchanges one role after the other, so that each is for a while the only one of its version, new and old: helm, which
 // replaces all at once, lets them come in any order.
@@ -48,7 +24,7 @@ func TestRolesOneAfterTheOther(t *testing.T) {
 			}
 			l, err := line.StartRoles(ctx, line.Options{
 				Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: quick, Binary: old,
-			}, startNATS(t).ClientURL())
+			}, natsserver.Start(t).ClientURL())
 			if err != nil {
 				t.Fatal(err)
 			}

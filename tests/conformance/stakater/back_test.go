@@ -63,7 +63,7 @@ func TestGoBackAnnotations(t *testing.T) {
 	began := time.Now().Unix()
 	p := withFlags(t, nil, append([]string{"--reload-strategy=annotations"}, otherKinds...)...)
 	w := p.play(t, goBackAnnotations)
-	want := theirAnnotation{Type: "CONFIGMAP", Name: "app.one", Namespace: w.Namespace("main"), Hash: theirHash([]string{"a=2", "b=x"})}
+	want := theirAnnotation{Type: "CONFIGMAP", Name: "app.one", Namespace: w.Namespace("main"), Hash: scenario.StakaterHash("a=2", "b=x")}
 	for ref, container := range map[scenario.Ref]string{
 		"Deployment/web": "second", "StatefulSet/web": "first", "DaemonSet/web": "first", "Job/web": "second", "DeploymentConfig/web": "second",
 		"Rollout/web": "second",
@@ -74,7 +74,7 @@ func TestGoBackAnnotations(t *testing.T) {
 	want.ContainerRefs = []string{"second"}
 	expectAnnotation(t, "CronJob/web", newestJob(t, w, "web"), began, want)
 	expectUnmarked(t, "CronJob/web", templateOf(t, w, "CronJob/web"))
-	want.Type, want.Name, want.Hash = "SECRETPROVIDERCLASS", "keys", theirHash([]string{"a=2", "SecretProviderClassName=keys"})
+	want.Type, want.Name, want.Hash = "SECRETPROVIDERCLASS", "keys", scenario.StakaterHash("a=2", "SecretProviderClassName=keys")
 	for _, ref := range []scenario.Ref{"Deployment/keys", "Job/keys"} {
 		expectAnnotation(t, ref, templateOf(t, w, ref), began, want)
 	}

@@ -37,7 +37,7 @@ func TestConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=3"}))
+	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), scenario.StakaterHash("a=3"))
 	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != writes+3 {
 		t.Errorf("generation %d, %v; want %d", got, err, writes+3)
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/scenario"
 	"github.com/reroll-dev/reroll/tests/world"
 )
@@ -24,7 +24,7 @@ const workTime = 5 * time.Second
 
 // TestFailOver: of two replicas one works; when it is killed the other does, and what changed meanwhile is rolled once.
 func TestFailOver(t *testing.T) {
-	nats := startNATS(t)
+	nats := natsserver.Start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	flags := []string{"--enable-ha", "--coalesce-window=0s"}
@@ -92,25 +92,4 @@ func awaitGeneration(ctx context.Context, t *testing.T, w *world.World, want int
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// startNATS starts a server with JetStream on a loopback port.
-func startNATS(t *testing.T) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
-		JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(startTime) {
-		t.Fatalf("NATS was not ready within %s", startTime)
-	}
-	return s
 }

@@ -48,7 +48,7 @@ func TestJobIsNeverLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectVariable(t, "Job/once", template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=2"}))
+	expectVariable(t, "Job/once", template, 0, theirName("app", "CONFIGMAP"), scenario.StakaterHash("a=2"))
 }
 
 // awaitRefusedJobs waits until the policy is in force.

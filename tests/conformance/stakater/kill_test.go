@@ -57,7 +57,7 @@ func TestPauseSurvivesAKill(t *testing.T) {
 	if at, said := d.Annotations[pausedAt]; said {
 		t.Errorf("it still says that it is paused since %s", at)
 	}
-	expectVariable(t, "Deployment/web", &d.Spec.Template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=2"}))
+	expectVariable(t, "Deployment/web", &d.Spec.Template, 0, theirName("app", "CONFIGMAP"), scenario.StakaterHash("a=2"))
 }
 
 // deploymentOf returns the Deployment web of a world.

@@ -84,7 +84,7 @@ func TestPauseIsNotExtended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=3"}))
+	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), scenario.StakaterHash("a=3"))
 	found, err := w.Look(t.Context(), scenario.Sight{Object: "Deployment/web"})
 	if err != nil {
 		t.Fatal(err)

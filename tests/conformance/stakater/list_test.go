@@ -44,7 +44,7 @@ func TestListErrorIsNoSuccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), theirHash([]string{"a=3"}))
+	expectVariable(t, "Deployment/web", template, 0, theirName("app", "CONFIGMAP"), scenario.StakaterHash("a=3"))
 	if got, err := w.Generation(ctx, "Deployment/web"); err != nil || got != 3 {
 		t.Errorf("generation %d, %v; want 3: it was created, rolled for the first edit, and rolled for the second", got, err)
 	}

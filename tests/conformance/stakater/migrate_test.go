@@ -1,8 +1,6 @@
 package stakater_test
 
 import (
-	"crypto/sha1"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,7 +90,7 @@ func TestGoBack(t *testing.T) {
 	for key, value := range configMap.Data {
 		entries = append(entries, key+"="+value)
 	}
-	variable, hash := theirName("app.one", "CONFIGMAP"), theirHash(entries)
+	variable, hash := theirName("app.one", "CONFIGMAP"), scenario.StakaterHash(entries...)
 	for ref, container := range map[scenario.Ref]int{
 		"Deployment/web": 1, "StatefulSet/web": 0, "DaemonSet/web": 0, "Job/web": 1, "DeploymentConfig/web": 1, "Rollout/web": 1,
 	} {
@@ -100,9 +98,9 @@ func TestGoBack(t *testing.T) {
 	}
 	expectVariable(t, "CronJob/web", newestJob(t, w, "web"), 1, variable, hash)
 	expectUnmarked(t, "CronJob/web", templateOf(t, w, "CronJob/web"))
-	expectVariable(t, "Deployment/web", templateOf(t, w, "Deployment/web"), 0, theirName("db-1", "SECRET"), theirHash([]string{"a=2"}))
+	expectVariable(t, "Deployment/web", templateOf(t, w, "Deployment/web"), 0, theirName("db-1", "SECRET"), scenario.StakaterHash("a=2"))
 	for _, ref := range []scenario.Ref{"Deployment/keys", "Job/keys"} {
-		hash := theirHash([]string{"a=2", "SecretProviderClassName=keys"})
+		hash := scenario.StakaterHash("a=2", "SecretProviderClassName=keys")
 		expectVariable(t, ref, templateOf(t, w, ref), 1, theirName("keys", "SECRETPROVIDERCLASS"), hash)
 	}
 }
@@ -154,14 +152,9 @@ func expectUnmarked(t *testing.T, ref scenario.Ref, template *corev1.PodTemplate
 
 var runs = regexp.MustCompile("[^A-Z0-9]+")
 
-// theirName and theirHash restate the algorithms of Stakater Reloader.
+// theirName restates the algorithm of Stakater Reloader.
 func theirName(name, kind string) string {
 	return "STAKATER_" + strings.TrimPrefix(runs.ReplaceAllString(strings.ToUpper(name), "_"), "_") + "_" + kind
-}
-
-func theirHash(entries []string) string {
-	slices.Sort(entries)
-	return fmt.Sprintf("%x", sha1.Sum([]byte(strings.Join(entries, ";"))))
 }
 
 func expectVariable(t *testing.T, ref scenario.Ref, template *corev1.PodTemplateSpec, container int, name, value string) {
