@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // everyVerb are the verbs of a role that may do anything.
@@ -68,17 +70,44 @@ func serviceAccount(ns, name string) rbacv1.Subject {
 // matrix is how often somebody is let in, by what they ask for.
 type matrix map[string]int
 
-// judge asks for every path of a matrix until the answers are as wanted: the API server takes its time to know a new right, and Reroll
-// remembers for ten seconds that there was none.
+// judge asks for every path of a matrix. A denial must be the first answer and the last: it is asked for before what is granted, and once more
+// after that. What is granted may take a moment: the API server learns of a new right late, and Reroll remembers a denial for ten seconds.
 func judge(t *testing.T, c caller, want matrix) {
 	t.Helper()
 	for path, code := range want {
+		if !isDenial(code) {
+			continue
+		}
+		if got, answer := c.ask(t, http.MethodGet, path, nil); !isDenial(got) {
+			t.Errorf("GET %s: the first answer is %d, want a denial: %s", path, got, answer)
+		}
+	}
+	for path, code := range want {
+		if isDenial(code) {
+			continue
+		}
 		eventually(t, func() error {
 			if got, answer := c.ask(t, http.MethodGet, path, nil); got != code {
 				return fmt.Errorf("GET %s: %d, want %d: %s", path, got, code, answer)
 			}
 			return nil
 		})
+	}
+	denied(t, c, want)
+}
+
+func isDenial(code int) bool { return code == http.StatusUnauthorized || code == http.StatusForbidden }
+
+// denied asks once for each path of a matrix that must be denied, and wants the very code.
+func denied(t *testing.T, c caller, want matrix) {
+	t.Helper()
+	for path, code := range want {
+		if !isDenial(code) {
+			continue
+		}
+		if got, answer := c.ask(t, http.MethodGet, path, nil); got != code {
+			t.Errorf("GET %s: %d, want %d: %s", path, got, code, answer)
+		}
 	}
 }
 
@@ -127,7 +156,17 @@ func TestDeletedAccountIsOut(t *testing.T) {
 	if err := shared.Kube.Client().CoreV1().ServiceAccounts(ns).Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	judge(t, c, matrix{"/api/v1/self": 401})
+	eventually(t, func() error { // the only denial that is waited for: the one of what was granted before
+		got, answer := c.ask(t, http.MethodGet, "/api/v1/self", nil)
+		if got != http.StatusOK && got != http.StatusUnauthorized {
+			return line.Stop(fmt.Errorf("GET self: %d: %s", got, answer))
+		}
+		if got == http.StatusOK {
+			return errors.New("the account is still let in")
+		}
+		return nil
+	})
+	denied(t, c, matrix{"/api/v1/self": 401})
 }
 
 func clientPair(t *testing.T, ca *kube.CA, name string, groups ...string) *kube.KeyPair {

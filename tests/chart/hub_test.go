@@ -41,10 +41,11 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	member.waitRolls(t, builtIn, 1)
 	stranger, reader := accountToken(t, cluster, "stranger"), accountToken(t, cluster, "reader")
 	kubectl(t, cluster, "create", "--filename=testdata/reader.yaml")
-	hub.expectAnswer(t, "", http.StatusUnauthorized, "")
-	hub.expectAnswer(t, "made-up", http.StatusUnauthorized, "")
-	hub.expectAnswer(t, stranger, http.StatusForbidden, "")
+	hub.expectDenied(t, "", http.StatusUnauthorized)
+	hub.expectDenied(t, "made-up", http.StatusUnauthorized)
+	hub.expectDenied(t, stranger, http.StatusForbidden)
 	hub.expectAnswer(t, reader, http.StatusOK, `"cluster":"c1"`)
+	hub.expectDenied(t, stranger, http.StatusForbidden) // also while there is something to tell
 
 	member.expectUsed(t)
 	hub.expectUsed(t)
@@ -109,27 +110,41 @@ func (r *released) expectAnswer(t *testing.T, token string, status int, text str
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := line.Poll(ctx, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.api+"/api/v1/reloads", nil)
-		if err != nil {
-			return err
-		}
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close() //nolint:errcheck // it was only read
-		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		if err == nil && (response.StatusCode != status || !strings.Contains(string(body), text)) {
-			err = fmt.Errorf("%s: %.500s, want %d and %q", response.Status, body, status, text)
+		got, body, err := r.askReloads(ctx, token)
+		if err == nil && (got != status || !strings.Contains(string(body), text)) {
+			err = fmt.Errorf("%d: %.500s, want %d and %q", got, body, status, text)
 		}
 		return err
 	})
 	if err != nil {
 		t.Errorf("%v\n%s", err, r.processes[0].said(t))
 	}
+}
+
+// expectDenied asks for reloads once. A denial must be the first answer.
+func (r *released) expectDenied(t *testing.T, token string, status int) {
+	t.Helper()
+	if got, body, err := r.askReloads(t.Context(), token); err != nil || got != status {
+		t.Errorf("%v, %d: %.500s, want %d at once", err, got, body, status)
+	}
+}
+
+// askReloads asks for reloads with a token, or without any.
+func (r *released) askReloads(ctx context.Context, token string) (status int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.api+"/api/v1/reloads", nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	body, err = io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	return response.StatusCode, body, err
 }
 
 // natsRefuses is in every line about something that NATS does not permit.

@@ -62,8 +62,9 @@ func TestHealthDoesNotWaitBehindTheWork(t *testing.T) {
 	c := connect(t, kube.Options{Kubeconfig: cluster.Kubeconfig(), QPS: 0.001, Burst: 1}) // connecting was the one request
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if _, err := c.Get(ctx, reloader.Config{Kind: reloader.ConfigMap, Namespace: "default", Name: "kube-root-ca.crt"}); err == nil {
-		t.Fatal("the rate limit does not hold")
+	_, err := c.Get(ctx, reloader.Config{Kind: reloader.ConfigMap, Namespace: "default", Name: "is-not-there"})
+	if err == nil || !strings.Contains(err.Error(), "rate limiter") {
+		t.Fatalf("the rate limit does not hold: %v", err)
 	}
 	for range 3 {
 		if err := c.Healthy(ctx); err != nil {
