@@ -36,6 +36,9 @@ func Load(dir fs.FS) ([]Scenario, error) {
 			return nil, fmt.Errorf("read scenario: %w", err)
 		}
 		s, err := Parse(strings.TrimSuffix(path.Base(file), ".yaml"), data)
+		if err == nil {
+			err = s.RollsSomething()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -80,6 +83,22 @@ func (s Scenario) Validate() error {
 		}
 	}
 	return nil
+}
+
+// RollsSomething returns an error unless a step expects that something rolls, which every data file has to: without that it also passes where nothing is
+// read at all. In a dry run nothing rolls; TestDryRun of tests/e2e shows that it decides.
+func (s Scenario) RollsSomething() error {
+	for _, step := range s.Steps {
+		for _, n := range step.Expect {
+			if n > 0 {
+				return nil
+			}
+		}
+	}
+	if s.Settings.DryRun {
+		return nil
+	}
+	return errors.New("no step expects a template change")
 }
 
 func (s Step) validate() error {

@@ -11,7 +11,7 @@ import (
 const good = `
 reason: it is good
 given: [{kind: ConfigMap, metadata: {name: app}}, {kind: Deployment, metadata: {name: web}}]
-steps: [{do: [{delete: ConfigMap/app}], expect: {Deployment/web: 0}}]
+steps: [{do: [{delete: ConfigMap/app}], expect: {Deployment/web: 1}}]
 `
 
 // TestParse: a slip in a data file is an error, not a scenario that shows nothing.
@@ -29,8 +29,8 @@ func TestParse(t *testing.T) {
 		"patch without body":      {"{delete: ConfigMap/app}", "{patch: ConfigMap/app}", "go together"},
 		"unknown patch":           {"{delete: ConfigMap/app}", "{patch: ConfigMap/app, as: diff, with: {}}", "diff"},
 		"bad reference":           {"delete: ConfigMap/app", "delete: app", "Kind/name"},
-		"expect of a config":      {"Deployment/web: 0", "ConfigMap/app: 0", "no such workload"},
-		"negative number":         {"Deployment/web: 0", "Deployment/web: -1", "no such number"},
+		"expect of a config":      {"Deployment/web: 1", "ConfigMap/app: 0", "no such workload"},
+		"negative number":         {"Deployment/web: 1", "Deployment/web: -1", "no such number"},
 		"bad duration":            {"given:", "settings: {window: 2h}\ngiven:", "duration"},
 		"status of no patch":      {"{delete: ConfigMap/app}", "{delete: ConfigMap/app, status: true}", "status"},
 		"sight of nothing":        {"expect:", "see: [{has: {}}], expect:", "exactly one of object"},
@@ -66,6 +66,10 @@ func TestLoad(t *testing.T) {
 	all, err := scenario.Load(files)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "b" {
 		t.Errorf("loaded %v, %v", all, err)
+	}
+	files["c.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(good, "Deployment/web: 1", "Deployment/web: 0", 1))}
+	if _, err := scenario.Load(files); err == nil || !strings.Contains(err.Error(), "c.yaml: no step expects") {
+		t.Errorf("error %v does not say that nothing rolls", err)
 	}
 	files["c.yaml"] = &fstest.MapFile{Data: []byte("reason: x")}
 	if _, err := scenario.Load(files); err == nil || !strings.Contains(err.Error(), "c.yaml") {

@@ -89,7 +89,7 @@ func parse(name string, data []byte) (Case, error) {
 	if err := c.Head.validate(); err != nil {
 		return c, err
 	}
-	return c, c.Validate()
+	return c, errors.Join(c.Validate(), c.RollsSomething())
 }
 
 // Operations returns the cases that Go tests show, as they stand in the file.

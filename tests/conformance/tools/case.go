@@ -86,7 +86,7 @@ func read(tool Tool, file string) (Case, error) {
 	case (c.Ours == "") != (c.Why == ""):
 		return c, errors.New("a difference has a reason, and what is the same has none")
 	}
-	return c, c.Validate()
+	return c, errors.Join(c.Validate(), c.RollsSomething())
 }
 
 // Group names the reroll process that c needs: cases of the same name share one.
