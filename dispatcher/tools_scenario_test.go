@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,10 +86,7 @@ func TestToolScenarios(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			inWorld(t, c.Settings, func(t *testing.T, w *world) {
-				w.dialects = func(s dialect.Set) dialect.Set { return told(s, c.Flags) }
-				if slices.Contains(c.Flags, "--coalesce-window=2s") {
-					w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = 2*time.Second, 10*time.Second }
-				}
+				w.flags(c.Flags)
 				w.failing(w.refuse)
 				w.start()
 				scenario.Run(t.Context(), t, c.Scenario, stoppable{w})
@@ -99,24 +95,41 @@ func TestToolScenarios(t *testing.T) {
 	}
 }
 
-// told returns dialects as the flags of a case have them.
-func told(s dialect.Set, flags []string) dialect.Set {
+// flags gives a world the flags of a case. One that it does not know fails the test, which would show something else without it.
+func (w *world) flags(flags []string) {
+	w.t.Helper()
 	var collaborne dialect.CollaborneOptions
 	var ignored []reloader.ConfigKind
+	versions := false
 	for _, flag := range flags {
 		name, value, _ := strings.Cut(flag, "=")
 		switch name {
 		case "--resources-to-ignore":
-			ignored = append(ignored, map[string]reloader.ConfigKind{"secrets": reloader.Secret, "configMaps": reloader.ConfigMap}[value])
+			kind, known := map[string]reloader.ConfigKind{"secrets": reloader.Secret, "configMaps": reloader.ConfigMap}[value]
+			if !known {
+				w.t.Fatalf("%s names no kind that is known here", flag)
+			}
+			ignored = append(ignored, kind)
 		case "--sap-versions":
-			s = s.With(dialect.SAPOfVersions())
+			versions = true
 		case "--alternative-configmap-annotation":
 			collaborne.ConfigMap = value
 		case "--alternative-secret-annotation":
 			collaborne.Secret = value
 		case "--collaborne-state":
 			collaborne.State = value
+		case "--coalesce-window":
+			window, err := time.ParseDuration(value)
+			w.must(err)
+			w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = window, 10*time.Second }
+		default:
+			w.t.Fatalf("the flag %s is not known here: give the world what it means", flag)
 		}
 	}
-	return s.With(dialect.Collaborne(collaborne)).Without(ignored)
+	w.dialects = func(s dialect.Set) dialect.Set {
+		if versions {
+			s = s.With(dialect.SAPOfVersions())
+		}
+		return s.With(dialect.Collaborne(collaborne)).Without(ignored)
+	}
 }
