@@ -18,55 +18,51 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// touch is an event about a config, as the audit event and the hint made of it both tell it.
-type touch struct {
-	namespace, name string
-	// at is in microseconds.
-	at int64
-}
+// written is a config that somebody has written.
+type written struct{ kind, namespace, name string }
 
-// touches are the writes of the world's configs in an audit batch that succeeded. Of those that say the same of a config, the last stands
-// for all, as it does in the hint that ingest makes of them.
-func touches(batch []byte) []touch {
+// kindOf are the kinds of configs by the resource that audit events name.
+var kindOf = map[string]string{"configmaps": "ConfigMap", "secrets": "Secret"}
+
+// writes returns when each of the world's configs in an audit batch was last written, in microseconds. It follows from what an audit event is,
+// and not from what ingest makes of one: a request that is complete, succeeded, and does more than read. Which of several events about a config
+// stay, and how many hints they become, is up to Reroll, as long as the newest is not lost.
+func writes(batch []byte) map[written]int64 {
 	var events auditv1.EventList
 	if json.Unmarshal(batch, &events) != nil {
 		return nil // nothing else than Reroll has to read it
 	}
-	last := map[string]touch{}
+	last := map[written]int64{}
 	for _, e := range events.Items {
-		if e.ObjectRef == nil || !strings.HasPrefix(e.ObjectRef.Namespace, "chaos-") || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
+		if e.Stage != auditv1.StageResponseComplete || e.ObjectRef == nil || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
 			continue
 		}
-		writes := e.Verb == "update" || e.Verb == "create" || e.Verb == "delete"
-		isConfig := e.ObjectRef.Resource == "configmaps" || e.ObjectRef.Resource == "secrets"
-		if writes && isConfig && e.Stage == auditv1.StageResponseComplete && e.ObjectRef.Name != "" {
-			what := fmt.Sprint(e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, "/", e.ObjectRef.Name, " ", e.User.Username, e.UserAgent, e.SourceIPs)
-			last[what] = touch{e.ObjectRef.Namespace, e.ObjectRef.Name, e.StageTimestamp.UnixMicro()}
+		c := written{kindOf[e.ObjectRef.Resource], e.ObjectRef.Namespace, e.ObjectRef.Name}
+		reads := slices.Contains([]string{"get", "list", "watch"}, e.Verb)
+		if reads || c.kind == "" || c.name == "" || !strings.HasPrefix(c.namespace, "chaos-") {
+			continue
 		}
+		last[c] = max(last[c], e.StageTimestamp.UnixMicro())
 	}
-	return slices.Collect(maps.Values(last))
+	return last
 }
 
 // remember has the proxy take down what is acknowledged from now on.
 func (p *proxy) remember() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.acknowledged = map[touch]struct{}{}
+	p.acknowledged = map[written]int64{}
 }
 
-// promised are the events that were acknowledged.
-func (p *proxy) promised() []touch {
+// promised is the newest write of each config that was acknowledged.
+func (p *proxy) promised() map[written]int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found []touch
-	for t := range p.acknowledged {
-		found = append(found, t)
-	}
-	return found
+	return maps.Clone(p.acknowledged)
 }
 
-// powerCut takes the power from the disk while the writer writes. What was said to be stored before has to be there afterwards: each
-// hint that ingest has acknowledged, and each reload and change that the API has shown.
+// powerCut takes the power from the disk while the writer writes. What was said to be stored before has to be there afterwards: of each
+// config a hint that is not older than the newest write that ingest has acknowledged, and each reload and change that the API has shown.
 func powerCut(ctx context.Context, c *course) error {
 	c.rig.proxy.remember()
 	return c.whileWriting(ctx, func(ctx context.Context) error {
@@ -104,9 +100,10 @@ func (c *course) cutPower(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range promised {
-		if !hints[t] {
-			c.accuse(lost, "store", "the hint about %s/%s at %s was acknowledged", t.namespace, t.name, time.UnixMicro(t.at).UTC())
+	for w, at := range promised {
+		if hints[w] < at {
+			c.accuse(lost, "store", "the write of %s %s/%s at %s was acknowledged, the newest hint is of %s", w.kind, w.namespace, w.name,
+				time.UnixMicro(at).UTC(), time.UnixMicro(hints[w]).UTC())
 		}
 	}
 	for id, about := range shown {
@@ -138,8 +135,8 @@ func (c *course) shown(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// readStore returns the hints in a store that nobody uses, and the IDs of its changes and reloads.
-func readStore(ctx context.Context, dir string) (hints map[touch]bool, ids map[string]bool, err error) {
+// readStore returns of a store that nobody uses when the newest hint about each config is of, and the IDs of its changes and reloads.
+func readStore(ctx context.Context, dir string) (hints map[written]int64, ids map[string]bool, err error) {
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir})
 	if err != nil {
 		return nil, nil, err
@@ -158,7 +155,7 @@ func readStore(ctx context.Context, dir string) (hints map[touch]bool, ids map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	hints, ids = map[touch]bool{}, map[string]bool{}
+	hints, ids = map[written]int64{}, map[string]bool{}
 	identified := func(data []byte) error {
 		var record struct{ ID string }
 		err := json.Unmarshal(data, &record)
@@ -168,11 +165,12 @@ func readStore(ctx context.Context, dir string) (hints map[touch]bool, ids map[s
 	err = errors.Join(
 		readStream(ctx, js, "HINTS", func(data []byte) error {
 			var h struct {
-				Config struct{ Namespace, Name string }
+				Config struct{ Kind, Namespace, Name string }
 				Time   time.Time
 			}
 			err := json.Unmarshal(data, &h)
-			hints[touch{h.Config.Namespace, h.Config.Name, h.Time.UnixMicro()}] = true
+			w := written{h.Config.Kind, h.Config.Namespace, h.Config.Name}
+			hints[w] = max(hints[w], h.Time.UnixMicro())
 			return err
 		}),
 		readStream(ctx, js, "CHANGES", identified), readStream(ctx, js, "RELOADS", identified))

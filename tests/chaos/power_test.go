@@ -1,63 +1,35 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	authnv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-
-	"github.com/reroll-dev/reroll/ingest/audit"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TestTouches holds what the oracle wants of an acknowledged batch against the hints that ingest makes of it: who wants more would call
-// a hint lost that never was, and who wants less would miss one.
-func TestTouches(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	pick := func(of ...string) string { return of[random.IntN(len(of))] }
-	for range 200 {
-		batch := auditv1.EventList{TypeMeta: metav1.TypeMeta{Kind: "EventList", APIVersion: auditv1.SchemeGroupVersion.String()}}
-		for i := range 1 + random.IntN(12) {
-			code := int32(200)
-			if random.IntN(5) == 0 {
-				code = 409
-			}
-			batch.Items = append(batch.Items, auditv1.Event{
-				Level: auditv1.LevelMetadata, AuditID: "id", Stage: auditv1.StageResponseComplete, Verb: pick("update", "create", "delete", "get"), RequestURI: "/",
-				User: authnv1.UserInfo{Username: pick("a", "b")}, UserAgent: pick("x", "y"), SourceIPs: []string{pick("10.0.0.1", "10.0.0.2")},
-				ObjectRef: &auditv1.ObjectReference{
-					Resource: pick("configmaps", "secrets", "pods"), Namespace: pick("chaos-0", "chaos-1"), Name: fmt.Sprint("c", random.IntN(3)), APIVersion: "v1",
-				},
-				ResponseStatus: &metav1.Status{Code: code},
-				StageTimestamp: metav1.NewMicroTime(time.UnixMicro(int64(1000 + i))),
-			})
+// TestWrites: of each config the newest write that succeeded counts, whoever made it and however often it was reported; nothing else does.
+func TestWrites(t *testing.T) {
+	event := func(verb, resource, name string, code int32, at int64) auditv1.Event {
+		return auditv1.Event{
+			Stage: auditv1.StageResponseComplete, Verb: verb, ObjectRef: &auditv1.ObjectReference{Resource: resource, Namespace: "chaos-0", Name: name},
+			ResponseStatus: &metav1.Status{Code: code}, StageTimestamp: metav1.NewMicroTime(time.UnixMicro(at)),
 		}
-		body, err := json.Marshal(batch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, err := audit.Decode(bytes.NewReader(body), audit.Options{Cluster: clusterName, Source: reloader.SourceAudit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []touch
-		for _, h := range made.Hints {
-			want = append(want, touch{h.Config.Namespace, h.Config.Name, h.Time.UnixMicro()})
-		}
-		got := touches(body)
-		byTime := func(a, b touch) int { return int(a.at - b.at) }
-		slices.SortFunc(got, byTime)
-		slices.SortFunc(want, byTime)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(touch{})); diff != "" {
-			t.Fatalf("touches of %s (-ingest +oracle):\n%s", body, diff)
-		}
+	}
+	started, elsewhere := event("update", "secrets", "begun", 200, 9), event("update", "secrets", "far", 200, 9)
+	started.Stage, elsewhere.ObjectRef.Namespace = auditv1.StageRequestReceived, "default"
+	batch, err := json.Marshal(auditv1.EventList{Items: []auditv1.Event{
+		event("create", "configmaps", "a", 201, 1), event("update", "configmaps", "a", 200, 5), event("patch", "configmaps", "a", 200, 3),
+		event("update", "configmaps", "a", 409, 7), event("get", "configmaps", "a", 200, 8), event("list", "configmaps", "", 200, 8),
+		event("delete", "secrets", "a", 200, 2), event("update", "pods", "a", 200, 9), started, elsewhere,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[written]int64{{"ConfigMap", "chaos-0", "a"}: 5, {"Secret", "chaos-0", "a"}: 2}
+	if diff := cmp.Diff(want, writes(batch)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

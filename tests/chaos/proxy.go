@@ -39,8 +39,8 @@ type proxy struct {
 	mu      sync.Mutex
 	weather weather
 
-	// acknowledged are the events about configs of which ingest has said that they are stored; nil if nobody wants to know.
-	acknowledged map[touch]struct{}
+	// acknowledged has of each config the newest write that ingest has acknowledged, in microseconds; nil if nobody wants to know.
+	acknowledged map[written]int64
 
 	// unavailable are those of the refused batches that were answered with 503.
 	batches, dropped, repeats, cuts, refused, unavailable atomic.Int64
@@ -148,8 +148,8 @@ func (p *proxy) note(code int, body []byte) {
 	if p.acknowledged == nil {
 		return
 	}
-	for _, t := range touches(body) {
-		p.acknowledged[t] = struct{}{}
+	for w, at := range writes(body) {
+		p.acknowledged[w] = max(p.acknowledged[w], at)
 	}
 }
 
