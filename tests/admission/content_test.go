@@ -9,7 +9,7 @@ import (
 
 // TestAnswersHoldNoContent: what the webhook answers is marks, and neither they nor what is logged and counted about them hold content.
 func TestAnswersHoldNoContent(t *testing.T) {
-	const canary = "canary-0b8b4de3-never-to-be-seen"
+	const canary = "w4Hn8bYs6TqC3kVf7ZrM9xPj"
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto, "wave.pusher.com/update-on-config-change")
 	s.apply("client", s.configFile("app", canary+"-1"))
@@ -32,7 +32,7 @@ func TestAnswersHoldNoContent(t *testing.T) {
 		if !strings.Contains(said.text, said.control) {
 			t.Errorf("%s does not even have %q: the search proves nothing", place, said.control)
 		}
-		for _, form := range line.Traces(canary, []byte(said.text)) {
+		for _, form := range line.Pieces(canary, []byte(said.text)) {
 			t.Errorf("content was found %s in %s", form, place)
 		}
 	}

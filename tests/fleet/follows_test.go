@@ -89,7 +89,7 @@ func (c *cluster) followsAnew(ctx context.Context, owner *cluster) {
 }
 
 // secretContent is what a Secret has that is followed.
-const secretContent = "canary-7c0f41aa-never-to-be-seen"
+const secretContent = "n5Wd9gQz2XvK7mTb4RcH8sJy"
 
 // followsSecret has a Secret of the owner followed, and changed.
 func (c *cluster) followsSecret(ctx context.Context, owner *cluster) {
@@ -121,7 +121,7 @@ func (h *hub) hides(content, name string) {
 				return nil
 			}
 			named = named || bytes.Contains(data, []byte(name))
-			for _, form := range line.Traces(content, data) {
+			for _, form := range line.Pieces(content, data) {
 				h.t.Errorf("content was found %s in %s", form, path)
 			}
 			return errors.Join(err, readErr)

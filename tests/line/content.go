@@ -10,17 +10,45 @@ import (
 // Traces returns the ways in which content shows in a text, such as "as hex"; none if it does not. The content must be of at least a dozen
 // bytes.
 func Traces(content string, text []byte) []string {
-	forms := map[string][]byte{"as it is": []byte(content), "as hex": []byte(hex.EncodeToString([]byte(content)))}
-	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.
-	for shift := range 3 {
-		encoded := base64.StdEncoding.EncodeToString([]byte("xyz"[:shift] + content))
-		forms[fmt.Sprintf("as base64 at offset %d", shift)] = []byte(encoded[4 : len(encoded)-4])
-	}
 	var found []string
-	for form, needle := range forms {
-		if bytes.Contains(text, needle) {
+	for form, needle := range forms(content) {
+		if bytes.Contains(text, []byte(needle)) {
 			found = append(found, form)
 		}
 	}
 	return found
+}
+
+// pieceSize is how many characters of content make a piece of it.
+const pieceSize = 8
+
+// Pieces returns the ways in which any piece of content shows in a text. The content must be such that nobody would write a piece of it by chance.
+func Pieces(content string, text []byte) []string {
+	var found []string
+	for form, whole := range forms(content) {
+		size := pieceSize
+		if form == asHex {
+			size *= 2
+		}
+		for i := 0; i+size <= len(whole); i++ {
+			if piece := whole[i : i+size]; bytes.Contains(text, []byte(piece)) {
+				found = append(found, fmt.Sprintf("%s (%q)", form, piece))
+				break
+			}
+		}
+	}
+	return found
+}
+
+const asHex = "as hex"
+
+// forms are the ways in which content may show.
+func forms(content string) map[string]string {
+	all := map[string]string{"as it is": content, asHex: hex.EncodeToString([]byte(content))}
+	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.
+	for shift := range 3 {
+		encoded := base64.StdEncoding.EncodeToString([]byte("xyz"[:shift] + content))
+		all[fmt.Sprintf("as base64 at offset %d", shift)] = encoded[4 : len(encoded)-4]
+	}
+	return all
 }
