@@ -149,16 +149,24 @@ func TestNothingRollsByItself(t *testing.T) {
 func TestTheMarksOfTools(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
-	wave := s.deploymentFile("web", "app", "1", "wave.pusher.com/update-on-config-change")
-	s.apply("client", wave)
-	hash := s.deployment("web").Spec.Template.Annotations["wave.pusher.com/config-hash"]
-	if len(hash) != 64 {
-		t.Fatalf("its hash is %q", hash)
-	}
-	s.settled("web")
-	s.kubectl("replace", "--namespace="+s.ns, "-f", wave)
-	if n := s.replicaSets("web"); n != 1 {
-		t.Errorf("%d ReplicaSets, want 1", n)
+	for name, tool := range map[string]struct{ asks, mark string }{
+		"wave": {`wave.pusher.com/update-on-config-change: "true"`, "wave.pusher.com/config-hash"},
+		"sap":  {"pod-reloader.cs.sap.com/configmaps: app", sapHash},
+	} {
+		file := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "1", "tool"), `tool: "true"`, tool.asks, 1))
+		s.apply("client", file)
+		hash := s.deployment(name).Spec.Template.Annotations[tool.mark]
+		if len(hash) != 64 {
+			t.Fatalf("the hash of %s is %q", name, hash)
+		}
+		s.settled(name)
+		s.kubectl("replace", "--namespace="+s.ns, "-f", file)
+		if got := s.deployment(name).Spec.Template.Annotations[tool.mark]; got != hash {
+			t.Errorf("the hash of %s becomes %q, and was %q", name, got, hash)
+		}
+		if n := s.replicaSets(name); n != 1 {
+			t.Errorf("%s has %d ReplicaSets, want 1", name, n)
+		}
 	}
 	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
 		name := strings.ToLower(kind)

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/ingest/audit"
-	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -23,11 +21,19 @@ const posters = 200
 const (
 	// connections is what that many connections may cost: buffers, TLS, and the goroutines that serve them.
 	connections = posters * 256 << 10
-	// bodies is what may be spent on the bodies that are let in. Whatever they hold, reading takes at most twice their length, and the
-	// garbage collector lets the memory that is in use double.
-	bodies = 2 * 2 * webhook.DefaultBytesAtOnce
-	// passedOver is the same for bodies of which nothing long has to be held.
-	passedOver = webhook.DefaultConcurrent << 20
+	// bodies is what may be spent on the bodies that are let in, which have 96 MB together. Whatever they hold, reading takes at most twice their
+	// length, and the garbage collector lets the memory that is in use double. It is what docs/benchmarks.md promises, and not computed from the
+	// limits of the product: who raises those has to raise this, too.
+	bodies = 384 << 20
+	// passedOver is the same for the 64 bodies of which nothing long has to be held.
+	passedOver = 64 << 20
+)
+
+// The limits that the memory follows from: how many bodies are read at once, how many bytes of them, and how long one text may be.
+const (
+	bodiesAtOnce = 64
+	bytesAtOnce  = 96 << 20
+	longestText  = 16 << 20
 )
 
 const (
@@ -46,7 +52,7 @@ func list(items string) string {
 
 // longText is an event with the longest text that is read.
 func longText() string {
-	return `{"requestObject":"` + strings.Repeat("x", audit.DefaultMaxEventBytes-100) + `"}`
+	return `{"requestObject":"` + strings.Repeat("x", longestText-100) + `"}`
 }
 
 // wrapped puts an event into a line of a log shipper, as the text that it is there.
@@ -105,8 +111,8 @@ func TestSlowSenders(t *testing.T) {
 			_, err := io.WriteString(conn, "POST "+auditPath+" HTTP/1.1\r\nHost: x\r\n")
 			return err
 		}, 0, 0},
-		"bodies":      {func(conn net.Conn) error { return begin(conn, auditPath, short, 100) }, webhook.DefaultConcurrent, passedOver},
-		"long bodies": {func(conn net.Conn) error { return begin(conn, auditPath, long, len(long)-10) }, int(webhook.DefaultBytesAtOnce) / len(long), bodies},
+		"bodies":      {func(conn net.Conn) error { return begin(conn, auditPath, short, 100) }, bodiesAtOnce, passedOver},
+		"long bodies": {func(conn net.Conn) error { return begin(conn, auditPath, long, len(long)-10) }, bytesAtOnce / len(long), bodies},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,10 +39,31 @@ func TestGuides(t *testing.T) {
 				t.Error("nothing was run")
 			}
 			expectInstallable(t, r, file)
-			expectLoadable(t, r.dir)
-			expectLoadable(t, filepath.Join(r.dir, "reroll"))
+			policies, kubeconfigs := 0, 0
+			for _, dir := range []string{r.dir, filepath.Join(r.dir, "reroll")} {
+				policy, kubeconfig := expectLoadable(t, dir)
+				policies, kubeconfigs = policies+policy, kubeconfigs+kubeconfig
+			}
+			want := made(filepath.Base(file))
+			if policies != want.policies || kubeconfigs != want.kubeconfigs {
+				t.Errorf("the commands made %d policies and %d kubeconfigs, want %+v", policies, kubeconfigs, want)
+			}
 		})
 	}
+}
+
+// files are how many audit policies and kubeconfigs of the audit webhook the commands of a guide make.
+type files struct{ policies, kubeconfigs int }
+
+// made returns what a guide makes. Where nobody reaches the API server's files, Reroll watches or gets the log.
+func made(guide string) files {
+	switch guide {
+	case "eks.md", "gke.md", "aks.md", "openshift.md":
+		return files{0, 0}
+	case "README.md", "gardener.md":
+		return files{1, 0}
+	}
+	return files{1, 1}
 }
 
 // expectInstallable: where a guide has somebody install the chart with the values that it has printed, the chart takes them, and its process finds
@@ -76,18 +97,19 @@ func expectInstallable(t *testing.T, r *reader, file string) {
 // chartInstall is the line that installs our chart with the values that were printed.
 var chartInstall = regexp.MustCompile(`(?m)^helm install reroll helm/reroll .*--values values\.yaml.*$`)
 
-// expectLoadable checks the policy and the kubeconfig in a folder, if they are there. What the kubeconfig names is looked for beside it:
-// the folder that it means is on another machine.
-func expectLoadable(t *testing.T, dir string) {
+// expectLoadable checks the policy and the kubeconfig in a folder, and returns how many of them there are. What the kubeconfig names is looked
+// for beside it: the folder that it means is on another machine.
+func expectLoadable(t *testing.T, dir string) (policies, kubeconfigs int) {
 	t.Helper()
 	if content, err := os.ReadFile(filepath.Join(dir, "audit-policy.yaml")); err == nil {
 		if _, err := policy.LoadPolicyFromBytes(content); err != nil {
 			t.Errorf("the API server refuses the policy: %v", err)
 		}
+		policies = 1
 	}
 	content, err := os.ReadFile(filepath.Join(dir, "audit-webhook.yaml"))
 	if err != nil {
-		return
+		return policies, 0
 	}
 	loaded, err := clientcmd.Load(content)
 	if err != nil {
@@ -115,4 +137,5 @@ func expectLoadable(t *testing.T, dir string) {
 	if !strings.HasPrefix(config.Host, "https://") || !strings.HasSuffix(config.Host, "/v1/audit/local") || config.CertData == nil && config.CertFile == "" {
 		t.Errorf("events go to %s, without a certificate or with", config.Host)
 	}
+	return policies, 1
 }
