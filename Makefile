@@ -9,6 +9,7 @@ MAKEFLAGS += --no-print-directory
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= ghcr.io/reroll-dev/reroll:$(VERSION)
 FUZZTIME ?= 60s
+FUZZ_HISTORIES ?= 300
 BENCHFLAGS ?=
 CHAOS_TIME ?= 20m
 CHAOS_SEED ?= 0
@@ -217,8 +218,10 @@ equal: ## Compile every package twice, once with an empty cache, and compare; RE
 	RELEASE_FULL=1 RELEASE_TAG="$(RELEASE_TAG)" $(call verdict,equal) go test -count=1 -timeout 60m ./tests/release
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
+fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
 	@found=; \
+	echo "TestModel with $(FUZZ_HISTORIES) histories of its own; MODEL_SEED=n repeats one"; \
+	MODEL_HISTORIES=$(FUZZ_HISTORIES) go test -count=1 -timeout 60m -run '^TestModel$$' ./dispatcher || found="dispatcher TestModel\n"; \
 	for dir in $$(git grep --untracked -lE '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
 	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -c6-); do \
 	    echo "$$dir $$target"; \

@@ -3,6 +3,8 @@ package dispatcher_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,13 +44,42 @@ type content struct {
 	read  bool
 }
 
-// modelSeeds is how many histories are tried.
+// modelSeeds is how many histories are tried each time, always the same ones. MODEL_HISTORIES=n tries n others, MODEL_SEED=n the one of a seed.
 const modelSeeds = 60
+
+// histories are the seeds to try.
+func histories(t *testing.T) []uint64 {
+	t.Helper()
+	number := func(variable string) uint64 {
+		text := os.Getenv(variable)
+		if text == "" {
+			return 0
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", variable, err)
+		}
+		return n
+	}
+	if seed := number("MODEL_SEED"); seed > 0 {
+		return []uint64{seed}
+	}
+	var seeds []uint64
+	for range number("MODEL_HISTORIES") {
+		seeds = append(seeds, rand.Uint64())
+	}
+	if len(seeds) == 0 {
+		for seed := range uint64(modelSeeds) {
+			seeds = append(seeds, seed)
+		}
+	}
+	return seeds
+}
 
 // TestModel: whatever dies, fails, comes late, twice or back, the pods have the newest contents in the end, no template has changed more
 // often than contents and people made it change, and another look rolls nothing.
 func TestModel(t *testing.T) {
-	for seed := range uint64(modelSeeds) {
+	for _, seed := range histories(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			window := []time.Duration{0, 200 * time.Millisecond, 2 * time.Second}[seed%3]
 			settings := scenario.Settings{
