@@ -34,6 +34,7 @@ func TestDryRun(t *testing.T) {
 		}
 		return nil
 	}))
+	r.must(l.Reroll.Terminate(ctx)) // Events are written last
 	r.wroteNothing()
 	if said := log(); strings.Contains(strings.ToLower(said), "forbidden") {
 		t.Errorf("a dry run asked for more than it may read:\n%s", said)

@@ -261,8 +261,14 @@ func (s *site) says(want string) {
 // rolls fails the test unless the app was rolled so many times, by what Reroll says and by its templates.
 func (s *site) rolls(want int) {
 	s.t.Helper()
-	reloads, err := s.reroll().Reloads(s.ctx, s.ns)
-	s.must(err)
+	var reloads []line.Reload
+	s.await(func(ctx context.Context) (err error) { // the record follows the patch
+		reloads, err = s.reroll().Reloads(ctx, s.ns)
+		if err == nil && len(reloads) < want {
+			err = fmt.Errorf("%d reloads are on record, not %d", len(reloads), want)
+		}
+		return err
+	})
 	if len(reloads) != want {
 		s.t.Errorf("%d reloads, want %d: %+v", len(reloads), want, reloads)
 	}

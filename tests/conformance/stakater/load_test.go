@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -68,14 +70,29 @@ func TestFanOut(t *testing.T) {
 	if err := w.Quiesce(ctx); err != nil {
 		t.Fatal(err)
 	}
+	bare := bareWrites(ctx, t, namespace)
 	if _, err := w.Patch(ctx, "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	last := reloadedAll(ctx, t, namespace)
-	// Theirs takes 10.2 s: its client sends five requests a second.
-	if limit := 5.0; last > limit {
+	// Theirs takes 10.2 s: its client sends five requests a second. What as many requests take one after the other is the machine's own time.
+	if limit := 5 + bare; last > limit {
 		t.Errorf("the last of %d was rolled after %.1f s, more than %.0f s", fanOut, last, limit)
 	}
+}
+
+// bareWrites returns how many seconds it takes to write all of the fan-out one after the other, to no effect.
+func bareWrites(ctx context.Context, t *testing.T, namespace string) float64 {
+	t.Helper()
+	begun := time.Now()
+	for i := range fanOut {
+		_, err := shared.Kube.Client().AppsV1().Deployments(namespace).Patch(ctx, fmt.Sprintf("web-%d", i), types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"tried":"true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return time.Since(begun).Seconds()
 }
 
 // reloadedAll waits until all of the fan-out have reloaded, and returns how long after its request the last was patched, in seconds.

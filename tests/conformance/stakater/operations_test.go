@@ -3,11 +3,13 @@ package stakater_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,26 +55,36 @@ func TestMetrics(t *testing.T) {
 	if err := w.Quiesce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	text, err := shared.Reroll.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range strings.Lines(strings.TrimSpace(metricNames)) {
-		if !strings.Contains(text, "# TYPE "+strings.TrimSpace(name)+"\n") {
-			t.Errorf("there is no %s", name)
-		}
-	}
-	for _, sample := range []string{
+	samples := []string{
 		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
 		`reloader_reload_executed_total_by_namespace{namespace="` + w.Namespace("main") + `",success="true"} [1-9]`,
 		`reloader_action_total{result="success",workload_kind="Deployment"} [1-9]`,
 		`reloader_events_received_total{event_type="update",resource_type="configmaps"} [1-9]`,
 		`reloader_skipped_total{reason="ignored_or_not_selected"} [1-9]`, `reloader_skipped_total{reason="no_data_change"} [1-9]`,
-	} {
-		pattern := strings.ReplaceAll(regexp.QuoteMeta(sample), `\[1-9\]`, "[1-9]")
-		if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
-			t.Errorf("there is no %s", sample)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error { // what was done is counted after it
+		text, err := shared.Reroll.Metrics(ctx)
+		if err != nil {
+			return err
 		}
+		var errs []error
+		for name := range strings.Lines(strings.TrimSpace(metricNames)) {
+			if !strings.Contains(text, "# TYPE "+strings.TrimSpace(name)+"\n") {
+				errs = append(errs, fmt.Errorf("there is no %s", name))
+			}
+		}
+		for _, sample := range samples {
+			pattern := strings.ReplaceAll(regexp.QuoteMeta(sample), `\[1-9\]`, "[1-9]")
+			if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
+				errs = append(errs, fmt.Errorf("there is no %s", sample))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
