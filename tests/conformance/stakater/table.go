@@ -29,6 +29,9 @@ needs a NATS that all replicas share (--nats-url): with one inside the process i
 
 How to move: [migrate-from-stakater.md](migrate-from-stakater.md).
 
+Each section names the files of [stakater/Reloader](` + Repository + `) in which its rows were read, at commit
+` + Commit + `. Lines of single rows were not noted.
+
 What these tests are and are not: they run Reroll alone. What Stakater Reloader does is restated from its source and from
 observations of its binary, which does not run here. Rollouts and DeploymentConfigs are objects of custom resources with their
 schema; the controllers of Argo and OpenShift do not run either, and neither does the Secrets Store CSI driver.
@@ -76,7 +79,7 @@ func (s Section) write(b *strings.Builder, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n| Stakater Reloader | Reroll | | shown by |\n|---|---|---|---|\n", s.Title)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| Stakater Reloader | Reroll | | shown by |\n|---|---|---|---|\n", s.Title, s.read())
 	for _, r := range rows {
 		ours := cell(r.Ours)
 		if r.Why != "" {
@@ -90,6 +93,22 @@ func (s Section) write(b *strings.Builder, rows []row) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cell(r.Theirs), ours, r.Verdict, r.shownBy)
 	}
+}
+
+// read says where the rows of the section were read.
+func (s Section) read() string {
+	if len(s.Sources) == 0 {
+		return "No file was noted for these rows."
+	}
+	var all []string
+	for _, source := range s.Sources {
+		text := fmt.Sprintf("[%s](%s/blob/%s/%s)", source.Path, Repository, Commit, source.Path)
+		if source.Function != "" {
+			text += " `" + source.Function + "`"
+		}
+		all = append(all, text)
+	}
+	return "Read in " + strings.Join(all, ", ") + "."
 }
 
 // cell returns text as it stands in one cell.

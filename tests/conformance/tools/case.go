@@ -17,15 +17,17 @@ import (
 type Tool struct {
 	// Folder is also the name of its dialect.
 	Folder, Title string
+	// Repository and Commit are where its sources were read.
+	Repository, Commit string
 }
 
 // Tools are all, in the order of the page.
 var Tools = []Tool{
-	{"sap", "SAP pod-reloader"},
-	{"wave", "Wave"},
-	{"collaborne", "Collaborne kubernetes-reloader"},
-	{"fabric8", "fabric8 configmapcontroller"},
-	{"trigger", "k8s-trigger-controller"},
+	{"sap", "SAP pod-reloader", "SAP/pod-reloader", "a0b9bcc0"},
+	{"wave", "Wave", "wave-k8s/wave", "b4e8d70c"},
+	{"collaborne", "Collaborne kubernetes-reloader", "Collaborne/kubernetes-reloader", "9a93b396"},
+	{"fabric8", "fabric8 configmapcontroller", "fabric8io/configmapcontroller", "3fc50a70"},
+	{"trigger", "k8s-trigger-controller", "mfojtik/k8s-trigger-controller", "3ad65e90"},
 }
 
 // Case is one data file: what a tool does, what Reroll does, and a scenario that shows that.

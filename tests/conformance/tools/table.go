@@ -27,7 +27,7 @@ func Table(folder string) (string, error) {
 	var b strings.Builder
 	b.WriteString(opening)
 	for _, tool := range Tools {
-		fmt.Fprintf(&b, "\n## %s\n\n| %s | Reroll | | shown by |\n|---|---|---|---|\n", tool.Title, tool.Title)
+		fmt.Fprintf(&b, "\n## %s\n\nRead in [%s](https://github.com/%[2]s/tree/%[3]s) at commit %[3]s; files and lines of single rows were not noted.\n\n| %[1]s | Reroll | | shown by |\n|---|---|---|---|\n", tool.Title, tool.Repository, tool.Commit)
 		for _, c := range cases {
 			if c.Tool == tool {
 				b.WriteString(c.row())
