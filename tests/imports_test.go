@@ -1,4 +1,3 @@
-// Package tests holds what is true of the whole repository.
 package tests
 
 import (

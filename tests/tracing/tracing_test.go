@@ -1,4 +1,3 @@
-// Package tracing tests that one edit on a real API server is one trace at a collector.
 package tracing
 
 import (

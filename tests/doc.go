@@ -1,0 +1,2 @@
+// Package tests holds what is true of the whole repository.
+package tests
