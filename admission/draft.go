@@ -147,7 +147,8 @@ func (r Rules) amended(kind workload.Kind, raw json.RawMessage, ops []strategy.O
 }
 
 // needs are the configs that w is interested in, as far as they are known by name: those that it lists, and those that it refers to and a
-// pattern matches. Those of other clusters have no marks.
+// pattern matches. Those of other clusters have no marks, and those of other namespaces are left to the dispatcher: what the webhook reads, and
+// whoever makes it read, stay in one namespace.
 func needs(interest dialect.Interest, w *workload.Workload) []reloader.Config {
 	found := slices.Clone(interest.Exact)
 	for c := range w.Template.References {
@@ -156,7 +157,7 @@ func needs(interest dialect.Interest, w *workload.Workload) []reloader.Config {
 		}
 	}
 	slices.SortFunc(found, compareConfigs)
-	return slices.DeleteFunc(slices.Compact(found), func(c reloader.Config) bool { return c.Cluster != "" })
+	return slices.DeleteFunc(slices.Compact(found), func(c reloader.Config) bool { return c.Cluster != "" || c.Namespace != w.Namespace })
 }
 
 // restore returns the operations that give back to now the marks of old that it has dropped, in their places.

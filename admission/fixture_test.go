@@ -91,7 +91,7 @@ func env(pairs ...string) []corev1.EnvVar {
 // seenOf returns what a config says whose only key has a value; its version is that value.
 func seenOf(c reloader.Config, value string) Seen {
 	obj := contentOf(c, value)
-	return Seen{Meta: obj.Meta, Digest: reloader.Digest{KeyID: "k", Sum: "sum of " + value}, Content: obj.Content}
+	return Seen{Meta: obj.Meta, Digest: reloader.Digest{KeyID: "k", Sum: "sum of " + value}, Hashes: rules.hashes(obj.Content), Content: obj.Content}
 }
 
 func contentOf(c reloader.Config, value string) live.Object {
@@ -185,7 +185,7 @@ func newHandler(t testing.TB, w *world, change func(*Options)) *Handler {
 		t.Fatal(err)
 	}
 	w.reads = make(chan reloader.Config, 1000)
-	o := Options{Rules: rules, Configs: w, Logger: slog.New(slog.DiscardHandler)}
+	o := Options{Rules: rules, Configs: w, Certified: true, Logger: slog.New(slog.DiscardHandler)}
 	o.Ring = ring
 	if change != nil {
 		change(&o)

@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
-
-// Path is where the webhook is.
-const Path = "/v1/admit"
 
 // Options are what the webhook works with.
 type Options struct {
@@ -26,6 +24,8 @@ type Options struct {
 	Configs Configs
 	// InScope reports whether workloads of a namespace count; nil if all do.
 	InScope func(namespace string) bool
+	// Certified says that every caller has shown a client certificate, so that Path is the path. Without, a caller proves itself by PathAt.
+	Certified bool
 	// DryRun promises that nothing is changed.
 	DryRun bool
 	Logger *slog.Logger
@@ -33,11 +33,13 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Handler answers the webhook's requests, POST to Path.
+// Handler answers the webhook's requests.
 type Handler struct {
 	options Options
 	metrics *metrics
 	turns   chan struct{}
+	// bodies, reads and kept bound what all reviews together hold: bytes of bodies, reads under way, and bytes of content that is kept.
+	bodies, reads, kept *semaphore.Weighted
 }
 
 // New returns a handler.
@@ -45,13 +47,25 @@ func New(o Options) *Handler {
 	if o.InScope == nil {
 		o.InScope = func(string) bool { return true }
 	}
-	return &Handler{options: o, metrics: newMetrics(o.Registerer), turns: make(chan struct{}, maxConcurrent)}
+	return &Handler{
+		options: o, metrics: newMetrics(o.Registerer), turns: make(chan struct{}, maxConcurrent),
+		bodies: semaphore.NewWeighted(maxBodies), reads: semaphore.NewWeighted(maxReads), kept: semaphore.NewWeighted(maxKept),
+	}
+}
+
+// proven reports whether the caller is an API server. Any pod may reach the port, so nothing of the request is read before.
+func (h *Handler) proven(r *http.Request) bool {
+	if h.options.Certified {
+		return r.URL.Path == Path
+	}
+	return knowsPath(h.options.Ring, r.URL.Path, time.Now())
 }
 
 // ServeHTTP answers one review. Only what is no review gets an error: then nobody would know what to allow.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	if r.URL.Path != Path {
+	if !h.proven(r) {
+		h.metrics.observe(resultUnproven, began)
 		http.NotFound(w, r)
 		return
 	}
@@ -73,7 +87,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = http.NewResponseController(w).SetReadDeadline(deadline)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	room := roomFor(r)
+	if err := h.bodies.Acquire(ctx, room); err != nil {
+		h.refuse(w, began, http.StatusServiceUnavailable, errors.New("too many large requests at a time"))
+		return
+	}
+	defer h.bodies.Release(room)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, room))
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		h.refuse(w, began, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLong.Limit))
 		return
@@ -82,6 +102,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request, err := decode(body)
+	body = nil //nolint:ineffassign,wastedassign // it need not be kept while configs are read
 	if err != nil {
 		h.refuse(w, began, http.StatusBadRequest, err)
 		return
@@ -89,6 +110,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	response, result := h.answer(ctx, request)
 	h.metrics.observe(result, began)
 	h.write(w, response)
+}
+
+// roomFor returns how many bytes the body of a request may have: as many as it says, or as many as any may.
+func roomFor(r *http.Request) int64 {
+	if r.ContentLength >= 0 && r.ContentLength <= maxBodyBytes {
+		return max(1, r.ContentLength)
+	}
+	return maxBodyBytes
 }
 
 // patience returns for how long an answer is worth something: API servers say in the query how long they wait.
@@ -182,7 +211,8 @@ func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	if err != nil || draft == nil {
 		return nil, resultUntouched, err
 	}
-	seen, missed := h.see(ctx, draft.reads())
+	seen, done, missed := h.see(ctx, draft)
+	defer done()
 	ops, brought, err := draft.Patch(seen, time.Now())
 	said := draft.verdict(seen)
 	switch {

@@ -133,7 +133,7 @@ func TestTroubleIsAllowed(t *testing.T) {
 		"no right to read":  {world: world{err: errors.New("it is forbidden")}, after: dropped, says: "it is forbidden", patch: true},
 		"a slow API server": {world: world{values: map[reloader.Config]string{config: "slow"}}, after: dropped, says: "deadline exceeded", patch: true},
 		"no object": {after: imageTwo, change: func(r *admissionv1.AdmissionRequest) {
-			r.Object.Raw = []byte(`{"spec":{"template":7}}`)
+			r.Object.Raw = []byte(`{"metadata":{"namespace":"shop"},"spec":{"template":7}}`)
 		}, says: "read Deployment"},
 		"too many configs": {after: many(maxConfigs + 1), says: "129 configs, more than 128"},
 	}

@@ -10,6 +10,12 @@ const (
 	maxBodyBytes = 8 << 20
 	// maxConcurrent is how many reviews are worked on at a time; others wait for their turn, as long as their time lasts.
 	maxConcurrent = 16
+	// maxBodies bounds the bytes of the bodies that are worked on at a time. Larger reviews wait for their turn, too.
+	maxBodies = 16 << 20
+	// maxReads is how many configs are read at a time for all reviews. Each is at most 1 MiB, and is dropped once it is fingerprinted.
+	maxReads = 16
+	// maxKept bounds the bytes of content that all reviews keep at a time. Wave's hash alone is made of several configs together.
+	maxKept = 16 << 20
 	// maxConfigs is of how many configs one workload may be marked.
 	maxConfigs = 128
 	// readsAtOnce is how many configs are read for one review at a time.

@@ -22,6 +22,8 @@ const (
 	resultDenied = "denied"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
+	// resultUnproven: the caller did not prove to be an API server, and learned nothing.
+	resultUnproven = "unproven"
 	// resultRefused: nobody could understand the request.
 	resultRefused = "refused"
 )
@@ -44,7 +46,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultDenied, resultMissed, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultDenied, resultMissed, resultUnproven, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

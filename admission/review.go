@@ -27,7 +27,23 @@ func decode(body []byte) (*admissionv1.AdmissionRequest, error) {
 	case review.Request.UID == "" || len(review.Request.UID) > maxUID:
 		return nil, fmt.Errorf("the request's uid has not between 1 and %d bytes", maxUID)
 	}
-	return review.Request, nil
+	return review.Request, inOneNamespace(review.Request)
+}
+
+// inOneNamespace returns an error if the objects of a request are not in its namespace. API servers see to that, and what follows relies on it:
+// the namespace decides whether the workload counts, and which configs are read.
+func inOneNamespace(r *admissionv1.AdmissionRequest) error {
+	for _, raw := range [][]byte{r.Object.Raw, r.OldObject.Raw} {
+		var object struct {
+			Metadata struct {
+				Namespace string `json:"namespace"`
+			} `json:"metadata"`
+		}
+		if len(raw) > 0 && json.Unmarshal(raw, &object) == nil && object.Metadata.Namespace != r.Namespace {
+			return fmt.Errorf("the object is not in the request's namespace")
+		}
+	}
+	return nil
 }
 
 // kindOf returns the kind of workload that r is about, if it creates or updates one whose pod template says what its pods are.

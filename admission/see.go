@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Configs reads configs from the API server, never from a cache: what was written just before the workload must be seen. Errors are those
@@ -18,25 +22,29 @@ type Configs interface {
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
 }
 
-// see reads configs. Those that cannot be read are missing in what it returns, and named in the error.
-func (h *Handler) see(ctx context.Context, configs []reloader.Config) (map[reloader.Config]Seen, error) {
+// see reads the configs of a draft. Those that cannot be read are missing in what it returns, and named in the error. What it returns may be
+// used until done is called.
+func (h *Handler) see(ctx context.Context, d *Draft) (seen map[reloader.Config]Seen, done func(), err error) {
+	configs := d.reads()
 	if len(configs) > maxConfigs {
-		return nil, fmt.Errorf("the workload has to do with %d configs, more than %d", len(configs), maxConfigs)
+		return nil, func() {}, fmt.Errorf("the workload has to do with %d configs, more than %d", len(configs), maxConfigs)
 	}
 	var (
 		mu   sync.Mutex
 		all  sync.WaitGroup
-		seen = make(map[reloader.Config]Seen, len(configs))
+		kept int64
 		errs []error
 	)
+	seen = make(map[reloader.Config]Seen, len(configs))
 	turns := make(chan struct{}, readsAtOnce)
 	for _, c := range configs {
 		turns <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turns }()
-			s, err := h.look(ctx, c)
+			s, size, err := h.look(ctx, d, c)
 			mu.Lock()
 			defer mu.Unlock()
+			kept += size
 			switch {
 			case err != nil:
 				errs = append(errs, fmt.Errorf("read %s: %w", c, err))
@@ -46,20 +54,59 @@ func (h *Handler) see(ctx context.Context, configs []reloader.Config) (map[reloa
 		})
 	}
 	all.Wait()
-	return seen, errors.Join(errs...)
+	return seen, func() { h.kept.Release(kept) }, errors.Join(errs...)
 }
 
-// look reads one config.
-func (h *Handler) look(ctx context.Context, c reloader.Config) (Seen, error) {
-	if err := ctx.Err(); err != nil {
-		return Seen{}, err
+var errTooMuch = errors.New("the contents that are read at a time are too large together")
+
+// look reads one config, and returns how many bytes of content are kept of it: none, unless a mark is made of the contents of several configs.
+func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, int64, error) {
+	if err := h.reads.Acquire(ctx, 1); err != nil {
+		return Seen{}, 0, err
 	}
+	defer h.reads.Release(1)
 	obj, err := h.options.Configs.Get(ctx, c)
 	if apierrors.IsNotFound(err) {
-		return Seen{Absent: true}, nil
+		return Seen{Absent: true}, 0, nil
 	}
 	if err != nil {
-		return Seen{}, err
+		return Seen{}, 0, err
 	}
-	return Seen{Meta: obj.Meta, Digest: h.options.Ring.Digest(obj.Content), Content: obj.Content}, nil
+	s := d.rules.seen(obj)
+	if !d.rules.readsContent(d.now) {
+		return s, 0, nil
+	}
+	size := obj.Content.Size()
+	if !h.kept.TryAcquire(size) {
+		return Seen{}, 0, errTooMuch
+	}
+	s.Content = obj.Content
+	return s, size, nil
+}
+
+// seen returns what a config says, without its content.
+func (r Rules) seen(obj live.Object) Seen {
+	return Seen{Meta: obj.Meta, Digest: r.Ring.Digest(obj.Content), Older: r.Ring.Older(obj.Content), Hashes: r.hashes(obj.Content)}
+}
+
+// hashes returns the mark of c for each dialect that marks each config by itself.
+func (r Rules) hashes(c digest.Content) map[string]string {
+	found := map[string]string{}
+	for _, dl := range r.Dialects {
+		if hash := dl.Hash(c, c.Config().Kind); hash != "" {
+			found[dl.Name] = hash
+		}
+	}
+	return found
+}
+
+// readsContent reports whether a mark of w is made of contents of several configs together.
+func (r Rules) readsContent(w *workload.Workload) bool {
+	return slices.ContainsFunc(r.Dialects, func(dl *dialect.Dialect) bool {
+		if dl.Joint == nil || !dl.Joint.Reads {
+			return false
+		}
+		_, opted := dl.Interest(w)
+		return opted
+	})
 }

@@ -12,12 +12,17 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Seen is what a live config says. It lasts for one request, as it has the content.
+// Seen is what a live config says.
 type Seen struct {
 	live.Meta
 	// Absent says that there is no such config.
-	Absent  bool
-	Digest  reloader.Digest
+	Absent bool
+	Digest reloader.Digest
+	// Older are the digests under the other keys that are known.
+	Older []reloader.Digest
+	// Hashes has the mark of the content for each dialect that marks each config by itself.
+	Hashes map[string]string
+	// Content is kept only if Wave's hash is to be made of it, for as long as the request lasts.
 	Content digest.Content
 }
 
@@ -112,7 +117,7 @@ func (d *Draft) place(general strategy.Strategy, due []reloader.Config, seen map
 // value returns the mark that a dialect has for c; empty if it has none, or not all that it is made of was seen.
 func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen map[reloader.Config]Seen) string {
 	if dl.Joint == nil {
-		return dl.Hash(seen[c].Content, c.Kind)
+		return seen[c].Hashes[dl.Name]
 	}
 	if live := values(w, dl, seen); len(live) > 0 {
 		return live[0]

@@ -72,7 +72,9 @@ func (d *Draft) live(seen map[reloader.Config]Seen, mark string) []string {
 	}
 	before := maps.Clone(seen)
 	for c, s := range before {
-		s.Digest, _ = d.rules.Ring.DigestUnder(dl.Joint.KeyOf(mark), s.Content)
+		if i := slices.IndexFunc(s.Older, func(o reloader.Digest) bool { return o.KeyID == dl.Joint.KeyOf(mark) }); i >= 0 {
+			s.Digest = s.Older[i]
+		}
 		before[c] = s
 	}
 	return append(found, values(d.now, dl, before)...)

@@ -260,3 +260,31 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFollower: a process that only follows shows what another one has made, also when that is renewed, and stores and publishes nothing.
+func TestFollower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		store := &shelf{}
+		follower := NewManaged(Options{Store: store, Follows: true, Logger: slog.New(slog.DiscardHandler)})
+		go func() { _ = follower.Run(ctx) }()
+		<-time.After(time.Minute)
+		if _, err := follower.Get(nil); !errors.Is(err, errNone) || store.saves > 0 || store.published() != nil {
+			t.Fatalf("before there is any: %v, %d writes", err, store.saves)
+		}
+		keeper := managed(store, 2*time.Hour)
+		go func() { _ = keeper.Run(ctx) }()
+		for range 24 * 12 {
+			<-time.After(5 * time.Minute)
+			synctest.Wait()
+			shown, err := follower.Get(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := trusted(store.published(), shown, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

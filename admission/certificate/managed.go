@@ -29,7 +29,9 @@ type Options struct {
 	Hosts []string
 	// Lifetime is how long a certificate is valid. It is renewed when a third of that is left.
 	Lifetime time.Duration
-	Logger   *slog.Logger
+	// Follows says that another process makes, renews and publishes the certificate, and this one only loads it.
+	Follows bool
+	Logger  *slog.Logger
 }
 
 // MinLifetime is the shortest Lifetime that leaves time to renew.
@@ -47,13 +49,27 @@ func NewManaged(o Options) *Managed {
 	return &Managed{options: o, plan: plan{o.Hosts, o.Lifetime}}
 }
 
-// longestTick bounds the time between two looks at what is stored.
-const longestTick = time.Minute
+// longestTick bounds the time between two looks at what is stored, and firstTick while there is none.
+const (
+	longestTick = time.Minute
+	firstTick   = time.Second
+)
 
-// Run makes, shares, publishes and renews the certificate until ctx ends.
+// tick returns how long to wait until the next look.
+func (m *Managed) tick() time.Duration {
+	lifetime := m.options.Lifetime
+	if m.options.Follows {
+		current := m.current.Load()
+		if current == nil {
+			return firstTick
+		}
+		lifetime = current.server.Leaf.NotAfter.Sub(current.server.Leaf.NotBefore.Add(backdate))
+	}
+	return max(MinLifetime/20, min(longestTick, lifetime/20))
+}
+
+// Run makes, shares, publishes and renews the certificate until ctx ends, or follows what another process makes.
 func (m *Managed) Run(ctx context.Context) error {
-	tick := time.NewTicker(min(longestTick, m.options.Lifetime/20))
-	defer tick.Stop()
 	bad := ""
 	for {
 		err := m.refresh(ctx)
@@ -67,7 +83,7 @@ func (m *Managed) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-time.After(m.tick()):
 		}
 	}
 }
@@ -96,6 +112,9 @@ const maxConflicts = 3
 // refresh brings everything to where it has to be now. What is stored is used before it is published: it is either trusted already, or
 // nothing is.
 func (m *Managed) refresh(ctx context.Context) error {
+	if m.options.Follows {
+		return m.follow(ctx)
+	}
 	var found material
 	err := error(nil)
 	for range maxConflicts {
@@ -110,6 +129,23 @@ func (m *Managed) refresh(ctx context.Context) error {
 	if err := m.options.Store.Publish(ctx, found.bundle()); err != nil {
 		return fmt.Errorf("let API servers trust it: %w", err)
 	}
+	return nil
+}
+
+// follow loads what another process has made.
+func (m *Managed) follow(ctx context.Context) error {
+	data, version, err := m.options.Store.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("load it: %w", err)
+	}
+	if version == "" {
+		return errNone
+	}
+	stored, err := parse(data)
+	if err != nil {
+		return err
+	}
+	m.current.Store(&stored)
 	return nil
 }
 

@@ -83,6 +83,12 @@ func (c Content) Each(visit func(section Section, key string, value []byte)) {
 	}
 }
 
+// Size returns about how many bytes c holds.
+func (c Content) Size() (size int64) {
+	c.Each(func(_ Section, key string, value []byte) { size += int64(len(key) + len(value)) })
+	return size
+}
+
 const redacted = "[content withheld]"
 
 // String returns a placeholder.

@@ -17,6 +17,7 @@ import (
 const (
 	wholeConfig byte = 1
 	singleKey   byte = 2
+	token       byte = 3
 )
 
 // shortKeyBytes is the length to which the fingerprint of a single key is cut.
@@ -66,6 +67,30 @@ func (r *Ring) DigestUnder(keyID string, c Content) (reloader.Digest, bool) {
 		return reloader.Digest{}, false
 	}
 	return sum(r.keys[i], keyID, c), true
+}
+
+// Older returns the fingerprints of c under the other keys; none if c is zero.
+func (r *Ring) Older(c Content) []reloader.Digest {
+	if c.IsZero() {
+		return nil
+	}
+	var older []reloader.Digest
+	for i, k := range r.keys[1:] {
+		older = append(older, sum(k, r.ids[i+1], c))
+	}
+	return older
+}
+
+// Tokens returns a text under each key, the active key first, that only a holder of the key can compute. Each purpose has its own.
+func (r *Ring) Tokens(purpose string) []string {
+	tokens := make([]string, len(r.keys))
+	for i, k := range r.keys {
+		s := signer{mac: hmac.New(sha256.New, k)}
+		s.mac.Write([]byte{token})
+		s.field([]byte(purpose))
+		tokens[i] = hex.EncodeToString(s.mac.Sum(nil))
+	}
+	return tokens
 }
 
 // sum signs every entry once alone, for Keys, and all of them together, for Sum. Kind, namespace and name are signed too:

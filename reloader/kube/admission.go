@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,8 +57,8 @@ func (a AdmissionCertificate) Save(ctx context.Context, data map[string][]byte, 
 	return err
 }
 
-// Publish makes a bundle the CA of every webhook of the configuration.
-func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte) error {
+// Publish makes a bundle the CA of every webhook of the configuration, unless it is nil, and a path the one at which API servers call.
+func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path string) error {
 	configurations := a.cluster.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	found, err := configurations.Get(ctx, a.configuration, metav1.GetOptions{})
 	if err != nil {
@@ -64,9 +66,7 @@ func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte) error 
 	}
 	ops := []strategy.Op{{Op: "test", Path: "/metadata/resourceVersion", Value: found.ResourceVersion}}
 	for i, webhook := range found.Webhooks {
-		if !bytes.Equal(webhook.ClientConfig.CABundle, bundle) {
-			ops = append(ops, strategy.Op{Op: "add", Path: fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), Value: bundle})
-		}
+		ops = append(ops, published(webhook.ClientConfig, fmt.Sprintf("/webhooks/%d/clientConfig", i), bundle, path)...)
 	}
 	if len(ops) == 1 {
 		return nil
@@ -77,4 +77,23 @@ func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte) error 
 	}
 	_, err = configurations.Patch(ctx, a.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "reroll"})
 	return err
+}
+
+// published returns the operations that publish a bundle, unless it is nil, and a path in the clientConfig at a place; none if both are there.
+func published(config admissionregistrationv1.WebhookClientConfig, at string, bundle []byte, path string) []strategy.Op {
+	var ops []strategy.Op
+	if bundle != nil && !bytes.Equal(config.CABundle, bundle) {
+		ops = append(ops, strategy.Op{Op: "add", Path: at + "/caBundle", Value: bundle})
+	}
+	if s := config.Service; s != nil && (s.Path == nil || *s.Path != path) {
+		ops = append(ops, strategy.Op{Op: "add", Path: at + "/service/path", Value: path})
+	}
+	if config.URL == nil {
+		return ops
+	}
+	if u, err := url.Parse(*config.URL); err == nil && u.Path != path {
+		u.Path = path
+		ops = append(ops, strategy.Op{Op: "add", Path: at + "/url", Value: u.String()})
+	}
+	return ops
 }

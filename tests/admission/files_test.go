@@ -97,7 +97,7 @@ func (s *site) registered(address string, bundle []byte) {
 	}
 	of, err := client.Get(s.ctx, configuration, metav1.GetOptions{})
 	s.must(err)
-	url := "https://" + address + "/v1/admit"
+	url := "https://" + address + s.path()
 	of.ObjectMeta = metav1.ObjectMeta{Name: fromFiles}
 	of.Webhooks[0].ClientConfig.URL, of.Webhooks[0].ClientConfig.CABundle = &url, bundle
 	_, err = client.Create(s.ctx, of, metav1.CreateOptions{})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func run(m *testing.M) (int, error) {
 	}
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: append(admissionFlags(address), "--coalesce-window", window.String(), "--is-Argo-Rollouts", "true"),
+		Flags: append(slices.Concat(admissionFlags(address), keptFlags), "--coalesce-window", window.String(), "--is-Argo-Rollouts", "true"),
 	})
 	if err != nil {
 		return 1, err
@@ -77,13 +78,12 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// admissionFlags are those of a process whose webhook is at an address.
+// admissionFlags are those of a process whose webhook is at an address, and keptFlags those of one that keeps the configuration.
 func admissionFlags(address string) []string {
-	return []string{
-		"--admission-address", address, "--admission-hosts", "127.0.0.1", "--admission-configuration", configuration,
-		"--admission-certificate-lifetime", lifetime.String(), "--admission-hold-scheduling",
-	}
+	return []string{"--admission-address", address, "--admission-hold-scheduling"}
 }
+
+var keptFlags = []string{"--admission-hosts", "127.0.0.1", "--admission-configuration", configuration, "--admission-certificate-lifetime", lifetime.String()}
 
 // register makes the configuration of the chart, with the address of this machine in the place of the Service's, and waits until the
 // process lets the API server trust it. The API server waits for as long as it can: what a busy machine delays does not go astray.
@@ -108,7 +108,10 @@ func register(ctx context.Context) error {
 		return fmt.Errorf("the chart registers %d webhooks, want 1", len(webhooks.Webhooks))
 	}
 	// A Secret and a ConfigMap of the tests are in the namespace default, as is the process itself.
-	url := "https://" + address + *webhooks.Webhooks[0].ClientConfig.Service.Path
+	if path := webhooks.Webhooks[0].ClientConfig.Service.Path; path != nil {
+		return fmt.Errorf("the chart registers the path %s, which anybody can know", *path)
+	}
+	url := "https://" + address
 	webhooks.Name, webhooks.Webhooks[0].ClientConfig = configuration, admissionregistrationv1.WebhookClientConfig{URL: &url}
 	client := shared.Kube.Client().AdmissionregistrationV1().MutatingWebhookConfigurations()
 	if _, err := client.Create(ctx, &webhooks, metav1.CreateOptions{}); err != nil {

@@ -7,6 +7,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -101,6 +103,16 @@ func (s *site) bundle() []byte {
 	return found.Webhooks[0].ClientConfig.CABundle
 }
 
+// path returns the path at which the API server calls.
+func (s *site) path() string {
+	s.t.Helper()
+	found, err := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.ctx, configuration, metav1.GetOptions{})
+	s.must(err)
+	called, err := url.Parse(*found.Webhooks[0].ClientConfig.URL)
+	s.must(err)
+	return called.Path
+}
+
 // shown returns the certificate that is shown at an address, if a bundle vouches for it.
 func (s *site) shown(address string, bundle []byte) (string, error) {
 	pool := x509.NewCertPool()
@@ -124,7 +136,7 @@ func (s *site) alone(flags func(address string) []string) string {
 }
 
 // aloneIn starts one in another cluster, with metrics at an address.
-func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) {
+func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) *os.Process {
 	s.t.Helper()
 	binary, err := line.Build(s.ctx)
 	s.must(err)
@@ -146,4 +158,5 @@ func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) {
 		}
 		return err
 	}))
+	return cmd.Process
 }

@@ -226,7 +226,7 @@ func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string)
 	}
 	kubectl(t, cluster, "create", "--filename="+file)
 	kubectl(t, cluster, "patch", "mutatingwebhookconfiguration/example-reroll-"+namespace, "--type=json",
-		`--patch=[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://`+r.admits+`/v1/admit"}}]`)
+		`--patch=[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://`+r.admits+`"}}]`)
 }
 
 // start starts all processes, one after the other. The returned function ends them in order.
@@ -310,7 +310,7 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 		if strings.HasPrefix(name, "ingest-tls-") || admitsByFiles && strings.HasPrefix(name, "admission-") {
 			continue
 		}
-		if local, ok := here[name]; ok && value != "" {
+		if local, ok := here[name]; ok && value != "" && value != "0s" {
 			argument = "--" + name + "=" + local
 		}
 		p.arguments = append(p.arguments, argument)

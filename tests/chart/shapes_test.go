@@ -173,12 +173,25 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 // TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, who
 // keeps marks reads configs, one at a time, and the rest is for who rolls.
 func TestRightsAreByRole(t *testing.T) {
-	objects := rendered(t, "roles")
+	expectRightsByRole(t, rendered(t, "roles"), []string{"secrets/reroll-digest-key get"})
+	// The process that API servers call may not change what they call, also if Reroll makes the certificate.
+	objects := rendered(t, "roles", "--set", "admission.tls.secretName=,admission.tls.clientCA=false")
+	expectRightsByRole(t, objects, []string{"secrets/reroll-admission-tls get", "secrets/reroll-digest-key get"})
+	const publish = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " get,patch"
+	for _, w := range workloads(t, objects) {
+		if got := grantsOf(objects, w.pod.Spec.ServiceAccountName)[""]; slices.Contains(got, publish) != (w.role() == "dispatch") {
+			t.Errorf("%s may %q", w.role(), got)
+		}
+	}
+}
+
+func expectRightsByRole(t *testing.T, objects []runtime.Object, ofAdmission []string) {
+	t.Helper()
 	want := map[string][]string{
 		"ingest": nil, "api": {"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create"},
 		"admission": {"configmaps get", "secrets get"},
 	}
-	own := map[string][]string{"admission": {"secrets/reroll-digest-key get"}}
+	own := map[string][]string{"admission": ofAdmission}
 	for _, w := range workloads(t, objects) {
 		got := grantsOf(objects, w.pod.Spec.ServiceAccountName)
 		if w.role() == "dispatch" {

@@ -57,7 +57,7 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 			Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy,
 			HoldScheduling: s.Admission.HoldScheduling, RefuseUnexpected: s.Admission.RefuseUnexpectedHash,
 		},
-		Configs: cluster, InScope: s.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Configs: cluster, InScope: s.admits, Certified: s.Admission.ClientCA != "", DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
@@ -91,27 +91,74 @@ func (p *program) listenAdmission(server *http.Server, shown presented) error {
 	return err
 }
 
-// admissionCertificate returns the certificate of the files, or one that is managed from now on.
+// admissionCertificate returns the certificate of the files, or that of Reroll's own CA: kept by this process, or by the dispatcher.
 func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error) {
 	a := p.settings.Admission
 	if a.TLSCert != "" {
 		return certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger)
 	}
-	hosts := a.Hosts
-	if len(hosts) == 0 {
-		hosts = []string{"reroll-admission." + cluster.Namespace + ".svc"}
+	if p.managed == nil {
+		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Follows: true, Logger: p.logger})
+		p.start("admission certificate", p.managed.Run)
 	}
-	managed := certificate.NewManaged(certificate.Options{
-		Store: cluster.AdmissionCertificate(a.Configuration), Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger,
-	})
-	p.start("admission certificate", managed.Run)
 	p.certificates.add("admission", func() (*x509.Certificate, error) {
-		if current, err := managed.Get(nil); err == nil {
+		if current, err := p.managed.Get(nil); err == nil {
 			return current.Leaf, nil
 		}
 		return nil, nil
 	})
-	return managed, nil
+	return p.managed, nil
+}
+
+// admissionStore is where the certificate is kept. Where it is published, so is the path at which API servers call.
+type admissionStore struct {
+	kube.AdmissionCertificate
+	ring *digest.Ring
+}
+
+// Publish lets API servers trust a bundle, unless it is nil, and call at the path of now.
+func (s admissionStore) Publish(ctx context.Context, bundle []byte) error {
+	return s.AdmissionCertificate.Publish(ctx, bundle, admission.PathAt(s.ring, time.Now()))
+}
+
+// keepAdmission keeps the configuration by which API servers find the webhook, in this process or another: its path, and the CA of the certificate
+// unless that comes from files.
+func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
+	a := p.settings.Admission
+	store := admissionStore{cluster.AdmissionCertificate(a.Configuration), ring}
+	if a.TLSCert != "" || a.CertificateLifetime == 0 {
+		p.start("admission path", func(ctx context.Context) error { return p.keepPath(ctx, store) })
+		return
+	}
+	hosts := a.Hosts
+	if len(hosts) == 0 {
+		hosts = []string{"reroll-admission." + cluster.Namespace + ".svc"}
+	}
+	p.managed = certificate.NewManaged(certificate.Options{Store: store, Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger})
+	p.start("admission certificate", p.managed.Run)
+}
+
+// pathTick is how often the path is looked after.
+const pathTick = 30 * time.Second
+
+// keepPath keeps the path published until ctx ends.
+func (p *program) keepPath(ctx context.Context, store admissionStore) error {
+	bad := ""
+	for {
+		err := store.Publish(ctx, nil)
+		if err != nil && ctx.Err() == nil && err.Error() != bad {
+			p.logger.Warn("the path of the admission webhook could not be published, and is published again", "error", err)
+		}
+		bad = ""
+		if err != nil {
+			bad = err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pathTick):
+		}
+	}
 }
 
 // admits reports whether workloads of a namespace count, as far as its name tells. Its labels are the business of the namespaceSelector

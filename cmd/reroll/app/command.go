@@ -92,7 +92,7 @@ var roles = []role{
 	},
 	{
 		name: "admission", short: "Keep the marks of workloads while others write them", admit: true,
-		example: "  reroll admission --namespace reroll-system --admission-configuration reroll",
+		example: "  reroll admission --namespace reroll-system",
 	},
 }
 

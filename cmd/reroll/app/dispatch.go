@@ -52,6 +52,9 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.dispatcher.Store(d)
+	if s.Admission.Configuration != "" {
+		p.keepAdmission(cluster, ring)
+	}
 	if p.role.admit && s.Admission.Address != "" {
 		if err := p.admit(cluster, ring, dialects); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/reroll-dev/reroll/admission/certificate"
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/tracing"
@@ -46,6 +47,8 @@ type program struct {
 	forwarder *queue.Forwarder
 	// tracer tells a collector how far changes get; nil if nobody wants to know.
 	tracer *tracing.Tracer
+	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
+	managed *certificate.Managed
 	// certificates are those that the process shows, or believes.
 	certificates certificates
 }

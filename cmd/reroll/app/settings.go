@@ -95,9 +95,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 		s.Tools.BindState(f)
 		s.bindDispatch(f, r)
 	}
-	if r.admit {
-		s.Admission.bind(f, r)
-	}
+	s.Admission.bind(f, r)
 	if r.ingest {
 		s.bindIngest(f)
 		s.bindAuditLog(f)
@@ -191,7 +189,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		}
 		s.Options = optionsOf(f)
 	}
-	if r.admit {
+	if r.dispatch || r.admit {
 		if err := s.checkAdmission(f, r); err != nil {
 			return err
 		}

@@ -298,13 +298,13 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
+		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
 		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",
 		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{
-		"admission-address", "admission-certificate-lifetime", "admission-configuration", "admission-hold-scheduling", "admission-hosts", "admission-refuse-unexpected-hash", "admission-tls-cert", "admission-tls-client-ca",
-		"admission-tls-key",
+		"admission-address", "admission-hold-scheduling", "admission-refuse-unexpected-hash", "admission-tls-cert", "admission-tls-client-ca", "admission-tls-key",
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",

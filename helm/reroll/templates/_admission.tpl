@@ -37,15 +37,26 @@
 {{- if include "reroll.admissionTLSSecret" $ }}
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
-{{- else }}
-- --admission-configuration={{ include "reroll.admissionConfiguration" $ }}
-- --admission-hosts={{ include "reroll.admissionService" $ }}.{{ $.Release.Namespace }}.svc
-- --admission-certificate-lifetime={{ .tls.lifetime }}
 {{- end }}
 {{- if .tls.clientCA }}
 - --admission-tls-client-ca=/etc/reroll/admission-tls/ca.crt
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Of a scope: something if it keeps the secret path, by which API servers prove themselves, and the CA in the webhook's configuration. */}}
+{{- define "reroll.publishesAdmission" -}}
+{{- if and .Values.admission.enabled (not .Values.admission.tls.clientCA) (include "reroll.dispatches" .) }}yes{{ end -}}
+{{- end -}}
+
+{{- define "reroll.admissionPublishArgs" }}
+- --admission-configuration={{ include "reroll.admissionConfiguration" . }}
+{{- if include "reroll.admissionTLSSecret" . }}
+- --admission-certificate-lifetime=0s
+{{- else }}
+- --admission-hosts={{ include "reroll.admissionService" . }}.{{ .Release.Namespace }}.svc
+- --admission-certificate-lifetime={{ .Values.admission.tls.lifetime }}
 {{- end }}
 {{- end -}}
 

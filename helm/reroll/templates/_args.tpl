@@ -34,6 +34,9 @@
 {{- if include "reroll.admits" . }}
 {{- include "reroll.admissionArgs" . }}
 {{- end }}
+{{- if include "reroll.publishesAdmission" . }}
+{{- include "reroll.admissionPublishArgs" . }}
+{{- end }}
 {{- if include "reroll.answers" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --auth={{ include "reroll.apiAuth" . }}

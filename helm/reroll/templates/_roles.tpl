@@ -79,6 +79,7 @@ app.kubernetes.io/component: {{ .role }}
 {{- define "reroll.resources" -}}
 {{- $own := dict -}}
 {{- if ne .role "serve" }}{{ $own = (index .Values .role).resources }}{{ end -}}
+{{- if and (eq .role "admission") (not $own) }}{{ $own = merge (deepCopy .Values.resources) (dict "limits" (dict "memory" "512Mi")) }}{{ end -}}
 {{- default .Values.resources $own | toYaml -}}
 {{- end -}}
 

@@ -1,0 +1,42 @@
+package admission
+
+import (
+	"crypto/subtle"
+	"strconv"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/digest"
+)
+
+// An API server shows no client certificate unless an administrator configures one. It does know the path in the webhook's configuration, which
+// tenants cannot read. So the path is the proof: it ends in a token that is made with the digest key and changes every hour.
+
+// Path is the path of the webhook for callers that a client certificate proves, and the beginning of the path of all others.
+const Path = "/v1/admit"
+
+// pathPeriod is how long a path is the current one. The one before and the one after are accepted, too: clocks differ, and API servers need
+// a moment to see a new path.
+const pathPeriod = time.Hour
+
+// PathAt returns the path to publish at a time. It is made with the oldest key of the ring, which all processes know during a rotation.
+func PathAt(ring *digest.Ring, at time.Time) string {
+	tokens := pathTokens(ring, period(at))
+	return Path + "/" + tokens[len(tokens)-1]
+}
+
+// knowsPath reports whether a path was published about that time.
+func knowsPath(ring *digest.Ring, path string, at time.Time) bool {
+	known := 0
+	for n := period(at) - 1; n <= period(at)+1; n++ {
+		for _, token := range pathTokens(ring, n) {
+			known |= subtle.ConstantTimeCompare([]byte(path), []byte(Path+"/"+token))
+		}
+	}
+	return known == 1
+}
+
+func pathTokens(ring *digest.Ring, period int64) []string {
+	return ring.Tokens("reroll.dev/admission-path/" + strconv.FormatInt(period, 10))
+}
+
+func period(at time.Time) int64 { return at.Unix() / int64(pathPeriod/time.Second) }

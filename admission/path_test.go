@@ -1,0 +1,138 @@
+package admission
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+)
+
+func ringOf(t testing.TB, keys ...byte) *digest.Ring {
+	t.Helper()
+	var made []digest.Key
+	for _, k := range keys {
+		made = append(made, digest.Key(strings.Repeat(string(rune(k)), digest.KeySize)))
+	}
+	ring, err := digest.NewRing(made...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// TestPathOfTheHour: a path that was published is accepted for an hour at least after another one has taken its place, by processes whose clocks
+// differ, and is worth nothing two hours after that.
+func TestPathOfTheHour(t *testing.T) {
+	ring, at := ringOf(t, 'a'), time.Date(2026, 1, 2, 3, 59, 59, 0, time.UTC)
+	path := PathAt(ring, at)
+	for _, after := range []time.Duration{-time.Hour, 0, time.Second, time.Hour} {
+		if !knowsPath(ring, path, at.Add(after)) {
+			t.Errorf("%s after it was published it is not known", after)
+		}
+	}
+	for _, after := range []time.Duration{-2 * time.Hour, 2 * time.Hour, 24 * time.Hour} {
+		if knowsPath(ring, path, at.Add(after)) {
+			t.Errorf("%s after it was published it is still known", after)
+		}
+	}
+	if PathAt(ring, at.Add(time.Second)) == path || PathAt(ringOf(t, 'b'), at) == path {
+		t.Error("it is the same in another hour, or with another key")
+	}
+	if strings.Contains(path, ring.ActiveID()) || len(path) != len(Path)+1+64 {
+		t.Errorf("path %s", path)
+	}
+}
+
+// TestPathWhileTheKeyIsRotated: processes that know the new key and those that do not yet agree at every step of a rotation.
+func TestPathWhileTheKeyIsRotated(t *testing.T) {
+	now := time.Now()
+	before, during, after := ringOf(t, 'a'), ringOf(t, 'b', 'a'), ringOf(t, 'b')
+	for _, pair := range [][2]*digest.Ring{{before, during}, {during, before}, {after, during}, {during, during}} {
+		if !knowsPath(pair[1], PathAt(pair[0], now), now) {
+			t.Errorf("the path of one with %s is not known by one with %s", pair[0].ActiveID(), pair[1].ActiveID())
+		}
+	}
+}
+
+// TestOnlyTheProvenAreAnswered: without the path nothing of a request is read, not even its body; with client certificates the path is the plain one.
+func TestOnlyTheProvenAreAnswered(t *testing.T) {
+	for _, tc := range []struct {
+		certified bool
+		path      string
+		want      int
+	}{
+		{false, Path, http.StatusNotFound},
+		{false, Path + "/", http.StatusNotFound},
+		{false, "secret", http.StatusOK},
+		{true, Path, http.StatusOK},
+		{true, "secret", http.StatusNotFound},
+	} {
+		w := &world{}
+		h := newHandler(t, w, func(o *Options) { o.Certified = tc.certified })
+		if tc.path == "secret" {
+			tc.path = PathAt(h.options.Ring, time.Now())
+		}
+		body := strings.NewReader(string(request(t, &imageOne, &imageTwo, nil)))
+		left := body.Len()
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, tc.path, body))
+		if answer.Code != tc.want {
+			t.Errorf("certified %t: %s is answered %d, want %d", tc.certified, tc.path, answer.Code, tc.want)
+		}
+		if tc.want == http.StatusNotFound && (body.Len() != left || len(w.reads) > 0) {
+			t.Errorf("%s: %d bytes of the body and %d configs are read", tc.path, left-body.Len(), len(w.reads))
+		}
+	}
+}
+
+// TestOneNamespaceIsRead: a workload that names configs of another namespace makes the webhook read none of them, shared or not, and one whose
+// object is in another namespace than its request is refused before anything is read.
+func TestOneNamespaceIsRead(t *testing.T) {
+	for key, list := range map[string]string{"reroll.dev/secrets": "theirs/token,key", "wave.pusher.com/extra-secrets": "theirs/token,key"} {
+		opted := map[string]string{key: list, "wave.pusher.com/update-on-config-change": "true"}
+		w := &world{values: map[reloader.Config]string{config: "new", other: "new", {Kind: reloader.Secret, Namespace: "theirs", Name: "token"}: "theirs"}}
+		before, after := imageOne, imageTwo
+		before.opted, after.opted = opted, opted
+		h := newHandler(t, w, nil)
+		response(t, h, "", request(t, &before, &after, nil))
+		if len(w.reads) == 0 {
+			t.Errorf("%s: nothing is read", key)
+		}
+		for len(w.reads) > 0 {
+			if c := <-w.reads; c.Namespace != namespace {
+				t.Errorf("%s: %s is read", key, c)
+			}
+		}
+		for _, in := range []string{"theirs", ""} {
+			answer := post(t, h, "", request(t, &before, &after, func(r *admissionv1.AdmissionRequest) { r.Namespace = in }))
+			if answer.Code != http.StatusBadRequest || len(w.reads) > 0 {
+				t.Errorf("a request in namespace %q is answered %d after %d reads", in, answer.Code, len(w.reads))
+			}
+		}
+	}
+}
+
+// TestContentIsBounded: what marks are made of together is kept within a bound, whatever tenants write, and is let go with its request. A mark for
+// which there is no room is left to the dispatcher.
+func TestContentIsBounded(t *testing.T) {
+	opted := map[string]string{"wave.pusher.com/update-on-config-change": "true"}
+	before, after := imageOne, imageTwo
+	before.opted, after.opted = opted, opted
+	h := newHandler(t, &world{values: map[reloader.Config]string{config: strings.Repeat("x", maxKept-100), other: strings.Repeat("x", 1000)}}, nil)
+	for range 3 {
+		got := response(t, h, "", request(t, &before, &after, nil))
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], errTooMuch.Error()) || strings.Contains(string(got.Patch), strategy.WaveHashKey) {
+			t.Fatalf("patch %s, warnings %q", got.Patch, got.Warnings)
+		}
+	}
+	if !h.kept.TryAcquire(maxKept) || !h.reads.TryAcquire(maxReads) || !h.bodies.TryAcquire(maxBodies) {
+		t.Error("something is still held")
+	}
+}

@@ -1,0 +1,151 @@
+package admission
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// forged returns the review of a Deployment that nobody writes, as any pod can make it.
+func (s *site) forged(namespace, config string) []byte {
+	s.t.Helper()
+	object, err := yaml.YAMLToJSON([]byte(manifest(s.ns, "forged", config, "1", auto)))
+	s.must(err)
+	review := admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
+		UID: "forged", Operation: admissionv1.Create, Namespace: namespace, Name: "forged",
+		Kind:     metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Resource: metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"},
+		Object:   runtime.RawExtension{Raw: object},
+	}}
+	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
+	body, err := json.Marshal(review)
+	s.must(err)
+	return body
+}
+
+// stranger is a client of the port that trusts the webhook's certificate, and has none of its own.
+func (s *site) stranger() *http.Client {
+	s.t.Helper()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(s.bundle())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// ask posts a review, and returns all that the answer says.
+func (s *site) ask(client *http.Client, at, path string, body []byte) (code int, answer string, err error) {
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodPost, "https://"+at+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	said, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(said), err
+}
+
+// TestForgedReviewLearnsNothing: a pod that reaches the port gets the same answer whatever it asks, and no mark; the API server's own review gets its
+// mark. What the API server knows and the pod does not is the path, which even a namespace's admin who views the whole cluster cannot read.
+func TestForgedReviewLearnsNothing(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"))
+	path, client := s.path(), s.stranger()
+	for _, guess := range []string{"", "/", "/v1/admit", "/v1/admit/", path + "/", path[:len(path)-1], "/v1/admit/" + strings.Repeat("0", 64)} {
+		for _, config := range []string{"app", "absent"} {
+			code, answer, err := s.ask(client, address, guess, s.forged(s.ns, config))
+			s.must(err)
+			if code != http.StatusNotFound || answer != "404 page not found\n" {
+				t.Errorf("a review about %s at %q is answered %d %s", config, guess, code, answer)
+			}
+		}
+	}
+	code, answer, err := s.ask(client, address, path, s.forged(s.ns, "app"))
+	s.must(err)
+	if code != http.StatusOK || !strings.Contains(answer, `"patch"`) {
+		t.Errorf("at the path of the API server the same review is answered %d %s: the rest proves nothing", code, answer)
+	}
+	if err := s.marked(); err != nil {
+		t.Errorf("the API server's own review: %v", err)
+	}
+	s.cannotRead("somebody-of-" + s.ns)
+}
+
+// cannotRead lets a user administer the namespace and view all others, and fails the test if they may read the configuration.
+func (s *site) cannotRead(user string) {
+	s.t.Helper()
+	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	_, err := s.client.RbacV1().RoleBindings(s.ns).Create(s.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	binding, err := s.client.RbacV1().ClusterRoleBindings().Create(s.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	defer func() {
+		s.must(s.client.RbacV1().ClusterRoleBindings().Delete(s.ctx, binding.Name, metav1.DeleteOptions{}))
+	}()
+	may := func(group, resource string) bool {
+		review, err := s.client.AuthorizationV1().SubjectAccessReviews().Create(s.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: resource},
+		}}, metav1.CreateOptions{})
+		s.must(err)
+		return review.Status.Allowed
+	}
+	s.await(func() error {
+		if !may("apps", "deployments") {
+			return errors.New("the user's rights are not known yet")
+		}
+		return nil
+	})
+	if may("admissionregistration.k8s.io", "mutatingwebhookconfigurations") {
+		s.t.Errorf("%s may read at which path the API server calls", user)
+	}
+}
+
+// TestOneNamespace: a review whose object is in another namespace than its request is refused, so that what counts is what is read.
+func TestOneNamespace(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"))
+	code, answer, err := s.ask(s.stranger(), address, s.path(), s.forged("elsewhere", "app"))
+	s.must(err)
+	if code != http.StatusBadRequest || strings.Contains(answer, "patch") {
+		t.Errorf("it is answered %d %s", code, answer)
+	}
+}
+
+// TestPathIsKept: a path that somebody changes, or drops with all that a tool does not know of, is published again.
+func TestPathIsKept(t *testing.T) {
+	s := newSite(t)
+	s.apply("client", s.configFile("app", "one"))
+	path := s.path()
+	s.kubectl("patch", "mutatingwebhookconfiguration", configuration, "--type=json",
+		"--patch", fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/url","value":"https://%s/v1/admit"}]`, address))
+	s.await(func() error {
+		if now := s.path(); now == "/v1/admit" {
+			return errors.New("the path is not published again")
+		}
+		return s.marked()
+	})
+	if now := s.path(); len(now) != len(path) {
+		t.Errorf("the path is %q", now)
+	}
+}
