@@ -50,6 +50,6 @@ func binary(c reloader.Config, value string) Seen {
 	s.Content = digest.OfConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}, Data: map[string]string{"key": "same"}, BinaryData: map[string][]byte{"key.bin": []byte(value)},
 	})
-	s.Hashes = rules.hashes(s.Content)
+	s.Marks = rules.Dialects.Values(s.Content)
 	return s
 }

@@ -91,7 +91,7 @@ func env(pairs ...string) []corev1.EnvVar {
 // seenOf returns what a config says whose only key has a value; its version is that value.
 func seenOf(c reloader.Config, value string) Seen {
 	obj := contentOf(c, value)
-	return Seen{Meta: obj.Meta, Digest: reloader.Digest{KeyID: "k", Sum: "sum of " + value}, Hashes: rules.hashes(obj.Content), Content: obj.Content}
+	return Seen{Meta: obj.Meta, Digest: reloader.Digest{KeyID: "k", Sum: "sum of " + value}, Marks: rules.Dialects.Values(obj.Content), Content: obj.Content}
 }
 
 func contentOf(c reloader.Config, value string) live.Object {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -86,18 +85,9 @@ func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, 
 
 // seen returns what a config says, without its content.
 func (r Rules) seen(obj live.Object) Seen {
-	return Seen{Meta: obj.Meta, Digest: r.Ring.Digest(obj.Content), Older: r.Ring.Older(obj.Content), Hashes: r.hashes(obj.Content)}
-}
-
-// hashes returns the mark of c for each dialect that marks each config by itself.
-func (r Rules) hashes(c digest.Content) map[string]string {
-	found := map[string]string{}
-	for _, dl := range r.Dialects {
-		if hash := dl.Hash(c, c.Config().Kind); hash != "" {
-			found[dl.Name] = hash
-		}
-	}
-	return found
+	now, older := r.Ring.Digest(obj.Content), r.Ring.Older(obj.Content)
+	marks := r.Dialects.Values(obj.Content, append([]reloader.Digest{now}, older...)...)
+	return Seen{Meta: obj.Meta, Digest: now, Older: older, Marks: marks}
 }
 
 // readsContent reports whether a mark of w is made of contents of several configs together.

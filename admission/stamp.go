@@ -20,8 +20,8 @@ type Seen struct {
 	Digest reloader.Digest
 	// Older are the digests under the other keys that are known.
 	Older []reloader.Digest
-	// Hashes has the mark of the content for each dialect that marks each config by itself.
-	Hashes map[string]string
+	// Marks are those of the content.
+	Marks dialect.Values
 	// Content is kept only if Wave's hash is to be made of it, for as long as the request lasts.
 	Content digest.Content
 }
@@ -116,13 +116,14 @@ func (d *Draft) place(general strategy.Strategy, due []reloader.Config, seen map
 
 // value returns the mark that a dialect has for c; empty if it has none, or not all that it is made of was seen.
 func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen map[reloader.Config]Seen) string {
-	if dl.Joint == nil {
-		return seen[c].Hashes[dl.Name]
+	live := dl.Of(seen[c].Marks)
+	if dl.Joint != nil {
+		live = values(w, dl, seen)
 	}
-	if live := values(w, dl, seen); len(live) > 0 {
-		return live[0]
+	if len(live) == 0 {
+		return ""
 	}
-	return ""
+	return live[0]
 }
 
 // values returns the joint mark that a dialect has for w, and then those that prove the same; none if not all that it is made of was seen.
@@ -135,7 +136,7 @@ func values(w *workload.Workload, dl *dialect.Dialect, seen map[reloader.Config]
 			return nil
 		}
 		if !s.Absent && dl.Tells(w, s.about(c)) {
-			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Content: s.Content}
+			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Keys: s.Digest.Keys, Content: s.Content}
 		}
 	}
 	return dl.Joint.Values(w, parts)

@@ -67,12 +67,13 @@ func (d *Draft) asksAlone() bool { return d.still || d.created }
 func (d *Draft) live(seen map[reloader.Config]Seen, mark string) []string {
 	dl := d.expects.dialect
 	found := values(d.now, dl, seen)
-	if dl.Joint.KeyOf == nil || dl.Joint.KeyOf(mark) == "" || !d.rules.Ring.Knows(dl.Joint.KeyOf(mark)) {
+	keyID := dialect.KeyOf(mark)
+	if keyID == "" || !d.rules.Ring.Knows(keyID) {
 		return found
 	}
 	before := maps.Clone(seen)
 	for c, s := range before {
-		if i := slices.IndexFunc(s.Older, func(o reloader.Digest) bool { return o.KeyID == dl.Joint.KeyOf(mark) }); i >= 0 {
+		if i := slices.IndexFunc(s.Older, func(o reloader.Digest) bool { return o.KeyID == keyID }); i >= 0 {
 			s.Digest = s.Older[i]
 		}
 		before[c] = s

@@ -54,7 +54,7 @@ func (d *Dispatcher) stateOf(ctx context.Context, w *workload.Workload, c reload
 	if f, _, err = d.seen(ctx, c, true); err != nil {
 		return nil, "", false, err
 	}
-	return dl, mark, !f.absent && f.hashes[dl.Name] == mark, nil
+	return dl, mark, !f.absent && slices.Contains(dl.Of(*f.marks), mark), nil
 }
 
 // memoryOf reads the state of a dialect in a namespace, once. Who may not read it, or finds none, remembers nothing.

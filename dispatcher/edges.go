@@ -174,7 +174,7 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
 	defer d.looks.lock(c)()
 	f, ok, l := d.recall(c)
-	if ok && !d.ready.Load() && (f.absent || (f.hashes != nil || !hashed) && f.digest.Equal(l.Change.New)) {
+	if ok && !d.ready.Load() && (f.absent || (f.marks != nil || !hashed) && f.digest.Equal(l.Change.New)) {
 		return f, l, nil
 	}
 	return d.lookLocked(ctx, c, nil, hashed)
@@ -295,7 +295,7 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 		if err != nil {
 			return false, err
 		}
-		if !f.absent && f.hashes[speaker.Name] == mark {
+		if !f.absent && slices.Contains(speaker.Of(*f.marks), mark) {
 			return true, nil
 		}
 	}

@@ -79,11 +79,8 @@ func (e evidence) contradicts(h reloader.Handled, hash, version string) bool {
 // unreadable reports whether the mark was made under a digest key that is there no more, as after the key was lost, or the workload restored
 // into another cluster: then nobody can tell what it was made of.
 func (e evidence) unreadable(ring *digest.Ring) bool {
-	if !e.marked || e.speaker.Joint == nil || e.speaker.Joint.KeyOf == nil {
-		return false
-	}
-	keyID := e.speaker.Joint.KeyOf(e.mark)
-	return keyID != "" && !ring.Knows(keyID)
+	keyID := dialect.KeyOf(e.mark)
+	return e.marked && keyID != "" && !ring.Knows(keyID)
 }
 
 // unsaid reports whether a process that ended before it could record it brought the workload to the version of the config that the workload

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -21,8 +22,8 @@ type fact struct {
 	digest reloader.Digest
 	// older is the digest under the key of the last change, if that is another one that is still known.
 	older reloader.Digest
-	// hashes has the mark value of the content for each dialect; nil if only the metadata was read.
-	hashes map[string]string
+	// marks are those of the content; nil if only the metadata was read.
+	marks *dialect.Values
 	// at is when the read began, and seen when it had ended: whatever it said was there by then, and perhaps not before.
 	at, seen time.Time
 }
@@ -59,18 +60,15 @@ func (d *Dispatcher) readContent(ctx context.Context, c reloader.Config, at time
 	if err != nil {
 		return fact{}, fmt.Errorf("read %s: %w", c, err)
 	}
-	f := fact{Meta: obj.Meta, digest: d.Ring.Digest(obj.Content), hashes: map[string]string{}, at: at, seen: time.Now()}
+	f := fact{Meta: obj.Meta, digest: d.Ring.Digest(obj.Content), at: at, seen: time.Now()}
 	d.mu.Lock()
 	last := d.latest[c].Change.New.KeyID
 	d.mu.Unlock()
 	if last != f.digest.KeyID {
 		f.older, _ = d.Ring.DigestUnder(last, obj.Content)
 	}
-	for _, dl := range d.Dialects {
-		if dl.Joint == nil {
-			f.hashes[dl.Name] = dl.Hash(obj.Content, c.Kind)
-		}
-	}
+	marks := d.Dialects.Values(obj.Content, append([]reloader.Digest{f.digest}, d.Ring.Older(obj.Content)...)...)
+	f.marks = &marks
 	return f, nil
 }
 
@@ -95,7 +93,7 @@ func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
 func (d *Dispatcher) remembered(c reloader.Config, meta live.Meta, hashed bool) (fact, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f, ok := d.facts[c]; ok && !f.absent && f.version().is(meta) && (f.hashes != nil || !hashed) {
+	if f, ok := d.facts[c]; ok && !f.absent && f.version().is(meta) && (f.marks != nil || !hashed) {
 		return f, true
 	}
 	l, ok := d.latest[c]
@@ -129,7 +127,7 @@ func (d *Dispatcher) current(ctx context.Context, c reloader.Config, reuse bool)
 // fresh returns what the last look at c said, if that was recent and looked at the content.
 func (d *Dispatcher) fresh(c reloader.Config) (fact, reloader.StoredChange, bool) {
 	f, ok, l := d.recall(c)
-	return f, l, ok && f.hashes != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New)
+	return f, l, ok && f.marks != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New)
 }
 
 // reuseTime is how much older than the quiet window a fact may be when a workload is patched with it.

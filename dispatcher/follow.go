@@ -212,7 +212,7 @@ func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, r
 	f := fact{
 		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
 		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion, Unproven: true},
-		digest: change.New, hashes: map[string]string{}, at: now, seen: now,
+		digest: change.New, marks: &dialect.Values{}, at: now, seen: now,
 	}
 	d.remember(c, f)
 	stored := reloader.StoredChange{Change: change}

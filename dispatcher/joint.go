@@ -37,7 +37,7 @@ func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload
 			return nil, err
 		}
 		if !f.absent {
-			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
+			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID, Keys: f.digest.Keys}
 		}
 		if !dl.Tells(w, d.metaOf(c, f)) {
 			untold = append(untold, c)
@@ -98,7 +98,7 @@ func (d *Dispatcher) partsOfMark(ctx context.Context, w *workload.Workload, dl *
 			return nil, err
 		}
 		under, _ := d.Ring.DigestUnder(keyID, content)
-		p.Sum, p.KeyID, read = under.Sum, under.KeyID, true
+		p.Sum, p.KeyID, p.Keys, read = under.Sum, under.KeyID, under.Keys, true
 		older[c] = p
 	}
 	if !read {
@@ -109,12 +109,9 @@ func (d *Dispatcher) partsOfMark(ctx context.Context, w *workload.Workload, dl *
 
 // keyOfMark returns the ID of the digest key under which the mark of w was made that a dialect has for parts; empty if it tells none.
 func (d *Dispatcher) keyOfMark(w *workload.Workload, dl *dialect.Dialect, parts map[reloader.Config]dialect.Part) string {
-	if dl.Joint.KeyOf == nil {
-		return ""
-	}
 	for c := range parts {
 		mark, _ := d.carried(w, c, dl)
-		return dl.Joint.KeyOf(mark) // it has one place for all of them
+		return dialect.KeyOf(mark) // it has one place for all of them
 	}
 	return ""
 }

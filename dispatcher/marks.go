@@ -91,10 +91,10 @@ func (d *Dispatcher) values(ctx context.Context, t *tracked, w *workload.Workloa
 		return nil, nil
 	case dl.Joint != nil:
 		return d.joint(ctx, t, w, dl)
-	case f.hashes[dl.Name] == "":
+	case f.marks == nil:
 		return nil, nil
 	}
-	return []string{f.hashes[dl.Name]}, nil
+	return dl.Of(*f.marks), nil
 }
 
 // places returns the marks that every dialect which asks w for c has for its content, which are none where somebody's own stands.

@@ -197,9 +197,13 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	if len(values) > 0 {
 		mark = values[0]
 	}
+	held := mark // what the mark is in the form that w carries
+	if e.marked && e.speaker.ByContent() && slices.Contains(values, e.mark) {
+		held = e.mark
+	}
 	same := handled.Sum == f.digest.Sum && handled.KeyID == f.digest.KeyID
 	switch {
-	case !force && same && !e.contradicts(handled, mark, versionOf(s.latest)):
+	case !force && same && !e.contradicts(handled, held, versionOf(s.latest)):
 		s.outcome, s.mark = reloader.ReasonReverted, handled.Mark
 		return s
 	case !s.why.Reload:
@@ -216,10 +220,10 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 	s.mark, s.markedSince = mark, !s.rewritten && e.since(f, s.latest)
 	chosen := d.strategyBy(w, e.speaker)
 	switch {
-	case e.marked && mark != e.mark && slices.Contains(values, e.mark):
+	case e.marked && held != e.mark && slices.Contains(values, e.mark):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark // made of versions, of which none comes twice
-	case !s.rewritten && e.proves(mark, handled, f, s.latest):
-		s.outcome, s.earlier = reloader.ReasonAlreadyCurrent, !e.provesVersion(f, s.latest)
+	case !s.rewritten && e.proves(held, handled, f, s.latest):
+		s.outcome, s.mark, s.earlier = reloader.ReasonAlreadyCurrent, held, !e.provesVersion(f, s.latest)
 	case mark == "", e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
 	default:

@@ -93,7 +93,7 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 		return Current
 	case !known:
 		return Unknown
-	case d.Joint != nil && d.Joint.KeyOf != nil && (d.Joint.KeyOf(mark) != "" || w.Annotations[dialect.OwnPrefix+"last-reload"] != ""):
+	case dialect.KeyOf(mark) != "", !d.ByContent() && w.Annotations[dialect.OwnPrefix+"last-reload"] != "":
 		return Recorded // it is made of digests, or may be, whose key nobody has but Reroll
 	case v.marksAnother(w, c, d, mark, read):
 		return Baseline

@@ -24,6 +24,8 @@ type Dialect struct {
 	Sees func(r *workload.Reference) bool
 	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil if Joint is not.
 	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
+	// Keyed says that keyed marks are written instead of the tool's own; see Values.
+	Keyed bool
 	// Joint makes one mark of all configs together; nil if each config has its own.
 	Joint *Joint
 	// Marks is the name of the strategy by which the tool marks workloads; empty means the one that the workload or the installation

@@ -18,17 +18,18 @@ type Joint struct {
 	Reads bool
 	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
+	// Keyed is Values with the keyed mark first; nil if there is only one kind of mark that is made of content.
+	Keyed func(w *workload.Workload, parts map[reloader.Config]Part) []string
 	// Leaves reports whether the mark of w may be the same whether c is there or not; nil if it never is.
 	Leaves func(w *workload.Workload, c reloader.Config) bool
-	// KeyOf returns the ID of the digest key under which a mark was made; empty if it was made under none. It is nil if no mark is.
-	KeyOf func(mark string) string
 }
 
 // Part is a config as far as a joint mark is concerned. The zero Part stands for one that is absent.
 type Part struct {
 	UID, ResourceVersion string
-	// Sum is the digest of the content, and KeyID names the key under which it was made.
+	// Sum is the digest of the content, Keys has one of each key, and KeyID names the key under which they were made.
 	Sum, KeyID string
+	Keys       map[string]string
 	// Content is what the config holds; it must not be kept.
 	Content digest.Content
 }

@@ -20,28 +20,28 @@ func TestMarkTellsItsKey(t *testing.T) {
 		})
 	}
 	got := values("abc", one, one)
-	if key := joint.KeyOf(got[0]); key != one || workload.MarkValue(got[0]) == "" || len(got[0]) != 64 {
+	if key := dialect.KeyOf(got[0]); key != one || workload.MarkValue(got[0]) == "" || len(got[0]) != 64 {
 		t.Errorf("the mark %s is under key %q, want %q", got[0], key, one)
 	}
 	for i, other := range got[1:] {
-		if key := joint.KeyOf(other); key != "" || other == got[0] {
+		if key := dialect.KeyOf(other); key != "" || other == got[0] {
 			t.Errorf("value %d, %s, is under key %q", i+1, other, key)
 		}
 	}
-	if again := values("abd", one, one); again[0] == got[0] || joint.KeyOf(again[0]) != one {
+	if again := values("abd", one, one); again[0] == got[0] || dialect.KeyOf(again[0]) != one {
 		t.Errorf("other content has the mark %s", again[0])
 	}
-	if mixed := values("abc", one, two); joint.KeyOf(mixed[0]) != "" {
+	if mixed := values("abc", one, two); dialect.KeyOf(mixed[0]) != "" {
 		t.Errorf("under two keys it is %s", mixed[0])
 	}
 	for name, mark := range map[string]string{
 		"none": "", "short": got[0][:63], "another key": two + got[0][12:], "upper case": strings.ToUpper(got[0]), "changed at the end": got[0][:63] + "x",
 	} {
-		if key := joint.KeyOf(mark); key != "" {
+		if key := dialect.KeyOf(mark); key != "" {
 			t.Errorf("%s: %s is under key %q", name, mark, key)
 		}
 	}
-	if of := dialect.SAPOfVersions().Joint; of.Values(w, nil)[0] != joint.Values(w, nil)[1] || of.KeyOf(got[0]) != one {
+	if of := dialect.SAPOfVersions().Joint; of.Values(w, nil)[0] != joint.Values(w, nil)[1] || dialect.KeyOf(got[0]) != one {
 		t.Error("the compatibility mode does not read it")
 	}
 }

@@ -36,7 +36,7 @@ var ownKeysOnWorkloads = []string{
 	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
-// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks are those of Stakater Reloader. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	return &Dialect{
 		Name:         "reroll",
@@ -54,6 +54,7 @@ func Own() *Dialect {
 		},
 		Sees:      stakaterSees,
 		MarkValue: stakaterHash,
+		Keyed:     true,
 		Overrules: true,
 		Faults:    ownFaults,
 		Choices: Choices{

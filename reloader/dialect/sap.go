@@ -31,7 +31,7 @@ func SAP() *Dialect {
 			{sapSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
 		},
 		Sees:   func(*workload.Reference) bool { return true },
-		Joint:  &Joint{Values: sapValues, KeyOf: keyOfMark},
+		Joint:  &Joint{Values: sapValues},
 		Marks:  strategy.SAP.Name,
 		Writes: []string{strategy.SAPHashKey},
 		// The same key stands on the workload for a moment, as the hash that the tool expects.

@@ -144,7 +144,7 @@ func TestWaveHash(t *testing.T) {
 		"projected":       {"its items", waved("", reloader.Use{How: workload.UseProjectedVolume, Keys: []string{"a"}}), onlyA},
 		"init containers": {"are not looked at", waved("", env("init", "a")), none},
 	} {
-		if got := dialect.Wave().Joint.Values(c.w, parts); len(got) != 1 || got[0] != c.want {
+		if got := dialect.Wave().Joint.Values(c.w, parts); len(got) == 0 || got[0] != c.want {
 			t.Errorf("%s: %v, want %s: %s", name, got, c.want, c.reason)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -34,7 +36,7 @@ func Wave() *Dialect {
 			{waveAuto, OnWorkload, plainConfigs, AutoIfTrue},
 		},
 		Sees:     func(*workload.Reference) bool { return true },
-		Joint:    &Joint{Reads: true, Values: waveValues, Leaves: waveLeaves},
+		Joint:    &Joint{Reads: true, Values: waveValues, Keyed: waveKeyed, Leaves: waveLeaves},
 		Marks:    strategy.Wave.Name,
 		Writes:   []string{strategy.WaveHashKey, strategy.SchedulingKey},
 		Kinds:    tools,
@@ -113,10 +115,42 @@ func regular(w *workload.Workload, container string) bool {
 	return slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == container })
 }
 
-// waveValues returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same
+// waveValues returns Wave's hash, and then the keyed one.
+func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
+	return append(waveHash(w, parts), waveDigest(w, parts)...)
+}
+
+// waveKeyed returns the keyed hash, and then Wave's.
+func waveKeyed(w *workload.Workload, parts map[reloader.Config]Part) []string {
+	return append(waveDigest(w, parts), waveHash(w, parts)...)
+}
+
+// waveDigest returns the keyed mark of all that Wave's hash covers; none if not all digests are of the same key.
+func waveDigest(w *workload.Workload, parts map[reloader.Config]Part) []string {
+	var lines strings.Builder
+	for _, c := range ownLast(w, parts) {
+		part, needs := parts[c], waveCovers(w, c)
+		if needs.all && part.Sum != "" {
+			fmt.Fprintf(&lines, "%s %s\n", c, part.Sum)
+			continue
+		}
+		for _, key := range slices.Compact(slices.Sorted(slices.Values(needs.keys))) {
+			if sum, there := part.Keys[key]; there {
+				fmt.Fprintf(&lines, "%s %s %s\n", c, key, sum)
+			}
+		}
+	}
+	mark := keyedMark(keyOfParts(parts), hashOf("reroll.dev/wave\n"+lines.String()))
+	if keyOfMark(mark) == "" {
+		return nil
+	}
+	return []string{mark}
+}
+
+// waveHash returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same
 // name in different namespaces are one, in which the keys of the workload's own namespace hide those of the others; those that are absent are
 // left out.
-func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
+func waveHash(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	type object map[string][]byte
 	sum := struct {
 		ConfigMaps map[string]object `json:"configMaps"`

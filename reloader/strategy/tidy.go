@@ -44,12 +44,15 @@ func places(w *workload.Workload, configs []reloader.Config) map[place]bool {
 	return found
 }
 
-// hashLength is that of a SHA-1 in hex.
-const hashLength = 40
+// The lengths of marks: of a SHA-1 in hex, and of a keyed mark.
+const (
+	hashLength  = 40
+	keyedLength = 64
+)
 
 // isMark reports whether m is a mark: it was written by who writes marks, is named after a kind of config, and has a hash as its value.
 func isMark(m workload.EnvMark) bool {
-	return m.Ours && strings.HasPrefix(m.Name, workload.MarkPrefix) && len(m.Value) == hashLength && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
+	return m.Ours && strings.HasPrefix(m.Name, workload.MarkPrefix) && (len(m.Value) == hashLength || len(m.Value) == keyedLength) && slices.ContainsFunc(reloader.ConfigKinds, func(kind reloader.ConfigKind) bool {
 		return strings.HasSuffix(m.Name, "_"+strings.ToUpper(string(kind)))
 	})
 }

@@ -35,6 +35,8 @@ type Settings struct {
 	CoalesceWindow                 time.Duration
 	CoalesceMaxWait                time.Duration
 	ReloadStrategy                 string
+	// MarkValues says what marks of other tools' dialects are made of.
+	MarkValues string
 	// Dialects are the names of the tools whose annotations are read.
 	Dialects       []string
 	DryRun         bool

@@ -242,6 +242,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"nobody else's streams":         {role: "serve", env: map[string]string{"REROLL_NATS_BIND_ONLY": "true"}, want: "--nats-url is empty"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
+		"marks of neither kind":         {role: "admission", args: []string{"--mark-values=plain"}, want: "neither compatible nor keyed"},
 		"a strategy that is not there":  {role: "serve", args: []string{"--reload-strategy=magic"}, want: "env-vars or annotations"},
 		"a tool that is not known":      {role: "serve", args: []string{"--dialects=stakater,keel"}, want: `--dialects: "keel" is not one of reroll, stakater`},
 		"no tool at all":                {role: "serve", args: []string{"--dialects="}, want: "--dialects"},
@@ -297,7 +298,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
-		"kubeconfig", "namespace", "reload-strategy", "halt-on-failed-rollouts", "rollout-deadline",
+		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
 		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",
 		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
@@ -308,7 +309,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",
-		"reload-strategy", "alternative-configmap-annotation", "alternative-secret-annotation", "sap-versions",
+		"reload-strategy", "mark-values", "alternative-configmap-annotation", "alternative-secret-annotation", "sap-versions",
 	}
 	want := map[string][]string{
 		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer, admission),

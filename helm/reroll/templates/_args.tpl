@@ -92,6 +92,9 @@
 {{/* Which workloads are marked, and how. */}}
 {{- define "reroll.markArgs" }}
 - --reload-strategy={{ .Values.reloadStrategy }}
+{{- if ne .Values.markValues "compatible" }}
+- --mark-values={{ .Values.markValues }}
+{{- end }}
 {{- with .Values.dialects }}
 - --dialects={{ join "," . }}
 {{- end }}
