@@ -97,7 +97,7 @@ func (d *Dispatcher) remembered(c reloader.Config, meta live.Meta, hashed bool) 
 		return f, true
 	}
 	l, ok := d.latest[c]
-	if ok && !hashed && l.Change.Present() && d.Ring.Knows(l.Change.New.KeyID) && versionIn(l.Change).is(meta) {
+	if ok && !hashed && l.Change.Present() && !l.Change.Lacks(reloader.PartKeys) && d.Ring.Knows(l.Change.New.KeyID) && versionIn(l.Change).is(meta) {
 		return fact{digest: l.Change.New}, true
 	}
 	return fact{}, false

@@ -195,7 +195,9 @@ func (d *Dispatcher) compare(c reloader.Config, f fact, last reloader.StoredChan
 	default:
 		return change, false
 	}
-	change.Keys = digest.Diff(change.Old, now)
+	if !old.Lacks(reloader.PartKeys) {
+		change.Keys = digest.Diff(change.Old, now)
+	}
 	if hints = d.unheard(c, hints); len(hints) > 0 {
 		newest := newestHint(hints)
 		change.Source, change.RequestedAt, change.ReceivedAt = newest.Source, newest.Time, newest.Received

@@ -117,6 +117,8 @@ type Change struct {
 	// OldSeenAt is when the last look began that still found Old, so that it went away later; zero if nobody knows. What follows a tombstone
 	// has that of the tombstone.
 	OldSeenAt time.Time `json:"oldSeenAt,omitzero"`
+	// Shortened has what is left out because the record would be too large; empty if nothing is.
+	Shortened []Part `json:"shortened,omitempty"`
 }
 
 // Present reports whether the config existed when the change was verified.

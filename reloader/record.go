@@ -125,5 +125,7 @@ type WorkloadRecord struct {
 	ListedAt time.Time `json:"listedAt,omitzero"`
 	// WaitsSince is from when on the maximum wait of what is pending counts; zero if nothing is.
 	WaitsSince time.Time `json:"waitsSince,omitzero"`
-	UpdatedAt  time.Time `json:"updatedAt"`
+	// Shortened has what is left out because the record would be too large; empty if nothing is.
+	Shortened []Part    `json:"shortened,omitempty"`
+	UpdatedAt time.Time `json:"updatedAt"`
 }

@@ -194,6 +194,8 @@ type Reload struct {
 	Rollout *Rollout `json:"rollout,omitempty"`
 	// Request is who asked for it, if it was not a change; then there are no Causes.
 	Request *Request `json:"request,omitempty"`
+	// Shortened has what is left out because the record would be too large; empty if nothing is.
+	Shortened []Part `json:"shortened,omitempty"`
 }
 
 // Rollout is what became of a workload after it was given a new template.

@@ -21,17 +21,25 @@ type Record interface {
 	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Command | CommandAnswer | Want | Copy
 }
 
-// Encode returns r as JSON with its version. It fails only if r is too large.
-func Encode[R Record](r R) ([]byte, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w", r, err)
+// Encode is EncodeWithin with the limit of everything that is stored.
+func Encode[R Record](r R) ([]byte, error) { return EncodeWithin(r, MaxWireBytes) }
+
+// EncodeWithin returns r as JSON with its version, in at most that many bytes. A Change, a Reload, a WorkloadRecord or a Copy that has more is
+// encoded without the parts that are missed least, and says so in Shortened. Whatever else has more is an error.
+func EncodeWithin[R Record](r R, limit int) ([]byte, error) {
+	for {
+		body, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("encode %T: %w", r, err)
+		}
+		data := append(fmt.Appendf(nil, `{"v":%d,`, WireVersion), body[1:]...)
+		if len(data) <= limit {
+			return data, nil
+		}
+		if s, ok := any(&r).(shortener); !ok || !s.shorten() {
+			return nil, fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), limit)
+		}
 	}
-	data := append(fmt.Appendf(nil, `{"v":%d,`, WireVersion), body[1:]...)
-	if len(data) > MaxWireBytes {
-		return nil, fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), MaxWireBytes)
-	}
-	return data, nil
 }
 
 // Decode reads what Encode of this or an earlier version wrote and checks the names in it. Unknown fields are ignored, so that

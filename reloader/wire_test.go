@@ -191,8 +191,8 @@ func TestDecodeIgnoresWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestEncodeRefusesWhatCannotBeDecoded(t *testing.T) {
-	r := wholeReload
-	r.Message = strings.Repeat("x", reloader.MaxWireBytes)
+	r := wholeCluster
+	r.Version = strings.Repeat("x", reloader.MaxWireBytes)
 	if data, err := reloader.Encode(r); err == nil {
 		t.Errorf("encoded %d bytes", len(data))
 	}

@@ -3,6 +3,7 @@ package projection
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -45,6 +46,7 @@ type changeAbout struct {
 	oldKey, newKey string
 	source         reloader.Source
 	unproven       bool
+	shortened      string
 }
 
 // packedChange is a change without the fingerprints of single keys.
@@ -61,7 +63,7 @@ func packChange(c *reloader.Change) *packedChange {
 	return &packedChange{
 		id: c.ID, version: c.ResourceVersion, oldSum: c.Old.Sum, newSum: c.New.Sum, keys: c.Keys, candidates: c.Candidates,
 		about: unique.Make(changeAbout{
-			cluster: c.Cluster, config: c.Config, kind: c.Type, uid: c.UID, oldKey: c.Old.KeyID, newKey: c.New.KeyID, source: c.Source, unproven: c.Unproven,
+			cluster: c.Cluster, config: c.Config, kind: c.Type, uid: c.UID, oldKey: c.Old.KeyID, newKey: c.New.KeyID, source: c.Source, unproven: c.Unproven, shortened: packParts(c.Shortened),
 		}),
 		requested: momentOf(c.RequestedAt), received: momentOf(c.ReceivedAt), verified: momentOf(c.VerifiedAt), oldSeen: momentOf(c.OldSeenAt),
 	}
@@ -74,7 +76,7 @@ func (p *packedChange) open(c *reloader.Change) {
 	*c = reloader.Change{
 		ID: p.id, Cluster: about.cluster, Config: about.config, Type: about.kind, UID: about.uid, ResourceVersion: p.version,
 		Old: reloader.Digest{KeyID: about.oldKey, Sum: p.oldSum}, New: reloader.Digest{KeyID: about.newKey, Sum: p.newSum},
-		Keys: p.keys, Candidates: p.candidates, Source: about.source, Unproven: about.unproven,
+		Keys: p.keys, Candidates: p.candidates, Shortened: openParts(about.shortened), Source: about.source, Unproven: about.unproven,
 		RequestedAt: p.requested.time(), ReceivedAt: p.received.time(), VerifiedAt: p.verified.time(), OldSeenAt: p.oldSeen.time(),
 	}
 }
@@ -92,6 +94,23 @@ type reloadAbout struct {
 	cluster, uid, dialect, strategy string
 	workload                        reloader.WorkloadRef
 	outcome                         reloader.Reason
+	shortened                       string
+}
+
+// packParts returns what a record lacks as one text, which nearly always is empty, and openParts opens it.
+func packParts(parts []reloader.Part) string {
+	var text strings.Builder
+	for _, p := range parts {
+		text.WriteString(string(p) + " ")
+	}
+	return text.String()
+}
+
+func openParts(text string) (parts []reloader.Part) {
+	for _, p := range strings.Fields(text) {
+		parts = append(parts, reloader.Part(p))
+	}
+	return parts
 }
 
 type packedReload struct {
@@ -124,7 +143,7 @@ func packReload(r *reloader.Reload, changeOf func(id string) *packedChange) *pac
 		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, request: r.Request,
 		decided: momentOf(r.DecidedAt), patched: momentOf(r.PatchedAt),
 		about: unique.Make(reloadAbout{
-			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome,
+			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome, shortened: packParts(r.Shortened),
 		}),
 	}
 	if r.Causes != nil {
@@ -165,7 +184,7 @@ func (p *packedReload) open(r *reloader.Reload) {
 	*r = reloader.Reload{
 		ID: p.id, Cluster: about.cluster, Workload: about.workload, UID: about.uid, Dialect: about.dialect, Strategy: about.strategy,
 		Outcome: about.outcome, Message: p.message, Attempts: p.attempts, Generation: p.generation,
-		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Request: p.request,
+		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Request: p.request, Shortened: openParts(about.shortened),
 	}
 	if p.causes == nil {
 		return

@@ -51,6 +51,7 @@ type Change struct {
 	RequestedAt     time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the newest request behind this change. Absent if no request was reported."`
 	ReceivedAt      time.Time   `json:"receivedAt,omitzero" doc:"When that report reached Reroll."`
 	VerifiedAt      time.Time   `json:"verifiedAt" doc:"When the live object was read."`
+	Shortened       []string    `json:"shortened,omitempty" enum:"candidates,keys" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 	LatencySeconds  *float64    `json:"latencySeconds,omitempty" doc:"Seconds from requestedAt to verifiedAt, by the clocks of two machines. Absent if requestedAt is."`
 }
 
@@ -72,6 +73,7 @@ func FromChange(c *reloader.Change) Change {
 		ReceivedAt:      c.ReceivedAt,
 		VerifiedAt:      c.VerifiedAt,
 		LatencySeconds:  seconds(c.RequestedAt, c.VerifiedAt),
+		Shortened:       fromParts(c.Shortened),
 	}
 	if c.Present() { // A tombstone keeps the last digest for itself: it is not what the config went to.
 		v.NewDigest, v.NewDigestKeyID = c.New.Sum, c.New.KeyID
@@ -97,6 +99,14 @@ func fromCandidate(c reloader.Candidate) Candidate {
 		Time:              c.Time,
 		Basis:             string(c.Basis),
 	}
+}
+
+// fromParts returns the names of parts that a record lacks; nil if it is whole.
+func fromParts(parts []reloader.Part) []string {
+	if len(parts) == 0 {
+		return nil
+	}
+	return each(parts, func(p reloader.Part) string { return string(p) })
 }
 
 // each returns f of every element, and never nil: lists are shown as [] when empty.

@@ -47,6 +47,7 @@ type Reload struct {
 	PatchedAt      time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
 	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
 	Request        *Request    `json:"request,omitempty" doc:"Who asked for it, if that was no change; causes is empty then."`
+	Shortened      []string    `json:"shortened,omitempty" enum:"messages,candidates,keys,causes" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, by the clocks of two machines. Absent if either is."`
 }
 
@@ -100,6 +101,7 @@ func FromReload(r *reloader.Reload) Reload {
 		Rollout:        fromRollout(r.Rollout),
 		Request:        fromRequest(r.Request),
 		LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
+		Shortened:      fromParts(r.Shortened),
 	}
 }
 

@@ -53,6 +53,7 @@ type Workload struct {
 	Hold         *Hold        `json:"hold,omitempty" doc:"Why a pending reload is not done now. Absent if nothing holds it."`
 	LastReload   string       `json:"lastReload,omitempty" doc:"The ID of its last reload."`
 	Rollout      *Rollout     `json:"rollout,omitempty" doc:"What became of the last reload so far. Absent if nobody follows it."`
+	Shortened    []string     `json:"shortened,omitempty" enum:"messages,uses,terms,dependencies" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 	UpdatedAt    time.Time    `json:"updatedAt" doc:"When its dispatcher last published it."`
 }
 
@@ -70,6 +71,7 @@ func FromWorkload(w *reloader.WorkloadRecord) Workload {
 		LastReload:   w.LastReload,
 		Rollout:      fromRollout(w.Rollout),
 		UpdatedAt:    w.UpdatedAt,
+		Shortened:    fromParts(w.Shortened),
 	}
 }
 

@@ -96,7 +96,7 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change, expectedLas
 	if err != nil {
 		return 0, fmt.Errorf("append change: %w", err)
 	}
-	data, err := reloader.Encode(c)
+	data, err := reloader.EncodeWithin(c, q.limit())
 	if err != nil {
 		return 0, fmt.Errorf("append change of %s: %w", c.Config, err)
 	}

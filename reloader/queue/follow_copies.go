@@ -134,7 +134,7 @@ func (f *Forwarder) takeUnsent() map[string]reloader.Copy {
 // leads no more, c is dropped although it is newer. That ends when our clock has come to the time of the copy there: who wants the config
 // asks again, and it is told anew.
 func (h *hub) putCopy(ctx context.Context, subject string, c reloader.Copy) error {
-	data, err := reloader.Encode(c)
+	data, err := reloader.EncodeWithin(c, h.q.limit())
 	if err != nil {
 		return err
 	}

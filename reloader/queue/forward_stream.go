@@ -211,7 +211,12 @@ func (s *forwardStream) passed(sequence uint64) {
 func (s *forwardStream) take(ctx context.Context, h *hub, msg jetstream.Msg, sequence uint64) error {
 	s.passed(sequence - 1)
 	s.seen = max(s.seen, sequence)
-	s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), msg.Data()), sequence})
+	if data, err := h.q.fitting(s.kind, msg.Data()); err != nil {
+		// It must not hold up all that come after it.
+		s.f.Logger.Error("a record is too large for the hub and is not brought", "records", s.kind, "sequence", sequence, "error", err)
+	} else {
+		s.batch = append(s.batch, &forwarded{copied(msg.Subject(), msg.Headers(), data), sequence})
+	}
 	meta, err := msg.Metadata()
 	if err != nil {
 		return err

@@ -96,6 +96,9 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	q.onEnd(q.drain)
+	if err := q.checkPayload(); err != nil {
+		return err
+	}
 	if err := q.prepare(ctx, o); err != nil {
 		return err
 	}

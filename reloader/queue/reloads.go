@@ -14,7 +14,7 @@ func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 	if err != nil {
 		return fmt.Errorf("append reload: %w", err)
 	}
-	data, err := reloader.Encode(r)
+	data, err := reloader.EncodeWithin(r, q.limit())
 	if err != nil {
 		return fmt.Errorf("append reload of %s: %w", r.Workload, err)
 	}

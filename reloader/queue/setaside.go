@@ -59,9 +59,9 @@ func (q *Queue) setAside(ctx context.Context, stream, subject string, sequence u
 			headerSequence: {strconv.FormatUint(sequence, 10)},
 		},
 	}
-	if len(data) > reloader.MaxWireBytes {
+	if limit := q.limit(); len(data) > limit {
 		// Together with the headers it might exceed what the server takes.
-		m.Data = data[:reloader.MaxWireBytes]
+		m.Data = data[:limit]
 		m.Header.Set(headerTruncated, strconv.Itoa(len(data)))
 	}
 	ctx, release := q.bounded(ctx, answerTime, setAsidePrefix)

@@ -52,7 +52,7 @@ func (q *Queue) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) erro
 	if err != nil {
 		return fmt.Errorf("put workload: %w", err)
 	}
-	data, err := reloader.Encode(r)
+	data, err := reloader.EncodeWithin(r, q.limit())
 	if err != nil {
 		return fmt.Errorf("put workload %s: %w", r.Workload, err)
 	}

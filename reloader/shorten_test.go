@@ -1,0 +1,116 @@
+package reloader_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// limits are what stores take: the most that is ever written, and the least with which Reroll works.
+var limits = []int{reloader.MaxWireBytes, 56 << 10}
+
+// TestNoRecordIsTooLarge: whatever a tenant does to a config or a workload, what is known of it can be stored, and says what it lacks.
+func TestNoRecordIsTooLarge(t *testing.T) {
+	for _, limit := range limits {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			change := fits(t, manyKeys(13_000), limit)
+			if want := []reloader.Part{reloader.PartCandidates, reloader.PartKeys}; !slices.Equal(change.Shortened, want) || change.New.Sum == "" {
+				t.Errorf("the change lacks %q, want %q, and its digest is %q", change.Shortened, want, change.New.Sum)
+			}
+			reload := fits(t, manyCauses(1000), limit)
+			if !slices.Contains(reload.Shortened, reloader.PartKeys) || len(reload.Causes) == 0 {
+				t.Errorf("the reload has %d causes and lacks %q", len(reload.Causes), reload.Shortened)
+			}
+			record := fits(t, manyEdges(3000), limit)
+			if !slices.Contains(record.Shortened, reloader.PartDependencies) || len(record.Edges) == 0 {
+				t.Errorf("the record has %d dependencies and lacks %q", len(record.Edges), record.Shortened)
+			}
+			if problems := strings.Join(record.Problems, "\n"); strings.Count(problems, "too large") != 1 {
+				t.Errorf("the record does not say once that it is too large: %q", problems)
+			}
+			copied := fits(t, reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: manyKeys(13_000)}, limit)
+			if !copied.Change.Lacks(reloader.PartKeys) {
+				t.Error("the copy does not say that it lacks keys")
+			}
+		})
+	}
+}
+
+// TestWhatFitsIsWhole: what is not too large lacks nothing. A thousand dependencies, which is what a workload may have, fit.
+func TestWhatFitsIsWhole(t *testing.T) {
+	record := manyEdges(1000)
+	for i := range record.Edges {
+		record.Edges[i].Uses = record.Edges[i].Uses[:1]
+	}
+	record.Hold.Message = ""
+	if diff := cmp.Diff(record, fits(t, record, reloader.MaxWireBytes)); diff != "" {
+		t.Error(diff)
+	}
+	change := manyKeys(2000)
+	if diff := cmp.Diff(change, fits(t, change, reloader.MaxWireBytes)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// fits encodes r within limit and returns what can be read of that. It must not change what r refers to.
+func fits[R reloader.Record](t *testing.T, r R, limit int) R {
+	t.Helper()
+	before := fmt.Sprintf("%+v", r)
+	data, err := reloader.EncodeWithin(r, limit)
+	if err != nil || len(data) > limit {
+		t.Fatalf("%d bytes, more than %d: %v", len(data), limit, err)
+	}
+	if after := fmt.Sprintf("%+v", r); after != before {
+		t.Error("encoding has changed the record of its caller")
+	}
+	read, err := reloader.Decode[R](data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func manyKeys(n int) reloader.Change {
+	c := wholeChange
+	c.Old.Keys, c.New.Keys, c.Keys = map[string]string{}, map[string]string{}, nil
+	for i := range n {
+		key := fmt.Sprintf("key-%058d", i)
+		c.Old.Keys[key], c.New.Keys[key] = "0123456789abcdef", "fedcba9876543210"
+		c.Keys = append(c.Keys, reloader.KeyChange{Key: key, Op: reloader.KeyChanged})
+	}
+	c.Candidates = slices.Repeat(c.Candidates[:1], 16)
+	return c
+}
+
+func manyCauses(n int) reloader.Reload {
+	r, change := wholeReload, manyKeys(100)
+	r.Causes, r.Message = nil, strings.Repeat("refused ", 1000)
+	for range n {
+		r.Causes = append(r.Causes, reloader.Cause{
+			ChangeID: change.ID, Config: prices, NewSum: change.New.Sum, Keys: change.Keys, Candidates: change.Candidates, VerifiedAt: time.Unix(1, 0).UTC(),
+		})
+	}
+	return r
+}
+
+func manyEdges(n int) reloader.WorkloadRecord {
+	r := wholeWorkload
+	r.Edges, r.Hold = nil, &reloader.Hold{Reason: reloader.ReasonFailing, Message: strings.Repeat("webhook ", 1000), Since: time.Unix(1, 0).UTC()}
+	for i := range n {
+		r.Edges = append(r.Edges, reloader.Edge{
+			Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "team-payments", Name: fmt.Sprintf("payments-service-config-%05d", i)},
+			Why:    reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
+			Uses: slices.Repeat([]reloader.Use{{How: "env", Container: "payments", Keys: []string{"LEVEL"}}}, 20),
+			Handled: reloader.Handled{
+				KeyID: "0123456789ab", Sum: strings.Repeat("5", 64), How: reloader.ReasonBaseline, At: time.Unix(1, 0).UTC(), Mark: strings.Repeat("3", 40),
+			},
+		})
+	}
+	return r
+}
