@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 const (
@@ -48,7 +49,7 @@ func parseFollow(list, namespace string) (items []followed, problems []string) {
 		if text == "" {
 			continue
 		}
-		if len(items) == maxFollowed {
+		if len(items)+len(problems) >= maxFollowed {
 			return items, append(problems, fmt.Sprintf("the list has more than %d items, and what follows is not read", maxFollowed))
 		}
 		one, err := parseFollowed(text, namespace)
@@ -92,9 +93,22 @@ func parseFollowed(text, namespace string) (followed, error) {
 	return f, f.replica.Validate()
 }
 
+// followed returns what a clause follows, and what is wrong with it.
+func (s scope) followed(c Clause) ([]followed, []string) {
+	type read struct {
+		items    []followed
+		problems []string
+	}
+	r := workload.Parse(s.w, use{c.Key, s.kind, 0}, s.value(c), func(text string) read {
+		items, problems := parseFollow(text, s.w.Namespace)
+		return read{items, problems}
+	})
+	return r.items, r.problems
+}
+
 // decideFollow asks for what is followed, and for the local copies of it.
 func decideFollow(s scope, c Clause, config ConfigMeta) reloader.Reason {
-	items, _ := parseFollow(s.value(c), s.w.Namespace)
+	items, _ := s.followed(c)
 	for _, f := range items {
 		switch config.Config {
 		case f.config:
@@ -107,7 +121,7 @@ func decideFollow(s scope, c Clause, config ConfigMeta) reloader.Reason {
 }
 
 func planFollow(s scope, c Clause, p *planner) {
-	items, problems := parseFollow(s.value(c), s.w.Namespace)
+	items, problems := s.followed(c)
 	for _, problem := range problems {
 		p.problem(c, problem)
 	}

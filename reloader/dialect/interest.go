@@ -14,7 +14,7 @@ type Interest struct {
 	Dialect string
 	// Namespace is the workload's: all configs that a pattern matches are in it, and in the workload's cluster.
 	Namespace string
-	// Exact are the configs that are known by name, sorted; they need not exist.
+	// Exact are the configs that are known by name, sorted, MaxConfigs at most; they need not exist.
 	Exact []reloader.Config
 	// Patterns are the expressions that configs can match besides.
 	Patterns []Pattern
@@ -123,7 +123,7 @@ func (p *planner) finish() Interest {
 	p.interest.Exact = sortedConfigs(p.interest.Exact)
 	slices.Sort(p.interest.Problems)
 	p.interest.Problems = slices.Compact(p.interest.Problems)
-	return p.interest
+	return p.interest.bounded()
 }
 
 // referenced returns the configs of the scope's kind that the workload refers to.

@@ -72,6 +72,9 @@ func (k Keys) String() string {
 	return strings.Join(items, ",")
 }
 
+// all reports whether k are all keys.
+func (k Keys) all() bool { return !k.used && k.include == nil && k.exclude == nil }
+
 // OnlyUsed returns k without the keys that are not in use.
 func (k Keys) OnlyUsed() Keys {
 	k.used = true
@@ -104,14 +107,22 @@ func (c Choices) keys(w *workload.Workload) (Keys, error) {
 	if c.Keys == "" {
 		return Keys{}, nil
 	}
-	return ParseKeys(w.Annotations[c.Keys])
+	type read struct {
+		keys Keys
+		err  error
+	}
+	r := workload.Parse(w, use{clause: c.Keys}, w.Annotations[c.Keys], func(text string) read {
+		keys, err := ParseKeys(text)
+		return read{keys, err}
+	})
+	return r.keys, r.err
 }
 
 // Keys returns the keys that count of all configs that w asks for, by its own word. A list that cannot be read leaves out nothing: a reload
 // too many is better than one too few.
 func (s Set) Keys(w *workload.Workload) Keys {
 	for _, d := range s {
-		if k, err := d.Choices.keys(w); err == nil && k.String() != "" {
+		if k, err := d.Choices.keys(w); err == nil && !k.all() {
 			return k
 		}
 	}

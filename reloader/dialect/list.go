@@ -13,8 +13,8 @@ const (
 	// maxListBytes bounds the whole value; a longer list is not read at all, because a cut one would name other configs.
 	// It is what Kubernetes lets all annotations of an object have together.
 	maxListBytes = 256 << 10
-	// maxItems bounds the number of expressions. Plain names do not count; a name with a dot is no plain one, since the tool takes the
-	// dot for any character.
+	// maxItems bounds the number of expressions. Plain names do not count, of which there may be maxNames; a name with a dot is no plain one,
+	// since the tool takes the dot for any character.
 	maxItems = 256
 	// maxItemLength bounds one expression. The name of a config has at most 253 characters.
 	maxItemLength = 512
@@ -50,7 +50,7 @@ func parseList(value string) (items []item, problems []string) {
 	if len(value) > maxListBytes {
 		return nil, []string{fmt.Sprintf("the list has %d bytes, more than %d, and is not read", len(value), maxListBytes)}
 	}
-	size, count := 0, 0
+	size, count, names := 0, 0, 0
 	for text := range strings.SplitSeq(value, ",") {
 		text = strings.TrimSpace(text)
 		if text == "" {
@@ -63,10 +63,16 @@ func parseList(value string) (items []item, problems []string) {
 			}
 			continue
 		}
-		if i.expression != nil {
-			if count++; count > maxItems {
-				return items, append(problems, fmt.Sprintf("the list has more than %d expressions, and what follows is not read", maxItems))
-			}
+		if i.expression == nil {
+			names++
+		} else {
+			count++
+		}
+		switch {
+		case count > maxItems:
+			return items, append(problems, fmt.Sprintf("the list has more than %d expressions, and what follows is not read", maxItems))
+		case names > maxNames:
+			return items, append(problems, fmt.Sprintf("the list has more than %d names, and what follows is not read", maxNames))
 		}
 		size += cost
 		items = append(items, i)
@@ -132,4 +138,20 @@ func listsLiterally(list, name string) bool {
 		}
 	}
 	return false
+}
+
+// parseExcluded reads a list of names that are no expressions.
+func parseExcluded(list string) excluded {
+	e := excluded{names: map[string]struct{}{}}
+	for text := range strings.SplitSeq(list, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if len(e.names) >= maxExcluded {
+			e.problem = fmt.Sprintf("the list has more than %d names, and what follows is not read", maxExcluded)
+			return e
+		}
+		e.names[text] = struct{}{}
+	}
+	return e
 }

@@ -60,7 +60,7 @@ type behaviour struct {
 var meanings = map[Meaning]behaviour{
 	Ignore:         {decide: decideIgnore},
 	IgnoreWorkload: {decide: decideIgnoreWorkload},
-	Exclude:        {decide: decideExclude},
+	Exclude:        {decide: decideExclude, plan: planExclude},
 	Named:          {decide: decideNamed, plan: planNamed},
 	Search:         {decide: decideSearch, plan: planSearch},
 	Match:          {decide: decideNothing},
@@ -101,25 +101,34 @@ func decideExclude(s scope, c Clause, config ConfigMeta) reloader.Reason {
 
 // excludes reports whether a clause that lists names has this one.
 func (s scope) excludes(c Clause, name string) bool {
-	return slices.ContainsFunc(s.values(c), func(list string) bool { return listsLiterally(list, name) })
+	return slices.ContainsFunc(s.excluded(c), func(e excluded) bool {
+		_, has := e.names[name]
+		return has
+	})
+}
+
+// planExclude complains of a list that is too long. It does not opt in anybody.
+func planExclude(s scope, c Clause, p *planner) {
+	for _, e := range s.excluded(c) {
+		if e.problem != "" {
+			p.interest.Problems = append(p.interest.Problems, c.Key+": "+e.problem)
+		}
+	}
 }
 
 func decideNamed(s scope, c Clause, config ConfigMeta) reloader.Reason {
-	items, _ := parseList(s.value(c))
-	for _, i := range items {
-		if i.match(config.Config.Name) {
-			return reloader.ReasonNamed
-		}
+	if s.expressions(c).match(config.Config.Name) {
+		return reloader.ReasonNamed
 	}
 	return ""
 }
 
 func planNamed(s scope, c Clause, p *planner) {
-	items, problems := parseList(s.value(c))
-	for _, problem := range problems {
+	list := s.expressions(c)
+	for _, problem := range list.problems {
 		p.problem(c, problem)
 	}
-	for _, i := range items {
+	for _, i := range list.items {
 		p.item(s, i)
 	}
 }

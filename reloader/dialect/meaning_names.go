@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -24,9 +23,8 @@ func decideListed(parse nameParser) func(scope, Clause, ConfigMeta) reloader.Rea
 		if value == "" {
 			return ""
 		}
-		names, _ := parse(value, s.kind, s.w.Namespace)
 		switch {
-		case !slices.ContainsFunc(names, func(n name) bool { return n.match(config.Config) }):
+		case !listedOn(s.w, c.Key, value, s.kind, parse).match(config.Config):
 			return ""
 		case config.Config.Namespace != s.w.Namespace && !sharedWith(config, s.w.Namespace):
 			return reloader.ReasonNotShared
@@ -37,11 +35,11 @@ func decideListed(parse nameParser) func(scope, Clause, ConfigMeta) reloader.Rea
 
 func planListed(parse nameParser) func(scope, Clause, *planner) {
 	return func(s scope, c Clause, p *planner) {
-		names, problems := parse(s.value(c), s.kind, s.w.Namespace)
-		for _, problem := range problems {
+		list := listedOn(s.w, c.Key, s.value(c), s.kind, parse)
+		for _, problem := range list.problems {
 			p.problem(c, problem)
 		}
-		for _, n := range names {
+		for _, n := range list.names {
 			p.optedIn = true
 			if n.glob == nil {
 				p.exact(s, n.config)
@@ -61,8 +59,7 @@ func decideExcludeGlobs(s scope, c Clause, config ConfigMeta) reloader.Reason {
 
 // planExcludeGlobs complains of what is wrong with the list. It does not opt in anybody.
 func planExcludeGlobs(s scope, c Clause, p *planner) {
-	_, problems := parseGlobs(s.value(c), s.kind, s.w.Namespace)
-	for _, problem := range problems {
+	for _, problem := range listedOn(s.w, c.Key, s.value(c), s.kind, parseGlobs).problems {
 		p.interest.Problems = append(p.interest.Problems, c.Key+": "+problem)
 	}
 }
@@ -73,8 +70,7 @@ func (s scope) excludesGlob(c Clause, config reloader.Config) bool {
 	if value == "" {
 		return false
 	}
-	names, _ := parseGlobs(value, s.kind, s.w.Namespace)
-	return slices.ContainsFunc(names, func(n name) bool { return n.match(config) })
+	return listedOn(s.w, c.Key, value, s.kind, parseGlobs).match(config)
 }
 
 func decideAutoIf(on string) func(scope, Clause, ConfigMeta) reloader.Reason {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Limits on a label selector in an annotation.
@@ -35,6 +36,19 @@ func parseSelector(text string) (labels.Selector, error) {
 	return selector, nil
 }
 
+// selector returns what a clause selects.
+func (s scope) selector(c Clause) (labels.Selector, error) {
+	type read struct {
+		selector labels.Selector
+		err      error
+	}
+	r := workload.Parse(s.w, use{c.Key, s.kind, 0}, s.value(c), func(text string) read {
+		selector, err := parseSelector(text)
+		return read{selector, err}
+	})
+	return r.selector, r.err
+}
+
 func requirements(s labels.Selector) int {
 	all, _ := s.Requirements()
 	return len(all)
@@ -50,7 +64,7 @@ func decideSelected(s scope, c Clause, config ConfigMeta) reloader.Reason {
 	if value == "" {
 		return ""
 	}
-	selector, err := parseSelector(value)
+	selector, err := s.selector(c)
 	switch {
 	case err != nil:
 		return ""
@@ -66,7 +80,7 @@ func planSelected(s scope, c Clause, p *planner) {
 	if value == "" {
 		return
 	}
-	selector, err := parseSelector(value)
+	selector, err := s.selector(c)
 	if err != nil {
 		p.problem(c, err.Error()+"; it selects nothing")
 		return

@@ -39,7 +39,7 @@ func (s Set) Interest(w *workload.Workload) (Interest, bool) {
 		all.Problems = append(all.Problems, i.Problems...)
 	}
 	all.Problems = append(all.Problems, faults...)
-	return all, found
+	return all.bounded(), found
 }
 
 // Decide returns the first decision to reload, unless a dialect that overrules the others forbids it. If there is none, it returns the

@@ -91,16 +91,18 @@ func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
 // waveLeaves reports whether Wave's hash may say nothing of c: it covers nothing of c, or another namespace has a config of its name, of
 // which one can hide the other.
 func waveLeaves(w *workload.Workload, c reloader.Config) bool {
-	names, _ := parseNames(w.Annotations[waveList(c.Kind)], c.Kind, w.Namespace)
-	namesake := slices.ContainsFunc(names, func(n name) bool { return n.config.Name == c.Name && n.config.Namespace != w.Namespace })
+	namesake := slices.ContainsFunc(waveListed(w, c.Kind).names, func(n name) bool { return n.config.Name == c.Name && n.config.Namespace != w.Namespace })
 	needs := waveCovers(w, c)
 	return namesake || !needs.all && len(needs.keys) == 0
 }
 
 // waveNames reports whether w names c beside what it refers to.
 func waveNames(w *workload.Workload, c reloader.Config) bool {
-	names, _ := parseNames(w.Annotations[waveList(c.Kind)], c.Kind, w.Namespace)
-	return slices.ContainsFunc(names, func(n name) bool { return n.match(c) })
+	return waveListed(w, c.Kind).match(c)
+}
+
+func waveListed(w *workload.Workload, kind reloader.ConfigKind) listed {
+	return listedOn(w, waveList(kind), w.Annotations[waveList(kind)], kind, parseNames)
 }
 
 // waveList returns the key of the annotation that names configs of a kind.
