@@ -100,6 +100,8 @@ type Dispatcher struct {
 	overheard map[reloader.Config][]reloader.Hint
 	answered  map[utterance]time.Time
 	relook    map[reloader.Config]time.Time
+	// succeeded says, by stage, whether an attempt at some workload has.
+	succeeded [stages]bool
 	// unsure is when each of the hints comes again that wait in the stream for another look.
 	unsure []time.Time
 	// verifying has the configs whose deliveries are being answered.

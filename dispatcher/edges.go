@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // each edge that has none a baseline.
 func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	search := d.search(ref)
+	d.makeRoom(ref)
 	failed := d.expand(ctx, ref)
 	d.mu.Lock()
 	t := d.index.get(ref)
@@ -24,51 +26,78 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		return 0
 	}
 	w := t.w
-	var open []reloader.Config
-	for c := range t.edges {
-		open = append(open, c)
-	}
+	open := slices.Collect(maps.Keys(t.edges))
 	d.mu.Unlock()
 
-	var refused error
+	slices.SortFunc(open, compareConfigs)
+	var refusals []error
 	for _, c := range open {
 		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
 		case fateDone, fateGone:
 		case fateNever:
-			refused = errors.Join(refused, err)
+			refusals = append(refusals, err)
 		default:
 			failed = err
 		}
 	}
-	if failed == nil && refused == nil {
+	if failed == nil && refusals == nil {
 		d.searched(t, search)
 	}
-	return d.edgesSettled(ref, t, refused, failed)
+	return d.edgesSettled(ref, t, joinSome(refusals), failed)
+}
+
+// maxRefusals bounds the refusals that are told of one workload.
+const maxRefusals = 5
+
+// joinSome joins the first of errs, and says how many there are more.
+func joinSome(errs []error) error {
+	if more := len(errs) - maxRefusals; more > 0 {
+		errs = append(slices.Clone(errs[:maxRefusals]), fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(errs...)
+}
+
+// makeRoom has the configs that a workload names become edges for which there was no room before.
+func (d *Dispatcher) makeRoom(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.get(ref)
+	if t == nil {
+		return
+	}
+	t.crowded = ""
+	for _, c := range t.interest.Exact {
+		d.index.link(t, c)
+	}
 }
 
 // edgesSettled decides when the edges of t are looked at again. A config that the API server will not or cannot show must not keep the
-// whole program from being ready, so it is tried again later.
+// whole program from being ready, so it is tried again later; see trouble.go.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
 	d.stakater.failed(errors.Join(refused, failed))
-	if failed != nil && d.isBroken(t, failed) {
-		refused, failed = failed, nil
-	}
-	d.mu.Lock()
-	t.stuck = failed != nil
-	d.mu.Unlock()
-	if failed != nil {
-		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
-		return again
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	own := d.tried(t, reading, failed)
+	t.stuck = failed != nil
+	if failed != nil {
+		d.Logger.Warn("edges could not be settled", "workload", ref.String(), "error", failed)
+		if own && t.refused != failed.Error() {
+			t.refused = failed.Error()
+			d.settleQ.Add(ref)
+		}
+		return again
+	}
+	if t.crowded != "" && t.crowded != t.told {
+		d.Announcer.Complain(t.w, t.crowded)
+	}
+	t.told = t.crowded
 	t.unsettled = refused == nil && t.lacksBaseline()
 	if len(t.pending) == 0 {
 		t.waited = time.Time{}
 	}
 	d.settleQ.Add(ref)
 	if refused == nil {
-		t.refused, t.broken = "", 0
+		t.refused = ""
 		if len(t.pending) == 0 && d.unscheduled[ref] == nil {
 			t.letOff()
 		}
@@ -104,15 +133,33 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 		if err != nil {
 			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
 		}
-		d.mu.Lock()
-		for c := range configs {
-			if t.interest.Wants(c) && d.index.get(ref) == t {
-				d.index.link(t, c)
-			}
-		}
-		d.mu.Unlock()
+		d.linkMatches(ref, t, slices.SortedFunc(maps.Keys(configs), compareConfigs))
 	}
 	return nil
+}
+
+// linkMatches makes those of configs that patterns of t match edges of t. Those that are on record come first: if they are too many, the same
+// ones stay after a restart.
+func (d *Dispatcher) linkMatches(ref reloader.WorkloadRef, t *tracked, configs []reloader.Config) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index.get(ref) != t {
+		return
+	}
+	var added []reloader.Config
+	for _, c := range configs {
+		_, doubted := t.doubted[c]
+		switch known := doubted || t.handled[c].How != ""; {
+		case !t.interest.Wants(c):
+		case known:
+			d.index.match(t, c)
+		default:
+			added = append(added, c)
+		}
+	}
+	for _, c := range added {
+		d.index.match(t, c)
+	}
 }
 
 // settleEdge gives the edge from w to c a baseline if it has none, or finds that w missed a change.

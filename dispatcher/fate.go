@@ -46,18 +46,6 @@ func fateOf(err error) fate {
 	return fateAgain
 }
 
-// maxBroken is from which answer on, with the pauses between them some fifty seconds after the first, an API server that answers with an
-// internal error is taken for one that will do so for good, as it does about a Secret that it cannot decrypt. A change of etcd's leader is
-// over before that.
+// maxBroken is from which failure on, with the pauses between them some fifty seconds after the first, what fails is taken to do so for good, as
+// an API server does about a Secret that it cannot decrypt. A change of etcd's leader is over before that.
 const maxBroken = 11
-
-// isBroken reports whether the API server has said often enough that it fails to show what the edges of t need.
-func (d *Dispatcher) isBroken(t *tracked, err error) bool {
-	if !apierrors.IsInternalError(err) {
-		return false
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t.broken++
-	return t.broken >= maxBroken
-}

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -57,11 +58,16 @@ type tracked struct {
 	slot slot
 	// joint has the joint marks that were made last, by dialect.
 	joint map[string]jointMark
-	// refused says which config the API server will not show, and broken how often in a row it has failed to show one.
+	// refused says which config the API server will not show, or why the edges cannot be settled.
 	refused string
-	broken  int
+	// crowded says which dependencies are left out because they would be too many; empty if none is.
+	crowded string
+	// told is what somebody was last told of that.
+	told string
 	// stuck says that its edges could not be settled when that was tried last.
 	stuck bool
+	// trouble is how the last attempts went to read what w depends on, and to record it.
+	trouble [stages]trouble
 	// requests are the commands to roll w whose turn has not come.
 	requests []*request
 }
@@ -95,6 +101,8 @@ type index struct {
 	byConfig map[reloader.Config]map[reloader.WorkloadRef]*tracked
 	// patterned has, for each namespace, the workloads whose interest cannot be enumerated.
 	patterned map[string]map[reloader.WorkloadRef]*tracked
+	// edges is how many edges the workloads of each namespace have together.
+	edges map[string]int
 }
 
 func newIndex() *index {
@@ -102,6 +110,7 @@ func newIndex() *index {
 		byRef:     map[reloader.WorkloadRef]*tracked{},
 		byConfig:  map[reloader.Config]map[reloader.WorkloadRef]*tracked{},
 		patterned: map[string]map[reloader.WorkloadRef]*tracked{},
+		edges:     map[string]int{},
 	}
 }
 
@@ -135,24 +144,47 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 	for _, c := range interest.Exact {
 		_, edge := t.edges[c]
 		fresh = fresh || !edge
-		x.link(t, c)
-		t.join(c, settled)
+		if x.link(t, c) {
+			t.join(c, settled)
+		}
 	}
 	// What a pattern matches cannot be listed everywhere, but what w refers to is known by name.
 	for c := range t.w.Template.References {
 		if _, edge := t.edges[c]; !edge && interest.Wants(c) {
 			fresh = true
-			x.link(t, c)
-			t.join(c, settled)
+			if x.match(t, c) {
+				t.join(c, settled)
+			}
 		}
 	}
 	return fresh || !samePatterns && len(interest.Patterns) > 0
 }
 
-// link makes c an edge of t.
-func (x *index) link(t *tracked, c reloader.Config) {
+// maxNamespaceEdges bounds the dependencies of all workloads of one namespace together.
+const maxNamespaceEdges = 50_000
+
+// link makes c an edge of t, and returns false if the namespace has as many as it may.
+func (x *index) link(t *tracked, c reloader.Config) bool {
+	namespace := t.w.Namespace
+	if _, edge := t.edges[c]; !edge {
+		if x.edges[namespace] >= maxNamespaceEdges {
+			t.crowded = fmt.Sprintf("dependencies: the workloads of the namespace depend on %d configs together, which is the limit; those that this one names or matches beyond it reload nothing", maxNamespaceEdges)
+			return false
+		}
+		x.edges[namespace]++
+	}
 	t.edges[c] = struct{}{}
 	put(x.byConfig, c, t.w.Ref(), t)
+	return true
+}
+
+// match makes c, which a pattern of t matches, an edge of t, and returns false if t has as many as it may.
+func (x *index) match(t *tracked, c reloader.Config) bool {
+	if _, edge := t.edges[c]; !edge && len(t.edges) >= dialect.MaxConfigs {
+		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; those found beyond that number reload nothing", dialect.MaxConfigs)
+		return false
+	}
+	return x.link(t, c)
 }
 
 // join takes note that the edge to c is new, if settled says that all others had their baselines before.
@@ -164,6 +196,9 @@ func (t *tracked) join(c reloader.Config, settled bool) {
 
 // unlink ends an edge. If it comes back later, it starts with a new baseline.
 func (x *index) unlink(t *tracked, c reloader.Config) {
+	if _, edge := t.edges[c]; edge {
+		x.release(t.w.Namespace, 1)
+	}
 	delete(t.edges, c)
 	delete(t.handled, c)
 	delete(t.pending, c)
@@ -181,15 +216,23 @@ func (x *index) remove(ref reloader.WorkloadRef) {
 	for c := range t.edges {
 		drop(x.byConfig, c, ref)
 	}
+	x.release(ref.Namespace, len(t.edges))
 	drop(x.patterned, ref.Namespace, ref)
 	delete(x.byRef, ref)
+}
+
+// release takes note that workloads of a namespace have n edges less.
+func (x *index) release(namespace string, n int) {
+	if x.edges[namespace] -= n; x.edges[namespace] <= 0 {
+		delete(x.edges, namespace)
+	}
 }
 
 // dependents returns the workloads that may depend on c, sorted by name. A workload whose pattern matches c gets an edge to it.
 func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
 		if t.interest.Wants(c) {
-			x.link(t, c)
+			x.match(t, c)
 		}
 	}
 	found := make([]*tracked, 0, len(x.byConfig[c]))
@@ -222,12 +265,12 @@ func (x *index) refs(mu *sync.Mutex) []reloader.WorkloadRef {
 	return found
 }
 
-// settled reports whether every workload has its baselines, on record.
+// settled reports whether every workload has its baselines, on record, but for those with trouble of their own.
 func (x *index) settled(mu *sync.Mutex) bool {
 	mu.Lock()
 	defer mu.Unlock()
 	for _, t := range x.byRef {
-		if t.unsettled || !t.recorded {
+		if (t.unsettled || !t.recorded) && !t.troubled() {
 			return false
 		}
 	}

@@ -61,10 +61,15 @@ func (d *Dispatcher) expandNear(c reloader.Config) {
 	}
 }
 
-// expandPatterns has every workload with a pattern look for configs that match it by now.
+// expandPatterns has every workload with a pattern look for configs that match it by now, and those that lacked room whether there is some.
 func (d *Dispatcher) expandPatterns() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for ref, t := range d.index.byRef {
+		if t.crowded != "" {
+			d.edgesQ.Add(ref)
+		}
+	}
 	for _, tracked := range d.index.patterned {
 		for ref := range tracked {
 			d.edgesQ.Add(ref)

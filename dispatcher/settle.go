@@ -35,6 +35,11 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 		err = d.Records.DeleteWorkload(ctx, d.Cluster, ref)
 	}
 	d.stakater.failed(err)
+	if t != nil {
+		d.mu.Lock()
+		d.tried(t, recording, err)
+		d.mu.Unlock()
+	}
 	if err != nil {
 		line := []any{"workload", ref.String(), "error", err}
 		if stored < len(waiting) {
@@ -144,8 +149,10 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	if len(t.pending) > 0 {
 		r.WaitsSince = t.first
 	}
-	if t.refused != "" {
-		r.Problems = append(r.Problems, t.refused)
+	for _, problem := range []string{t.crowded, t.refused} {
+		if problem != "" {
+			r.Problems = append(r.Problems, problem)
+		}
 	}
 	r.Hold = d.pauseHold(t)
 	if t.hold != nil {

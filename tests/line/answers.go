@@ -122,6 +122,15 @@ func (r *Reroll) Dependencies(ctx context.Context, namespace, deployment string)
 	return names, nil
 }
 
+// Problems returns what Reroll says is wrong with a Deployment.
+func (r *Reroll) Problems(ctx context.Context, namespace, deployment string) ([]string, error) {
+	var w struct {
+		Problems []string `json:"problems"`
+	}
+	err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w)
+	return w.Problems, err
+}
+
 // Settled returns the names of the workloads of a namespace that have a baseline for every config that they depend on, and how
 // many have not.
 func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string, open int, err error) {

@@ -1,0 +1,173 @@
+package dispatcher_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// refusing refuses the records of one workload.
+type refusing struct {
+	*store
+	name string
+}
+
+var errRefused = errors.New("the record is refused")
+
+// PutWorkload stores the records of all others.
+func (r refusing) PutWorkload(ctx context.Context, record reloader.WorkloadRecord) error {
+	if record.Workload.Name == r.name {
+		return errRefused
+	}
+	return r.store.PutWorkload(ctx, record)
+}
+
+// TestOneWorkloadHoldsUpNoOther: whatever goes wrong with one workload, be it for ever, the process gets ready within seconds and rolls the others.
+func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
+	tests := map[string]struct {
+		annotations string
+		prepare     func(w *world)
+	}{
+		"its record is refused": {auto, func(w *world) {
+			w.configure = func(o *dispatcher.Options) { o.Records = refusing{w.store, "victim"} }
+		}},
+		"its configs cannot be listed": {`configmap.reloader.stakater.com/reload: "part-.*"`, func(w *world) {
+			w.failing(func(verb, _ string) error { return map[bool]error{true: errLost}[verb == "list"] })
+		}},
+		"its config cannot be read": {auto, func(w *world) {
+			w.failing(func(verb, ref string) error {
+				return map[bool]error{true: errLost}[strings.HasSuffix(ref, "/other") && (verb == "meta" || verb == "get")]
+			})
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.usual()
+				w.give("other", "1")
+				w.deploy("victim", test.annotations, "other")
+				test.prepare(w)
+				p := w.launch()
+				w.pass(10 * time.Second)
+				if err := p.Ready(); err != nil {
+					t.Fatalf("not ready because of one workload: %v", err)
+				}
+				w.stream.connect(p.Handle)
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				w.rolled(web, 1)
+			})
+		})
+	}
+}
+
+// TestTroubleOfAllIsWaitedFor: while the store is away for everybody nobody's baseline is on record, and the process is not ready.
+func TestTroubleOfAllIsWaitedFor(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.give("other", "1")
+		w.deploy("second", auto, "other")
+		p := w.launch()
+		w.store.lose(nil, errLost)
+		w.pass(10 * time.Second)
+		if p.Ready() == nil {
+			t.Fatal("ready although nothing is on record")
+		}
+		w.store.lose(nil, nil)
+		w.pass(20 * time.Second)
+		if err := p.Ready(); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"web", "second"} {
+			ref := webRef
+			ref.Name = name
+			if r, ok := w.store.recordOf(ref); !ok || len(r.Edges) != 1 || r.Edges[0].Handled.How == "" {
+				t.Errorf("ready without a baseline of %s: %+v", name, r)
+			}
+		}
+	})
+}
+
+// TestOneWildcardInALargeNamespace: a glob matches more configs than a workload may depend on. Those that count are always the same, the workload
+// says that there are more, and nobody else is held up.
+func TestOneWildcardInALargeNamespace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		for i := range 1800 {
+			w.give(fmt.Sprintf("part-%04d", i), "1")
+		}
+		w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
+		ref := webRef
+		ref.Name = "all"
+		w.start()
+		w.pass(quiet)
+		first := w.dependencies(ref)
+		if len(first) != dialect.MaxConfigs {
+			t.Fatalf("%d dependencies, want %d", len(first), dialect.MaxConfigs)
+		}
+		r, _ := w.store.recordOf(ref)
+		if problems := strings.Join(r.Problems, "\n"); !strings.Contains(problems, "more than 1000 configs") {
+			t.Errorf("problems %q do not say that there are too many", problems)
+		}
+		w.stop()
+		w.give("aaa", "1") // it would be the first by its name
+		w.start()
+		w.pass(quiet)
+		if again := w.dependencies(ref); !slices.Equal(again, first) {
+			t.Error("other configs count after a restart")
+		}
+		w.edit(alice, "ConfigMap/part-0000", "2")
+		w.edit(alice, "ConfigMap/part-1799", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/all", 1)
+		w.rolled(web, 0)
+	})
+}
+
+func (w *world) dependencies(ref reloader.WorkloadRef) (names []string) {
+	r, _ := w.store.recordOf(ref)
+	for _, e := range r.Edges {
+		names = append(names, e.Config.Name)
+	}
+	return names
+}
+
+// TestNamespaceIsBounded: workloads that name a thousand configs each fill the namespace. The last of them says so, and whoever is elsewhere, or was
+// there before, is served.
+func TestNamespaceIsBounded(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		names := make([]string, dialect.MaxConfigs)
+		for i := range names {
+			names[i] = fmt.Sprintf("none-%d", i)
+		}
+		w.give("app", "1")
+		const workloads = 51
+		for i := range workloads {
+			w.deploy(fmt.Sprintf("greedy-%02d", i), `configmap.reloader.stakater.com/reload: "`+strings.Join(names, ",")+`"`, "app")
+		}
+		w.start()
+		w.pass(quiet)
+		edges, full := 0, 0
+		for i := range workloads {
+			ref := webRef
+			ref.Name = fmt.Sprintf("greedy-%02d", i)
+			r, _ := w.store.recordOf(ref)
+			edges += len(r.Edges)
+			if strings.Contains(strings.Join(r.Problems, "\n"), "namespace") {
+				full++
+			}
+		}
+		if edges != 50_000 || full != 1 {
+			t.Errorf("%d dependencies, and %d workloads say that the namespace is full", edges, full)
+		}
+	})
+}
