@@ -140,7 +140,9 @@ func (d *Dispatcher) lookBehind(ctx context.Context, t *tracked, c reloader.Conf
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t.away[c] = away
+	if _, edge := t.edges[c]; edge { // it may have ended meanwhile, and another one of its name begins anew
+		t.away[c] = away
+	}
 	return nil
 }
 

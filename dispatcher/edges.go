@@ -317,7 +317,7 @@ func (d *Dispatcher) judgeMark(ctx context.Context, t *tracked, w *workload.Work
 	if written.IsZero() {
 		return reloader.Handled{}, nil
 	}
-	newer, err := d.podsNewer(ctx, w, written)
+	newer, err := d.Workloads.StartedAfter(ctx, w, written)
 	if err != nil || !newer {
 		return reloader.Handled{}, err
 	}

@@ -163,6 +163,17 @@ func (c client) StartedBy(ctx context.Context, w *workload.Workload, t time.Time
 	return ok && !at.After(time.Now()) && !at.Truncate(time.Second).After(t), nil
 }
 
+// StartedAfter compares whole seconds.
+func (c client) StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.started[workloadRef(w.Ref())]
+	return ok && !at.After(time.Now()) && at.Truncate(time.Second).After(t), nil
+}
+
 // StartedBetween compares whole seconds.
 func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, names []string) (bool, error) {
 	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {

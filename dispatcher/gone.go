@@ -15,7 +15,7 @@ import (
 // each container that runs has started after it. If no mark makes a difference, the step collides.
 func (d *Dispatcher) rollGone(ctx context.Context, w *workload.Workload, s step, e evidence, mark string, places []placed, shared bool) (step, error) {
 	if d.avoidable(w, s, s.latest.VerifiedAt) {
-		if newer, err := d.podsNewer(ctx, w, s.latest.VerifiedAt); err != nil || newer {
+		if newer, err := d.Workloads.StartedAfter(ctx, w, s.latest.VerifiedAt); err != nil || newer {
 			s.outcome, s.mark = reloader.ReasonPodsNewer, e.mark
 			return s, err
 		}

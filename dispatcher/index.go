@@ -201,6 +201,7 @@ func (x *index) unlink(t *tracked, c reloader.Config) {
 	}
 	delete(t.edges, c)
 	delete(t.handled, c)
+	delete(t.dried, c)
 	delete(t.pending, c)
 	delete(t.doubted, c)
 	delete(t.joined, c)
@@ -277,9 +278,11 @@ func (x *index) settled(mu *sync.Mutex) bool {
 	return true
 }
 
+// lacksBaseline reports whether it is still to be found out of some edge to which content t was brought. It is not of one for which a dry run
+// would have rolled t: that finding is all there is to it.
 func (t *tracked) lacksBaseline() bool {
 	for c := range t.edges {
-		if t.handled[c].How == "" && t.pending[c] == nil {
+		if _, dried := t.dried[c]; t.handled[c].How == "" && t.pending[c] == nil && !dried {
 			return true
 		}
 	}

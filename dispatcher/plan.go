@@ -239,7 +239,7 @@ func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step
 	if s.outcome != reloader.ReasonReloaded || s.rewritten || s.latest.Type != reloader.ChangeUpdated || !d.avoidable(w, s, f.DataWritten) {
 		return s, nil
 	}
-	newer, err := d.podsNewer(ctx, w, s.thereBy(f, handled))
+	newer, err := d.Workloads.StartedAfter(ctx, w, s.thereBy(f, handled))
 	if err == nil && newer {
 		s.outcome, s.collides = reloader.ReasonPodsNewer, false
 		s.mark = e.mark
@@ -285,15 +285,6 @@ func removes(c reloader.Change) bool {
 // write no other pods were started.
 func writtenSince(w *workload.Workload, t time.Time) bool {
 	return !t.IsZero() && (w.Written.After(t) || w.Via != nil && w.Via.Written.After(t))
-}
-
-// podsNewer reports whether some container of w runs, and none has started at t or before.
-func (d *Dispatcher) podsNewer(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
-	older, err := d.Workloads.StartedBy(ctx, w, t)
-	if err != nil || older {
-		return false, err
-	}
-	return d.Workloads.StartedBy(ctx, w, time.Now().Add(time.Minute))
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

@@ -30,6 +30,8 @@ type Workloads interface {
 	// the same second as t counts. A container that has not started yet does not: it will read what is there then. An init container counts
 	// also once it has ended, since what it made of the content is still in use.
 	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
+	// StartedAfter reports whether some container of w's pods runs, and none has started at t or before.
+	StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
 	// StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time
 	// and before another. Init containers count also once they have ended. Pods that are going away do not count.
 	StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, containers []string) (bool, error)

@@ -78,6 +78,17 @@ func (c *Cluster) StartedBy(ctx context.Context, w *workload.Workload, t time.Ti
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBy(&p, limit) }), nil
 }
 
+// StartedAfter reports whether some container of w's pods runs, and none has started at t or before, as far as whole seconds can tell. If w
+// does not say which pods are its own, some may have.
+func (c *Cluster) StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+	pods, _, err := c.podsOf(ctx, w) // none if w does not say
+	started := func(limit time.Time) bool {
+		limit = limit.Truncate(time.Second)
+		return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBy(&p, limit) })
+	}
+	return err == nil && !started(t) && started(time.Now().Add(time.Minute)), err
+}
+
 // StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time and
 // before another, as far as whole seconds can tell. An init container counts also once it has ended. If w does not say which pods are its
 // own, nothing is certain.

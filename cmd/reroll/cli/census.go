@@ -23,8 +23,8 @@ type reader interface {
 	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
 	List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error)
-	// StartedBy reports whether some container of w's pods started at t or before.
-	StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
+	// StartedAfter reports whether some container of w's pods runs, and none has started at t or before.
+	StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error)
 }
 
 // census gathers what other tools have left on the workloads of a cluster. Contents are read for one workload at a time, and let go.
@@ -116,20 +116,13 @@ func (c *census) remember(ctx context.Context, namespace string) {
 	}
 }
 
-// soonest is how far into the future pods are asked for, to find out whether any have started at all.
-const soonest = time.Minute
-
 // weigh finds out whether a missed change has reached the pods by itself.
 func (c *census) weigh(ctx context.Context, w *workload.Workload, f *adoption.Fate) error {
 	if f.State != adoption.Missed || f.Written.IsZero() {
 		return nil
 	}
-	older, err := c.StartedBy(ctx, w, f.Written)
-	if err != nil || older {
-		return err
-	}
-	some, err := c.StartedBy(ctx, w, time.Now().Add(soonest))
-	if some {
+	newer, err := c.StartedAfter(ctx, w, f.Written)
+	if newer {
 		f.State = adoption.PodsNewer
 	}
 	return err

@@ -72,8 +72,8 @@ func (s *shelf) List(_ context.Context, kind reloader.ConfigKind, namespace stri
 	return found, nil
 }
 
-func (s *shelf) StartedBy(_ context.Context, _ *workload.Workload, t time.Time) (bool, error) {
-	return !s.started.IsZero() && !s.started.After(t), nil
+func (s *shelf) StartedAfter(_ context.Context, _ *workload.Workload, t time.Time) (bool, error) {
+	return !s.started.IsZero() && s.started.After(t), nil
 }
 
 // add puts a Deployment on the shelf that takes its environment from the ConfigMap app, and has Stakater's mark for a value of a.
