@@ -120,6 +120,8 @@ func TestWho(t *testing.T) {
 				w.stream.take()
 				w.stream.hold()
 				w.stream.put(w.generated(alice))
+				w.stop()
+				w.start() // its sweep finds what nobody tells of
 			},
 			map[string]reloader.Basis{},
 		},

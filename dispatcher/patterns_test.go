@@ -101,6 +101,32 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 	}
 }
 
+// TestGeneratedNameReadsNothingThatIsThere: what was made under a generated name is none of the configs that were there before.
+func TestGeneratedNameReadsNothingThatIsThere(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.deploy("waits", `configmap.reloader.stakater.com/reload: "part-x7k2p"`, "app")
+		w.configure = absences(true, false)
+		w.start()
+		w.pass(quiet)
+		put := w.cluster.audit
+		w.cluster.audit = func(h reloader.Hint) {
+			h.Config.Name, h.Code = "", http.StatusCreated
+			put(h)
+		}
+		read := func() int { return w.counted("meta") + w.counted("get") }
+		before := read()
+		w.give("other-1", "1")
+		w.pass(5 * time.Second)
+		if n := read() - before; n > 1 {
+			t.Errorf("%d reads for a config that nobody names, want one of the absent config that may have been made", n)
+		}
+		w.give("part-x7k2p", "1")
+		w.pass(quiet)
+		w.rolled("Deployment/waits", 1)
+	})
+}
+
 // TestMadeAndPendingAtTheEnd: a creation whose window is open when the process ends is rolled by the next, once.
 func TestMadeAndPendingAtTheEnd(t *testing.T) {
 	settings := scenario.Settings{Strategy: "annotations", Window: scenario.Duration(5 * time.Minute), MaxWait: scenario.Duration(5 * time.Minute)}

@@ -43,10 +43,10 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 		return d.acknowledge(c, q.answered, true)
 	}
 	d.verifying[c] = struct{}{}
-	targets := d.targets(c)
+	hints := q.hints()
+	targets := d.targets(c, hints)
 	d.mu.Unlock()
 
-	hints := q.hints()
 	var errs []error
 	for _, target := range targets {
 		_, _, err := d.look(ctx, target, hints, false)
@@ -69,15 +69,30 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 }
 
 // targets returns the configs to look at for hints about c. The caller holds mu.
-func (d *Dispatcher) targets(c reloader.Config) []reloader.Config {
+func (d *Dispatcher) targets(c reloader.Config, hints []reloader.Hint) []reloader.Config {
 	if c.Name == "" {
 		d.expandNear(c)
-		return append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
+		known := append(d.index.known(c.Kind, c.Namespace), d.exportedIn(c.Kind, c.Namespace)...)
+		if onlyCreations(hints) {
+			known = slices.DeleteFunc(known, d.isThere)
+		}
+		return known
 	}
 	if d.index.dependents(c); !d.needed(c) {
 		return nil
 	}
 	return []reloader.Config{c}
+}
+
+// onlyCreations reports whether hints tell of nothing but configs that were made under generated names.
+func onlyCreations(hints []reloader.Hint) bool {
+	return len(hints) > 0 && !slices.ContainsFunc(hints, func(h reloader.Hint) bool { return !h.Creates() })
+}
+
+// isThere reports whether the last look has found c: then it is not the one that was made since. The caller holds mu.
+func (d *Dispatcher) isThere(c reloader.Config) bool {
+	f, looked := d.facts[c]
+	return looked && !f.absent
 }
 
 // settleNew gives a baseline to the edges that a hint has just brought. It comes after the look, which knows more by the hint. The caller
