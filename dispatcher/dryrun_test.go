@@ -3,7 +3,6 @@ package dispatcher_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -65,24 +64,6 @@ func TestDryRunForgetsWhatIsNotAskedForAnyMore(t *testing.T) {
 		w.pass(quiet)
 		if got := w.outcomes(webRef)[reloader.ReasonDryRun]; got != 2 {
 			t.Errorf("%d dry runs, want one for each of the two changes that count", got)
-		}
-	})
-}
-
-// TestPodsAreListedOnce: whether all pods are newer than a change takes one question.
-func TestPodsAreListedOnce(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.stop()
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		asked := w.counted("pods")
-		w.start()
-		w.pass(quiet)
-		if now := w.counted("pods") - asked; now > 1 {
-			t.Errorf("pods were listed %d times for one change", now)
 		}
 	})
 }
