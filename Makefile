@@ -18,6 +18,8 @@ CHAOS_REPORT ?=
 CHAOSFLAGS ?=
 STORM_REPORT ?=
 STORMFLAGS ?=
+HOSTILE_REPORT ?=
+HOSTILEFLAGS ?=
 FLEET_CUT_SECONDS ?= 300
 FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
@@ -108,8 +110,8 @@ flakes: ## Run packages' own tests over and over with the race detector, several
 	done; exit $$found
 
 # Those that count what happens in a given time, or starve on a busy machine, run alone; the others mostly wait, and do so two at a time.
-alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease
-together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|hostile|lease)$$')
+alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease ./tests/tenant
+together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|hostile|lease|tenant)$$')
 
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
@@ -203,6 +205,10 @@ chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled,
 .PHONY: storm
 storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit; STORM_REPORT=file keeps the report
 	go run ./tests/storm -report "$(STORM_REPORT)" $(STORMFLAGS)
+
+.PHONY: hostile
+hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary ones, and compare with a run without them; HOSTILE_REPORT=file keeps the report
+	go run ./tests/tenant -report "$(HOSTILE_REPORT)" $(HOSTILEFLAGS)
 
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
