@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,11 +22,13 @@ type files[T any] struct {
 	now    func() time.Time
 	failed func(what string, err error)
 
+	value atomic.Pointer[T]
+
+	// mu is held by the one who reads the files, and guards what follows. Nobody waits for it: whoever comes meanwhile takes the last value.
 	mu      sync.Mutex
 	checked time.Time
 	sum     [sha256.Size]byte
 	bad     string
-	value   T
 }
 
 // load reads the files for the first time.
@@ -34,22 +37,31 @@ func (f *files[T]) load() error {
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w", f.what, err)
 	}
-	if f.value, err = f.parse(contents); err != nil {
+	value, err := f.parse(contents)
+	if err != nil {
 		return fmt.Errorf("ingest %s %s: %w", f.what, f.paths[0], err)
 	}
+	f.value.Store(&value)
 	f.sum, f.checked = sum(contents), f.now()
 	return nil
 }
 
 // get returns the value.
 func (f *files[T]) get() T {
-	f.mu.Lock()
+	f.check()
+	return *f.value.Load()
+}
+
+// check reads the files again if it is time and nobody else does.
+func (f *files[T]) check() {
+	if !f.mu.TryLock() {
+		return
+	}
 	defer f.mu.Unlock()
 	if now := f.now(); now.Sub(f.checked) >= f.every {
 		f.checked = now
 		f.report(f.refresh())
 	}
-	return f.value
 }
 
 func (f *files[T]) refresh() error {
@@ -65,7 +77,8 @@ func (f *files[T]) refresh() error {
 	if err != nil {
 		return err
 	}
-	f.value, f.sum = value, found
+	f.value.Store(&value)
+	f.sum = found
 	return nil
 }
 
