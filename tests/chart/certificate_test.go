@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -18,7 +19,7 @@ func shell(t *testing.T, dir, script string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PKI="+dir)
+	cmd.Env = append(os.Environ(), "PKI="+dir, "ROLES="+filepath.Join(dir, "roles"))
 	if _, err := output(cmd); err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,9 @@ type project struct {
 			Source string `json:"source"`
 			Target string `json:"target"`
 		} `json:"configs"`
-		Volumes []volume `json:"volumes"`
-		Ports   []struct {
+		Volumes     []volume          `json:"volumes"`
+		Environment map[string]string `json:"environment"`
+		Ports       []struct {
 			HostIP string `json:"host_ip"`
 		} `json:"ports"`
 	} `json:"services"`
