@@ -18,6 +18,7 @@ const (
 	wholeConfig byte = 1
 	singleKey   byte = 2
 	token       byte = 3
+	ownRecord   byte = 4
 )
 
 // shortKeyBytes is the length to which the fingerprint of a single key is cut.
@@ -91,6 +92,22 @@ func (r *Ring) Tokens(purpose string) []string {
 		tokens[i] = hex.EncodeToString(s.mac.Sum(nil))
 	}
 	return tokens
+}
+
+// Sign returns a mark that only who has the active key can make for parts, so that what Reroll has stored is known as its own.
+func (r *Ring) Sign(parts ...[]byte) []byte { return signRecord(r.keys[0], parts) }
+
+// Signed reports whether mark was made by Sign for parts, with a key of the ring.
+func (r *Ring) Signed(mark []byte, parts ...[]byte) bool {
+	return slices.ContainsFunc(r.keys, func(k Key) bool { return hmac.Equal(mark, signRecord(k, parts)) })
+}
+
+func signRecord(k Key, parts [][]byte) []byte {
+	s := newSigner(k, ownRecord, reloader.Config{})
+	for _, part := range parts {
+		s.field(part)
+	}
+	return s.mac.Sum(nil)
 }
 
 // sum signs every entry once alone, for Keys, and all of them together, for Sum. Kind, namespace and name are signed too:

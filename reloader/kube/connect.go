@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
 // Options say how to reach an API server.
@@ -61,7 +60,9 @@ type Cluster struct {
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
 	jobs   recreations
-	tide   *tide
+	// ring has the digest keys once they were read.
+	ring atomic.Pointer[digest.Ring]
+	tide *tide
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system, which stands for the cluster's identity. It is empty if reading it is forbidden.
@@ -120,48 +121,6 @@ func clusterUID(ctx context.Context, client kubernetes.Interface) (string, error
 		return "", err
 	}
 	return string(system.UID), nil
-}
-
-// load finds the API server's address and credentials, and Reroll's own namespace.
-func load(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, string, error) {
-	if o.Kubeconfig == "" && o.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		if config, err := inCluster(); err == nil {
-			return config, firstOf(o.Namespace, podNamespace(), "default"), nil
-		}
-	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.Kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	config, err := loader.ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", errors.New("kubeconfig: there is none, and no pod of a cluster to run in: give --kubeconfig, or set KUBECONFIG")
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
-	}
-	return config, firstOf(o.Namespace, namespace), nil
-}
-
-// podNamespace returns the namespace that the kubelet mounts into every pod with a service account.
-func podNamespace() string {
-	data, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // Healthy returns nil if the API server answers. However many requests of the work wait for their turn, this one does not.

@@ -57,7 +57,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"kind":"Job","metadata":7}`), "", "reroll-job-")
 	f.Add([]byte(`{"kind":"Job","items":[{}]}`), "\x00", "x")
 	f.Fuzz(func(t *testing.T, job []byte, uid, name string) {
-		m, err := manifestIn(&corev1.Secret{
+		m, err := parseManifest(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "reroll", Name: name},
 			Data:       map[string][]byte{manifestJob: job, manifestUID: []byte(uid), manifestRoll: []byte("r")},
 		})
@@ -75,7 +75,7 @@ func FuzzManifest(f *testing.F) {
 			}
 			t.Fatal(err)
 		}
-		again, err := manifestIn(secret)
+		again, err := parseManifest(secret)
 		if err != nil || again.String() != m.String() || again.uid != m.uid {
 			t.Errorf("%v came back as %v, %v", m, again, err)
 		}

@@ -2,7 +2,9 @@ package kube
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,7 +30,13 @@ const (
 	manifestUID          = "uid"
 	manifestRoll         = "roll"
 	manifestFieldManager = "fieldManager"
+	// manifestSignature proves that Reroll made the Secret: whoever else may write Secrets here must not have Jobs created anywhere.
+	manifestSignature = "signature"
 )
+
+// errForged is of a Secret that nobody with the digest key has made.
+var errForged = errors.New("it is not signed with Reroll's digest key and no Job is created of it: delete the Secret; " +
+	"or, if Reroll made it and the key was lost since, create the Job by hand")
 
 // manifest is a Job that is to be created again. It may hold literal values of environment variables, which are somebody's content:
 // it goes nowhere but into a Secret.
@@ -56,6 +64,11 @@ func (c *Cluster) putManifest(ctx context.Context, m manifest) error {
 	if err != nil {
 		return err
 	}
+	ring, err := c.signer(ctx)
+	if err != nil {
+		return err
+	}
+	secret.Data[manifestSignature] = ring.Sign(signedParts(secret)...)
 	secrets := c.client.CoreV1().Secrets(c.Namespace)
 	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: "reroll"})
 	if apierrors.IsAlreadyExists(err) {
@@ -89,7 +102,7 @@ func (m manifest) secret(namespace string) (*corev1.Secret, error) {
 			manifestRoll: []byte(m.roll), manifestFieldManager: []byte(m.fieldManager),
 		},
 	}
-	size := 0
+	size := sha256.Size // of the signature
 	for _, value := range secret.Data {
 		size += len(value)
 	}
@@ -106,10 +119,31 @@ func (c *Cluster) getManifest(ctx context.Context, uid types.UID) (manifest, err
 	if err != nil {
 		return manifest{}, err
 	}
-	return manifestIn(secret)
+	return c.manifestIn(ctx, secret)
 }
 
-func manifestIn(secret *corev1.Secret) (manifest, error) {
+// signedParts are what the signature is of.
+func signedParts(secret *corev1.Secret) [][]byte {
+	parts := [][]byte{[]byte(secret.Name)}
+	for _, key := range []string{manifestJob, manifestUID, manifestRoll, manifestFieldManager} {
+		parts = append(parts, secret.Data[key])
+	}
+	return parts
+}
+
+// manifestIn returns the manifest in a Secret that Reroll made.
+func (c *Cluster) manifestIn(ctx context.Context, secret *corev1.Secret) (manifest, error) {
+	ring, err := c.signer(ctx)
+	if err != nil {
+		return manifest{}, err
+	}
+	if !ring.Signed(secret.Data[manifestSignature], signedParts(secret)...) {
+		return manifest{}, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, errForged)
+	}
+	return parseManifest(secret)
+}
+
+func parseManifest(secret *corev1.Secret) (manifest, error) {
 	m := manifest{
 		job: &unstructured.Unstructured{}, uid: types.UID(secret.Data[manifestUID]),
 		roll: string(secret.Data[manifestRoll]), fieldManager: string(secret.Data[manifestFieldManager]),

@@ -62,7 +62,9 @@ func (c *Cluster) RecoverJobs(ctx context.Context) error {
 	var errs []error
 	for i := range kept.Items {
 		if err := c.recoverJob(ctx, &kept.Items[i]); err != nil {
-			c.jobs.leave()
+			if !errors.Is(err, errForged) { // which stays so, however often it is tried
+				c.jobs.leave()
+			}
 			errs = append(errs, err)
 		}
 	}
@@ -70,7 +72,7 @@ func (c *Cluster) RecoverJobs(ctx context.Context) error {
 }
 
 func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
-	m, err := manifestIn(secret)
+	m, err := c.manifestIn(ctx, secret)
 	if err != nil {
 		return err
 	}

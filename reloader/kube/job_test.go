@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func TestManifestSecret(t *testing.T) {
 	if err := yaml.Unmarshal(want, stored); err != nil {
 		t.Fatal(err)
 	}
-	read, err := manifestIn(stored)
+	read, err := parseManifest(stored)
 	if err != nil || read.uid != m.uid || read.roll != m.roll || read.fieldManager != m.fieldManager {
 		t.Errorf("the Secret is read differently now: %s, %s, %s: %v", read.uid, read.roll, read.fieldManager, err)
 	}
@@ -97,7 +98,7 @@ func TestManifestIsRefused(t *testing.T) {
 			Data:       map[string][]byte{manifestJob: []byte(data), manifestUID: []byte("u")},
 		}
 	}
-	if _, err := manifestIn(secret("reroll-job-u", job)); err != nil {
+	if _, err := parseManifest(secret("reroll-job-u", job)); err != nil {
 		t.Fatalf("the cases start from what is accepted: %v", err)
 	}
 	cases := map[string]struct {
@@ -110,7 +111,7 @@ func TestManifestIsRefused(t *testing.T) {
 		"another's name": {"the name says whose it is", secret("reroll-job-v", job)},
 	}
 	for name, test := range cases {
-		_, err := manifestIn(test.secret)
+		_, err := parseManifest(test.secret)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v; %s, and its content stays where it is", name, err, test.reason)
 		}
@@ -123,7 +124,7 @@ func TestManifestLargerThanASecretIsRefusedForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.roll = strings.Repeat("x", corev1.MaxSecretSize-len(encoded)-len(m.uid))
+	m.roll = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid))
 	if _, err := m.secret("own"); err != nil {
 		t.Errorf("as large as a Secret may be: %v", err)
 	}

@@ -39,7 +39,16 @@ func (c *Cluster) DigestKeys(ctx context.Context) (*digest.Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("digest key (Secret %s/%s): %w", c.Namespace, KeySecret, err)
 	}
+	c.ring.Store(ring)
 	return ring, nil
+}
+
+// signer returns the ring of the digest keys, which is read once.
+func (c *Cluster) signer(ctx context.Context) (*digest.Ring, error) {
+	if ring := c.ring.Load(); ring != nil {
+		return ring, nil
+	}
+	return c.DigestKeys(ctx)
 }
 
 // makeKey creates the Secret with a random key. If another process is faster, its key is taken.

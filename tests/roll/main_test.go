@@ -46,6 +46,9 @@ func connect(t *testing.T, kubeconfig string) *kube.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.DigestKeys(t.Context()); err != nil { // which sign what is kept of Jobs
+		t.Fatal(err)
+	}
 	return c
 }
 
