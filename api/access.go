@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 )
 
@@ -22,9 +23,12 @@ type Deed struct {
 	Name      string
 }
 
+// ErrTooManyFailures means that a client has failed to prove who it is too often, and that its new tokens are not looked at for a while.
+var ErrTooManyFailures = errors.New("too many failed authentications")
+
 // Access says who makes a request, and what they may do. Both questions fail if they cannot be answered now; then nothing is let through.
 type Access interface {
-	// Authenticate returns who makes r; ok is false if r does not prove who that is.
+	// Authenticate returns who makes r; ok is false if r does not prove who that is. The error may be ErrTooManyFailures.
 	Authenticate(r *http.Request) (user User, ok bool, err error)
 	// Allowed reports whether user may do d.
 	Allowed(ctx context.Context, user User, d Deed) (bool, error)

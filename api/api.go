@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/reroll-dev/reroll/api/clients"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 )
@@ -28,8 +29,9 @@ type Options struct {
 	RequestRate float64
 	// Access says who asks and what they may do. Nil: nobody can be told apart, everybody may read, and nothing can be changed.
 	Access Access
-	// LocalOnly refuses requests that name the server by anything but localhost or an address: for one on a loopback address without Access.
-	LocalOnly bool
+	// Hosts says which names requests may call the server by, and HostNames further ones, in lower case.
+	Hosts     Hosts
+	HostNames []string
 	// Commands carries what is to be changed to the cluster's dispatcher. Nil: nothing can be changed.
 	Commands Commands
 	// RedactActors leaves out of commands who gave them.
@@ -40,8 +42,11 @@ type Options struct {
 type server struct {
 	records *projection.Projection
 	version view.Version
-	// streams counts the streams of events that are open.
-	streams  *semaphore.Weighted
+	// streams counts the streams of events that are open, and streamsOf those of each client.
+	streams   *semaphore.Weighted
+	streamsOf *clients.Turns
+	// scans bounds the questions of each client that walk through what is kept.
+	scans    scans
 	access   Access
 	commands Commands
 	redact   bool
@@ -68,6 +73,7 @@ func New(o Options) (http.Handler, error) {
 	router := newRouter(m, o)
 	document, err := mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
+		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: scans{clients.NewTurns(scansOfClient)},
 		access: o.Access, commands: o.Commands, redact: o.RedactActors, denied: m.denied, open: m.streams, logger: o.Logger,
 	})
 	if err != nil {
@@ -85,11 +91,10 @@ func newRouter(m *metrics, o Options) *chi.Mux {
 		securityHeaders,
 		recoverer(o.Logger),
 		rateLimit(o.RequestRate),
+		addressed,
 	)
-	if o.LocalOnly {
-		router.Use(localhost(m.denied))
-	}
 	router.Use(
+		hostCheck(o.Hosts, o.HostNames, m.denied),
 		sameOrigin(m.denied),
 		authenticate(o.Access, m.denied, o.Logger),
 		middleware.GetHead,

@@ -19,10 +19,12 @@ const (
 	deniedCrossOrigin     = "CrossOrigin"
 	deniedForeignHost     = "ForeignHost"
 	deniedUnavailable     = "Unavailable"
+	deniedTooManyFailures = "TooManyFailures"
 )
 
 const deniedHelp = "Requests to the API that were denied, by reason: Unauthenticated, Forbidden, ReadOnly (nobody can be told apart), " +
-	"CrossOrigin, ForeignHost (a name that may be anybody's), or Unavailable (the API server did not say who it is or what they may do)."
+	"CrossOrigin, ForeignHost (a name that may be anybody's), TooManyFailures (an address whose tokens were refused too often), " +
+	"or Unavailable (the API server did not say who it is or what they may do)."
 
 // newDenied returns the counter of denied requests, with a series for every reason from the start.
 func newDenied() *prometheus.CounterVec {
@@ -30,7 +32,7 @@ func newDenied() *prometheus.CounterVec {
 		Name: "reroll_api_denied_total",
 		Help: deniedHelp,
 	}, []string{"reason"})
-	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedForeignHost, deniedUnavailable} {
+	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedForeignHost, deniedTooManyFailures, deniedUnavailable} {
 		denied.WithLabelValues(reason)
 	}
 	return denied
@@ -58,6 +60,10 @@ func authenticate(access Access, denied *prometheus.CounterVec, logger *slog.Log
 			}
 			user, ok, err := access.Authenticate(r)
 			switch {
+			case errors.Is(err, ErrTooManyFailures):
+				denied.WithLabelValues(deniedTooManyFailures).Inc()
+				w.Header().Set("Retry-After", "1")
+				writeProblem(w, http.StatusTooManyRequests, "Too many tokens from this address were refused: retry in 1 s with a valid one.")
 			case err != nil:
 				denied.WithLabelValues(deniedUnavailable).Inc()
 				logger.WarnContext(r.Context(), "a client could not be authenticated", "error", err)

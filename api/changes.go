@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,7 +51,8 @@ func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed
 }
 
 type getChangeInput struct {
-	ID string `path:"id" maxLength:"64" doc:"The change's ID."`
+	ID      string `path:"id" maxLength:"64" doc:"The change's ID."`
+	Cluster string `query:"cluster" maxLength:"63" doc:"The change's cluster: required if several clusters have a change of this ID."`
 }
 
 type changeOutput struct {
@@ -58,18 +60,37 @@ type changeOutput struct {
 }
 
 func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutput, error) {
-	c, ok := a.records.Change(in.ID)
+	c, several := theOne(in.Cluster, a.records.ChangesNamed(in.ID), func(c *reloader.Change) string { return c.Cluster })
 	deed := Deed{Verb: "get", Resource: resourceChanges}
-	if ok {
+	if c != nil {
 		deed.Namespace = c.Config.Namespace
 	}
 	if err := a.permitKnown(ctx, deed); err != nil {
 		return nil, err
 	}
-	if !ok {
+	switch {
+	case several:
+		return nil, ambiguous("change")
+	case c == nil:
 		return nil, a.missing("change")
 	}
 	return &changeOutput{Body: view.FromChange(c)}, nil
+}
+
+// theOne returns the record that is asked for by its ID: that of a cluster or, if none is named, the only one. several says that there are more.
+func theOne[T any](cluster string, named []*T, of func(*T) string) (one *T, several bool) {
+	if cluster != "" {
+		named = slices.DeleteFunc(named, func(r *T) bool { return of(r) != cluster })
+	}
+	if len(named) != 1 {
+		return nil, len(named) > 1
+	}
+	return named[0], false
+}
+
+// ambiguous is the answer to a question for one record by an ID that several clusters use.
+func ambiguous(what string) error {
+	return huma.Error409Conflict("Several clusters have a " + what + " of this ID: name one with the parameter cluster.")
 }
 
 // missing is the answer to a question for one record that is not there.

@@ -38,6 +38,11 @@ func (a *server) listConfigs(ctx context.Context, in *listConfigsInput) (*listed
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	page := a.records.Configs(after, in.Limit, in.match)
 	next := ""
 	if page.Next != (projection.ConfigKey{}) {

@@ -49,6 +49,11 @@ func (a *server) listDependencies(ctx context.Context, in *listDependenciesInput
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	rows, more := a.dependencies(in, after)
 	next := ""
 	if more {

@@ -51,7 +51,15 @@ var eventKinds = []eventKind{
 
 // streamEvents answers with events until the client or the server goes.
 func (a *server) streamEvents(ctx context.Context, in *streamEventsInput) (*huma.StreamResponse, error) {
+	leave, ok := a.streamsOf.TryTake(clientOf(ctx))
+	if !ok {
+		return nil, huma.ErrorWithHeaders(
+			huma.Error429TooManyRequests(fmt.Sprintf("You have %d streams of events open: close one, or retry in %s s.", maxStreamsOfClient, streamRetrySeconds)),
+			http.Header{"Retry-After": {streamRetrySeconds}},
+		)
+	}
 	if !a.streams.TryAcquire(1) {
+		leave()
 		return nil, huma.ErrorWithHeaders(
 			huma.Error503ServiceUnavailable("Too many streams of events are open; try again later."),
 			http.Header{"Retry-After": {streamRetrySeconds}},
@@ -59,6 +67,7 @@ func (a *server) streamEvents(ctx context.Context, in *streamEventsInput) (*huma
 	}
 	clusters := a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters})
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		defer leave()
 		defer a.streams.Release(1)
 		ctx.SetHeader("Content-Type", eventStream)
 		ctx.SetHeader("X-Accel-Buffering", "no") // nginx holds back what it takes for a page

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/reroll-dev/reroll/api/clients"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -146,7 +147,7 @@ func TestStreamsDoNotHoldUpTheEnd(t *testing.T) {
 
 func TestTooManyStreams(t *testing.T) {
 	f := newFixture(t)
-	a := &server{records: f.records, streams: semaphore.NewWeighted(0)}
+	a := &server{records: f.records, streams: semaphore.NewWeighted(0), streamsOf: clients.NewTurns(1)}
 	_, err := a.streamEvents(t.Context(), &streamEventsInput{})
 	if err == nil || !strings.Contains(err.Error(), "Too many streams") {
 		t.Errorf("got %v", err)

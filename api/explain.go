@@ -46,7 +46,7 @@ func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Ex
 			e.ConfigState = state
 		}
 		if e.ConfigState != nil && e.ConfigState.Latest != nil {
-			e.Reloads = a.records.ReloadsOf(e.ConfigState.Latest.ID)
+			e.Reloads = a.records.ReloadsOf(e.ConfigState.Latest)
 		}
 		explanations = append(explanations, view.Explain(e))
 	}

@@ -28,6 +28,11 @@ type graphOutput struct {
 
 func (a *server) getGraph(ctx context.Context, in *getGraphInput) (*graphOutput, error) {
 	var workloads []*reloader.WorkloadRecord
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	a.records.EachWorkload(projection.WorkloadKey{}, func(w *reloader.WorkloadRecord) bool {
 		// A workload without an edge that is asked for must not count, or those behind it would be left out without a word.
 		if in.match(w) && slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return in.matchEdge(w, e) }) {

@@ -42,14 +42,16 @@ const (
 	// rateBurstSeconds: a page of the dashboard asks for a lot.
 	DefaultRequestRate = 50
 	rateBurstSeconds   = 4
-	// maxRatedClients bounds how many clients are told apart.
-	maxRatedClients = 4096
+	// scansOfClient is how many questions of one client walk through what is kept at the same time. The others of that client wait.
+	scansOfClient = 2
 )
 
 // Limits on streams of events.
 const (
-	// maxStreams bounds how many are open, and streamRetrySeconds is when to try again if they are too many.
+	// maxStreams bounds how many are open, maxStreamsOfClient how many of them one user or, where nobody is told apart, one address has,
+	// and streamRetrySeconds is when to try again if they are too many.
 	maxStreams         = 1000
+	maxStreamsOfClient = 32
 	streamRetrySeconds = "30"
 	// longestStream is how long a stream lasts whose reader had to prove who it is.
 	longestStream = 10 * time.Minute

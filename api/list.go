@@ -74,6 +74,11 @@ func bySequence[R, V any](
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	page, err := read(from, q.Limit)
 	if err != nil {
 		return nil, cursorProblem(err)
@@ -98,6 +103,11 @@ func byWorkload[V any](
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	page := read(after, q.Limit)
 	next := ""
 	if page.Next != (projection.WorkloadKey{}) {

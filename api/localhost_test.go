@@ -19,7 +19,7 @@ func TestForeignNamesOfALoopback(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			f := newFixture(t)
 			f.populate()
-			f.guardWith(t, Options{LocalOnly: true, Logger: slog.New(slog.DiscardHandler)})
+			f.guardWith(t, Options{Hosts: LocalHosts, Logger: slog.New(slog.DiscardHandler)})
 			for _, target := range []string{"/api/v1/changes", "/openapi.json", "/"} {
 				r := httptest.NewRequest(http.MethodGet, target, nil)
 				r.Host = host
@@ -34,7 +34,7 @@ func TestForeignNamesOfALoopback(t *testing.T) {
 		})
 	}
 	f := newFixture(t)
-	f.guardWith(t, Options{LocalOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	f.guardWith(t, Options{Hosts: LocalHosts, Logger: slog.New(slog.DiscardHandler)})
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/changes", nil)
 	r.Host = "evil.example"
 	if w := f.do(t, r); w.Code != http.StatusForbidden {
@@ -43,11 +43,33 @@ func TestForeignNamesOfALoopback(t *testing.T) {
 	f.deniedOnce(t, deniedForeignHost)
 }
 
-// TestNamesElsewhere: where clients prove who they are, or whoever comes is let in anyway, the API has whatever name its Service has.
+// TestForeignNamesOfAnOpenServer: a page that somebody inside has opened reads nothing from a server that lets in whoever reaches it, if it has
+// its own name lead there.
+func TestForeignNamesOfAnOpenServer(t *testing.T) {
+	cases := map[string]bool{
+		"127.0.0.1:8080": true, "10.0.0.7": true, "localhost:8080": true, "api:8080": true, "reroll-api.reroll.svc": true,
+		"reroll-api.reroll.svc.cluster.local:8080": true, "reroll.corp.internal": true, "Reroll.Example:8080": true, "reroll.example.": true,
+		"evil.example": false, "reroll.example.evil.example": false, "evilreroll.example": false, "svc": true, "cluster.local.evil.example": false,
+		"0x7f000001": false, "2130706433": false, "127.1": false, "": false, ":8080": false,
+	}
+	f := newFixture(t)
+	f.guardWith(t, Options{Hosts: PrivateHosts, HostNames: []string{"reroll.example"}, Logger: slog.New(slog.DiscardHandler)})
+	for host, allowed := range cases {
+		t.Run(host, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/api/v1/changes", nil)
+			r.Host = host
+			if w := f.do(t, r); allowed != (w.Code == http.StatusOK) || !allowed && w.Code != http.StatusForbidden {
+				t.Errorf("got %d", w.Code)
+			}
+		})
+	}
+}
+
+// TestNamesElsewhere: where clients prove who they are, the API has whatever name its Service has.
 func TestNamesElsewhere(t *testing.T) {
 	f := newFixture(t)
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/changes", nil)
-	r.Host = "reroll.reroll.svc"
+	r.Host = "reroll.example.com"
 	if w := f.do(t, r); w.Code != http.StatusOK {
 		t.Errorf("got %d, want 200", w.Code)
 	}

@@ -64,7 +64,8 @@ func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed
 }
 
 type getReloadInput struct {
-	ID string `path:"id" maxLength:"64" doc:"The reload's ID."`
+	ID      string `path:"id" maxLength:"64" doc:"The reload's ID."`
+	Cluster string `query:"cluster" maxLength:"63" doc:"The reload's cluster: required if several clusters have a reload of this ID."`
 }
 
 type reloadOutput struct {
@@ -72,15 +73,18 @@ type reloadOutput struct {
 }
 
 func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutput, error) {
-	r, ok := a.records.Reload(in.ID)
+	r, several := theOne(in.Cluster, a.records.ReloadsNamed(in.ID), func(r *reloader.Reload) string { return r.Cluster })
 	deed := Deed{Verb: "get", Resource: resourceReloads}
-	if ok {
+	if r != nil {
 		deed.Namespace = r.Workload.Namespace
 	}
 	if err := a.permitKnown(ctx, deed); err != nil {
 		return nil, err
 	}
-	if !ok {
+	switch {
+	case several:
+		return nil, ambiguous("reload")
+	case r == nil:
 		return nil, a.missing("reload")
 	}
 	return &reloadOutput{Body: view.FromReload(r)}, nil

@@ -61,9 +61,9 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 func mountRecords(h huma.API, a *server) {
 	get(h, "/api/v1/timeline", "list-timeline", "List changes with all that came of them, newest first", inPlace(a, a.listTimeline, listChanges, listReloads), 410)
 	get(h, "/api/v1/changes", "list-changes", "List changes of configs, newest first", inPlace(a, a.listChanges, listChanges), 410)
-	get(h, "/api/v1/changes/{id}", "get-change", "Get one change", a.getChange, 404)
+	get(h, "/api/v1/changes/{id}", "get-change", "Get one change", a.getChange, 404, 409)
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", inPlace(a, a.listReloads, listReloads), 410)
-	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404)
+	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404, 409)
 	get(h, "/api/v1/configs", "list-configs", "List configs by namespace and name", inPlace(a, a.listConfigs, listConfigs))
 	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}", "get-config", "Get one config", inPlace(a, a.getConfig, getConfigs), 404)
 	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", inPlace(a, a.listWorkloads, listWorkloads))

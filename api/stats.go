@@ -6,7 +6,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -57,18 +56,20 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 		return nil, err
 	}
 	tally := view.NewTally(since, until, bucket)
-	// The listings are only walked: nothing is taken out of them.
-	_, _ = a.records.Changes(projection.Place{}, 0, func(c *reloader.Change) bool {
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	a.records.EachChange(since, func(c *reloader.Change) {
 		if is(in.Cluster, c.Cluster) && is(in.Namespace, c.Config.Namespace) {
 			tally.AddChange(c)
 		}
-		return false
 	})
-	_, _ = a.records.Reloads(projection.Place{}, 0, func(r *reloader.Reload) bool {
+	a.records.EachReload(since, func(r *reloader.Reload) {
 		if is(in.Cluster, r.Cluster) && is(in.Namespace, r.Workload.Namespace) {
 			tally.AddReload(r)
 		}
-		return false
 	})
 	stats := tally.Stats()
 	stats.Warnings = append(stats.Warnings, a.warnings(ctx, in.Cluster)...)

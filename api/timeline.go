@@ -19,8 +19,8 @@ type TimelineFilter struct {
 	User         string      `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
 }
 
-func (f *TimelineFilter) match(c *reloader.Change, reloads func(change string) []*reloader.Reload) bool {
-	return f.ChangeFilter.match(c) && f.matchUser(c.Candidates) && f.matchReloads(c.ID, reloads)
+func (f *TimelineFilter) match(c *reloader.Change, reloads func(*reloader.Change) []*reloader.Reload) bool {
+	return f.ChangeFilter.match(c) && f.matchUser(c.Candidates) && f.matchReloads(c, reloads)
 }
 
 func (f *TimelineFilter) matchUser(candidates []reloader.Candidate) bool {
@@ -29,7 +29,7 @@ func (f *TimelineFilter) matchUser(candidates []reloader.Candidate) bool {
 	})
 }
 
-func (f *TimelineFilter) matchReloads(change string, reloads func(string) []*reloader.Reload) bool {
+func (f *TimelineFilter) matchReloads(change *reloader.Change, reloads func(*reloader.Change) []*reloader.Reload) bool {
 	if f.WorkloadKind == "" && f.WorkloadName == "" && f.Outcome == "" {
 		return true
 	}
@@ -49,7 +49,7 @@ func (a *server) listTimeline(ctx context.Context, in *listTimelineInput) (*list
 		func(c *reloader.Change) view.TimelineRow { return a.timelineRow(s, c) },
 		func(from projection.Place, limit int) (projection.Page[reloader.Change], error) {
 			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
-				return in.match(c, func(change string) []*reloader.Reload { return a.reloadsIn(s, change) })
+				return in.match(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
 			})
 		})
 	switch {
@@ -63,19 +63,19 @@ func (a *server) listTimeline(ctx context.Context, in *listTimelineInput) (*list
 }
 
 // reloadsIn returns the reloads of a change that may be shown.
-func (a *server) reloadsIn(s *sight, change string) []*reloader.Reload {
+func (a *server) reloadsIn(s *sight, change *reloader.Change) []*reloader.Reload {
 	return slices.DeleteFunc(a.records.ReloadsOf(change), func(r *reloader.Reload) bool { return !s.of(r.Workload.Namespace) })
 }
 
 // timelineRow gathers what came of a change.
 func (a *server) timelineRow(s *sight, c *reloader.Change) view.TimelineRow {
 	row := view.TimelineRow{Change: view.FromChange(c), Reloads: []view.ReloadSummary{}, Pending: []view.PendingReload{}}
-	for _, r := range a.reloadsIn(s, c.ID) {
+	for _, r := range a.reloadsIn(s, c) {
 		row.Reloads = append(row.Reloads, view.Summarize(r))
 	}
 	config := projection.KeyOf(c.Cluster, c.Config)
 	state, ok := a.records.Config(config)
-	if !ok || state.Latest == nil || state.Latest.ID != c.ID {
+	if !ok || state.Latest == nil || state.Latest.ID != c.ID || state.Latest.Cluster != c.Cluster {
 		return row // workloads wait for the newest change alone
 	}
 	for _, key := range state.Dependents {

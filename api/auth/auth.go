@@ -10,15 +10,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/api/clients"
 )
 
 // Group is the API group of the resources that rights are given on.
@@ -31,13 +35,18 @@ const (
 	reviewTime = 5 * time.Second
 	// maxTokenBytes bounds a token: what is longer is none, and is not sent on.
 	maxTokenBytes = 16 << 10
+	// accessReviewsAtOnce is how many questions about the rights of one user are under way. They take turns at the rate for all, so that
+	// a user who asks about very many namespaces keeps the others waiting for no more than that many answers.
+	accessReviewsAtOnce = 8
 )
+
+// backoff is for questions to the API server that failed.
+var backoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 2}
 
 // Options say whom to believe. At least one of Tokens, ClientCAFile and ProxyCAFile is required.
 type Options struct {
-	// Kubeconfig and Context choose the API server that is asked. If both are empty and the process runs in a cluster, that one is.
-	Kubeconfig, Context string
-	UserAgent           string
+	// API is how to reach the API server that is asked.
+	API *rest.Config
 	// Tokens says that bearer tokens of the API server are believed, and Audiences whom they must be for; empty is the API server itself.
 	Tokens    bool
 	Audiences []string
@@ -60,44 +69,24 @@ var (
 type Gate struct {
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer
+	// asking bounds the questions about one user's rights.
+	asking *clients.Turns
 	// refreshes are what keeps the files of CAs up to date.
 	refreshes []dynamiccertificates.ControllerRunner
 }
 
 // New returns a Gate that asks the API server of o. It reads files, and sends nothing yet.
 func New(o Options) (*Gate, error) {
-	client, err := connect(o)
+	g := &Gate{asking: clients.NewTurns(accessReviewsAtOnce)}
+	if err := g.believe(o); err != nil {
+		return nil, fmt.Errorf("authentication: %w", err)
+	}
+	client, err := connect(o.API, reviewQPS, reviewBurst)
 	if err != nil {
 		return nil, err
 	}
-	return newGate(o, client)
-}
-
-func newGate(o Options, client kubernetes.Interface) (*Gate, error) {
-	g := &Gate{}
-	backoff := &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 2}
-	who := authenticatorfactory.DelegatingAuthenticatorConfig{
-		CacheTTL: remembered, TokenAccessReviewTimeout: reviewTime, WebhookRetryBackoff: backoff, APIAudiences: o.Audiences,
-	}
-	if o.Tokens {
-		who.TokenAccessReviewClient = client.AuthenticationV1()
-	}
-	var err error
-	if o.ClientCAFile != "" {
-		if who.ClientCertificateCAContentProvider, err = g.watchCA("clients", o.ClientCAFile); err != nil {
-			return nil, err
-		}
-	}
-	if o.ProxyCAFile != "" {
-		if who.RequestHeaderConfig, err = g.proxy(o); err != nil {
-			return nil, err
-		}
-	}
-	if g.authenticator, _, err = who.New(); err != nil {
-		return nil, fmt.Errorf("authentication: %w", err)
-	}
 	what := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: backoff,
+		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: &backoff,
 	}
 	if g.authorizer, err = what.New(); err != nil {
 		return nil, fmt.Errorf("authorisation: %w", err)
@@ -105,15 +94,44 @@ func newGate(o Options, client kubernetes.Interface) (*Gate, error) {
 	return g, nil
 }
 
-func (g *Gate) proxy(o Options) (*authenticatorfactory.RequestHeaderConfig, error) {
+// believe sets up every way to prove who asks that o names.
+func (g *Gate) believe(o Options) error {
+	var ways []authenticator.Request
+	if o.ProxyCAFile != "" {
+		proxy, err := g.proxy(o)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, proxy)
+	}
+	if o.ClientCAFile != "" {
+		ca, err := g.watchCA("clients", o.ClientCAFile)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion))
+	}
+	if o.Tokens {
+		tokens, err := newTokens(o)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, bearertoken.New(tokens))
+	}
+	if len(ways) == 0 {
+		return errors.New("no way to prove who asks is given")
+	}
+	g.authenticator = group.NewAuthenticatedGroupAdder(union.New(ways...))
+	return nil
+}
+
+func (g *Gate) proxy(o Options) (authenticator.Request, error) {
 	ca, err := g.watchCA("proxies", o.ProxyCAFile)
 	if err != nil {
 		return nil, err
 	}
-	return &authenticatorfactory.RequestHeaderConfig{
-		UsernameHeaders: userHeaders, UIDHeaders: uidHeaders, GroupHeaders: groupHeaders, ExtraHeaderPrefixes: extraPrefixes,
-		CAContentProvider: ca, AllowedClientNames: headerrequest.StaticStringSlice(o.ProxyNames),
-	}, nil
+	names := headerrequest.StaticStringSlice(o.ProxyNames)
+	return headerrequest.NewDynamicVerifyOptionsSecure(ca.VerifyOptions, names, userHeaders, uidHeaders, groupHeaders, extraPrefixes), nil
 }
 
 // watchCA reads a file of CAs, and has Run read it again when it changes.
@@ -137,17 +155,21 @@ func (g *Gate) Run(ctx context.Context) error {
 	return nil
 }
 
-// Authenticate returns who makes r; ok is false if r does not prove that. It fails if the API server gives no answer.
+// Authenticate returns who makes r; ok is false if r does not prove that. It fails if the API server gives no answer, and with
+// api.ErrTooManyFailures if r's address has failed too often.
 func (g *Gate) Authenticate(r *http.Request) (api.User, bool, error) {
 	if len(r.Header.Get("Authorization")) > maxTokenBytes {
 		return api.User{}, false, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*reviewTime)
 	defer cancel()
-	answer, ok, err := g.authenticator.AuthenticateRequest(r.Clone(ctx))
+	answer, ok, err := g.authenticator.AuthenticateRequest(r.Clone(context.WithValue(ctx, addressKey{}, clients.Of(r.RemoteAddr))))
 	if ok && answer != nil && answer.User != nil {
 		u := answer.User
 		return api.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()}, true, nil
+	}
+	if errors.Is(err, api.ErrTooManyFailures) {
+		return api.User{}, false, api.ErrTooManyFailures
 	}
 	if silent(err) {
 		return api.User{}, false, fmt.Errorf("review a token: %w", err)
@@ -159,6 +181,11 @@ func (g *Gate) Authenticate(r *http.Request) (api.User, bool, error) {
 func (g *Gate) Allowed(ctx context.Context, u api.User, d api.Deed) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTime)
 	defer cancel()
+	done, err := g.asking.Take(ctx, u.Name)
+	if err != nil {
+		return false, fmt.Errorf("review access: %w", err)
+	}
+	defer done()
 	decision, _, err := g.authorizer.Authorize(ctx, authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra},
 		Verb: d.Verb, APIGroup: Group, APIVersion: "v1", Resource: d.Resource, Namespace: d.Namespace, Name: d.Name, ResourceRequest: true,

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/api"
@@ -25,11 +24,7 @@ func gate(t *testing.T, token func(*authenticationv1.TokenReview) int, access fu
 	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", func(w http.ResponseWriter, r *http.Request) { review(w, r, access) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := newGate(Options{Tokens: true}, client)
+	g, err := New(Options{Tokens: true, API: &rest.Config{Host: server.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +127,10 @@ func TestAllowed(t *testing.T) {
 }
 
 func TestNobodyToBelieveIsAnError(t *testing.T) {
-	if _, err := newGate(Options{}, &kubernetes.Clientset{}); err == nil {
+	if _, err := New(Options{API: &rest.Config{}}); err == nil {
 		t.Error("a gate that believes nobody was made")
 	}
-	if _, err := newGate(Options{ClientCAFile: "missing.pem"}, &kubernetes.Clientset{}); err == nil {
+	if _, err := New(Options{ClientCAFile: "missing.pem", API: &rest.Config{}}); err == nil {
 		t.Error("a gate was made of a CA that is not there")
 	}
 	if _, err := NewCertificate("missing.pem", "missing.key"); err == nil {

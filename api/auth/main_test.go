@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // unread is what the library leaves behind of a file that it could not read at the start, which ends the process.
@@ -26,7 +26,7 @@ func TestRunEndsWhatItBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close()
-	g, err := newGate(Options{ClientCAFile: file}, &kubernetes.Clientset{})
+	g, err := New(Options{ClientCAFile: file, API: &rest.Config{}})
 	if err != nil {
 		t.Fatal(err)
 	}

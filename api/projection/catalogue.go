@@ -100,9 +100,19 @@ func (c *catalogue) changed(seq uint64, change *packedChange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	about := change.about.Value()
-	if e := c.at(KeyOf(about.cluster, about.config)); seq >= e.seq {
+	e := c.at(KeyOf(about.cluster, about.config))
+	switch own := e.own(change); {
+	case e.latest != nil && own != e.own(e.latest) && !own: // a follower's word, beside the owner's
+	case e.latest != nil && own == e.own(e.latest) && seq < e.seq:
+	default:
 		e.seq, e.latest = seq, change
 	}
+}
+
+// own reports whether a change of the config was recorded by the cluster that owns it, and not by one that follows it. What a follower says is
+// shown only where the owner says nothing.
+func (e *configEntry) own(change *packedChange) bool {
+	return change.about.Value().cluster == e.key.Cluster
 }
 
 // linked says that a workload has asked for what old says, and now asks for what next says. Each may be nil.
@@ -147,12 +157,12 @@ func (c *catalogue) forgetWorkloads() {
 	}
 }
 
-// forgetCluster forgets the changes of a cluster that are not after a sequence.
+// forgetCluster forgets the changes that a cluster has recorded, of its own configs and of those that it follows, up to a sequence.
 func (c *catalogue) forgetCluster(name string, upTo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, e := range c.entries {
-		if key.Cluster == name && e.seq <= upTo {
+	for _, e := range c.entries {
+		if e.latest != nil && e.latest.about.Value().cluster == name && e.seq <= upTo {
 			e.latest, e.seq = nil, 0
 			c.prune(e)
 		}

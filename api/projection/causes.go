@@ -11,10 +11,10 @@ import (
 // causes finds the reloads that a change caused, among those that are kept.
 type causes struct {
 	mu       sync.RWMutex
-	byChange map[string][]*entry[packedReload]
+	byChange map[recordKey][]*entry[packedReload]
 }
 
-func newCauses() *causes { return &causes{byChange: map[string][]*entry[packedReload]{}} }
+func newCauses() *causes { return &causes{byChange: map[recordKey][]*entry[packedReload]{}} }
 
 // moved follows what comes into and goes from the history of reloads.
 func (c *causes) moved(e *entry[packedReload], old, next *packedReload) {
@@ -22,18 +22,18 @@ func (c *causes) moved(e *entry[packedReload], old, next *packedReload) {
 	defer c.mu.Unlock()
 	if old != nil {
 		for _, cause := range old.causes {
-			c.drop(cause.changeID(), e)
+			c.drop(cause.of(old.key().cluster), e)
 		}
 	}
 	if next != nil {
 		for _, cause := range next.causes {
-			c.put(cause.changeID(), e)
+			c.put(cause.of(next.key().cluster), e)
 		}
 	}
 }
 
 // put keeps the reloads of a change in their order, which a later word about one of them does not alter.
-func (c *causes) put(change string, e *entry[packedReload]) {
+func (c *causes) put(change recordKey, e *entry[packedReload]) {
 	known := c.byChange[change]
 	at, found := slices.BinarySearchFunc(known, e.seq, func(e *entry[packedReload], seq uint64) int { return cmp.Compare(e.seq, seq) })
 	if !found {
@@ -41,7 +41,7 @@ func (c *causes) put(change string, e *entry[packedReload]) {
 	}
 }
 
-func (c *causes) drop(change string, e *entry[packedReload]) {
+func (c *causes) drop(change recordKey, e *entry[packedReload]) {
 	known := c.byChange[change]
 	i := slices.Index(known, e)
 	switch {
@@ -54,7 +54,7 @@ func (c *causes) drop(change string, e *entry[packedReload]) {
 }
 
 // of returns the reloads that a change caused, oldest first.
-func (c *causes) of(change string) []*reloader.Reload {
+func (c *causes) of(change recordKey) []*reloader.Reload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var reloads []*reloader.Reload

@@ -2,9 +2,11 @@ package projection
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -19,28 +21,35 @@ type Page[T any] struct {
 // Place is where a listing by sequence goes on: with what is older than one record. The zero Place is its beginning.
 type Place struct {
 	Sequence uint64
-	// Record is a fingerprint of the record's ID: in a stream that begins anew the sequence may be that of another.
+	// Record is a fingerprint of the record's key: in a stream that begins anew the sequence may be that of another.
 	Record uint64
 }
 
-func placeOf(seq uint64, id string) Place {
+func placeOf(seq uint64, key recordKey) Place {
 	print := fnv.New64a()
-	_, _ = print.Write([]byte(id))
+	_, _ = print.Write([]byte(key.cluster + "/" + key.id))
 	return Place{Sequence: seq, Record: print.Sum64()}
 }
+
+// recordKey names a record among those of all clusters: a cluster has no say in what another one's ID stands for.
+type recordKey struct{ cluster, id string }
 
 // packed is a record of type T as it is kept.
 type packed[T any] interface {
 	// open makes into what the record is. What into refers to is written to, if it is not nil.
 	open(into *T)
-	// name returns the record's ID.
-	name() string
+	// key names the record.
+	key() recordKey
+	// at is when what the record tells of happened.
+	at() moment
 }
 
 // entry is a place in a history. Its value is replaced when more becomes known.
 type entry[B any] struct {
 	seq   uint64
 	value atomic.Pointer[B]
+	// newest is the newest time of this entry and all before it.
+	newest atomic.Int64
 	// version is the sequence that value was read at. The history's lock guards it.
 	version uint64
 }
@@ -57,10 +66,17 @@ type history[T, B any, P interface {
 	// moved, if set, is told of each value that comes, is replaced, or goes: old or next is nil then. It is called under mu.
 	moved func(e *entry[B], old, next *B)
 
-	mu   sync.RWMutex
-	byID map[string]*entry[B]
+	mu    sync.RWMutex
+	byKey map[recordKey]*entry[B]
 	// entries may be read without the lock once its header was copied under it: elements inside its length never change.
 	entries []*entry[B]
+	// members has what is kept of each cluster.
+	members map[string]*member
+}
+
+// member is the part that one cluster has in a history.
+type member struct {
+	entries int
 	// evicted is the highest sequence that was dropped.
 	evicted uint64
 }
@@ -78,24 +94,36 @@ func (h *history[T, B, P]) opened(value *B) *T {
 }
 
 // add takes note of value, and returns it as it is kept, or nil if it was no news.
-func (h *history[T, B, P]) add(seq uint64, id string, value *T) *B {
+func (h *history[T, B, P]) add(seq uint64, value *T) *B {
 	next := h.pack(value)
+	key := P(next).key()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	known, ok := h.byID[id]
+	known, ok := h.byKey[key]
 	switch {
 	case ok && seq <= known.version: // a replay
 		return nil
 	case ok && h.same(h.opened(known.value.Load()), value):
 		known.version = seq
 		h.move(known, known.value.Swap(next), next)
+		at, _ := h.find(h.entries, known.seq)
+		h.date(h.entries[at:], P(next).at())
 		return next
-	case seq > h.evicted:
-		h.insert(seq, id, next)
+	case seq > h.member(key.cluster).evicted:
+		h.insert(seq, key, next)
 		h.evict()
 		return next
 	}
 	return nil
+}
+
+func (h *history[T, B, P]) member(cluster string) *member {
+	m, ok := h.members[cluster]
+	if !ok {
+		m = &member{}
+		h.members[cluster] = m
+	}
+	return m
 }
 
 func (h *history[T, B, P]) move(e *entry[B], old, next *B) {
@@ -104,36 +132,35 @@ func (h *history[T, B, P]) move(e *entry[B], old, next *B) {
 	}
 }
 
-func (h *history[T, B, P]) insert(seq uint64, id string, value *B) {
+func (h *history[T, B, P]) insert(seq uint64, key recordKey, value *B) {
 	e := &entry[B]{seq: seq, version: seq}
 	e.value.Store(value)
-	h.byID[id] = e
+	h.byKey[key] = e
+	h.member(key.cluster).entries++
 	h.move(e, nil, value)
-	if n := len(h.entries); n == 0 || h.entries[n-1].seq < seq {
+	at := len(h.entries)
+	if at > 0 && h.entries[at-1].seq > seq {
+		at, _ = h.find(h.entries, seq)
+		h.entries = slices.Concat(h.entries[:at], []*entry[B]{e}, h.entries[at:]) // a copy: readers may hold the old one
+	} else {
 		h.entries = append(h.entries, e)
-		return
 	}
-	at, _ := h.find(h.entries, seq)
-	h.entries = slices.Concat(h.entries[:at], []*entry[B]{e}, h.entries[at:]) // a copy: readers may hold the old one
+	e.newest.Store(int64(noTime))
+	if at > 0 {
+		e.newest.Store(h.entries[at-1].newest.Load())
+	}
+	h.date(h.entries[at:], P(value).at())
 }
 
-// evict drops the oldest entry if there are too many. The array that entries lies in is renewed each time it is full, with
-// little to spare, so that it cannot keep many dropped entries alive.
-func (h *history[T, B, P]) evict() {
-	if len(h.entries) <= h.limit {
-		return
-	}
-	oldest := h.entries[0]
-	h.evicted = oldest.seq
-	value := oldest.value.Load()
-	h.move(oldest, value, nil)
-	if id := P(value).name(); h.byID[id] == oldest {
-		delete(h.byID, id)
-	}
-	h.entries = h.entries[1:]
-	if len(h.entries) == cap(h.entries) {
-		fresh := make([]*entry[B], 0, h.limit+h.limit/16+1)
-		h.entries = append(fresh, h.entries...)
+// date takes note of the time of the first of entries. One that is not over yet counts as now: a cluster whose clock is ahead must not
+// make all that comes after it look new.
+func (h *history[T, B, P]) date(entries []*entry[B], at moment) {
+	newest := int64(min(at, momentOf(time.Now())))
+	for _, e := range entries {
+		if e.newest.Load() >= newest {
+			return
+		}
+		e.newest.Store(newest)
 	}
 }
 
@@ -153,8 +180,8 @@ func (h *history[T, B, P]) forget() {
 	for _, e := range h.entries {
 		h.move(e, e.value.Load(), nil)
 	}
-	h.byID = map[string]*entry[B]{}
-	h.entries, h.evicted = nil, 0
+	h.byKey, h.members = map[recordKey]*entry[B]{}, map[string]*member{}
+	h.entries = nil
 }
 
 // drop forgets the entries that match and whose newest word is not after a sequence. What a reader holds stays as it is.
@@ -168,27 +195,42 @@ func (h *history[T, B, P]) drop(upTo uint64, match func(*B) bool) {
 			left = append(left, e)
 			continue
 		}
-		h.move(e, value, nil)
-		if id := P(value).name(); h.byID[id] == e {
-			delete(h.byID, id)
-		}
+		h.lose(e, value)
 	}
 	h.entries = left
 }
 
-func (h *history[T, B, P]) get(id string) (*T, bool) {
-	value := h.kept(id)
-	if value == nil {
-		return nil, false
+// lose drops all that leads to an entry. The caller takes it out of entries.
+func (h *history[T, B, P]) lose(e *entry[B], value *B) {
+	h.move(e, value, nil)
+	key := P(value).key()
+	if h.byKey[key] == e {
+		delete(h.byKey, key)
 	}
-	return h.opened(value), true
+	m := h.member(key.cluster)
+	if m.entries--; m.entries == 0 && m.evicted == 0 {
+		delete(h.members, key.cluster)
+	}
 }
 
-// kept returns the value of that ID as it is kept, or nil.
-func (h *history[T, B, P]) kept(id string) *B {
+// named returns the records that have an ID: one, unless several clusters use it.
+func (h *history[T, B, P]) named(id string) []*T {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	e, ok := h.byID[id]
+	var found []*T
+	for _, cluster := range slices.Sorted(maps.Keys(h.members)) {
+		if e, ok := h.byKey[recordKey{cluster, id}]; ok {
+			found = append(found, h.opened(e.value.Load()))
+		}
+	}
+	return found
+}
+
+// kept returns the value of that key as it is kept, or nil.
+func (h *history[T, B, P]) kept(key recordKey) *B {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	e, ok := h.byKey[key]
 	if !ok {
 		return nil
 	}
@@ -201,7 +243,7 @@ func (h *history[T, B, P]) page(from Place, limit int, match func(*T) bool) (Pag
 	h.mu.RUnlock()
 	if from != (Place{}) {
 		at, found := h.find(entries, from.Sequence)
-		if !found || placeOf(from.Sequence, P(entries[at].value.Load()).name()) != from {
+		if !found || placeOf(from.Sequence, P(entries[at].value.Load()).key()) != from {
 			return Page[T]{}, ErrExpired
 		}
 		entries = entries[:at]
@@ -226,9 +268,27 @@ func (h *history[T, B, P]) scan(entries []*entry[B], limit int, match func(*T) b
 			break
 		}
 		page.Items = append(page.Items, h.opened(value))
-		last = placeOf(e.seq, P(value).name())
+		last = placeOf(e.seq, P(value).key())
 	}
 	return page
+}
+
+// each visits the records that may tell of something at or after a time, newest first. It does not look at those before the last of them.
+func (h *history[T, B, P]) each(since time.Time, visit func(*T)) {
+	h.mu.RLock()
+	entries := h.entries
+	h.mu.RUnlock()
+	first, scratch := noTime, new(T)
+	if since.Before(time.Now()) { // nothing counts as newer than now: see date
+		first = momentOf(since)
+	}
+	for _, e := range slices.Backward(entries) {
+		if moment(e.newest.Load()) < first {
+			return
+		}
+		P(e.value.Load()).open(scratch)
+		visit(scratch)
+	}
 }
 
 // find returns where seq is or would be in entries.

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -69,7 +70,9 @@ func packChange(c *reloader.Change) *packedChange {
 	}
 }
 
-func (p *packedChange) name() string { return p.id }
+func (p *packedChange) key() recordKey { return recordKey{p.about.Value().cluster, p.id} }
+
+func (p *packedChange) at() moment { return p.verified }
 
 func (p *packedChange) open(c *reloader.Change) {
 	about := p.about.Value()
@@ -137,8 +140,8 @@ type packedCause struct {
 	whole  *reloader.Cause
 }
 
-// packReload packs r. changeOf finds changes that are kept, or returns nil.
-func packReload(r *reloader.Reload, changeOf func(id string) *packedChange) *packedReload {
+// packReload packs r. known finds changes that are kept, or returns nil.
+func packReload(r *reloader.Reload, known func(recordKey) *packedChange) *packedReload {
 	packed := &packedReload{
 		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, request: r.Request,
 		decided: momentOf(r.DecidedAt), patched: momentOf(r.PatchedAt),
@@ -150,7 +153,7 @@ func packReload(r *reloader.Reload, changeOf func(id string) *packedChange) *pac
 		packed.causes = make([]packedCause, 0, len(r.Causes))
 	}
 	for i := range r.Causes {
-		packed.causes = append(packed.causes, packCause(&r.Causes[i], changeOf(r.Causes[i].ChangeID)))
+		packed.causes = append(packed.causes, packCause(&r.Causes[i], known(causedBy(r.Cluster, &r.Causes[i]))))
 	}
 	return packed
 }
@@ -177,7 +180,9 @@ func sameCandidate(a, b reloader.Candidate) bool {
 	return same && a == b
 }
 
-func (p *packedReload) name() string { return p.id }
+func (p *packedReload) key() recordKey { return recordKey{p.about.Value().cluster, p.id} }
+
+func (p *packedReload) at() moment { return p.decided }
 
 func (p *packedReload) open(r *reloader.Reload) {
 	about, causes := p.about.Value(), r.Causes[:0]
@@ -211,10 +216,15 @@ func (p *packedCause) open() reloader.Cause {
 	}
 }
 
-// changeID is that of the cause's change.
-func (p *packedCause) changeID() string {
+// of returns which change it is of, for a reload in a cluster: one of that cluster, or of the owner of the config if that is followed.
+func (p *packedCause) of(cluster string) recordKey {
 	if p.whole != nil {
-		return p.whole.ChangeID
+		return causedBy(cluster, p.whole)
 	}
-	return p.change.id
+	return p.change.key()
+}
+
+// causedBy returns which change a cause of a reload in a cluster is of.
+func causedBy(cluster string, c *reloader.Cause) recordKey {
+	return recordKey{cmp.Or(c.Config.Cluster, cluster), c.ChangeID}
 }

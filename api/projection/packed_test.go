@@ -68,8 +68,8 @@ func TestWhatIsPackedIsAllThere(t *testing.T) {
 	p.AddReload(1, r)
 	p.AddChange(2, reloader.Change{ID: "bare"})
 	p.AddReload(2, reloader.Reload{ID: "bare", Causes: []reloader.Cause{}})
-	got, _ := p.Change(c.ID)
-	bare, _ := p.Change("bare")
+	got, _ := changeNamed(p, c.ID)
+	bare, _ := changeNamed(p, "bare")
 	if diff := cmp.Diff([]*reloader.Change{&c, {ID: "bare"}}, []*reloader.Change{got, bare}); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
@@ -114,7 +114,7 @@ func TestMoments(t *testing.T) {
 
 func TestCausesThatRepeatTheirChange(t *testing.T) {
 	updated := stuffed[reloader.Change]()
-	updated.Type = reloader.ChangeUpdated
+	updated.Type, updated.Config.Cluster = reloader.ChangeUpdated, ""
 	deleted := updated
 	deleted.Type = reloader.ChangeDeleted
 	more := updated
@@ -136,7 +136,7 @@ func TestCausesThatRepeatTheirChange(t *testing.T) {
 		for _, first := range []string{"change", "reload"} {
 			t.Run(name+", "+first+" first", func(t *testing.T) {
 				p := New(Limits{})
-				r := reloader.Reload{ID: "r", Causes: []reloader.Cause{tc.cause}}
+				r := reloader.Reload{ID: "r", Cluster: tc.change.Cluster, Causes: []reloader.Cause{tc.cause}}
 				if first == "reload" {
 					p.AddReload(1, r)
 				}
@@ -145,14 +145,14 @@ func TestCausesThatRepeatTheirChange(t *testing.T) {
 					p.AddReload(1, r)
 				}
 				p.SetCaughtUp()
-				got, _ := p.Reload("r")
+				got, _ := reloadNamed(p, "r")
 				if diff := cmp.Diff(&r, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if shared := p.reloads.kept("r").causes[0].whole == nil; shared != tc.shared {
+				if shared := p.reloads.kept(recordKey{r.Cluster, "r"}).causes[0].whole == nil; shared != tc.shared {
 					t.Errorf("shared %t, want %t: %s", shared, tc.shared, tc.reason)
 				}
-				if of := p.ReloadsOf(tc.change.ID); len(of) != 1 || !cmp.Equal(of[0], &r) {
+				if of := p.ReloadsOf(&tc.change); len(of) != 1 || !cmp.Equal(of[0], &r) {
 					t.Errorf("of the change: %+v", of)
 				}
 			})

@@ -2,8 +2,9 @@
 // about each config and cluster, and the events by which all this came to be known.
 //
 // It promises:
-//   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each, and says ErrExpired
-//     to a reader whose place in a listing is no longer kept. Workloads are as many as their dispatchers publish, and configs as
+//   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each and a sixteenth more, and says ErrExpired
+//     to a reader whose place in a listing is no longer kept. Of several clusters each has its part of the limit, whatever the others
+//     send. A record of one cluster never replaces one of another. Workloads are as many as their dispatchers publish, and configs as
 //     many as workloads ask for or have ever changed. Of events it holds the newest few thousand.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
 //     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
@@ -65,10 +66,12 @@ func New(limits Limits) *Projection {
 		feed:      newFeed(),
 	}
 	p.changes = &changeHistory{
-		limit: orDefault(limits.Changes, DefaultChanges), pack: packChange, same: sameChange, byID: map[string]*entry[packedChange]{},
+		limit: orDefault(limits.Changes, DefaultChanges), pack: packChange, same: sameChange,
+		byKey: map[recordKey]*entry[packedChange]{}, members: map[string]*member{},
 	}
 	p.reloads = &reloadHistory{
-		limit: orDefault(limits.Reloads, DefaultReloads), same: sameReload, moved: p.causes.moved, byID: map[string]*entry[packedReload]{},
+		limit: orDefault(limits.Reloads, DefaultReloads), same: sameReload, moved: p.causes.moved,
+		byKey: map[recordKey]*entry[packedReload]{}, members: map[string]*member{},
 		pack: func(r *reloader.Reload) *packedReload { return packReload(r, p.changes.kept) },
 	}
 	return p
@@ -88,7 +91,7 @@ func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	internKeys(c.Keys)
 	internCandidates(c.Candidates)
 	p.share(&c)
-	packed := p.changes.add(seq, c.ID, &c)
+	packed := p.changes.add(seq, &c)
 	if packed == nil {
 		return
 	}
@@ -101,18 +104,18 @@ func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 // its place. It keeps r's slices: the caller must not write to them afterwards.
 func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
 	internReload(&r)
-	if p.reloads.add(seq, r.ID, &r) == nil {
+	if p.reloads.add(seq, &r) == nil {
 		return
 	}
 	p.clusters.reloaded(seq, &r)
 	p.tell(&Event{Reload: &r})
 }
 
-// Change returns the change of that ID.
-func (p *Projection) Change(id string) (*reloader.Change, bool) { return p.changes.get(id) }
+// ChangesNamed returns the changes of that ID, by cluster: one, unless a cluster took the ID of another's.
+func (p *Projection) ChangesNamed(id string) []*reloader.Change { return p.changes.named(id) }
 
-// Reload returns the newest reload of that ID.
-func (p *Projection) Reload(id string) (*reloader.Reload, bool) { return p.reloads.get(id) }
+// ReloadsNamed returns the newest reload of that ID in each cluster, by cluster.
+func (p *Projection) ReloadsNamed(id string) []*reloader.Reload { return p.reloads.named(id) }
 
 // Workload returns the record of one workload.
 func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) {

@@ -1,9 +1,27 @@
 package projection
 
-import "github.com/reroll-dev/reroll/reloader"
+import (
+	"time"
 
-// ReloadsOf returns the reloads that the change of that ID caused, oldest first, among those that are kept.
-func (p *Projection) ReloadsOf(change string) []*reloader.Reload { return p.causes.of(change) }
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// ReloadsOf returns the reloads that a change caused, in its cluster and in those that follow its config, oldest first, among those that are
+// kept.
+func (p *Projection) ReloadsOf(change *reloader.Change) []*reloader.Reload {
+	return p.causes.of(recordKey{change.Cluster, change.ID})
+}
+
+// EachChange calls visit for every change that may have been verified at a time or later, newest first, and for few others. visit must not
+// keep what it is shown.
+func (p *Projection) EachChange(since time.Time, visit func(*reloader.Change)) {
+	p.changes.each(since, visit)
+}
+
+// EachReload is to when reloads were decided what EachChange is to changes.
+func (p *Projection) EachReload(since time.Time, visit func(*reloader.Reload)) {
+	p.reloads.each(since, visit)
+}
 
 // EachWorkload calls visit for every workload in the order of WorkloadKey.Compare, from the one at key on, until it returns false. The
 // zero key is before all.

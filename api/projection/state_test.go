@@ -148,7 +148,7 @@ func TestLaterWordKeepsThePlaceAmongReloadsOfAChange(t *testing.T) {
 	told.Rollout = &reloader.Rollout{Result: reloader.ReasonRolledOut}
 	p.AddReload(4, told)
 	var got []string
-	for _, r := range p.ReloadsOf("c-1") {
+	for _, r := range reloadsOf(p, "c-1") {
 		got = append(got, r.ID)
 	}
 	if diff := cmp.Diff([]string{"r-1", "r-2", "r-3"}, got); diff != "" {
@@ -160,7 +160,7 @@ func TestReloadsOfAChange(t *testing.T) {
 	p := New(Limits{Reloads: 3})
 	of := func(change string) string {
 		var ids []string
-		for _, r := range p.ReloadsOf(change) {
+		for _, r := range reloadsOf(p, change) {
 			ids = append(ids, r.ID)
 		}
 		return fmt.Sprint(ids)
@@ -315,21 +315,21 @@ func TestReloadsShareWithTheirChanges(t *testing.T) {
 				p.AddChange(1, c)
 			}
 			p.AddReload(1, r)
-			before, _ := p.Reload("r-1")
+			before, _ := reloadNamed(p, "r-1")
 			said := fmt.Sprintf("%+v", *before)
 			if !changeFirst {
 				p.AddChange(1, c)
 			}
 			p.SetCaughtUp()
-			change, _ := p.Change("c-1")
-			after, _ := p.Reload("r-1")
+			change, _ := changeNamed(p, "c-1")
+			after, _ := reloadNamed(p, "r-1")
 			if &after.Causes[0].Candidates[0] != &change.Candidates[0] {
 				t.Error("the candidates are held twice")
 			}
 			if got := fmt.Sprintf("%+v", *after); got != said || fmt.Sprintf("%+v", *before) != said {
 				t.Errorf("says %s, said %s", got, said)
 			}
-			if got := p.ReloadsOf("c-1"); len(got) != 1 || !cmp.Equal(got[0], after) {
+			if got := reloadsOf(p, "c-1"); len(got) != 1 || !cmp.Equal(got[0], after) {
 				t.Error("the reload is not found by its change any more")
 			}
 		})
@@ -366,10 +366,10 @@ func TestRemovedClusterLeavesNothing(t *testing.T) {
 		if _, ok := p.Cluster("blue"); ok {
 			found = append(found, "cluster")
 		}
-		if _, ok := p.Change("c-blue"); ok || len(p.ReloadsOf("c-blue")) > 0 {
+		if _, ok := changeNamed(p, "c-blue"); ok || len(reloadsOf(p, "c-blue")) > 0 {
 			found = append(found, "change")
 		}
-		if _, ok := p.Reload("r-blue"); ok {
+		if _, ok := reloadNamed(p, "r-blue"); ok {
 			found = append(found, "reload")
 		}
 		if _, ok := p.Workload(cart); ok {

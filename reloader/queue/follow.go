@@ -181,6 +181,9 @@ func (f *following) change(msg jetstream.Msg, sequence uint64) error {
 	if err := inPlace(msg, subject, err); err != nil {
 		return err
 	}
+	if id := reloader.ChangeID(c); c.ID != id {
+		return fmt.Errorf("the change calls itself %.64q, and what it says is %s", c.ID, id)
+	}
 	f.to.Change(reloader.StoredChange{Change: c, Sequence: sequence})
 	return nil
 }

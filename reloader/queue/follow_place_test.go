@@ -13,7 +13,7 @@ import (
 )
 
 // TestFollowBelievesSubjectsAndNotRecords: green stores records that say they are blue's where it may store its own. At a hub nothing but the
-// subject tells whose they are.
+// subject tells whose they are. Nor is a change believed that has the ID of another one: an ID is that of what the change says.
 func TestFollowBelievesSubjectsAndNotRecords(t *testing.T) {
 	q := open(t, Options{})
 	ctx := testContext(t)
@@ -22,6 +22,9 @@ func TestFollowBelievesSubjectsAndNotRecords(t *testing.T) {
 	forge(t, q, "$KV.reroll_workloads.green.deployment.shop.a", nil, must(reloader.Encode(record("a"))))
 	forge(t, q, "$KV.reroll_workloads.green.deployment.shop.b", nats.Header{headerOperation: {operationPurge}, headerKind: {"Job"}}, nil)
 	forge(t, q, "$KV.reroll_clusters.green.status", nil, must(reloader.Encode(status("blue", "forged"))))
+	renamed := change("b", "renamed")
+	renamed.ID = change("own", "one").ID
+	forge(t, q, "reroll.change.blue.configmap.shop.b", nil, must(reloader.Encode(renamed)))
 	appendChange(t, q, change("own", "one"), 0)
 	err := errors.Join(q.AppendReload(ctx, reload("own", "r-1")), q.PutWorkload(ctx, record("own")), q.PutClusterStatus(ctx, status("blue", "v1")))
 	if err != nil {

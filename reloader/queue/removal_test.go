@@ -86,7 +86,8 @@ func settle(t *testing.T, hub, cluster, other string) {
 	q := newHub(open(t, Options{URL: hub, Role: RoleForward, BindOnly: true}))
 	ctx := testContext(t)
 	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
-	c := reloader.Change{ID: "c-1", Cluster: cluster, Config: config("a"), Type: reloader.ChangeUpdated, VerifiedAt: epoch}
+	c := reloader.Change{Cluster: cluster, Config: config("a"), Type: reloader.ChangeUpdated, VerifiedAt: epoch}
+	c.ID = reloader.ChangeID(c)
 	_, err := q.bind(ctx, cluster, "uid-"+cluster)
 	_, changeErr := q.q.AppendChange(ctx, c, 0)
 	told := reloader.Copy{Owner: cluster, Target: other, Config: config("a"), Change: c, At: epoch}

@@ -110,7 +110,11 @@ func (u usage) judge(t *testing.T, w *witness) {
 	if !u.clients || u.role == "dispatch" {
 		return
 	}
-	gate, err := auth.New(auth.Options{Kubeconfig: w.Kubeconfig, Tokens: true})
+	config, err := kube.Config(kube.Options{Kubeconfig: w.Kubeconfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := auth.New(auth.Options{API: config, Tokens: true})
 	if err != nil {
 		t.Fatal(err)
 	}

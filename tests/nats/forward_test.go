@@ -34,7 +34,9 @@ func TestForwardWithItsPermissionsAlone(t *testing.T) {
 	}()
 	f.PutStatus(reloader.ClusterStatus{Cluster: "c2", Version: "v1"})
 	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "prices"}
-	if _, err := own.AppendChange(ctx, reloader.Change{ID: "c-1", Cluster: "c2", Config: config, Type: reloader.ChangeUpdated}, 0); err != nil {
+	change := reloader.Change{Cluster: "c2", Config: config, Type: reloader.ChangeUpdated}
+	change.ID = reloader.ChangeID(change)
+	if _, err := own.AppendChange(ctx, change, 0); err != nil {
 		t.Fatal(err)
 	}
 	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
@@ -59,7 +61,7 @@ func TestForwardWithItsPermissionsAlone(t *testing.T) {
 			Cluster: func(c reloader.ClusterStatus) { seen <- c.Version },
 		})
 	}()
-	missing := map[string]bool{"c-1": true, "r-1": true, "cart": true, "v1": true}
+	missing := map[string]bool{change.ID: true, "r-1": true, "cart": true, "v1": true}
 	for len(missing) > 0 {
 		select {
 		case what := <-seen:

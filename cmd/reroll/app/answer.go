@@ -21,10 +21,10 @@ func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
 		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,
-		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors, LocalOnly: p.settings.Auth.has(authNone),
+		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors, Hosts: p.settings.Auth.hosts(), HostNames: p.settings.Auth.Hosts,
 	}
 	if p.settings.Auth.on() {
-		gate, err := auth.New(p.settings.gateOptions(p.version))
+		gate, err := p.settings.gate(p.version)
 		if err != nil {
 			return fmt.Errorf("api: %w", err)
 		}

@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"time"
+
+	"github.com/reroll-dev/reroll/api"
 )
 
 // servePprof serves profiles of the process, if the settings ask for it. They have an address of their own and are on no other: a
-// profile of memory holds what is in it.
+// profile of memory holds what is in it. Without another word that address is on the loopback, and no web page reads it there under a name
+// of its own.
 func (p *program) servePprof(context.Context) error {
 	if !p.settings.EnablePprof {
 		return nil
@@ -18,7 +21,7 @@ func (p *program) servePprof(context.Context) error {
 	// A profile lasts as long as its request asks for: the end must not wait for that.
 	ctx, cancel := context.WithCancel(context.Background())
 	address, err := p.listen("pprof", p.settings.PprofAddr, &http.Server{
-		Handler:           profiles(),
+		Handler:           api.LocalNames(profiles()),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },

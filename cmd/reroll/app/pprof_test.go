@@ -40,6 +40,28 @@ func get(url string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
+// getAs asks as a page does whose name leads to the address of url.
+func getAs(url, host string) (int, error) {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Host = host
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, answer.Body.Close()
+}
+
+// TestProfilesAreOnTheLoopbackByDefault: whoever asks for profiles alone shows them to nobody else.
+func TestProfilesAreOnTheLoopbackByDefault(t *testing.T) {
+	s, err := settingsOf(t, "serve", "--enable-pprof")
+	if err != nil || !s.EnablePprof || !loopback(s.PprofAddr) {
+		t.Errorf("profiles %t at %q, %v, want them on the loopback", s.EnablePprof, s.PprofAddr, err)
+	}
+}
+
 func TestProfilesAreOffByDefault(t *testing.T) {
 	p, log, url := profiled(t, Settings{Stakater: Stakater{PprofAddr: "127.0.0.1:0"}})
 	if url != "" || log.Len() > 0 || len(p.ends) > 0 {
@@ -65,6 +87,9 @@ func TestProfiles(t *testing.T) {
 		if err != nil || code != want.code || !strings.Contains(body, want.body) {
 			t.Errorf("%s: code %d, error %v, want %d and %q in %.80q", path, code, err, want.code, want.body, body)
 		}
+	}
+	if code, err := getAs(url+"/debug/pprof/heap", "evil.example"); err != nil || code != http.StatusForbidden {
+		t.Errorf("a page whose name leads to the loopback reads a profile: code %d, error %v", code, err)
 	}
 	if strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("a loopback address is warned of: %s", log)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // The ways in which clients of the API can prove who they are. authNone is none, for a loopback address; authAnonymous is none on any
@@ -32,6 +34,10 @@ type Auth struct {
 	ProxyNames []string
 	// TLSCert and TLSKey are the files of the API's own certificate.
 	TLSCert, TLSKey string
+	// InsecureHTTP lets tokens come over plain HTTP from elsewhere.
+	InsecureHTTP bool
+	// Hosts are names of the server by which anybody may ask for it.
+	Hosts []string
 	// RedactActors keeps the names and addresses of people out of all that is stored.
 	RedactActors bool
 }
@@ -44,6 +50,8 @@ func (a *Auth) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&a.ProxyNames, "auth-request-header-allowed-names", nil, "for request-header: common names of the proxies' certificates, separated by commas")
 	f.StringVar(&a.TLSCert, "api-tls-cert", "", "file of the API's certificate; plain HTTP if empty")
 	f.StringVar(&a.TLSKey, "api-tls-key", "", "file of the key of the API's certificate")
+	f.BoolVar(&a.InsecureHTTP, "api-insecure-http", false, "accept tokens over plain HTTP on an address that other machines reach, for an API behind something that encrypts")
+	f.StringSliceVar(&a.Hosts, "api-hosts", nil, "names of the API for --auth=none and anonymous, separated by commas, besides addresses, localhost and, for anonymous, names of clusters and local networks: others may be those of a web page")
 }
 
 // on reports whether clients prove who they are.
@@ -73,6 +81,16 @@ func (a *Auth) check(address string) error {
 		return fmt.Errorf("--api-address=%s can be reached from elsewhere, and --auth=none tells nobody apart: choose --auth=token, mtls or request-header; "+
 			"or --auth=anonymous if everybody who reaches it may read everything", address)
 	}
+	if a.has(authToken) && a.TLSCert == "" && !a.InsecureHTTP && !loopback(address) {
+		return fmt.Errorf("--api-address=%s can be reached from elsewhere, and tokens would cross the network in clear: set --api-tls-cert and --api-tls-key, "+
+			"or --api-insecure-http if something in front of it encrypts", address)
+	}
+	if len(a.Hosts) > 0 && a.on() {
+		return errors.New("--api-hosts has no effect where clients prove who they are: remove it")
+	}
+	for i, host := range a.Hosts {
+		a.Hosts[i] = strings.ToLower(strings.TrimSuffix(host, "."))
+	}
 	return errors.Join(a.checkCertificates(), a.checkAudiences())
 }
 
@@ -95,6 +113,17 @@ func (a *Auth) checkCertificates() error {
 		return errors.New("--auth=mtls and request-header need --api-tls-cert and --api-tls-key: certificates are shown over TLS alone")
 	}
 	return nil
+}
+
+// hosts says by which names requests may call the API.
+func (a *Auth) hosts() api.Hosts {
+	switch {
+	case a.has(authNone):
+		return api.LocalHosts
+	case a.has(authAnonymous):
+		return api.PrivateHosts
+	}
+	return api.AnyHost
 }
 
 // loopback reports whether an address can be reached from this machine alone.
@@ -121,10 +150,14 @@ func (a *Auth) warning(address string) string {
 	return ""
 }
 
-func (s *Settings) gateOptions(version string) auth.Options {
-	return auth.Options{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: "reroll/" + version,
-		Tokens: s.Auth.has(authToken), Audiences: s.Auth.Audiences,
-		ClientCAFile: s.Auth.ClientCA, ProxyCAFile: s.Auth.ProxyCA, ProxyNames: s.Auth.ProxyNames,
+// gate returns what judges requests to the API. It asks the API server that the dispatcher would talk to.
+func (s *Settings) gate(version string) (*auth.Gate, error) {
+	config, err := kube.Config(kube.Options{Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: "reroll/" + version})
+	if err != nil {
+		return nil, fmt.Errorf("--auth needs an API server: %w", err)
 	}
+	return auth.New(auth.Options{
+		API: config, Tokens: s.Auth.has(authToken), Audiences: s.Auth.Audiences,
+		ClientCAFile: s.Auth.ClientCA, ProxyCAFile: s.Auth.ProxyCA, ProxyNames: s.Auth.ProxyNames,
+	})
 }

@@ -102,7 +102,7 @@ func (s *Stakater) bindStakaterMarks(f *pflag.FlagSet) {
 	f.BoolVar(&s.AutoReloadAll, "auto-reload-all", false, "treat every workload that does not say otherwise as if it had opted in to all its references")
 	f.BoolVar(&s.CSI, "enable-csi-integration", false, "reload for the SecretProviderClasses of the Secrets Store CSI driver as well")
 	f.BoolVar(&s.EnablePprof, "enable-pprof", false, "serve profiles of the process on --pprof-addr")
-	f.StringVar(&s.PprofAddr, "pprof-addr", ":6060", "address of the profiles; without --enable-pprof nothing listens there")
+	f.StringVar(&s.PprofAddr, "pprof-addr", "127.0.0.1:6060", "address of the profiles, on the loopback unless another is given; without --enable-pprof nothing listens there")
 }
 
 // bindStakater declares the others.

@@ -43,7 +43,7 @@ var stakaterFacts = map[string]flagFact{
 	"enable-ha":                        {"bool", "false"},
 	"sync-after-restart":               {"bool", "false"},
 	"enable-pprof":                     {"bool", "false"},
-	"pprof-addr":                       {"string", ":6060"},
+	"pprof-addr":                       {"string", "127.0.0.1:6060"},
 	"enable-csi-integration":           {"bool", "false"},
 }
 
@@ -142,7 +142,7 @@ func TestStakaterDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Stakater{NamespaceSelector: labels.Everything(), ResourceLabelSelector: labels.Everything(), PprofAddr: ":6060"}
+	want := Stakater{NamespaceSelector: labels.Everything(), ResourceLabelSelector: labels.Everything(), PprofAddr: "127.0.0.1:6060"}
 	for _, k := range want.Keys.All() {
 		*k.Key = stakaterFacts[k.Flag].Default + addedFacts[k.Flag].Default
 	}

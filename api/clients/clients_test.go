@@ -1,0 +1,92 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestRateOfOneClient(t *testing.T) {
+	r := NewRates(2, 4)
+	now := time.Unix(1000, 0)
+	allowed := 0
+	for range 10 {
+		if r.Allow("a", now) {
+			allowed++
+		}
+	}
+	if allowed != 4 || !r.Spent("a", now) || r.Spent("b", now) {
+		t.Errorf("%d at once, want 4, and then none is left to this client alone", allowed)
+	}
+	now = now.Add(time.Second)
+	more := []bool{r.Spent("a", now), r.Allow("a", now), r.Allow("a", now), r.Allow("a", now)}
+	if want := []bool{false, true, true, false}; !slices.Equal(more, want) {
+		t.Errorf("after a second: %t, want %t", more, want)
+	}
+}
+
+func TestClientsAreBounded(t *testing.T) {
+	r := NewRates(1, 1)
+	now := time.Unix(1000, 0)
+	refused := 0
+	for n := range 2 * most {
+		if !r.Allow(fmt.Sprint(n), now) {
+			refused++
+		}
+	}
+	if len(r.byClient) > most+1 || refused < most-1 {
+		t.Errorf("%d clients are distinguished, %d refused: those beyond share one rate", len(r.byClient), refused)
+	}
+	if !r.Allow("new", now.Add(time.Hour)) || len(r.byClient) != 1 {
+		t.Errorf("%d are remembered after an hour, want the one that asked", len(r.byClient))
+	}
+}
+
+func TestOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"10.0.0.7:80": "10.0.0.7", "[::ffff:10.0.0.7]:80": "10.0.0.7", "[2001:db8:1:2:3::4]:80": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:80": "fe80::/64", "pipe": "pipe",
+	} {
+		if got := Of(remote); got != want {
+			t.Errorf("%s: got %s, want %s", remote, got, want)
+		}
+	}
+}
+
+// TestTurns: a client that has its turns gets no more until one ends, the others are not affected, and clients that do nothing are
+// forgotten.
+func TestTurns(t *testing.T) {
+	turns := NewTurns(2)
+	first, ok := turns.TryTake("a")
+	_, also := turns.TryTake("a")
+	if _, third := turns.TryTake("a"); !ok || !also || third {
+		t.Fatalf("turns %t %t %t, want two", ok, also, third)
+	}
+	if done, ok := turns.TryTake("b"); !ok {
+		t.Error("another client gets none")
+	} else {
+		done()
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := turns.Take(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("who waits in vain: %v", err)
+	}
+	waiting := make(chan func())
+	go func() {
+		done, err := turns.Take(t.Context(), "a")
+		if err != nil {
+			t.Error(err)
+		}
+		waiting <- done
+	}()
+	first()
+	done := <-waiting
+	done()
+	if len(turns.byClient) != 1 {
+		t.Errorf("%d clients are known, want the one that still does something", len(turns.byClient))
+	}
+}

@@ -1,0 +1,215 @@
+package projection
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// changeNamed returns the only change of an ID.
+func changeNamed(p *Projection, id string) (*reloader.Change, bool) {
+	named := p.ChangesNamed(id)
+	if len(named) != 1 {
+		return nil, false
+	}
+	return named[0], true
+}
+
+// reloadNamed returns the only reload of an ID.
+func reloadNamed(p *Projection, id string) (*reloader.Reload, bool) {
+	named := p.ReloadsNamed(id)
+	if len(named) != 1 {
+		return nil, false
+	}
+	return named[0], true
+}
+
+// reloadsOf returns the reloads of a change of the cluster blue.
+func reloadsOf(p *Projection, id string) []*reloader.Reload {
+	return p.ReloadsOf(&reloader.Change{ID: id, Cluster: "blue"})
+}
+
+// clustersOf counts the listed changes and reloads of each cluster.
+func clustersOf(t *testing.T, p *Projection) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	changes, err := p.Changes(Place{}, 1000, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reloads, err := p.Reloads(Place{}, 1000, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes.Items {
+		counts["changes of "+c.Cluster]++
+	}
+	for _, r := range reloads.Items {
+		counts["reloads of "+r.Cluster]++
+	}
+	return counts
+}
+
+// TestOneClusterDisplacesNoOther: a cluster that sends ten times what is kept loses its own oldest records, and the others keep theirs.
+func TestOneClusterDisplacesNoOther(t *testing.T) {
+	const limit = 100
+	p := New(Limits{Changes: limit, Reloads: limit})
+	seq := uint64(0)
+	send := func(cluster string, n int) {
+		for range n {
+			seq++
+			c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
+			c.Cluster = cluster
+			p.AddChange(seq, c)
+			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, DecidedAt: time.Unix(int64(seq), 0)})
+		}
+	}
+	send("blue", 20)
+	send("green", 30)
+	send("loud", 10*limit)
+	counts := clustersOf(t, p)
+	for what, want := range map[string]int{"changes of blue": 20, "changes of green": 30, "reloads of blue": 20, "reloads of green": 30} {
+		if counts[what] != want {
+			t.Errorf("%s: %d are kept, want %d", what, counts[what], want)
+		}
+	}
+	if n := counts["changes of loud"]; n < limit-50 || n > limit-50+limit/spareShare {
+		t.Errorf("%d changes of the loud cluster are kept, want what the others leave of %d", n, limit)
+	}
+	newest, err := p.Changes(Place{}, 1, all)
+	if err != nil || newest.Items[0].ID != fmt.Sprint("c-", seq) {
+		t.Errorf("the newest is not kept: %v", err)
+	}
+	send("blue", 10*limit)
+	counts = clustersOf(t, p)
+	if blue, loud := counts["reloads of blue"], counts["reloads of loud"]; counts["reloads of green"] != 30 || blue < loud || loud < limit/4 {
+		t.Errorf("two clusters that both have more than their part: %v", counts)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	cases := map[string]struct {
+		entries []int
+		want    int
+	}{
+		"one alone":                 {[]int{500}, 100},
+		"equal":                     {[]int{80, 80}, 50},
+		"one small":                 {[]int{200, 10, 200}, 45},
+		"one large":                 {[]int{10, 20, 999}, 70},
+		"more clusters than places": {slices.Repeat([]int{3}, 150), 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var members []*member
+			for _, n := range tc.entries {
+				members = append(members, &member{entries: n})
+			}
+			if got := quota(100, members); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestOneClusterRewritesNoOther: a cluster that uses the IDs of another one, with a later record, changes nothing of what is known of it.
+func TestOneClusterRewritesNoOther(t *testing.T) {
+	p := New(Limits{})
+	truth := changeOf(settings, "c-1", "a", "b")
+	truth.Candidates = []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}}
+	p.AddChange(1, truth)
+	p.AddReload(1, caused("r-1", 1, "c-1"))
+
+	lie := truth
+	lie.Cluster, lie.Candidates = "red", []reloader.Candidate{{Actor: reloader.Actor{User: "bob"}}}
+	p.AddChange(2, lie)
+	forged := caused("r-1", 1, "c-1")
+	forged.Cluster, forged.Message = "red", "nothing happened"
+	p.AddReload(2, forged)
+
+	changes, reloads := p.ChangesNamed("c-1"), p.ReloadsNamed("r-1")
+	if len(changes) != 2 || changes[0].Cluster != "blue" || changes[0].Candidates[0].Actor.User != "alice" {
+		t.Errorf("changes: %+v", changes)
+	}
+	if len(reloads) != 2 || reloads[0].Cluster != "blue" || reloads[0].Message != "" {
+		t.Errorf("reloads: %+v", reloads)
+	}
+	if of := p.ReloadsOf(&truth); len(of) != 1 || of[0].Cluster != "blue" {
+		t.Errorf("the change of one cluster has the reloads %+v", of)
+	}
+	follower := caused("r-2", 2, "c-1")
+	follower.Cluster, follower.Causes[0].Config.Cluster = "green", "blue"
+	p.AddReload(3, follower)
+	if of := p.ReloadsOf(&truth); len(of) != 2 || of[1].Cluster != "green" {
+		t.Errorf("with that of a follower it has the reloads %+v", of)
+	}
+}
+
+// TestFollowersDoNotSpeakForOwners: what a cluster says of a config of another one that it follows is shown until the owner says something,
+// and not after that.
+func TestFollowersDoNotSpeakForOwners(t *testing.T) {
+	p := New(Limits{})
+	followed := settings
+	followed.Cluster = "blue"
+	says := func(seq uint64, cluster, id string) {
+		c := changeOf(settings, id, "a", id)
+		if c.Cluster = cluster; cluster != "blue" {
+			c.Config = followed
+		}
+		p.AddChange(seq, c)
+	}
+	latest := func() string {
+		state, ok := p.Config(ConfigKey{Cluster: "blue", Config: settings})
+		if !ok || state.Latest == nil {
+			return ""
+		}
+		return state.Latest.ID
+	}
+	says(1, "red", "c-red")
+	if got := latest(); got != "c-red" {
+		t.Errorf("of an owner that is not here there is %q", got)
+	}
+	says(2, "blue", "c-blue")
+	says(3, "red", "c-forged")
+	if got := latest(); got != "c-blue" {
+		t.Errorf("the newest change of the owner is %q", got)
+	}
+	p.RemoveCluster(reloader.ClusterGone{Cluster: "red", Changes: 3})
+	if got := latest(); got != "c-blue" {
+		t.Errorf("without the follower it is %q", got)
+	}
+}
+
+// TestOnlyTheSpanIsRead: a question about a span of time does not look at what was over before, in whatever order records come and whatever a
+// clock says that is ahead.
+func TestOnlyTheSpanIsRead(t *testing.T) {
+	p := New(Limits{})
+	begin := time.Now().Add(-time.Hour)
+	at := func(seq uint64, moment time.Time) {
+		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
+		c.VerifiedAt = moment
+		p.AddChange(seq, c)
+		p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "blue", DecidedAt: moment})
+	}
+	for n := range uint64(1000) {
+		at(n+1, begin.Add(time.Duration(n)*time.Second))
+	}
+	at(2000, begin)                          // late news of long ago
+	at(1500, begin.Add(1500*time.Second))    // out of order
+	at(2001, time.Now().Add(1000*time.Hour)) // a clock that is ahead
+	at(2002, begin.Add(2002*time.Second))
+	read := map[string]int{}
+	since := begin.Add(990 * time.Second)
+	p.EachChange(since, func(c *reloader.Change) { read[c.ID]++ })
+	p.EachReload(since, func(r *reloader.Reload) { read[r.ID]++ })
+	for _, seq := range []int{991, 1000, 1500, 2001, 2002} {
+		if read[fmt.Sprint("c-", seq)] != 1 || read[fmt.Sprint("r-", seq)] != 1 {
+			t.Errorf("record %d is read %d and %d times, want once", seq, read[fmt.Sprint("c-", seq)], read[fmt.Sprint("r-", seq)])
+		}
+	}
+	if len(read) > 2*15 {
+		t.Errorf("%d records are read for a span that has 13 of each", len(read))
+	}
+}
