@@ -96,7 +96,7 @@ func startHubNATS(t *testing.T, clusters ...string) string {
 func accountToken(t *testing.T, cluster *rig.Cluster, name string) string {
 	t.Helper()
 	kubectl(t, cluster, "create", "serviceaccount", name, "--namespace=shop")
-	token, err := cluster.Kubectl(t.Context(), "create", "token", name, "--namespace=shop")
+	token, err := cluster.Kubectl(t.Context(), "create", "token", name, "--namespace=shop", "--audience=reroll")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		},
 		"a watch beside the audit webhook": {"watchConfigs=true", []string{"--audit-webhook-config-file=", "\n4. See what it did"}, nil},
 		"the API as it is":                 {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
-		"an exposed API":                   {"api.expose=true", []string{"create token ACCOUNT > token", "reroll status --token-file=token"}, nil},
+		"an exposed API":                   {"api.expose=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
 		"an exposed API with TLS": {
 			"api.expose=true,api.tls.secretName=t,api.audiences={a}",
 			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
@@ -143,7 +143,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"the volume of another":            {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
 		"no volume of roles":               {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
 		"a hub": {
-			"shape=hub,natsUrl=nats://n:4222,api.expose=true",
+			"shape=hub,natsUrl=nats://n:4222,api.expose=true,api.insecureHTTP=true",
 			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080:8080", "reroll clusters --token-file=token"},
 			[]string{"--audit-", "openssl", "8< ---", "StorageClass"},
 		},

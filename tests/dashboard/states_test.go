@@ -121,6 +121,21 @@ func TestTokenIsAskedForAndKeptInMemory(t *testing.T) {
 	b.wait(t, "#token")
 }
 
+// A page that came over plain HTTP from elsewhere asks for no token, which would cross the network in clear. Under the name reroll.test the
+// browser finds the loopback, and takes it for a machine in the network.
+func TestNoTokenInClear(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	url := serve(t, fleet, answering(http.StatusUnauthorized, `{"status":401}`, func(*http.Request) bool { return true }))
+	b := startBrowser(t)
+	b.openFailing(t, strings.Replace(url, "127.0.0.1", "reroll.test", 1), "light", desk)
+	b.wait(t, ".wait[role=alert]")
+	b.until(t, `!window.isSecureContext && document.querySelector('.wait[role=alert]').textContent.includes('https')`)
+	b.gone(t, "#token")
+	b.accessible(t, "token-in-clear")
+	b.openFailing(t, url, "light", desk)
+	b.wait(t, "#token")
+}
+
 // Changes are told to those who hear the page, who can also pause it.
 func TestChangesAreAnnouncedAndCanBePaused(t *testing.T) {
 	fleet, url := serveFleet(t, 30)

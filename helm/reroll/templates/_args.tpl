@@ -40,8 +40,16 @@
 {{- if include "reroll.answers" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
 - --auth={{ include "reroll.apiAuth" . }}
+{{- if include "reroll.apiAuthBy" (list "token" .) }}
 {{- with .Values.api.audiences }}
 - {{ printf "--auth-audiences=%s" (join "," .) | quote }}
+{{- end }}
+{{- if and .Values.api.insecureHTTP (not .Values.api.tls.secretName) }}
+- --api-insecure-http
+{{- end }}
+{{- end }}
+{{- with .Values.api.hosts }}
+- {{ printf "--api-hosts=%s" (join "," .) | quote }}
 {{- end }}
 {{- with .Values.api.tls.secretName }}
 - --api-tls-cert=/etc/reroll/api-tls/tls.crt

@@ -58,8 +58,11 @@
 {{- if and $v.api.expose (eq $v.api.auth "none") -}}
 {{- fail "api.auth: none is for the pod's loopback; with api.expose it is token, or anonymous if everybody who reaches the API may read everything" -}}
 {{- end -}}
-{{- if and $v.api.audiences (not (include "reroll.apiAuthBy" (list "token" .))) -}}
-{{- fail "api.audiences has no effect without api.auth token" -}}
+{{- if and $v.api.expose (include "reroll.apiAuthBy" (list "token" .)) (not $v.api.tls.secretName) (not $v.api.insecureHTTP) -}}
+{{- fail "api.expose with tokens needs api.tls.secretName, or tokens cross the network in clear; set api.insecureHTTP=true if something in front of the API encrypts" -}}
+{{- end -}}
+{{- if and $v.api.hosts (include "reroll.apiAsks" .) -}}
+{{- fail "api.hosts has no effect where clients prove who they are: it is for api.auth none and anonymous" -}}
 {{- end -}}
 {{- $certificates := or (include "reroll.apiAuthBy" (list "mtls" .)) (include "reroll.apiAuthBy" (list "request-header" .)) -}}
 {{- if and $certificates (not $v.api.tls.secretName) -}}

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const browser = await chromium.launch({ executablePath: process.argv[2], args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+const browser = await chromium.launch({ executablePath: process.argv[2], args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--host-resolver-rules=MAP reroll.test 127.0.0.1'] });
 const timeout = 60_000;
 
 let page;
