@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/api"
 )
@@ -137,5 +140,21 @@ func TestOneUserKeepsNobodyWaiting(t *testing.T) {
 		if !ok || err != nil {
 			t.Fatalf("beside a user who asks much: %t %v", ok, err)
 		}
+	}
+}
+
+// TestWaitingInVainIsNoRefusal: a token that could not be asked about in time, because others were first, may be a good one.
+func TestWaitingInVainIsNoRefusal(t *testing.T) {
+	client, err := connect(&rest.Config{Host: "http://127.0.0.1:1"}, 0.001, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 2 {
+		_, err = client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{}, metav1.CreateOptions{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "rate: ") || !silent(err) {
+		t.Errorf("taken for a refusal: %v", err)
 	}
 }
