@@ -74,6 +74,19 @@ func TestSkipIsAFailureUnlessListed(t *testing.T) {
 	}
 }
 
+// TestSeedsMayBePassedOver: a fuzz target may pass over seeds that cannot come, but not over all.
+func TestSeedsMayBePassedOver(t *testing.T) {
+	const source = "package some\n\nimport \"testing\"\n\nfunc FuzzSome(f *testing.F) {\n\tf.Add(1)\n\tf.Add(2)\n" +
+		"\tf.Fuzz(func(t *testing.T, n int) {\n\t\tif n < LIMIT {\n\t\t\tt.Skip(\"it cannot come\")\n\t\t}\n\t})\n}\n"
+	for limit, right := range map[string]bool{"2": true, "3": false} {
+		inModule(t, strings.ReplaceAll(source, "LIMIT", limit))
+		write(t, "none.yaml", "skips: []")
+		if err := judge(t.Context(), "", "", "none.yaml", goTest("./...")); (err == nil) != right {
+			t.Errorf("with seeds below %s passed over: %v", limit, err)
+		}
+	}
+}
+
 // TestFailuresAreShown: what fails, or never ends, is printed with what it says; what passes is one line.
 func TestFailuresAreShown(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
