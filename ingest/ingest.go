@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Sink stores hints. Put returns nil only when every hint is on disk; on an error any part of them may be stored, and storing
-// them again is harmless.
+// Sink stores hints. Put returns nil only when every hint is on disk that can be stored at all; on an error any part of them may be stored,
+// and storing them again is harmless.
 type Sink interface {
 	Put(ctx context.Context, hints []reloader.Hint) error
 }

@@ -7,6 +7,7 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // ConfigMap is the name of the ConfigMap, in Reroll's own namespace.
@@ -92,7 +95,7 @@ func Parse(data map[string]string) Control {
 		}
 	}
 	if value := data[UntilKey]; value != "" {
-		until, err := time.Parse(time.RFC3339, value)
+		until, err := parseTime(value)
 		if err != nil {
 			c.problem("%s: %.40q is no time, such as 2026-01-31T18:00:00Z; the freeze does not end by itself", UntilKey, value)
 		}
@@ -126,7 +129,7 @@ func (c *Control) parsePause(where string, item json.RawMessage) {
 		c.pauseInDoubt("", unbounded, where, "not a pause of namespace, selector, until and reason")
 		return
 	}
-	until, err := time.Parse(time.RFC3339, p.Until)
+	until, err := parseTime(p.Until)
 	if err != nil {
 		c.problem("%s: until %.40q is not a time, such as 2026-01-31T18:00:00Z; the pause lasts as long as a pause can", where, p.Until)
 		until = unbounded
@@ -144,8 +147,20 @@ func (c *Control) parsePause(where string, item json.RawMessage) {
 	}
 }
 
+// parseTime reads a time in RFC 3339 that can be stored.
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err == nil && !reloader.Storable(t) {
+		err = errors.New("too far away")
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return t, nil
+}
+
 // unbounded is the end of a pause that does not say when it ends. Bounded brings it forward.
-var unbounded = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+var unbounded = time.Date(2261, time.December, 31, 0, 0, 0, 0, time.UTC)
 
 // pauseInDoubt pauses a namespace, or everything if that is empty, because of what cannot be understood.
 func (c *Control) pauseInDoubt(namespace string, until time.Time, where, problem string) {

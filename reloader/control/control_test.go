@@ -27,6 +27,7 @@ func TestFreeze(t *testing.T) {
 		"unclear":          {reason: "whoever writes it wants to stop something", data: map[string]string{"freeze": "now!"}, frozen: true, problems: 1},
 		"until later":      {reason: "ends by itself", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T13:00:00Z"}, frozen: true, until: now.Add(time.Hour)},
 		"until now":        {reason: "has ended", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T12:00:00Z"}},
+		"until is too far": {reason: "does not end by itself", data: map[string]string{"freeze": "true", "freeze-until": "9999-12-31T23:59:59-23:59"}, frozen: true, problems: 1},
 		"until is unclear": {reason: "does not end by itself", data: map[string]string{"freeze": "true", "freeze-until": "tonight"}, frozen: true, problems: 1},
 	}
 	for name, c := range cases {

@@ -46,7 +46,7 @@ func (c *Control) parseRetries(data map[string]string) {
 		if !found {
 			continue
 		}
-		at, err := time.Parse(time.RFC3339, value)
+		at, err := parseTime(value)
 		parts := strings.SplitN(target, ".", 3)
 		if err != nil || len(parts) != 3 {
 			c.problem("%.80s: not %sKIND.NAMESPACE.NAME with a time, such as 2026-01-31T18:00:00Z; nothing is tried again", key, RetryPrefix)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -84,7 +85,7 @@ func (d *Dialect) Pause(w *workload.Workload) Pause {
 	}
 	at, begun := w.Annotations[d.Choices.PausedAt]
 	p.Begun = begun
-	if since, err := time.Parse(time.RFC3339, at); err == nil && p.Period > 0 {
+	if since, err := time.Parse(time.RFC3339, at); err == nil && reloader.Storable(since) && p.Period > 0 {
 		p.Until = since.Add(p.Period)
 	}
 	return p

@@ -33,6 +33,7 @@ func TestPause(t *testing.T) {
 	}{
 		"nothing":        {reason: "no pause", kind: "Deployment", want: dialect.Pause{Dialect: "stakater", Key: pausedAt}},
 		"asked":          {reason: "a Go duration", kind: "Deployment", on: annotations{period: "1h30m"}, want: dialect.Pause{Dialect: "stakater", Period: 90 * time.Minute, Key: pausedAt}},
+		"begun too far":  {reason: "no record can hold its end: it is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: "9999-12-31T23:59:59-23:59"}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
 		"begun":          {reason: "until its period is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: began}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true, Until: at.Add(5 * time.Minute)}},
 		"period gone":    {reason: "it ends at once", kind: "Deployment", on: annotations{pausedAt: began}, want: dialect.Pause{Dialect: "stakater", Key: pausedAt, Begun: true}},
 		"bad time":       {reason: "it ends at once", kind: "Deployment", on: annotations{period: "5m", pausedAt: "noon"}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true}},

@@ -11,14 +11,17 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Put stores hints. It returns nil only when all of them are stored; otherwise any part of them may be. It stores none if one
-// is invalid. The error wraps ErrFull if there is no room, and ErrDisconnected if the server went away.
+// Put stores hints. It returns nil only when all of them are stored; otherwise any part of them may be. A hint that can never be stored
+// is dropped, logged and counted: an error would have its sender repeat it for ever, with all that came beside it. The error wraps ErrFull
+// if there is no room, and ErrDisconnected if the server went away.
 func (q *Queue) Put(ctx context.Context, hints []reloader.Hint) error {
 	messages := make([]message, 0, len(hints))
 	for _, h := range hints {
 		m, err := hintMessage(h)
 		if err != nil {
-			return fmt.Errorf("hint about %s: %w", h.Config, err)
+			q.metrics.dropped.Inc()
+			q.log.Error("hint cannot be stored and is dropped", "config", h.Config.String(), "source", h.Source, "error", err)
+			continue
 		}
 		messages = append(messages, m)
 	}

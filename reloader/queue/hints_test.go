@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -222,15 +223,30 @@ func TestLastHint(t *testing.T) {
 	}
 }
 
-func TestPutRefusesInvalidNames(t *testing.T) {
-	q := open(t, Options{})
-	bad := hint("a")
-	bad.Config.Namespace = "*"
-	if err := q.Put(testContext(t), []reloader.Hint{hint("good"), bad}); !errors.Is(err, reloader.ErrInvalidName) {
-		t.Fatalf("got %v; want ErrInvalidName", err)
-	}
-	if _, ok, _ := q.LastHint(testContext(t), "blue", config("good")); ok {
-		t.Error("part of a refused call was stored")
+// TestBadHintCostsItselfAlone: whoever sends a hint that no store can take would otherwise send it, and those beside it, again and again.
+func TestBadHintCostsItselfAlone(t *testing.T) {
+	name, time10000 := hint("a"), hint("b")
+	name.Config.Namespace = "*"
+	time10000.Time = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for reason, bad := range map[string]reloader.Hint{"a name that is a filter": name, "a time that JSON cannot hold": time10000} {
+		t.Run(reason, func(t *testing.T) {
+			q := open(t, Options{})
+			if err := q.Put(testContext(t), []reloader.Hint{hint("before"), bad, hint("after")}); err != nil {
+				t.Fatal(err)
+			}
+			for _, good := range []string{"before", "after"} {
+				if _, ok, err := q.LastHint(testContext(t), "blue", config(good)); !ok || err != nil {
+					t.Errorf("%s was not stored: %v", good, err)
+				}
+			}
+			if err := q.Put(testContext(t), []reloader.Hint{bad}); err != nil {
+				t.Errorf("a sender would send it again: %v", err)
+			}
+			var m dto.Metric
+			if err := q.metrics.dropped.Write(&m); err != nil || m.GetCounter().GetValue() != 2 {
+				t.Errorf("%v were counted, %v; want 2", m.GetCounter().GetValue(), err)
+			}
+		})
 	}
 }
 

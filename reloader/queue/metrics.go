@@ -13,6 +13,7 @@ type metrics struct {
 	setAside *prometheus.CounterVec
 	failures *prometheus.CounterVec
 	repeated *prometheus.CounterVec
+	dropped  prometheus.Counter
 	waiting  waiting
 }
 
@@ -45,6 +46,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "reroll_queue_repeated_total",
 			Help: "Messages that were stored once although they were in a batch more often.",
 		}, stream),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reroll_queue_dropped_hints_total",
+			Help: "Hints that can never be stored and were dropped.",
+		}),
 	}
 	for _, s := range []string{hintsStream, changesStream, reloadsStream, workloadsStream} {
 		m.setAside.WithLabelValues(s)
@@ -55,7 +60,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.duration, m.messages, m.setAside, m.failures, m.repeated, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered}
+	return []prometheus.Collector{m.duration, m.messages, m.setAside, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered}
 }
 
 func (m *metrics) register(r prometheus.Registerer) error {

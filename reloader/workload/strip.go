@@ -109,11 +109,12 @@ func kept(annotations map[string]string, keep func(string) bool) map[string]stri
 	return out
 }
 
-// written returns the newest time among the entries of some managers that are not about a subresource.
+// written returns when one of these managers last wrote something other than a subresource. Users can write managed fields: a time that no
+// record can hold counts as none.
 func written(fields []metav1.ManagedFieldsEntry, by func(manager string) bool) time.Time {
 	var newest time.Time
 	for _, f := range fields {
-		if by(f.Manager) && f.Subresource == "" && f.Time != nil && f.Time.After(newest) {
+		if by(f.Manager) && f.Subresource == "" && f.Time != nil && f.Time.After(newest) && reloader.Storable(f.Time.Time) {
 			newest = f.Time.Time
 		}
 	}
