@@ -18,6 +18,11 @@ var received = time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)
 
 func options() Options { return Options{Cluster: "prod", Received: received} }
 
+// whenReceived is what an event without a usable time tells.
+func whenReceived(h *reloader.Hint) { h.Time = received }
+
+func withCode(code int) func(*reloader.Hint) { return func(h *reloader.Hint) { h.Code = code } }
+
 func list(items ...string) string {
 	return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + strings.Join(items, ",") + "]}\n"
 }
@@ -171,10 +176,31 @@ func TestEventBecomesHint(t *testing.T) {
 			replace: []string{`"ana"`, `"a\ud800b"`}, want: func(h *reloader.Hint) { h.Actor.User = "a\ufffdb" },
 			reason: "one bad text does not cost the batch",
 		},
-		"other time zone": {replace: []string{"12:00:00.123456Z", "13:00:00.123456+01:00"}, reason: "times are UTC"},
-		"time far away": {
-			replace: []string{timeText, `"stageTimestamp":"9999-01-01T00:00:00Z"`},
-			want:    func(h *reloader.Hint) { h.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, reason: "it is only shown",
+		"other time zone":          {replace: []string{"12:00:00.123456Z", "13:00:00.123456+01:00"}, reason: "times are UTC"},
+		"no time":                  {replace: []string{`"stageTimestamp"`, `"other"`}, want: whenReceived, reason: "when it came in is close"},
+		"bad time":                 {replace: []string{timeText, `"stageTimestamp":"yesterday"`}, want: whenReceived},
+		"time is a number":         {replace: []string{timeText, `"stageTimestamp":7`}, want: whenReceived},
+		"time far away":            {replace: []string{timeText, `"stageTimestamp":"9999-01-01T00:00:00Z"`}, want: whenReceived},
+		"year 10000 in UTC":        {replace: []string{timeText, `"stageTimestamp":"9999-12-31T23:59:59-23:59"`}, want: whenReceived, reason: "no JSON can hold it"},
+		"before the first year":    {replace: []string{timeText, `"stageTimestamp":"0000-01-01T00:00:00+23:59"`}, want: whenReceived, reason: "no JSON can hold it"},
+		"code is a fraction":       {replace: []string{codeText, `"code":200.0`}, reason: "some shippers know no other numbers"},
+		"code is text":             {replace: []string{codeText, `"code":"200"`}, want: withCode(0), reason: "the outcome is unknown"},
+		"code is huge":             {replace: []string{codeText, `"code":1e99`}, want: withCode(0)},
+		"code is negative":         {replace: []string{codeText, `"code":-1`}, want: withCode(0)},
+		"code is no whole number":  {replace: []string{codeText, `"code":404.5`}, want: withCode(0)},
+		"status is a text":         {replace: []string{codeText, `"code":7`, `"responseStatus":{`, `"responseStatus":"OK","other":{`}, want: withCode(0)},
+		"address is a number":      {replace: []string{`"10.0.0.7"`, `7`}, want: func(h *reloader.Hint) { h.Actor.SourceIP = "" }, reason: "a client can choose the others"},
+		"addresses are a text":     {replace: []string{`["1.1.1.1","10.0.0.7"]`, `"10.0.0.7"`}, want: func(h *reloader.Hint) { h.Actor.SourceIP = "" }},
+		"user is a text":           {replace: []string{`"user":{`, `"user":"ana","other":{`}, want: func(h *reloader.Hint) { h.Actor.User = "" }},
+		"user's name is a number":  {replace: []string{`"ana"`, `7`}, want: func(h *reloader.Hint) { h.Actor.User = "" }},
+		"audit ID is a number":     {replace: []string{`"a-1"`, `7`}, want: func(h *reloader.Hint) { h.AuditID = "" }},
+		"URI is a list":            {replace: []string{`"requestURI":"`, `"requestURI":[],"other":"`}, want: func(h *reloader.Hint) { h.Actor.FieldManager = "" }},
+		"annotations are a number": {replace: []string{`"annotations":{`, `"annotations":7,"other":{`}},
+		"refused part of a collection": {
+			replace: []string{verbText, `"verb":"deletecollection"`, codeText, `"code":403`},
+			want: func(h *reloader.Hint) {
+				h.Verb, h.Code, h.Config.Name = reloader.VerbDeleteCollection, 403, ""
+			}, reason: "what came before the one that an admission webhook protects is gone",
 		},
 		"body that is broken in its own way": {
 			replace: []string{`"annotations"`, "\"requestObject\":{\"a\":1,\"a\":\"\xff\"},\"annotations\""},
@@ -207,12 +233,10 @@ func TestEventIsSkipped(t *testing.T) {
 		"list":                     {"[{}]", SkipMalformed},
 		"object reference is text": {item(t, objectText, `"objectRef":"configmaps"`), SkipMalformed},
 		"name is a number":         {item(t, nameText, `"name":7`), SkipMalformed},
-		"code is text":             {item(t, codeText, `"code":"200"`), SkipMalformed},
-		"code is huge":             {item(t, codeText, `"code":1e99`), SkipMalformed},
-		"code is negative":         {item(t, codeText, `"code":-1`), SkipMalformed},
-		"address is a number":      {item(t, `"10.0.0.7"`, `7`), SkipMalformed},
-		"user is a text":           {item(t, `"user":{`, `"user":"ana","other":{`), SkipMalformed},
-		"empty":                    {"{}", SkipStage},
+		"stage is a number":        {item(t, `"stage":"ResponseComplete"`, `"stage":7`), SkipMalformed},
+		"verb is a list":           {item(t, verbText, `"verb":["patch"]`), SkipMalformed},
+		"no stage":                 {item(t, `"stage":`, `"phase":`), SkipNoEvent},
+		"empty":                    {"{}", SkipNoEvent},
 		"request received":         {item(t, "ResponseComplete", "RequestReceived"), SkipStage},
 		"response started":         {item(t, "ResponseComplete", "ResponseStarted"), SkipStage},
 		"no object":                {item(t, `"objectRef"`, `"noObjectRef"`), SkipNoObject},
@@ -234,13 +258,14 @@ func TestEventIsSkipped(t *testing.T) {
 		"conflict":                 {item(t, codeText, `"code":409`), SkipFailed},
 		"redirect":                 {item(t, codeText, `"code":302`), SkipFailed},
 		"invalid":                  {item(t, codeText, `"code":422`), SkipFailed},
+		"forbidden collection":     {item(t, verbText, `"verb":"deletecollection"`, codeText, `"code":403`, `:"allow"`, `:"forbid"`), SkipFailed},
+		"collection of a stranger": {item(t, verbText, `"verb":"deletecollection"`, codeText, `"code":401`), SkipFailed},
+		"collection put off":       {item(t, verbText, `"verb":"deletecollection"`, codeText, `"code":429`), SkipFailed},
 		"dry run":                  {item(t, queryText, "?dryRun=All"), SkipDryRun},
 		"dry run, bad query":       {item(t, queryText, "?%zz&a;b&dryRun=All"), SkipDryRun},
 		"dry run, timed out":       {item(t, queryText, "?dryRun=All", codeText, `"code":504`), SkipDryRun},
 		"dry run of create":        {item(t, queryText, "?dryRun=All", verbText, `"verb":"create"`), SkipDryRun},
 		"dry run of update":        {item(t, queryText, "?dryRun=All", verbText, `"verb":"update"`), SkipDryRun},
-		"no time":                  {item(t, `"stageTimestamp"`, `"other"`), SkipBadTime},
-		"bad time":                 {item(t, timeText, `"stageTimestamp":"yesterday"`), SkipBadTime},
 		"patch without a name":     {item(t, nameText, `"uid":""`), SkipBadName},
 		"star":                     {item(t, nameText, `"name":"*"`), SkipBadName},
 		"NATS wildcard":            {item(t, nameText, `"name":"a.>"`), SkipBadName},

@@ -33,10 +33,6 @@ func (b *batch) add(e *event) (Skip, error) {
 	if skip := gate(e, &b.opts); skip != "" {
 		return skip, nil
 	}
-	at, ok := stageTime(e)
-	if !ok {
-		return SkipBadTime, nil
-	}
 	config, ok := b.config(e)
 	if !ok {
 		return SkipBadName, nil
@@ -49,7 +45,7 @@ func (b *batch) add(e *event) (Skip, error) {
 		Actor:    b.actor(e),
 		AuditID:  clean(e.auditID, reloader.MaxAuditIDLength),
 		Code:     e.code,
-		Time:     at,
+		Time:     stageTime(e, b.opts.Received),
 		Received: b.opts.Received,
 	})
 }

@@ -41,6 +41,8 @@ func TestDeepEventsAreRead(t *testing.T) {
 		"last of the event":  func(v string) []string { return []string{`"allow"}}`, `"allow"},"responseObject":` + v + `}`} },
 		"first of the event": func(v string) []string { return []string{`{"level"`, `{"x":` + v + `,"level"`} },
 		"user's extra":       func(v string) []string { return []string{`{"k":["v"]}`, v} },
+		"odd user":           func(v string) []string { return []string{`"user":{`, `"user":[` + v + `],"user":{`} },
+		"odd addresses":      func(v string) []string { return []string{`"sourceIPs"`, `"sourceIPs":[` + v + `],"sourceIPs"`} },
 		"response status":    func(v string) []string { return []string{codeText, codeText + `,"details":` + v} },
 	}
 	for name, place := range places {
@@ -66,9 +68,9 @@ func named(name string) reloader.Hint {
 func TestDeepItemsOfTheWrongTypeAreSkipped(t *testing.T) {
 	for name, bad := range map[string]string{
 		"an array":             "[" + nested(10_000) + "]",
-		"an array as its user": item(t, `"user":{`, `"user":[`+nested(10_000)+`],"other":{`),
+		"an array as its verb": item(t, verbText, `"verb":[`+nested(10_000)+`]`),
 		"an array in its name": item(t, nameText, `"name":[`+nested(10_000)+`]`),
-		"addresses":            item(t, `"10.0.0.7"`, nested(10_000)),
+		"an array of objects":  item(t, `"objectRef":{`, `"objectRef":[`+nested(10_000)+`],"other":{`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Decode(strings.NewReader(list(item(t), bad, item(t, nameText, `"name":"other"`))), options())

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,7 +17,9 @@ type event struct {
 
 	auditID, stage, requestURI, verb, userAgent, stageTimestamp []byte
 	user, impersonatedUser, sourceIP                            []byte
-	object                                                      objectRef
+	// decision is what the API server's authorizers said of the request.
+	decision []byte
+	object   objectRef
 
 	// isLogEntry means that it was told as an entry of Google Cloud Logging, by these and some of the fields above.
 	isLogEntry                    bool
@@ -32,7 +35,7 @@ type objectRef struct {
 func (e *event) reset() {
 	e.malformed, e.hasObject, e.code, e.isLogEntry = false, false, 0, false
 	for _, b := range []*[]byte{
-		&e.auditID, &e.stage, &e.requestURI, &e.verb, &e.userAgent, &e.stageTimestamp, &e.user, &e.impersonatedUser, &e.sourceIP,
+		&e.auditID, &e.stage, &e.requestURI, &e.verb, &e.userAgent, &e.stageTimestamp, &e.user, &e.impersonatedUser, &e.sourceIP, &e.decision,
 		&e.object.resource, &e.object.namespace, &e.object.name, &e.object.apiGroup, &e.object.apiVersion, &e.object.subresource,
 		&e.method, &e.resourceName, &e.entered,
 	} {
@@ -43,24 +46,27 @@ func (e *event) reset() {
 // field reads the value of one member into an event.
 type field func(s *scanner, e *event) error
 
-// The members that are read. All others are passed over, whatever they are.
+// The members that are read. All others are passed over, whatever they are. Without stage, verb and object an event means nothing, and one of
+// them with a wrong type spoils it. All others are extras: what is odd in them is as if it were not there.
 var (
 	eventFields = map[string]field{
-		"auditID":          text(func(e *event) *[]byte { return &e.auditID }),
+		"auditID":          extra(func(e *event) *[]byte { return &e.auditID }),
 		"stage":            text(func(e *event) *[]byte { return &e.stage }),
-		"requestURI":       text(func(e *event) *[]byte { return &e.requestURI }),
+		"requestURI":       extra(func(e *event) *[]byte { return &e.requestURI }),
 		"verb":             text(func(e *event) *[]byte { return &e.verb }),
-		"userAgent":        text(func(e *event) *[]byte { return &e.userAgent }),
-		"stageTimestamp":   text(func(e *event) *[]byte { return &e.stageTimestamp }),
-		"user":             object(userFields),
-		"impersonatedUser": object(impersonatedUserFields),
+		"userAgent":        extra(func(e *event) *[]byte { return &e.userAgent }),
+		"stageTimestamp":   extra(func(e *event) *[]byte { return &e.stageTimestamp }),
+		"user":             extras(userFields),
+		"impersonatedUser": extras(impersonatedUserFields),
 		"sourceIPs":        lastSourceIP,
 		"objectRef":        objectReference,
-		"responseStatus":   object(statusFields),
+		"responseStatus":   extras(statusFields),
+		"annotations":      extras(annotationFields),
 	}
-	userFields             = map[string]field{"username": text(func(e *event) *[]byte { return &e.user })}
-	impersonatedUserFields = map[string]field{"username": text(func(e *event) *[]byte { return &e.impersonatedUser })}
+	userFields             = map[string]field{"username": extra(func(e *event) *[]byte { return &e.user })}
+	impersonatedUserFields = map[string]field{"username": extra(func(e *event) *[]byte { return &e.impersonatedUser })}
 	statusFields           = map[string]field{"code": statusCode}
+	annotationFields       = map[string]field{"authorization.k8s.io/decision": extra(func(e *event) *[]byte { return &e.decision })}
 	objectFields           = map[string]field{
 		"resource":    text(func(e *event) *[]byte { return &e.object.resource }),
 		"namespace":   text(func(e *event) *[]byte { return &e.object.namespace }),
@@ -102,14 +108,19 @@ func (e *event) readFields(s *scanner, fields map[string]field) error {
 	}
 }
 
-// expect reports whether a value of kind comes next. Anything else is passed over; if it is not null, it spoils the event.
-func (e *event) expect(s *scanner, kind jsontext.Kind) (bool, error) {
-	next := s.dec.PeekKind()
-	if next == kind {
+// comes reports whether a value of kind comes next. Anything else is passed over.
+func comes(s *scanner, kind jsontext.Kind) (bool, error) {
+	if s.dec.PeekKind() == kind {
 		return true, nil
 	}
-	e.malformed = e.malformed || next != jsontext.KindNull
 	return false, s.skip()
+}
+
+// expect is comes for what an event cannot do without: a value of another kind spoils it, unless it is null.
+func (e *event) expect(s *scanner, kind jsontext.Kind) (bool, error) {
+	next := s.dec.PeekKind()
+	e.malformed = e.malformed || next != kind && next != jsontext.KindNull
+	return comes(s, kind)
 }
 
 func text(of func(*event) *[]byte) field {
@@ -124,9 +135,21 @@ func text(of func(*event) *[]byte) field {
 	}
 }
 
-func object(fields map[string]field) field {
+func extra(of func(*event) *[]byte) field {
 	return func(s *scanner, e *event) error {
-		ok, err := e.expect(s, jsontext.KindBeginObject)
+		dst := of(e)
+		*dst = (*dst)[:0]
+		ok, err := comes(s, jsontext.KindString)
+		if ok {
+			*dst, err = s.appendText(*dst)
+		}
+		return err
+	}
+}
+
+func extras(fields map[string]field) field {
+	return func(s *scanner, e *event) error {
+		ok, err := comes(s, jsontext.KindBeginObject)
 		if ok {
 			err = e.readFields(s, fields)
 		}
@@ -144,7 +167,7 @@ func objectReference(s *scanner, e *event) error {
 }
 
 func lastSourceIP(s *scanner, e *event) error {
-	ok, err := e.expect(s, jsontext.KindBeginArray)
+	ok, err := comes(s, jsontext.KindBeginArray)
 	if !ok {
 		return err
 	}
@@ -152,9 +175,11 @@ func lastSourceIP(s *scanner, e *event) error {
 		return err
 	}
 	for s.dec.PeekKind() != jsontext.KindEndArray {
-		ok, err := e.expect(s, jsontext.KindString)
+		// Where the last is odd there is none: clients can choose the others.
+		e.sourceIP = e.sourceIP[:0]
+		ok, err := comes(s, jsontext.KindString)
 		if ok {
-			e.sourceIP, err = s.appendText(e.sourceIP[:0])
+			e.sourceIP, err = s.appendText(e.sourceIP)
 		}
 		if err != nil {
 			return err
@@ -164,8 +189,10 @@ func lastSourceIP(s *scanner, e *event) error {
 	return err
 }
 
+// statusCode reads a code, also one that a shipper made a fraction. What cannot be a code is none, so that the outcome counts as unknown.
 func statusCode(s *scanner, e *event) error {
-	ok, err := e.expect(s, jsontext.KindNumber)
+	e.code = 0
+	ok, err := comes(s, jsontext.KindNumber)
 	if !ok {
 		return err
 	}
@@ -173,8 +200,11 @@ func statusCode(s *scanner, e *event) error {
 	if err != nil {
 		return err
 	}
-	code, err := strconv.ParseUint(string(raw), 10, 16)
-	e.code = int(code)
-	e.malformed = e.malformed || err != nil
+	if code, err := strconv.ParseFloat(string(raw), 64); err == nil && code >= 0 && code <= highestCode && code == math.Trunc(code) {
+		e.code = int(code)
+	}
 	return nil
 }
+
+// highestCode is the greatest number that can be a code.
+const highestCode = 999

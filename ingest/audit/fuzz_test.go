@@ -48,7 +48,7 @@ func FuzzDecodeShipped(f *testing.F) {
 		inner := string(body)
 		for _, envelope := range []string{`{"log":` + quoted(inner) + "}", firehose(inner), firehose(zipped(inner)), firehose("\x1f\x8b" + inner)} {
 			got, err := DecodeShipped(strings.NewReader(envelope), shippedOptions())
-			if err != nil && !errors.Is(err, ErrTooLarge) {
+			if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, errNoEvents) {
 				t.Errorf("an item spoils its envelope: %v", err)
 			}
 			checkResult(t, got)

@@ -2,8 +2,7 @@ package audit
 
 import (
 	"bytes"
-	"net/url"
-	"strings"
+	"net/http"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -21,6 +20,8 @@ func gate(e *event, opts *Options) Skip {
 	switch {
 	case e.malformed:
 		return SkipMalformed
+	case len(e.stage) == 0:
+		return SkipNoEvent
 	case !isLastStage(e.stage):
 		return SkipStage
 	case !e.hasObject:
@@ -31,7 +32,7 @@ func gate(e *event, opts *Options) Skip {
 		return SkipVerb
 	case isMount(e):
 		return SkipMount
-	case !mayHaveStored(e.code):
+	case !mayHaveStored(e):
 		return SkipFailed
 	case isDryRun(e):
 		return SkipDryRun
@@ -92,9 +93,16 @@ func mutatingVerb(verb []byte) reloader.Verb {
 	return ""
 }
 
-// mayHaveStored reports whether a request that was answered with code can have stored something: it succeeded, or nobody knows,
-// because storing may go on behind an answer of 5xx.
-func mayHaveStored(code int) bool { return code == 0 || code/100 == 2 || code >= 500 }
+// mayHaveStored reports whether a request can have stored something: it succeeded, or nobody knows, because storing may go on behind an
+// answer of 5xx. The deletion of a collection deletes one object after the other and ends with the first that is refused, with whatever
+// status an admission webhook gave: some may be gone, unless the request came to none.
+func mayHaveStored(e *event) bool {
+	if e.code == 0 || e.code/100 == 2 || e.code >= http.StatusInternalServerError {
+		return true
+	}
+	return mutatingVerb(e.verb) == reloader.VerbDeleteCollection && e.code >= http.StatusBadRequest &&
+		e.code != http.StatusUnauthorized && e.code != http.StatusTooManyRequests && string(e.decision) != "forbid"
+}
 
 // isDryRun reports whether e certainly stored nothing because it was asked not to. It cannot be seen on deletions: there the API
 // server ignores the query if the request has a body, and believes the body, which is not here.
@@ -103,31 +111,21 @@ func isDryRun(e *event) bool {
 	case reloader.VerbDelete, reloader.VerbDeleteCollection:
 		return false
 	}
-	// An escaped name could be spelled in many ways, but no client does: such an event is kept.
-	if !bytes.Contains(e.requestURI, []byte("dryRun")) {
-		return false
-	}
-	values := query(e.requestURI)["dryRun"]
-	for _, v := range values {
-		if v != "All" {
+	all := false
+	for value := range parameters(e.requestURI, "dryRun") {
+		if value != "All" {
 			return false
 		}
+		all = true
 	}
-	return len(values) > 0
-}
-
-// query reads the parameters of uri as the API server does, which ignores those that it cannot read.
-func query(uri []byte) url.Values {
-	_, raw, _ := strings.Cut(string(uri), "?")
-	values, _ := url.ParseQuery(raw)
-	return values
+	return all
 }
 
 func fieldManager(uri []byte) string {
-	if !bytes.Contains(uri, []byte("fieldManager")) {
-		return ""
+	for value := range parameters(uri, "fieldManager") {
+		return value
 	}
-	return query(uri).Get("fieldManager")
+	return ""
 }
 
 func isHelmRelease(ref *objectRef) bool {
@@ -140,11 +138,11 @@ func needsName(verb reloader.Verb) bool {
 	return verb != reloader.VerbCreate && verb != reloader.VerbDeleteCollection
 }
 
-// stageTime returns when the request ended, in UTC.
-func stageTime(e *event) (time.Time, bool) {
+// stageTime returns when the request ended, in UTC: what the event says if it can be, and otherwise when it came in.
+func stageTime(e *event, received time.Time) time.Time {
 	var t time.Time
-	if err := t.UnmarshalText(e.stageTimestamp); err != nil {
-		return t, false
+	if t.UnmarshalText(e.stageTimestamp) != nil || !reloader.Storable(t) {
+		return received
 	}
-	return t.UTC(), true
+	return t.UTC()
 }

@@ -14,16 +14,17 @@ import (
 var entryFields = map[string]field{
 	"protoPayload": protoPayload,
 	"timestamp":    entryTime,
+	"labels":       extras(annotationFields),
 }
 
 var payloadFields = map[string]field{
 	"methodName":         text(func(e *event) *[]byte { return &e.method }),
 	"resourceName":       text(func(e *event) *[]byte { return &e.resourceName }),
-	"status":             object(statusFields),
-	"authenticationInfo": object(map[string]field{"principalEmail": text(func(e *event) *[]byte { return &e.user })}),
-	"requestMetadata": object(map[string]field{
-		"callerIp":                text(func(e *event) *[]byte { return &e.sourceIP }),
-		"callerSuppliedUserAgent": text(func(e *event) *[]byte { return &e.userAgent }),
+	"status":             extras(statusFields),
+	"authenticationInfo": extras(map[string]field{"principalEmail": extra(func(e *event) *[]byte { return &e.user })}),
+	"requestMetadata": extras(map[string]field{
+		"callerIp":                extra(func(e *event) *[]byte { return &e.sourceIP }),
+		"callerSuppliedUserAgent": extra(func(e *event) *[]byte { return &e.userAgent }),
 	}),
 }
 

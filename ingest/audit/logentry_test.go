@@ -69,7 +69,7 @@ func TestLogEntries(t *testing.T) {
 		"denied":           {entry(t, status, `"status":{"code":7}`), nil, SkipFailed, "nothing was stored"},
 		"conflict":         {entry(t, status, `"status":{"code":10}`), nil, SkipFailed, "nothing was stored"},
 		"HTTP conflict":    {entry(t, status, `"status":{"code":409}`), nil, SkipFailed, "nothing was stored"},
-		"code as a text":   {entry(t, status, `"status":{"code":"x"}`), nil, SkipMalformed, "nothing can be told"},
+		"code as a text":   {entry(t, status, `"status":{"code":"x"}`), entryHint(nil), "", "as without a code"},
 		"read":             {entry(t, method, `"methodName":"io.k8s.core.v1.configmaps.get"`), nil, SkipVerb, "it changes nothing"},
 		"other resource":   {entry(t, "configmaps", "pods"), nil, SkipResource, "it is no config"},
 		"other group":      {entry(t, "core/v1", "apps/v1"), nil, SkipResource, "it is no config"},
@@ -77,7 +77,7 @@ func TestLogEntries(t *testing.T) {
 		"of no namespace":  {entry(t, "core/v1/namespaces/shop/configmaps/settings", "core/v1/nodes/n"), nil, SkipNoObject, "it is no config"},
 		"of another cloud": {entry(t, "core/v1/namespaces/shop/configmaps/settings", "projects/p/zones/z/clusters/c"), nil, SkipNoObject, "the provider's own log"},
 		"bad name":         {entry(t, "settings", "a.>"), nil, SkipBadName, "no subject is made of it"},
-		"no time":          {entry(t, `"timestamp"`, `"other"`), nil, SkipBadTime, "as of every event"},
+		"no time":          {entry(t, `"timestamp"`, `"other"`), entryHint(func(h *reloader.Hint) { h.Time = received }), "", "as of every event"},
 		"no method":        {entry(t, method, `"x":1`), nil, SkipVerb, "nothing can be told"},
 	}
 	for name, c := range cases {

@@ -16,8 +16,8 @@ import (
 //   - records[].properties.log of Azure diagnostic settings;
 //   - an entry of Google Cloud Logging, also as message.data of a Pub/Sub push.
 //
-// An event that cannot be read is skipped and counted, and so is a line that is not JSON, unless a whole body is nothing else. On an
-// error there is no result at all.
+// An event that cannot be read is skipped and counted, and so is a line that is not JSON and what is not an event, unless a whole body is
+// nothing else. On an error there is no result at all.
 func DecodeShipped(r io.Reader, opts Options) (Result, error) {
 	opts = opts.withDefaults()
 	d := &shippedDecoder{events: NewCollector(opts), lines: &lineReader{r: bufio.NewReaderSize(r, 64<<10)}}
@@ -26,6 +26,10 @@ func DecodeShipped(r io.Reader, opts Options) (Result, error) {
 	}
 	return d.events.Result(), nil
 }
+
+// errNoEvents means that all of a body is something else than audit events, or that they are where nobody looks for them.
+var errNoEvents = fmt.Errorf("%w: it is JSON, but holds no audit event in an envelope that Reroll knows; send the events bare, or in one of "+
+	"those of docs/operations.md", ErrMalformed)
 
 // shippedDecoder reads a body line by line, or as a whole if its lines mean nothing.
 type shippedDecoder struct {
@@ -52,6 +56,8 @@ func (d *shippedDecoder) body() error {
 		return d.bad
 	case !d.understood:
 		return fmt.Errorf("%w: it is JSON, but neither object nor array", ErrMalformed)
+	case d.events.received > 0 && d.events.received == d.events.skipped[SkipNoEvent]:
+		return errNoEvents
 	}
 	return nil
 }

@@ -188,9 +188,33 @@ func TestEventBesideItsOwnTextIsOneHint(t *testing.T) {
 }
 
 func TestShippedBodiesWithoutEvents(t *testing.T) {
-	for _, body := range []string{"[]", "{}", list(), `{"records":[]}`, cloudWatch(), firehose("CWL CONTROL MESSAGE"), firehose()} {
+	for _, body := range []string{"[]", list(), `{"records":[]}`, cloudWatch(), firehose("CWL CONTROL MESSAGE"), firehose()} {
 		if got, err := DecodeShipped(strings.NewReader(body), shippedOptions()); err != nil || len(got.Hints) != 0 {
 			t.Errorf("%s: got %+v, %v; want nothing, and no error", body, got, err)
+		}
+	}
+}
+
+// TestShippedBodiesOfSomethingElse: events in an envelope that Reroll does not know would be lost without a word. A body that holds nothing else
+// is refused; where it holds an event, too, the others are counted.
+func TestShippedBodiesOfSomethingElse(t *testing.T) {
+	a := shippedEvent(t, "a")
+	for name, body := range map[string]string{
+		"nothing":       "{}",
+		"Splunk":        `{"sourcetype":"audit","event":` + a + `}`,
+		"several":       `{"event":` + a + "}\n" + `{"event":` + a + "}\n",
+		"CloudEvent":    `{"specversion":"1.0","type":"audit","data":` + a + `}`,
+		"CloudEvents":   `[{"specversion":"1.0","type":"audit","data":` + a + `}]`,
+		"OTLP":          `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":` + quoted(a) + `}}]}]}]}`,
+		"other logs":    `{"log":` + quoted(`{"level":"info","msg":"hello"}`) + `}`,
+		"in a Firehose": firehose(`{"event":` + a + `}`),
+	} {
+		if got, err := DecodeShipped(strings.NewReader(body), shippedOptions()); !errors.Is(err, errNoEvents) || !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: got %+v, %v; want %v", name, got, err, errNoEvents)
+		}
+		got, err := DecodeShipped(strings.NewReader(body+"\n"+a), shippedOptions())
+		if err != nil || len(got.Hints) != 1 || got.Skipped[SkipNoEvent] == 0 {
+			t.Errorf("%s and an event: got %+v, %v; want one hint, and the others counted", name, got, err)
 		}
 	}
 }

@@ -5,8 +5,10 @@ type Skip string
 
 // The reasons, in the order in which they are tried.
 const (
-	// SkipMalformed is an event that is null, no object, or has a field of the wrong type.
+	// SkipMalformed is an event that is null, no object, or has a stage, a verb or an object of the wrong type.
 	SkipMalformed Skip = "Malformed"
+	// SkipNoEvent is JSON that is not an audit event, or one in an envelope that is not known.
+	SkipNoEvent Skip = "NoEvent"
 	// SkipStage is an event before the end of its request.
 	SkipStage Skip = "Stage"
 	// SkipNoObject is an event about no object.
@@ -23,8 +25,6 @@ const (
 	SkipDryRun Skip = "DryRun"
 	// SkipHelmRelease is an event about a Secret in which Helm stores a release.
 	SkipHelmRelease Skip = "HelmRelease"
-	// SkipBadTime is an event without a readable time.
-	SkipBadTime Skip = "BadTime"
 	// SkipBadName is an event with a namespace or name that Kubernetes would not accept, or without one that it needs.
 	SkipBadName Skip = "BadName"
 	// SkipRepeated is an event that a later one of the same body repeats: same config, verb, actor and certainty.
@@ -33,6 +33,6 @@ const (
 
 // Skips lists every reason.
 var Skips = []Skip{
-	SkipMalformed, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipMount, SkipFailed, SkipDryRun, SkipHelmRelease, SkipBadTime,
+	SkipMalformed, SkipNoEvent, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipMount, SkipFailed, SkipDryRun, SkipHelmRelease,
 	SkipBadName, SkipRepeated,
 }

@@ -47,7 +47,7 @@ func TestAcceptedBodyIsStored(t *testing.T) {
 					t.Errorf("%s is %v, want %v", metric, got, want)
 				}
 			}
-			if r.metric("reroll_ingest_events_total", string(audit.SkipStage)) != 1 {
+			if r.metric("reroll_ingest_events_total", string(audit.SkipNoEvent)) != 1 {
 				t.Error("the skipped event is not counted by its reason")
 			}
 		})

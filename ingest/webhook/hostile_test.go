@@ -61,7 +61,7 @@ func TestHostileInput(t *testing.T) {
 		"text as a reference":        {eventList(event(t, `"objectRef":{`, `"objectRef":"x","other":{`), good), 204, 1, "one bad event costs itself"},
 		"no reference":               {eventList(event(t, `"objectRef":{`, `"other":{`), good), 204, 1, "one bad event costs itself"},
 		"bad time":                   {eventList(event(t, "2026-11-21", "yesterday"), good), 204, 1, "one bad event costs itself"},
-		"huge code":                  {eventList(event(t, `"code":200`, `"code":1e99`), good), 204, 1, "one bad event costs itself"},
+		"huge code":                  {eventList(event(t, `"code":200`, `"code":1e99`), good), 204, 2, "the outcome is unknown, which the other does not hide"},
 		"other resource":             {eventList(event(t, "secrets", "pods"), good), 204, 1, "a shared policy selects it"},
 		"read":                       {eventList(event(t, `"update"`, `"get"`), good), 204, 1, "a shared policy selects it"},
 		"other stage":                {eventList(event(t, "ResponseComplete", "RequestReceived"), good), 204, 1, "a shared policy selects it"},
@@ -113,7 +113,7 @@ func TestHostileInput(t *testing.T) {
 
 // TestMemoryIsBounded posts bodies that would be many times as large when they are decoded as a whole.
 func TestMemoryIsBounded(t *testing.T) {
-	big := `{"requestObject":{"data":"` + strings.Repeat("x", 100<<10) + `"}}`
+	big := `{"stage":"RequestReceived","requestObject":{"data":"` + strings.Repeat("x", 100<<10) + `"}}`
 	cases := map[string]struct {
 		path string
 		body string
