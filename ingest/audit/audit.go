@@ -8,8 +8,8 @@
 //   - No event is too deep: whatever nests in the parts that are passed over, the event is read and so are those after it.
 //   - Every hint names a config that reloader.Config.Validate accepts, and its texts are within the limits of package reloader.
 //   - Request bodies, response bodies and annotations are passed over token by token. Nothing of them is kept, and no error quotes them.
-//   - Memory grows with the hints, not with the body: with Limits.MaxHints and with the longest single text, itself at most
-//     Limits.MaxEventBytes.
+//   - Memory grows with the hints, not with the body: with Limits.MaxHints and, once for each level of envelopes, with the longest single
+//     event or text, itself at most Limits.MaxEventBytes. All of it is claimed before it is used (Options.Claim).
 //
 // The keys of the list and of its events are matched exactly, with case. Repeated keys and invalid UTF-8 are tolerated, the last
 // value wins: API servers up to 1.36 copy the body of a PATCH into the event unread, so that refusing either would let anyone who
@@ -65,6 +65,17 @@ type Options struct {
 	// KeepHelmReleases keeps events about the Secrets in which Helm stores its releases, which no workload uses.
 	KeepHelmReleases bool
 	Limits           Limits
+	// Claim asks for more memory, in bytes, before it is used, and reports whether there is some; nil always has some. What was claimed
+	// is needed until the result is.
+	Claim func(bytes int64) bool
+}
+
+// claim asks for memory.
+func (o Options) claim(bytes int64) error {
+	if o.Claim == nil || o.Claim(bytes) {
+		return nil
+	}
+	return ErrNoRoom
 }
 
 func (o Options) withDefaults() Options {
@@ -96,6 +107,8 @@ var (
 	ErrMalformed = errors.New("malformed body")
 	// ErrTooLarge means that the body exceeds one of the Limits.
 	ErrTooLarge = errors.New("body too large")
+	// ErrNoRoom means that Options.Claim had no memory left: the body may be read later.
+	ErrNoRoom = errors.New("no memory left for the body")
 )
 
 // Decode reads one EventList from r, up to its end. On an error there is no result at all.

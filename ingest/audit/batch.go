@@ -59,9 +59,22 @@ func (b *batch) keep(h reloader.Hint) (Skip, error) {
 	if len(b.hints) == b.opts.Limits.MaxHints {
 		return "", fmt.Errorf("%w: it holds more than %d different changes; %s", ErrTooLarge, len(b.hints), b.opts.advice())
 	}
+	if err := b.opts.claim(sizeOf(h)); err != nil {
+		return "", err
+	}
 	b.index[key] = len(b.hints)
 	b.hints = append(b.hints, h)
 	return "", nil
+}
+
+// hintBytes is what a hint takes, with its places in the batch and without its texts.
+const hintBytes = 1 << 10
+
+func sizeOf(h reloader.Hint) int64 {
+	a := h.Actor
+	texts := len(h.Config.Namespace) + len(h.Config.Name) + len(h.AuditID) +
+		len(a.User) + len(a.AuthenticatedUser) + len(a.UserAgent) + len(a.SourceIP) + len(a.FieldManager)
+	return int64(hintBytes + texts)
 }
 
 // config returns the config that e is about, if it can exist.

@@ -60,5 +60,5 @@ func (c *Collector) spoil() error {
 	return c.take(&event{malformed: true})
 }
 
-// isTooLarge reports whether err is about a limit, which no event may go beyond without costing the others.
-func isTooLarge(err error) bool { return errors.Is(err, ErrTooLarge) }
+// endsAll reports whether err is about a limit, which no event may go beyond without costing the others.
+func endsAll(err error) bool { return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNoRoom) }

@@ -25,7 +25,7 @@ type listDecoder struct {
 }
 
 func newListDecoder(r io.Reader, opts Options) *listDecoder {
-	return &listDecoder{scan: newScanner(r, opts.Limits.MaxEventBytes), events: NewCollector(opts)}
+	return &listDecoder{scan: newScanner(r, opts), events: NewCollector(opts)}
 }
 
 // list reads the whole body.

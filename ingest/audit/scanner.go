@@ -21,14 +21,15 @@ type scanner struct {
 // tolerant lets pass what anyone who may patch an object can bring into an event.
 var tolerant = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-func newScanner(r io.Reader, stretch int64) *scanner {
-	src := &source{r: r, stretch: stretch, end: stretch}
+func newScanner(r io.Reader, opts Options) *scanner {
+	stretch := opts.Limits.MaxEventBytes
+	src := &source{r: r, stretch: stretch, end: stretch, claim: opts.claim}
 	return &scanner{dec: jsontext.NewDecoder(src, tolerant...), src: src}
 }
 
 // reset makes s read another body.
 func (s *scanner) reset(r io.Reader) {
-	*s.src = source{r: r, stretch: s.src.stretch, end: s.src.stretch}
+	*s.src = source{r: r, stretch: s.src.stretch, end: s.src.stretch, claim: s.src.claim, claimed: s.src.claimed}
 	s.base = 0
 	s.dec.Reset(s.src, tolerant...)
 }
@@ -72,7 +73,7 @@ func (s *scanner) explain(err error) error {
 	case errors.Is(err, errStretch):
 		return fmt.Errorf("%w: the event at byte %d is longer than %d bytes; set the audit level of its resource to Metadata",
 			ErrTooLarge, s.src.end-s.src.stretch, s.src.stretch)
-	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge):
+	case errors.Is(err, ErrMalformed), endsAll(err):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: the JSON ends after %d bytes, before it is complete", ErrMalformed, s.src.read)
@@ -92,6 +93,31 @@ type source struct {
 	read         int64
 	end, stretch int64
 	err          error
+	// claim asks for memory, and claimed is the longest part of a stretch for which there is some.
+	claim   func(bytes int64) error
+	claimed int64
+}
+
+const (
+	// copies is how often what is read of a stretch may be in memory: in the buffer of the decoder, which grows by doubling, as a text of
+	// its own, and decoded.
+	copies = 4
+	// claimStep is by how much more than is needed is claimed.
+	claimStep = 32 << 10
+)
+
+// hold claims memory for what was read of the current stretch and n more bytes.
+func (s *source) hold(n int64) error {
+	length := s.read - (s.end - s.stretch) + n
+	if length <= s.claimed {
+		return nil
+	}
+	length += claimStep
+	if err := s.claim(copies * (length - s.claimed)); err != nil {
+		return err
+	}
+	s.claimed = length
+	return nil
 }
 
 // Read reads from the underlying reader; it fails if that would go beyond the current stretch.
@@ -100,7 +126,11 @@ func (s *source) Read(p []byte) (int, error) {
 	if left <= 0 {
 		return 0, errStretch
 	}
-	n, err := s.r.Read(p[:min(int64(len(p)), left)])
+	p = p[:min(int64(len(p)), left)]
+	if err := s.hold(int64(len(p))); err != nil {
+		return 0, err
+	}
+	n, err := s.r.Read(p)
 	s.read += int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err

@@ -72,7 +72,7 @@ func (d *shippedDecoder) line() error {
 		return nil
 	}
 	err = w.scan.explain(err)
-	if d.lines.document || w.scan.src.err != nil || isTooLarge(err) {
+	if d.lines.document || w.scan.src.err != nil || endsAll(err) {
 		return err
 	}
 	d.bad = err

@@ -23,7 +23,7 @@ type level struct {
 
 func (c *Collector) level(depth int) *level {
 	for len(c.levels) <= depth {
-		c.levels = append(c.levels, &level{scan: newScanner(nil, c.opts.Limits.MaxEventBytes)})
+		c.levels = append(c.levels, &level{scan: newScanner(nil, c.opts)})
 	}
 	return c.levels[depth]
 }
@@ -47,7 +47,7 @@ func (c *Collector) open(r io.Reader, depth int) error {
 	w.scan.reset(r)
 	err := w.values()
 	switch {
-	case isTooLarge(err):
+	case endsAll(err):
 		return err
 	case err != nil:
 		return c.spoil()

@@ -119,21 +119,26 @@ func first(r *http.Request, cluster string, checks ...func(*http.Request, string
 
 // take reads and stores a body, unless there are too many.
 func (h *handler) take(r *http.Request, to *route, cluster string, started time.Time) *refusal {
-	length := to.length(r)
-	if !to.places.take(length) {
-		return &refusal{
-			code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
-			message: "too many audit batches at a time; this one is to be sent again",
-		}
+	own := &place{of: to.places, taken: to.length(r)}
+	if !to.places.take(own.taken) {
+		return busy()
 	}
-	defer to.places.leave(length)
+	defer own.leave()
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	result, no := h.read(r, to, cluster, started)
+	result, no := h.read(r, to, own, cluster, started)
 	if no != nil {
 		return no
 	}
 	return h.store(r.Context(), cluster, result, started)
+}
+
+// busy refuses a body for which there is no place now.
+func busy() *refusal {
+	return &refusal{
+		code: http.StatusServiceUnavailable, reason: metav1.StatusReasonServiceUnavailable,
+		message: "too many audit batches at a time; this one is to be sent again",
+	}
 }
 
 func (h *handler) checkCluster(_ *http.Request, cluster string) *refusal {
@@ -167,14 +172,18 @@ func (h *handler) checkSender(r *http.Request, cluster string) *refusal {
 }
 
 // read decodes the body, all of it or nothing.
-func (h *handler) read(r *http.Request, to *route, cluster string, started time.Time) (audit.Result, *refusal) {
+func (h *handler) read(r *http.Request, to *route, own *place, cluster string, started time.Time) (audit.Result, *refusal) {
 	body := &countingReader{r: http.MaxBytesReader(nil, r.Body, h.opts.Limits.BodyBytes)}
 	plain, err := inflate(body, r.Header.Get("Content-Encoding"), h.opts.Limits.InflatedBytes)
 	var result audit.Result
 	if err == nil {
-		result, err = to.decode(plain, audit.Options{
+		o := audit.Options{
 			Cluster: cluster, Received: started, Source: to.source, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
-		})
+		}
+		if to.inflates {
+			o.Claim = own.claim
+		}
+		result, err = to.decode(plain, o)
 	}
 	h.metrics.bodyBytes.Observe(float64(body.n))
 	var tooLong *http.MaxBytesError
@@ -183,6 +192,8 @@ func (h *handler) read(r *http.Request, to *route, cluster string, started time.
 		return result, nil
 	case errors.As(err, &tooLong):
 		return result, to.tooLong(tooLong.Limit, err)
+	case errors.Is(err, audit.ErrNoRoom):
+		return result, busy()
 	case errors.Is(err, audit.ErrTooLarge):
 		return result, &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, message: err.Error()}
 	case errors.Is(err, audit.ErrMalformed):

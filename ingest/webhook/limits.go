@@ -17,7 +17,7 @@ type Limits struct {
 	// Concurrent is how many bodies are read and stored at a time. More are answered with 503.
 	Concurrent int
 	// BytesAtOnce is how long all bodies that are read and stored at a time may be together; one of unknown length counts as the
-	// longest. More are answered with 503. Memory grows with the length of bodies, and so with this: reading takes at most twice of it.
+	// longest, and one that takes more memory than its length, as a compressed one does, counts with that. More are answered with 503.
 	BytesAtOnce int64
 	// InflatedBytes is how long a compressed body of the shipped route may be when it is not.
 	InflatedBytes int64

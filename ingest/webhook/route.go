@@ -21,6 +21,8 @@ type route struct {
 	media     []string
 	encodings []string
 	bodyBytes int64
+	// inflates says that a body may take far more memory than its length.
+	inflates bool
 	// smaller says how to make bodies shorter.
 	smaller string
 	places  *places
@@ -38,7 +40,7 @@ func shippedRoute(o Options) *route {
 	return &route{
 		source: reloader.SourceAuditLog, decode: audit.DecodeShipped,
 		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
-		encodings: []string{"gzip", "deflate"},
+		encodings: []string{"gzip", "deflate"}, inflates: true,
 		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.ConcurrentShipped, maxBytes: o.Limits.BytesAtOnce},
 		smaller: "make the shipper send smaller requests",
 	}
