@@ -226,6 +226,9 @@ func (s *store) Announce(_ *workload.Workload, r reloader.Reload) {
 }
 
 // Complain takes note of a problem.
+// Stalled is as Complain.
+func (s *store) Stalled(w *workload.Workload, problem string) { s.Complain(w, problem) }
+
 func (s *store) Complain(w *workload.Workload, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,6 +42,8 @@ type Announcer interface {
 	Announce(w *workload.Workload, r reloader.Reload)
 	// Complain says what is wrong with the annotations of w. Saying the same again changes nothing.
 	Complain(w *workload.Workload, problem string)
+	// Stalled says that a reload's rollout has stalled.
+	Stalled(w *workload.Workload, problem string)
 }
 
 // Webhook is told of reloads that somebody else is to make.

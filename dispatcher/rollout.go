@@ -165,7 +165,7 @@ func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message s
 	r.state.Result, r.state.Message, r.state.EndedAt = result, message, time.Now()
 	d.logRollout(ref, r)
 	if result == reloader.ReasonStalled {
-		d.Announcer.Complain(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
+		d.Announcer.Stalled(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
 			r.id, r.state.StartedAt.UTC().Format(time.RFC3339), message))
 	}
 	known := reloader.Reload{ID: r.id, Cluster: d.Cluster, Workload: ref}

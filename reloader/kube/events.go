@@ -25,14 +25,21 @@ func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 // Complain queues a Warning about what is wrong with a workload's own settings. It does not block. As long as the cluster keeps an
 // Event about the same problem of the same workload, there is no second one, whoever complains.
 func (a *Announcer) Complain(w *workload.Workload, problem string) {
-	a.enqueue(complaintOf(w, problem, time.Now()), "")
+	a.enqueue(warningOf(w, eventInvalid, problem, time.Now()), "")
 }
 
-// The reasons of Events.
+// Stalled queues a Warning that the rollout of a reload has stalled. It does not block.
+func (a *Announcer) Stalled(w *workload.Workload, problem string) {
+	a.enqueue(warningOf(w, eventFailed, problem, time.Now()), "")
+}
+
+// The reasons of Events. The first two are those of Stakater Reloader, and mean what they mean there: people have alerts on them. It says
+// nothing of faulty annotations, so that what is wrong with settings has a reason of its own and pages nobody who moved here.
 const (
 	eventReloaded = "Reloaded"
 	eventFailed   = "ReloadFail"
 	eventHeld     = "ReloadHeld"
+	eventInvalid  = "InvalidSettings"
 )
 
 // eventSources are the components that Events about configs are known to come from.
@@ -74,9 +81,9 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	return events
 }
 
-func complaintOf(w *workload.Workload, problem string, at time.Time) *corev1.Event {
+func warningOf(w *workload.Workload, reason, problem string, at time.Time) *corev1.Event {
 	e := newEvent(w, at, problem)
-	e.Type, e.Reason, e.Source.Component, e.Message = corev1.EventTypeWarning, eventFailed, "reroll", bounded(problem)
+	e.Type, e.Reason, e.Source.Component, e.Message = corev1.EventTypeWarning, reason, "reroll", bounded(problem)
 	return e
 }
 

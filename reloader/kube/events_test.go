@@ -163,15 +163,15 @@ func TestEventNames(t *testing.T) {
 }
 
 func TestComplaint(t *testing.T) {
-	e := complaintOf(web(), "annotation a: bad duration", noon)
-	want := told{"Warning", "ReloadFail", "reroll", "annotation a: bad duration"}
+	e := warningOf(web(), eventInvalid, "annotation a: bad duration", noon)
+	want := told{"Warning", "InvalidSettings", "reroll", "annotation a: bad duration"}
 	if diff := cmp.Diff(want, told{e.Type, e.Reason, e.Source.Component, e.Message}); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}
-	if later := complaintOf(web(), "annotation a: bad duration", noon.AddDate(0, 0, 1)); later.Name != e.Name {
+	if later := warningOf(web(), eventInvalid, "annotation a: bad duration", noon.AddDate(0, 0, 1)); later.Name != e.Name {
 		t.Errorf("the same problem has the names %s and %s", e.Name, later.Name)
 	}
-	if other := complaintOf(web(), "annotation b: bad duration", noon); other.Name == e.Name {
+	if other := warningOf(web(), eventInvalid, "annotation b: bad duration", noon); other.Name == e.Name {
 		t.Errorf("two problems have the name %s", e.Name)
 	}
 }
@@ -179,7 +179,7 @@ func TestComplaint(t *testing.T) {
 func TestEventMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("é", 2000)
 	r := reloader.Reload{Outcome: reloader.ReasonRefused, Message: long, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
-	for name, message := range map[string]string{"refused": eventsOf(web(), r)[0].Message, "complaint": complaintOf(web(), "x"+long, noon).Message} {
+	for name, message := range map[string]string{"refused": eventsOf(web(), r)[0].Message, "complaint": warningOf(web(), eventInvalid, "x"+long, noon).Message} {
 		if len(message) > maxEventMessage || len(message) < maxEventMessage-utf8.UTFMax || !utf8.ValidString(message) {
 			t.Errorf("%s: %d bytes, valid UTF-8: %t", name, len(message), utf8.ValidString(message))
 		}

@@ -46,11 +46,21 @@ func (a announcers) Complain(w *workload.Workload, problem string) {
 	}
 }
 
+// Stalled tells all of them about a rollout.
+func (a announcers) Stalled(w *workload.Workload, problem string) {
+	for _, one := range a {
+		one.Stalled(w, problem)
+	}
+}
+
 // alerter alerts about reloads alone.
 type alerter struct{ *notify.Alerts }
 
 // Complain tells nobody: a faulty annotation is the business of who wrote it, and an Event tells them.
 func (alerter) Complain(*workload.Workload, string) {}
+
+// Stalled tells nobody, as an alert is about a reload that was made.
+func (alerter) Stalled(*workload.Workload, string) {}
 
 // webhookCaller calls a webhook in the place of a roll.
 type webhookCaller struct{ *notify.Webhook }
