@@ -21,20 +21,20 @@ func TestClientCertificateIsBoundToItsCluster(t *testing.T) {
 		code   int // 0 means that the handshake fails
 		reason string
 	}{
-		"name":               {r.clientCA.client("a", named("prod")), 204, "the common name is the cluster"},
-		"long name":          {r.clientCA.client("b", named("prod.audit.reroll.dev")), 204, "or the cluster in our domain"},
+		"bare name":          {r.clientCA.client("a", named("prod")), 403, "a common name may be that of anything"},
+		"name":               {r.clientCA.client("b", named("prod.audit.reroll.dev")), 204, "the common name is the cluster in our domain"},
 		"DNS name":           {r.clientCA.client("c", named("any", "other.example", "prod.audit.reroll.dev")), 204, "or a DNS name is"},
 		"plain DNS name":     {r.clientCA.client("d", named("any", "prod")), 403, "a plain DNS name may mean a host"},
 		"other cluster":      {r.clientCA.client("e", named("test", "test.audit.reroll.dev")), 403, "it speaks for another"},
 		"wildcard":           {r.clientCA.client("f", named("any", "*.audit.reroll.dev")), 403, "nothing speaks for all"},
 		"part of the domain": {r.clientCA.client("g", named("x", "prod.audit.reroll.dev.evil.example")), 403, "the domain is the end"},
 		"no names":           {r.clientCA.client("h", named("")), 403, "it speaks for nobody"},
-		"another CA":         {stranger.client("i", named("prod")), 0, "it is not ours"},
+		"another CA":         {stranger.client("i", named("prod.audit.reroll.dev")), 0, "it is not ours"},
 		"for servers": {r.clientCA.client("j", func(c *x509.Certificate) {
-			c.Subject.CommonName, c.ExtKeyUsage = "prod", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+			c.Subject.CommonName, c.ExtKeyUsage = "prod.audit.reroll.dev", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		}), 0, "a server's certificate proves no client"},
 		"expired": {r.clientCA.client("k", func(c *x509.Certificate) {
-			c.Subject.CommonName, c.NotAfter = "prod", time.Now().Add(-time.Minute)
+			c.Subject.CommonName, c.NotAfter = "prod.audit.reroll.dev", time.Now().Add(-time.Minute)
 		}), 0, "it is over"},
 	}
 	for name, c := range cases {
@@ -52,7 +52,7 @@ func TestOnlyCertificates(t *testing.T) {
 	if got, err := r.do(r.client(true), r.request(strings.NewReader(body), nil)); err == nil {
 		t.Errorf("without a certificate: got %d, want a failed handshake", got.code)
 	}
-	cert := r.clientCA.client("a", named("prod"))
+	cert := r.clientCA.client("a", named("prod.audit.reroll.dev"))
 	if got := r.must(r.client(true, cert), r.request(strings.NewReader(body), nil)); got.code != 204 {
 		t.Errorf("with a certificate: got %d", got.code)
 	}
@@ -60,7 +60,7 @@ func TestOnlyCertificates(t *testing.T) {
 
 func TestOnlyTokens(t *testing.T) {
 	r := start(t, func(_ *rig, o *Options) { o.ClientCAFile = "" })
-	client := r.client(true, r.clientCA.client("a", named("prod")))
+	client := r.client(true, r.clientCA.client("a", named("prod.audit.reroll.dev")))
 	if got := r.must(client, r.request(strings.NewReader(body), withoutToken)); got.code != 401 {
 		t.Errorf("with a certificate that nobody checks: got %d, want 401", got.code)
 	}
@@ -114,7 +114,7 @@ func (c *clock) advance(d time.Duration) {
 func TestFilesAreReadAgain(t *testing.T) {
 	now := &clock{now: time.Now()}
 	r := start(t, func(_ *rig, o *Options) { o.Now = now.Now })
-	cert := r.clientCA.client("a", named("prod"))
+	cert := r.clientCA.client("a", named("prod.audit.reroll.dev"))
 	kept := r.client(true, cert)
 	post := func(c *http.Client, change func(*http.Request)) int {
 		t.Helper()
@@ -187,7 +187,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		if code := post(r.client(true, cert), withoutToken); code != 0 {
 			t.Errorf("old certificate on a new connection: got %d, want a failed handshake", code)
 		}
-		if code := post(r.client(true, next.client("n", named("prod"))), withoutToken); code != 204 {
+		if code := post(r.client(true, next.client("n", named("prod.audit.reroll.dev"))), withoutToken); code != 204 {
 			t.Errorf("new certificate: got %d", code)
 		}
 	})
@@ -200,7 +200,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		r.clientCA.write("ca.pem", pem)
 		now.advance(DefaultFileCheck)
 		client := r.client(true, again.client("x", func(c *x509.Certificate) {
-			c.Subject.CommonName, c.NotAfter = "prod", time.Now().Add(30*time.Minute)
+			c.Subject.CommonName, c.NotAfter = "prod.audit.reroll.dev", time.Now().Add(30*time.Minute)
 		}))
 		if code := post(client, withoutToken); code != 204 {
 			t.Fatalf("before: got %d", code)

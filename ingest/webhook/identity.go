@@ -55,14 +55,11 @@ func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) erro
 	return err
 }
 
-// certificateClusters returns the clusters that cert names.
+// certificateClusters returns the clusters that cert names, each in our domain: other certificates of the same CA have common names of their
+// own, and one of them may be that of a cluster by chance.
 func certificateClusters(cert *x509.Certificate) []string {
 	var out []string
-	name := cert.Subject.CommonName
-	if reloader.ValidateCluster(name) == nil {
-		out = append(out, name)
-	}
-	for _, n := range append([]string{name}, cert.DNSNames...) {
+	for _, n := range append([]string{cert.Subject.CommonName}, cert.DNSNames...) {
 		cluster, found := strings.CutSuffix(n, certificateDomain)
 		if found && reloader.ValidateCluster(cluster) == nil {
 			out = append(out, cluster)
