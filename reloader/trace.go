@@ -46,8 +46,9 @@ func (c Cause) TraceID(cluster string) string {
 	return traceID(cluster, newestAuditID(c.Candidates), c.ChangeID)
 }
 
-// MessageKey is what the message that carries h is identified by in its trace: the same for the same request and config, so that whoever
-// knows these knows the parent ID. It is empty if h is of no request; then the message has to have an identity of its own.
+// MessageKey is what the message that carries h is identified by in its trace: the same for the same request and the same kind and namespace,
+// so that whoever knows these knows the parent ID. The name of the config is left out: a hint may have none where the change that it led
+// to has one, as after the deletion of a collection, and one request is about one object or collection. It is empty if h is of no request; then the message has to have an identity of its own.
 func (h Hint) MessageKey() string { return hintKey(h.AuditID, h.Config) }
 
 // HintKey is the MessageKey of the hint of c's newest candidate; empty if there is none.
@@ -57,7 +58,7 @@ func hintKey(auditID string, c Config) string {
 	if auditID == "" {
 		return ""
 	}
-	return "hint/" + auditID + "/" + c.String()
+	return "hint/" + auditID + "/" + string(c.Kind) + "/" + c.Namespace
 }
 
 // MessageKey is what the message that carries c is identified by in its trace.

@@ -121,6 +121,22 @@ func TestOneRequestIsOneTrace(t *testing.T) {
 	}
 }
 
+// TestChangeOfANamelessHint: the hint of a collection, of a generated name or of a rotation names no config, and the change that it led to does.
+func TestChangeOfANamelessHint(t *testing.T) {
+	got := startCollector(t)
+	tracer := start(t)
+	nameless := hint
+	nameless.Config.Name = ""
+	tracer.Hints([]reloader.Hint{nameless}, second(2), second(3), nil)
+	tracer.Change(change, second(5))
+	if err := tracer.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if commit, verify := one(t, got, "commit"), one(t, got, "verify"); !bytes.Equal(verify.ParentSpanId, commit.SpanId) {
+		t.Errorf("verify is under %x, and nothing has that ID: commit is %x", verify.ParentSpanId, commit.SpanId)
+	}
+}
+
 // TestStagesOfOtherKinds: what no request led to, what was not patched, and what was not stored.
 func TestStagesOfOtherKinds(t *testing.T) {
 	got := startCollector(t)
