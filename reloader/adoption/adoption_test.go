@@ -330,6 +330,20 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// TestEveryAnnotationIsKnown: what the dialects keep of a workload is what somebody can misspell.
+func TestEveryAnnotationIsKnown(t *testing.T) {
+	keys := keysOf(view().All)
+	for _, name := range []string{"keys", "weight", "maintenance-window", "min-interval", "window", "strategy", "auto"} {
+		key := dialect.OwnPrefix + name
+		if !slices.Contains(keys, key) {
+			t.Errorf("%s is not known", key)
+		}
+		if near, ok := nearest(key+"s", keys); !ok || near != key {
+			t.Errorf("%ss is taken for %q, want %s", key, near, key)
+		}
+	}
+}
+
 // FuzzReport gives workloads annotations of every key with any value: a report has an end, and whatever it says of what to mend, it says how.
 func FuzzReport(f *testing.F) {
 	f.Add(uint8(0), "true", "app, other")
