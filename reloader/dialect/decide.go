@@ -41,7 +41,7 @@ func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
 
 // acrossNamespaces are the meanings that can be about configs of other namespaces, and acrossClusters those about configs of other clusters.
 var (
-	acrossNamespaces = []Meaning{Ignore, IgnoreWorkload, ExcludeGlobs, Listed, Globs}
+	acrossNamespaces = []Meaning{Ignore, IgnoreWorkload, ExcludeGlobs, ListedAcross, Globs}
 	acrossClusters   = []Meaning{IgnoreWorkload, Follow}
 )
 

@@ -32,9 +32,11 @@ const (
 	// AutoIfTrue, exactly "true", and AutoIfEnabled, exactly "enabled": referenced configs reload the workload.
 	AutoIfTrue    Meaning = "auto if true"
 	AutoIfEnabled Meaning = "auto if enabled"
-	// Listed lists names, separated by commas, perhaps with a namespace before a slash; those configs reload the workload, referenced or not.
+	// Listed lists names, separated by commas; those configs of the workload's namespace reload it, referenced or not.
 	Listed Meaning = "listed"
-	// Globs is Listed with * for any characters and ? for one.
+	// ListedAcross is Listed, perhaps with a namespace before a slash: it can name configs of other namespaces.
+	ListedAcross Meaning = "listed across namespaces"
+	// Globs is ListedAcross with * for any characters and ? for one.
 	Globs Meaning = "globs"
 	// ExcludeGlobs is Exclude with * for any characters and ? for one.
 	ExcludeGlobs Meaning = "exclude globs"
@@ -68,7 +70,8 @@ var meanings = map[Meaning]behaviour{
 	TypedAuto:      {decide: decideAuto(reloader.ReasonTypedAuto), plan: planAuto},
 	AutoIfTrue:     {decide: decideAutoIf("true"), plan: planAutoIf("true")},
 	AutoIfEnabled:  {decide: decideAutoIf("enabled"), plan: planAutoIf("enabled")},
-	Listed:         {decide: decideListed(parseNames), plan: planListed(parseNames)},
+	Listed:         {decide: decideListed(parseLocalNames), plan: planListed(parseLocalNames)},
+	ListedAcross:   {decide: decideListed(parseNames), plan: planListed(parseNames)},
 	Globs:          {decide: decideListed(parseGlobs), plan: planListed(parseGlobs)},
 	ExcludeGlobs:   {decide: decideExcludeGlobs, plan: planExcludeGlobs},
 	AutoUnlessSaid: {decide: decideUnlessSaid, plan: planUnlessSaid},

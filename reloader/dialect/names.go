@@ -40,6 +40,20 @@ func parseNames(list string, kind reloader.ConfigKind, namespace string) ([]name
 	})
 }
 
+// errNamespace is that of a list that is about the workload's own namespace.
+var errNamespace = fmt.Errorf("%w: this list is about the workload's own namespace", reloader.ErrInvalidName)
+
+// parseLocalNames is parseNames for lists that cannot name another namespace.
+func parseLocalNames(list string, kind reloader.ConfigKind, namespace string) ([]name, []string) {
+	return parseEach(list, func(text string) (name, error) {
+		if strings.Contains(text, "/") {
+			return name{}, errNamespace
+		}
+		c := reloader.Config{Kind: kind, Namespace: namespace, Name: text}
+		return name{config: c}, c.Validate()
+	})
+}
+
 // parseGlobs is parseNames for lists that may have globs.
 func parseGlobs(list string, kind reloader.ConfigKind, namespace string) ([]name, []string) {
 	return parseEach(list, func(text string) (name, error) {

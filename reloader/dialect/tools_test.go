@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -243,5 +245,40 @@ func TestAsking(t *testing.T) {
 	}
 	if got := set.Decide(w, ignored); got.Why != reloader.ReasonConfigIgnored || got.Dialect != "reroll" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestListsOfOneNamespace: only Reroll's lists and Wave's can name a config of another namespace. In the others a slash is a fault.
+func TestListsOfOneNamespace(t *testing.T) {
+	theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "c"}
+	for key, across := range map[string]bool{
+		"pod-reloader.cs.sap.com/configmaps":             false,
+		"reloader.k8s.collaborne.com/configmap":          false,
+		"configmap.fabric8.io/update-on-change":          false,
+		strategy.TriggerPrefix + "triggering-configMaps": false,
+		"configmap.reloader.stakater.com/reload":         false,
+		"wave.pusher.com/extra-configmaps":               true,
+		"reroll.dev/configmaps":                          true,
+	} {
+		set := dialect.All(dialect.StakaterOptions{})
+		w := app(annotations{key: "other/c, own", "wave.pusher.com/update-on-config-change": "true"}, nil)
+		interest, _ := set.Interest(w)
+		if got := slices.Contains(interest.Exact, theirs); got != across {
+			t.Errorf("%s: %v is asked for: %v", key, theirs, got)
+		}
+		for _, d := range set {
+			for _, m := range d.Mentions(w) {
+				if m.Config == theirs && !across {
+					t.Errorf("%s: %s says that %v is named", key, d.Name, theirs)
+				}
+			}
+		}
+		shared := dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": "*"}}
+		if got := set.Decide(w, shared); got.Reload != across {
+			t.Errorf("%s: %+v", key, got)
+		}
+		if problem := slices.ContainsFunc(interest.Problems, func(p string) bool { return strings.Contains(p, "other/c") }); problem != (!across && !strings.Contains(key, "stakater")) {
+			t.Errorf("%s: problems %q", key, interest.Problems)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func (d *Dialect) Mentions(w *workload.Workload) []Mention {
 	for _, kind := range reloader.ConfigKinds {
 		s := d.scope(w, kind)
 		for _, c := range s.clauses {
-			if !slices.Contains([]Meaning{Named, Listed, Globs, Exclude, ExcludeGlobs}, c.Meaning) {
+			if !slices.Contains([]Meaning{Named, Listed, ListedAcross, Globs, Exclude, ExcludeGlobs}, c.Meaning) {
 				continue
 			}
 			for _, list := range s.values(c) {
@@ -65,9 +65,13 @@ func mentioned(s scope, c Clause, list string) []Mention {
 	if len(list) > maxListBytes {
 		return nil
 	}
+	parse := parseLocalNames
+	if slices.Contains(acrossNamespaces, c.Meaning) {
+		parse = parseNames
+	}
 	var found []Mention
 	for text := range strings.SplitSeq(list, ",") {
-		names, _ := parseNames(text, s.kind, s.w.Namespace)
+		names, _ := parse(text, s.kind, s.w.Namespace)
 		for _, n := range names {
 			found = append(found, Mention{
 				Clause: c.Key, Config: n.config, Excluded: c.Meaning == Exclude || c.Meaning == ExcludeGlobs, Spaced: text != strings.TrimSpace(text),

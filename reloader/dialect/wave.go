@@ -31,8 +31,8 @@ func Wave() *Dialect {
 		Name:         "wave",
 		FieldManager: workload.MarkManager,
 		Clauses: []Clause{
-			{waveConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-			{waveSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{waveConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, ListedAcross},
+			{waveSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, ListedAcross},
 			{waveAuto, OnWorkload, plainConfigs, AutoIfTrue},
 		},
 		Sees:     func(*workload.Reference) bool { return true },
