@@ -135,7 +135,7 @@ func values(w *workload.Workload, dl *dialect.Dialect, seen map[reloader.Config]
 		if !ok {
 			return nil
 		}
-		if !s.Absent && dl.Tells(w, s.about(c)) {
+		if !s.Absent && s.about(c).ShowsTo(w.Namespace) {
 			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Keys: s.Digest.Keys, Content: s.Content}
 		}
 	}

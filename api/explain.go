@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Ex
 	for _, c := range configsToExplain(in, e.Workload) {
 		e.Config = c
 		e.ConfigState, e.Reloads = nil, nil
-		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok {
+		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok && tellsOf(e.Workload, c, state.Latest) {
 			e.ConfigState = state
 		}
 		if e.ConfigState != nil && e.ConfigState.Latest != nil {
@@ -56,6 +57,18 @@ func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Ex
 	q := question{Paging: in.Paging, binding: bind("explain", []any{in.WorkloadPath, in.ExplainFilter}), clusters: in.clusters()}
 	return byKey(ctx, a, q, explanations, func(x view.Explanation) string {
 		return strings.Join([]string{x.Config.Cluster, x.Config.Namespace, x.Config.Kind, x.Config.Name}, "\x00")
+	})
+}
+
+// tellsOf reports whether an explanation of w may tell of the newest change of c. Who may see w need not be allowed to see configs of other
+// namespaces and clusters. Of these it tells the change that the record of w names, which their owners have let it know of.
+func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Change) bool {
+	if w == nil || latest == nil || c.Cluster == "" && c.Namespace == w.Workload.Namespace {
+		return true
+	}
+	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
+		named := e.Pending == latest.ID || e.Handled.KeyID == latest.New.KeyID && e.Handled.Sum == latest.New.Sum
+		return e.Config == c && e.Why != reloader.ReasonNotShared && named
 	})
 }
 

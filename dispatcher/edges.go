@@ -221,7 +221,10 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 func (d *Dispatcher) seen(ctx context.Context, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
 	defer d.looks.lock(c)()
 	f, ok, l := d.recall(c)
-	if ok && !d.ready.Load() && (f.absent || (f.marks != nil || !hashed) && f.digest.Equal(l.Change.New)) {
+	if f.unread && !d.ready.Load() && d.forNobody(c, f.Meta) {
+		return f, reloader.StoredChange{}, nil
+	}
+	if ok && !f.unread && !d.ready.Load() && (f.absent || (f.marks != nil || !hashed) && f.digest.Equal(l.Change.New)) {
 		return f, l, nil
 	}
 	return d.lookLocked(ctx, c, nil, hashed)
@@ -338,7 +341,7 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 	}
 	d.mu.Unlock()
 	for _, o := range others {
-		f, _, err := d.seen(ctx, o, true)
+		f, _, err := d.seenBy(ctx, w, o, true)
 		if err != nil {
 			return false, err
 		}

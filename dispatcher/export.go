@@ -129,6 +129,16 @@ func (d *Dispatcher) tell(c reloader.Copy) {
 	d.Copies.Send(c)
 }
 
+// lets reports whether a config with that metadata lets one of those that want to follow it do so.
+func (e *exported) lets(m live.Meta) bool {
+	for target := range e.targets {
+		if exports(m, target) {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *exported) asks(target string) bool {
 	_, asks := e.targets[target]
 	return asks

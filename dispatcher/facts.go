@@ -19,6 +19,8 @@ import (
 type fact struct {
 	live.Meta
 	absent bool
+	// unread says that the content is not to be read: see forNobody.
+	unread bool
 	digest reloader.Digest
 	// older is the digest under the key of the last change, if that is another one that is still known.
 	older reloader.Digest
@@ -30,24 +32,33 @@ type fact struct {
 
 // read looks at the live object: at its metadata first, and at its content only if that differs from what is known already. fresh says
 // that somebody has written to it since it was last looked at, so that its content must be read in any case; hashed asks for the mark
-// values too, which need the content. It is the only place that sees content.
+// values too, which need the content. It is the only place that sees content. That of a config which is shown to nobody is not read at all.
 func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh bool) (fact, error) {
 	at := time.Now()
-	if !fresh {
+	if !fresh || !d.ownDependents(c) {
 		meta, err := d.Configs.Meta(ctx, c)
 		d.metrics.reads.WithLabelValues("metadata").Inc()
 		if apierrors.IsNotFound(err) {
-			return d.absence(c, at), nil
+			f := d.absence(c, at)
+			f.unread = d.forNobody(c, f.Meta)
+			return f, nil
 		}
 		if err != nil {
 			return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
 		}
-		if f, ok := d.remembered(c, meta, hashed); ok {
+		if d.forNobody(c, meta) {
+			return fact{Meta: meta, unread: true, at: at, seen: time.Now()}, nil
+		}
+		if f, ok := d.remembered(c, meta, hashed); ok && !fresh {
 			f.Meta, f.at, f.seen = meta, at, time.Now()
 			return f, nil
 		}
 	}
-	return d.readContent(ctx, c, at)
+	f, err := d.readContent(ctx, c, at)
+	if err == nil && d.forNobody(c, f.Meta) {
+		f = fact{Meta: f.Meta, unread: true, absent: f.absent, at: at, seen: f.seen} // it is shown no longer
+	}
+	return f, err
 }
 
 // readContent reads the content of c, and returns what is to be known of it.
@@ -93,7 +104,7 @@ func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
 func (d *Dispatcher) remembered(c reloader.Config, meta live.Meta, hashed bool) (fact, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f, ok := d.facts[c]; ok && !f.absent && f.version().is(meta) && (f.marks != nil || !hashed) {
+	if f, ok := d.facts[c]; ok && !f.absent && !f.unread && f.version().is(meta) && (f.marks != nil || !hashed) {
 		return f, true
 	}
 	l, ok := d.latest[c]
@@ -124,9 +135,12 @@ func (d *Dispatcher) current(ctx context.Context, c reloader.Config, reuse bool)
 	return d.lookLocked(ctx, c, nil, true)
 }
 
-// fresh returns what the last look at c said, if that was recent and looked at the content.
+// fresh returns what the last look at c said, if that was recent and looked at the content, or the content is not to be read.
 func (d *Dispatcher) fresh(c reloader.Config) (fact, reloader.StoredChange, bool) {
 	f, ok, l := d.recall(c)
+	if f.unread {
+		return f, reloader.StoredChange{}, time.Since(f.at) <= d.Window+reuseTime && d.forNobody(c, f.Meta)
+	}
 	return f, l, ok && f.marks != nil && time.Since(f.at) <= d.Window+reuseTime && f.digest.Equal(l.Change.New)
 }
 
@@ -150,6 +164,12 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	f, err := d.read(ctx, c, hashed, d.written(c, hints))
 	if err != nil {
 		return fact{}, reloader.StoredChange{}, err
+	}
+	if f.unread {
+		d.remember(c, f)
+		d.heard(c, hints)
+		look.finds("", nil)
+		return f, reloader.StoredChange{}, nil
 	}
 	d.mu.Lock()
 	last, known := d.latest[c]
@@ -255,14 +275,17 @@ func (d *Dispatcher) remember(c reloader.Config, f fact) {
 	if !d.needed(c) {
 		return
 	}
-	before := d.facts[c]
+	before, looked := d.facts[c]
 	d.facts[c] = f
-	if maps.Equal(before.Annotations, f.Annotations) && maps.Equal(before.Labels, f.Labels) && before.Unselected == f.Unselected {
+	if before.absent == f.absent && maps.Equal(before.Annotations, f.Annotations) && maps.Equal(before.Labels, f.Labels) && before.Unselected == f.Unselected {
 		return // as it nearly always is
 	}
 	for ref, t := range d.index.byConfig[c] {
-		if d.decide(t.w, c, before) != d.decide(t.w, c, f) {
+		if d.decide(t.w, c, onRecord(t.w, c, before)) != d.decide(t.w, c, onRecord(t.w, c, f)) {
 			d.settleQ.Add(ref)
+		}
+		if looked {
+			d.consented(t, c, before, f)
 		}
 	}
 }

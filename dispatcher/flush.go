@@ -104,6 +104,9 @@ func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
 		return 0
 	}
 	for c := range t.edges {
+		if !d.shows(t.w, c, d.facts[c]) {
+			continue // when it is written to is not to be told either
+		}
 		if _, verifying := d.verifying[c]; verifying || len(d.parked[c]) > 0 {
 			return min(left, unquietTime)
 		}

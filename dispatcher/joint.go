@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,18 +28,14 @@ type jointMark struct {
 func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload, dl *dialect.Dialect) ([]string, error) {
 	interest, _ := dl.Interest(w)
 	parts := make(map[reloader.Config]dialect.Part, len(interest.Exact))
-	var untold []reloader.Config
 	basis := []string{string(w.UID), w.ResourceVersion}
 	for _, c := range interest.Exact {
-		f, err := d.part(ctx, c)
+		f, err := d.part(ctx, w, c)
 		if err != nil {
 			return nil, err
 		}
 		if !f.absent {
 			parts[c] = dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID, Keys: f.digest.Keys}
-		}
-		if !dl.Tells(w, d.metaOf(c, f)) {
-			untold = append(untold, c)
 		}
 		basis = append(basis, c.String(), parts[c].UID, parts[c].ResourceVersion, parts[c].Sum)
 	}
@@ -56,29 +51,18 @@ func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload
 			return nil, err
 		}
 	}
-	values := jointValues(w, dl, parts, untold)
+	values := dl.Joint.Values(w, parts)
 	older, err := d.partsOfMark(ctx, w, dl, parts)
 	if err != nil {
 		return nil, err
 	}
 	if older != nil {
-		values = append(values, jointValues(w, dl, older, untold)...)
+		values = append(values, dl.Joint.Values(w, older)...)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.joint[dl.Name] = jointMark{now, values}
 	return values, nil
-}
-
-// jointValues returns the values of a joint mark of w that is made of parts, but for those that are not to be told.
-func jointValues(w *workload.Workload, dl *dialect.Dialect, parts map[reloader.Config]dialect.Part, untold []reloader.Config) []string {
-	told := maps.Clone(parts)
-	maps.DeleteFunc(told, func(c reloader.Config, _ dialect.Part) bool { return slices.Contains(untold, c) })
-	values := dl.Joint.Values(w, told)
-	if len(told) < len(parts) {
-		values = append(values, dl.Joint.Values(w, parts)...) // the tool itself tells of them all
-	}
-	return values
 }
 
 // partsOfMark returns parts under the digest key that the mark of w tells, if that is another one which can still be used: a key that is rotated
@@ -116,14 +100,20 @@ func (d *Dispatcher) keyOfMark(w *workload.Workload, dl *dialect.Dialect, parts 
 	return ""
 }
 
-// part returns what is known about one of the configs of a joint mark, as new as a roll needs it.
-func (d *Dispatcher) part(ctx context.Context, c reloader.Config) (fact, error) {
+// part returns what w may know about one of the configs of a joint mark, as new as a roll needs it.
+func (d *Dispatcher) part(ctx context.Context, w *workload.Workload, c reloader.Config) (fact, error) {
 	if !d.ready.Load() {
-		f, _, err := d.seen(ctx, c, false)
+		f, _, err := d.seenBy(ctx, w, c, false)
 		return f, err
 	}
 	f, _, err := d.current(ctx, c, true)
-	return f, err
+	if err != nil {
+		if d.concealed(w, c, err) {
+			err = nil
+		}
+		return fact{absent: true}, err
+	}
+	return d.shown(w, c, f)
 }
 
 // readParts reads the contents of parts. If one has changed meanwhile, that is made known, and whoever asked has to ask again.

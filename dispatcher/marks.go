@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -66,17 +67,33 @@ func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) b
 	}))
 }
 
-// seenMarked returns what is known about c and, if w carries a mark for it, the values that prove it to be the mark of that.
+// seenBy returns what w may know about c by a look of this process: see seen and shown.
+func (d *Dispatcher) seenBy(ctx context.Context, w *workload.Workload, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
+	f, stored, err := d.seen(ctx, c, hashed)
+	if err != nil && d.concealed(w, c, err) {
+		now := time.Now()
+		return fact{absent: true, unread: true, at: now, seen: now}, reloader.StoredChange{}, nil
+	}
+	if err != nil {
+		return f, stored, err
+	}
+	if f, err = d.shown(w, c, f); f.unread {
+		stored = reloader.StoredChange{}
+	}
+	return f, stored, err
+}
+
+// seenMarked returns what w may know about c and, if w carries a mark for it, the values that prove it to be the mark of that.
 func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) (fact, reloader.StoredChange, []string, error) {
 	before, _, _ := d.recall(c)
 	marked := d.voiced(evidence{}, w, c, before).marked
-	f, stored, err := d.seen(ctx, c, marked)
+	f, stored, err := d.seenBy(ctx, w, c, marked)
 	e := d.voiced(evidence{}, w, c, f)
 	if err == nil && e.marked && !marked {
-		f, stored, err = d.seen(ctx, c, true) // what the config says about itself lets another dialect speak
+		f, stored, err = d.seenBy(ctx, w, c, true) // what the config says about itself lets another dialect speak
 		e = d.voiced(e, w, c, f)
 	}
-	if err != nil || !e.marked {
+	if err != nil || !e.marked || f.unread {
 		return f, stored, nil, err
 	}
 	values, err := d.values(ctx, t, w, c, f, e.speaker)

@@ -12,8 +12,9 @@ import (
 // is told of the newest change of each config alone. Whoever made the last of them is not to be named for all.
 func (d *Dispatcher) withMissed(ctx context.Context, t *tracked, s step, handled reloader.Handled) (step, error) {
 	first := s.changes[0]
-	if d.DryRun || handled.How == "" || s.config.Cluster != "" || departs(handled, first) {
-		// What a dry run has told of is not missed, though nobody was brought to it, and what another cluster has seen is on record there.
+	if d.DryRun || handled.How == "" || s.config.Cluster != "" || s.config.Namespace != t.w.Namespace || departs(handled, first) {
+		// What a dry run has told of is not missed, though nobody was brought to it, what another cluster has seen is on record there, and what
+		// was written to a config of another namespace may not have been shown then.
 		return s, nil
 	}
 	kept, err := d.Changes.ChangesOf(ctx, d.Cluster, s.config)

@@ -33,7 +33,7 @@ func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Worklo
 		if r == nil || !r.Required {
 			continue
 		}
-		f, err := d.part(ctx, c)
+		f, err := d.part(ctx, w, c)
 		if err != nil {
 			return nil, err
 		}

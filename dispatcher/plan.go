@@ -62,6 +62,12 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		if err != nil {
 			return w, steps, err
 		}
+		if f, err = d.shown(w, u.config, f); err != nil {
+			return w, steps, err
+		}
+		if f.unread {
+			continue // it is not pending any more: see consented
+		}
 		s, err := d.withMissed(ctx, t, step{config: u.config, changes: u.changes, latest: stored.Change}, u.handled)
 		if err != nil {
 			return w, steps, err

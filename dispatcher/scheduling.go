@@ -66,7 +66,7 @@ func (d *Dispatcher) letSchedule(ctx context.Context, ref reloader.WorkloadRef) 
 func (d *Dispatcher) awaited(ctx context.Context, w *workload.Workload) (*reloader.Hold, error) {
 	var missing []string
 	for _, c := range d.Dialects.Awaits(w) {
-		f, err := d.part(ctx, c)
+		f, err := d.part(ctx, w, c)
 		if err != nil {
 			return nil, err
 		}

@@ -236,6 +236,9 @@ func (d *Dispatcher) spread(s reloader.StoredChange) {
 // confront compares what t was brought to with a change of one of its configs. The caller holds mu.
 func (d *Dispatcher) confront(t *tracked, change reloader.Change) {
 	c := change.Config
+	if !d.shows(t.w, c, d.facts[c]) {
+		return
+	}
 	handled := t.handled[c]
 	if sum, dried := t.dried[c]; dried && sum != change.New.Sum {
 		delete(t.dried, c) // what a dry run has told of went by

@@ -98,7 +98,7 @@ var Reasons = map[Reason]string{
 	ReasonExcluded:           "excludes the config",
 	ReasonConfigUnmarked:     "searches among its references, and the config does not carry the match annotation",
 	ReasonNotReferenced:      "asks for referenced configs, and no container or volume references this one",
-	ReasonNotShared:          "names a config of another namespace, whose owner does not share it",
+	ReasonNotShared:          "names a config of another namespace that does not exist, or is not shared with this one",
 	ReasonKeysUnused:         "asks for this config, and only keys have changed that do not matter to it",
 	ReasonReloaded:           "was given a new mark, so that it rolls",
 	ReasonAlreadyCurrent:     "already carried the mark of this content",

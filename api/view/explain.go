@@ -72,6 +72,10 @@ func Explain(e Evidence) Explanation {
 		return x
 	}
 	x.rule(edge)
+	if edge.Why == reloader.ReasonNotShared {
+		x.State = StateNotADependency
+		return x
+	}
 	x.change(e)
 	if x.content(edge) {
 		x.outcome(e)

@@ -140,18 +140,15 @@ func (v View) values(w *workload.Workload, c reloader.Config, d *dialect.Dialect
 		return []string{d.Hash(k.Content, c.Kind)}, !k.Content.IsZero()
 	}
 	interest, _ := d.Interest(w)
-	parts, told, known := map[reloader.Config]dialect.Part{}, map[reloader.Config]dialect.Part{}, true
+	parts, known := map[reloader.Config]dialect.Part{}, true
 	for _, of := range interest.Exact {
 		k, there := read[of]
 		known = known && there && k.Fault == "" && (k.Absent || !k.Content.IsZero())
-		if there && !k.Absent && k.Fault == "" {
+		if there && !k.Absent && k.Fault == "" && metaOf(of, k).ShowsTo(w.Namespace) {
 			parts[of] = dialect.Part{UID: k.Meta.UID, ResourceVersion: k.Meta.ResourceVersion, Sum: unknownSum, Content: k.Content}
-			if d.Tells(w, metaOf(of, k)) {
-				told[of] = parts[of]
-			}
 		}
 	}
-	return append(d.Joint.Values(w, told), d.Joint.Values(w, parts)...), known
+	return d.Joint.Values(w, parts), known
 }
 
 // marksAnother reports whether mark is that of another config of w whose mark has the same place as that of c.

@@ -8,9 +8,10 @@ import (
 )
 
 // Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
-// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may; one
-// of another cluster only if w follows it, and its owner sends copies of it.
+// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may:
+// otherwise the answer is that for a config that does not exist. One of another cluster reloads w only if w follows it, and its owner sends copies of it.
 func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
+	c = c.shownTo(w)
 	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
 	if !d.speaks(w) {
 		return answer

@@ -6,17 +6,12 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Tells reports whether a joint mark of w that is written may be made of the content of c as well. A mark can be read by whoever may read w, so
-// that one about a config of another namespace would tell those of it whom its owner has not let.
-func (d *Dialect) Tells(w *workload.Workload, c ConfigMeta) bool {
-	return c.Config.Namespace == w.Namespace || d.Decide(w, c).Reload
-}
-
 // Joint makes one mark of all configs that a dialect is interested in.
 type Joint struct {
 	// Reads says that the mark is made of contents: without, a Part has none.
 	Reads bool
-	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts.
+	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts. A config that is not shown
+	// to w's namespace is none of them: whoever may write w could stamp guesses of its content on w, and see which of them is right.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
 	// Keyed is Values with the keyed mark first; nil if there is only one kind of mark that is made of content.
 	Keyed func(w *workload.Workload, parts map[reloader.Config]Part) []string

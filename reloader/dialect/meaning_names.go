@@ -5,16 +5,31 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // ShareKey is the annotation by which the owner of a config lets workloads of other namespaces, listed with commas, or of all, *, reload
 // for it.
 const ShareKey = OwnPrefix + "share-with"
 
-// sharedWith reports whether the config may reload workloads of a namespace other than its own.
+// sharedWith reports whether workloads of a namespace may know anything of c: it is their own, or c says that they may.
 func sharedWith(c ConfigMeta, namespace string) bool {
 	list := c.Annotations[ShareKey]
-	return strings.TrimSpace(list) == "*" || listsLiterally(list, namespace)
+	return c.Config.Namespace == namespace || strings.TrimSpace(list) == "*" || listsLiterally(list, namespace)
+}
+
+// ShowsTo reports whether workloads of a namespace may know anything of the config. One of another cluster is known by what its owner
+// sends, who has asked for the consent already.
+func (c ConfigMeta) ShowsTo(namespace string) bool {
+	return c.Config.Cluster != "" || sharedWith(c, namespace)
+}
+
+// shownTo returns what a workload may know of c: its name alone, as of one that does not exist, unless c is shown to the workload's namespace.
+func (c ConfigMeta) shownTo(w *workload.Workload) ConfigMeta {
+	if c.ShowsTo(w.Namespace) {
+		return c
+	}
+	return ConfigMeta{Config: c.Config}
 }
 
 func decideListed(parse nameParser) func(scope, Clause, ConfigMeta) reloader.Reason {
@@ -26,7 +41,7 @@ func decideListed(parse nameParser) func(scope, Clause, ConfigMeta) reloader.Rea
 		switch {
 		case !listedOn(s.w, c.Key, value, s.kind, parse).match(config.Config):
 			return ""
-		case config.Config.Namespace != s.w.Namespace && !sharedWith(config, s.w.Namespace):
+		case !sharedWith(config, s.w.Namespace):
 			return reloader.ReasonNotShared
 		}
 		return reloader.ReasonNamed

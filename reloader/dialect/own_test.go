@@ -107,6 +107,13 @@ func TestOtherNamespaces(t *testing.T) {
 		if got.Why != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
+		if c.want == reloader.ReasonNotShared {
+			// Nothing else that it says counts, nor do its labels.
+			hidden := dialect.ConfigMeta{Config: theirs, Unselected: true, Annotations: annotations{"reroll.dev/share-with": c.share, "reroll.dev/ignore": "true"}}
+			if absent := (dialect.ConfigMeta{Config: theirs}); set.Decide(w, hidden) != set.Decide(w, absent) || set.Shows(w, hidden) {
+				t.Errorf("%s: %+v, and %+v if it is absent", name, set.Decide(w, hidden), set.Decide(w, absent))
+			}
+		}
 		if interest, _ := set.Interest(w); interest.Wants(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
 			t.Errorf("%s: the interest is %+v", name, interest)
 		}

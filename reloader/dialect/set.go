@@ -138,6 +138,20 @@ func (s Set) chosen(w *workload.Workload, longest time.Duration, key func(Choice
 	return 0, false
 }
 
+// Shows reports whether w may know anything of c. A config of another namespace says so itself, be it to w's namespace or, if w follows it by the
+// name of its cluster, to that. Of one that does not, w is to learn no more than of one that does not exist.
+func (s Set) Shows(w *workload.Workload, c ConfigMeta) bool {
+	if c.ShowsTo(w.Namespace) {
+		return true
+	}
+	if c.Follows == "" {
+		return false
+	}
+	c.Config.Cluster = c.Follows
+	demands, _ := s.decideHere(w, c)
+	return len(demands) > 0
+}
+
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
 func (s Set) KeepsAnnotation(key string) bool {
 	return slices.ContainsFunc(s, func(d *Dialect) bool { return d.KeepsAnnotation(key) })

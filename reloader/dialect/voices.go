@@ -15,6 +15,7 @@ func (d *Dialect) Voices(w *workload.Workload, c ConfigMeta) []Decision {
 		return nil
 	}
 	var found []Decision
+	c = c.shownTo(w)
 	s := d.scope(w, c.Config.Kind)
 	for _, clause := range s.clauses {
 		if !clause.reaches(w, c.Config) {

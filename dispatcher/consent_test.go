@@ -1,0 +1,325 @@
+package dispatcher_test
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const kept scenario.Ref = "Secret/theirs/kept"
+
+var keptConfig = reloader.Config{Kind: reloader.Secret, Namespace: "theirs", Name: "kept"}
+
+// keep creates the Secret of another namespace, with these annotations.
+func (w *world) keep(annotations string) {
+	w.t.Helper()
+	w.must(w.create(bob, object(w.t, fmt.Sprintf(`{kind: Secret, metadata: {name: kept, namespace: theirs, annotations: {%s}}, data: {a: MQ==}}`, annotations))))
+}
+
+// editKept gives it new content.
+func (w *world) editKept(content string) {
+	w.t.Helper()
+	w.must(w.patch(bob, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":%q}}`, content)))
+}
+
+// annotateKept changes nothing but an annotation of it.
+func (w *world) annotateKept(key, value string) {
+	w.t.Helper()
+	w.must(w.patch(alice, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
+}
+
+// requestsFor collects the verbs of the requests for a config.
+func (w *world) requestsFor(c reloader.Config, answer func(verb string) error) (verbs func() []string) {
+	var mu sync.Mutex
+	var seen []string
+	w.failing(func(verb, ref string) error {
+		if ref != c.String() {
+			return nil
+		}
+		mu.Lock()
+		seen = append(seen, verb)
+		mu.Unlock()
+		return answer(verb)
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(seen)
+	}
+}
+
+func noAnswer(string) error { return nil }
+
+// told is all that the record of a workload says at a moment, when it was written included.
+func (w *world) told() string {
+	r, _ := w.store.recordOf(webRef)
+	r.UID, r.UpdatedAt = "", r.UpdatedAt.Truncate(time.Second)
+	return string(encode(r))
+}
+
+// TestUnsharedIsAsAbsent: whatever becomes of a config of another namespace that is not shared, and whatever it says about itself, the workload that
+// names it has the record of one that names a config which does not exist, written at the same times. Its content is not read, and no
+// change of it is stored.
+func TestUnsharedIsAsAbsent(t *testing.T) {
+	nothing := func(*world) {}
+	for dialect, annotations := range map[string]string{
+		"reroll": `reroll.dev/secrets: theirs/kept`,
+		"wave":   `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-secrets: theirs/kept`,
+		"both":   `reroll.dev/secrets: theirs/kept, reroll.dev/keys: "b*", wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-secrets: theirs/kept`,
+	} {
+		tells := func(before, first, second func(*world), answer func(string) error, reads bool) (all []string) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				verbs := w.requestsFor(keptConfig, answer)
+				before(w)
+				w.pass(time.Minute)
+				w.deploy("web", annotations, "app")
+				w.give("app", "1")
+				w.start()
+				note := func() {
+					w.pass(20 * time.Second)
+					all = append(all, w.told())
+				}
+				note()
+				first(w)
+				note()
+				second(w)
+				note()
+				w.stop()
+				w.start()
+				note()
+				w.rolled(web, 0)
+				if got := w.store.reloadsOf(webRef); len(got) > 0 {
+					t.Errorf("reloads are on record: %+v", got)
+				}
+				if slices.Contains(verbs(), "get") != reads {
+					t.Errorf("requests: %q", verbs())
+				}
+				if _, types := w.store.changesOf(keptConfig); !reads && len(types) > 0 {
+					t.Errorf("changes are on record: %v", types)
+				}
+			})
+			return all
+		}
+		there := func(w *world) { w.keep("") }
+		edit := func(w *world) { w.editKept("Mg==") }
+		remove := func(w *world) { w.must(w.delete(bob, kept)) }
+		secrets := schema.GroupResource{Resource: "secrets"}
+		want := tells(nothing, nothing, nothing, noAnswer, false)
+		for name, got := range map[string][]string{
+			"there":               tells(there, nothing, nothing, noAnswer, false),
+			"edited":              tells(there, edit, func(w *world) { w.editKept("Mw==") }, noAnswer, false),
+			"made and deleted":    tells(nothing, there, remove, noAnswer, false),
+			"deleted and made":    tells(there, remove, there, noAnswer, false),
+			"it ignores changes":  tells(func(w *world) { w.keep(`reroll.dev/ignore: "true"`) }, edit, remove, noAnswer, false),
+			"shared with another": tells(there, func(w *world) { w.annotateKept("reroll.dev/share-with", "another") }, edit, noAnswer, false),
+			"may not be read":     tells(there, edit, remove, func(string) error { return apierrors.NewForbidden(secrets, "kept", nil) }, false),
+			"cannot be decrypted": tells(there, edit, nothing, func(string) error { return apierrors.NewInternalError(errors.New("no key")) }, false),
+			"used in its own namespace": tells(func(w *world) {
+				w.keep("")
+				w.must(w.create(bob, object(w.t, `
+kind: Deployment
+metadata: {name: theirs, namespace: theirs, annotations: {`+auto+`}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: kept}}]}]}}}`)))
+			}, edit, func(w *world) { w.editKept("Mw==") }, noAnswer, true),
+		} {
+			for i := range want {
+				if got[i] != want[i] {
+					t.Errorf("%s, %s, moment %d: the record tells\n%s\nand if it is absent\n%s", dialect, name, i, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestUnsharedDelaysNothing: how often a config that is not shared is written to does not show in when a workload that names it is rolled.
+func TestUnsharedDelaysNothing(t *testing.T) {
+	patched := func(busy bool) (after time.Duration) {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = time.Second, time.Minute }
+			w.keep("")
+			w.give("app", "1")
+			w.deploy("web", auto+`, reroll.dev/secrets: theirs/kept`, "app")
+			w.start()
+			w.pass(quiet)
+			if busy {
+				w.requestsFor(keptConfig, func(string) error {
+					<-time.After(10 * time.Second)
+					return nil
+				})
+				w.editKept("Mg==")
+			}
+			at := time.Now()
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			w.rolled(web, 1)
+			for _, r := range w.store.reloadsOf(webRef) {
+				after = max(after, r.PatchedAt.Sub(at))
+			}
+		})
+		return after
+	}
+	if idle, busy := patched(false), patched(true); idle != busy {
+		t.Errorf("rolled after %s, and after %s while the config that is not shared is looked at", idle, busy)
+	}
+}
+
+// TestConsentBeginsAndEnds: what is written to a config while it is not shared is no change, and what is written while it is, is one.
+func TestConsentBeginsAndEnds(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.keep("")
+		w.deploy("web", `reroll.dev/secrets: theirs/kept`, "app")
+		w.give("app", "1")
+		w.start()
+		rolls := int64(0)
+		for round := range 3 {
+			content := func(n int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d/%d", round, n)) }
+			w.pass(time.Minute)
+			w.editKept(content(0))
+			w.pass(time.Minute)
+			w.annotateKept("reroll.dev/share-with", scenario.DefaultNamespace)
+			w.pass(time.Minute)
+			w.rolled(web, rolls)
+			w.editKept(content(1))
+			w.pass(time.Minute)
+			rolls++
+			w.rolled(web, rolls)
+			// Both in one request: it is shared, and it is another content from then on.
+			w.annotateKept("reroll.dev/share-with", "")
+			w.pass(time.Minute)
+			w.must(w.patch(bob, kept, "application/merge-patch+json",
+				fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/share-with":"*"}},"data":{"a":%q}}`, content(2))))
+			w.pass(time.Minute)
+			rolls++
+			w.rolled(web, rolls)
+			w.annotateKept("reroll.dev/share-with", "")
+			w.editKept(content(3))
+			w.pass(time.Minute)
+			w.rolled(web, rolls)
+			if round == 1 {
+				w.stop()
+				w.start()
+			}
+		}
+		if got := w.outcomes(webRef); got[reloader.ReasonNotShared] > 0 || got[reloader.ReasonReloaded] != int(rolls) {
+			t.Errorf("outcomes %v", got)
+		}
+	})
+}
+
+// TestConsentEndsWhileAChangeWaits: what is pending for a config that is not shared any more is not carried out, and not told.
+func TestConsentEndsWhileAChangeWaits(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.keep(`reroll.dev/share-with: "*"`)
+		w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")
+		w.give("app", "1")
+		w.start()
+		w.pass(quiet)
+		w.editKept("Mg==")
+		w.pass(30 * time.Second)
+		w.annotateKept("reroll.dev/share-with", "another")
+		w.pass(5 * time.Minute)
+		w.rolled(web, 0)
+		if got := w.store.reloadsOf(webRef); len(got) > 0 {
+			t.Errorf("reloads are on record: %+v", got)
+		}
+		if r, _ := w.store.recordOf(webRef); r.Hold != nil || r.Edges[0].Pending != "" || r.Edges[0].Why != reloader.ReasonNotShared {
+			t.Errorf("the record says %+v", r)
+		}
+	})
+}
+
+// TestDeletedAfterSharing: of a config that was shared and is deleted, nothing tells whether it was made again without being shared.
+func TestDeletedAfterSharing(t *testing.T) {
+	tells := func(again bool) (all []string) {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.keep(`reroll.dev/share-with: "*"`)
+			w.deploy("web", `reroll.dev/secrets: theirs/kept`, "app")
+			w.give("app", "1")
+			w.start()
+			w.pass(time.Minute)
+			w.must(w.delete(bob, kept))
+			w.pass(time.Minute)
+			if again {
+				w.keep("")
+			}
+			w.pass(time.Minute)
+			all = append(all, w.told())
+			w.stop()
+			w.start()
+			w.pass(time.Minute)
+			all = append(all, w.told())
+		})
+		return all
+	}
+	if gone, there := tells(false), tells(true); !slices.Equal(gone, there) {
+		t.Errorf("the record tells\n%s\nand if it was made again\n%s", strings.Join(gone, "\n"), strings.Join(there, "\n"))
+	}
+}
+
+// waveMarkOfBoth is what Wave itself writes for the ConfigMap app as it is given, and a Secret kept whose key a has that value, in base64.
+func waveMarkOfBoth(guess string) string {
+	text := fmt.Sprintf(`{"configMaps":{"app":{"a":"MQ=="}},"secrets":{"kept":{"a":%q}}}`, guess)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+}
+
+// TestGuessedMarkProvesNothing: a tenant who stamps a guess of a config that is not shared on a workload cannot tell whether it is right.
+func TestGuessedMarkProvesNothing(t *testing.T) {
+	rolls := map[string]int64{}
+	for guess, share := range map[string]string{"MQ==": "another", "Mg==": "another", "shared, MQ==": "main"} {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.marked(`wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-secrets: theirs/kept`,
+				strategy.WaveHashKey, waveMarkOfBoth(strings.TrimPrefix(guess, "shared, ")))
+			w.pass(time.Minute)
+			w.keep("reroll.dev/share-with: " + share)
+			w.give("app", "1")
+			w.start()
+			w.pass(quiet)
+			g, _ := w.Generation(t.Context(), web)
+			rolls[guess] = g - 1
+		})
+	}
+	if rolls["MQ=="] != rolls["Mg=="] {
+		t.Errorf("the right guess rolls %d times, a wrong one %d", rolls["MQ=="], rolls["Mg=="])
+	}
+	if rolls["shared, MQ=="] != 0 {
+		t.Error("the mark of what is shared does not prove that nothing was missed: the guess is not right")
+	}
+}
+
+// TestGuessInAnothersPlace: two configs of one name have one variable. What stands there is not compared with the one that is not shared.
+func TestGuessInAnothersPlace(t *testing.T) {
+	var rolls []int64
+	for _, guess := range []string{"secret", "wrong"} {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {reroll.dev/configmaps: "app, theirs/app"}}
+spec: {template: {spec: {containers: [{name: main, env: [{name: STAKATER_APP_CONFIGMAP, value: %q}], envFrom: [{configMapRef: {name: app}}]}]}}}`, fmt.Sprintf("%x", sha1.Sum([]byte("a="+guess)))))))
+			w.pass(time.Minute)
+			w.must(w.create(bob, object(t, `{kind: ConfigMap, metadata: {name: app, namespace: theirs}, data: {a: secret}}`)))
+			w.give("app", "1")
+			w.start()
+			w.pass(quiet)
+			g, _ := w.Generation(t.Context(), web)
+			rolls = append(rolls, g-1)
+		})
+	}
+	if rolls[0] != rolls[1] {
+		t.Errorf("the right guess rolls %d times, a wrong one %d", rolls[0], rolls[1])
+	}
+}
