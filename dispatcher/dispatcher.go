@@ -126,6 +126,8 @@ type Dispatcher struct {
 	// copies are the newest of each config of another cluster that is followed, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]received
 	exports map[reloader.Config]*exported
+	// askers limits, for each cluster that asks for configs of this one, how often they are looked at for it.
+	askers map[string]*rate.Limiter
 	// follows has the number of each config of another cluster that is asked for.
 	follows map[reloader.Config]uint64
 	// unasked are the configs of other clusters that are followed beyond reloader.MaxWanted.
@@ -183,6 +185,7 @@ func New(o Options) *Dispatcher {
 		inLine:   map[reloader.Config]struct{}{},
 		copies:   map[reloader.Config]received{},
 		exports:  map[reloader.Config]*exported{},
+		askers:   map[string]*rate.Limiter{},
 		memories: map[memory]map[string]string{},
 		looks:    newFlight(),
 		tellings: newFlight(),

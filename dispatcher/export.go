@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -25,12 +26,27 @@ type exported struct {
 	looked time.Time
 	// open says that it let one of them follow when it was last looked at. Of one that lets nobody, nothing is known or recorded.
 	open bool
+	// touched counts the hints about it.
+	touched int
 }
 
-// asker is a cluster that wants to follow a config: when it asked last, and the number that it gave.
+// stillRefused reports whether e let none of those follow that ask when it was looked at for all of them less than exportTime ago, and no hint
+// has come since.
+func (e *exported) stillRefused(now time.Time) bool {
+	for _, a := range e.targets {
+		if a.refused != e.touched+1 {
+			return false
+		}
+	}
+	return now.Sub(e.looked) <= exportTime
+}
+
+// asker is a cluster that wants to follow a config: when it asked last, the number that it gave, and how many hints about the config had come, plus
+// one, when the last look for it found that the config lets nobody follow; 0 if it found another thing.
 type asker struct {
-	at     time.Time
-	number uint64
+	at      time.Time
+	number  uint64
+	refused int
 }
 
 const (
@@ -39,6 +55,9 @@ const (
 	wantTime = 24 * time.Hour
 	// exportTime is how often a config is looked at for others although no hint came.
 	exportTime = time.Minute
+	// exportsPerSecond is how many configs are looked at because one cluster asks, beyond a first exportBurst: each that it may ask for once
+	// in exportTime.
+	exportsPerSecond, exportBurst = float64(reloader.MaxWanted) / float64(exportTime/time.Second), reloader.MaxWanted
 )
 
 // Wanted takes note of what another cluster wants to follow here, which is all that it names and nothing that it named before, and has it
@@ -67,10 +86,34 @@ func (d *Dispatcher) wantedBy(target string, c reloader.Config, number uint64, n
 		e = &exported{targets: map[string]asker{}}
 		d.exports[c] = e
 	}
-	if was, known := e.targets[target]; !known || was.number != number || now.Sub(e.looked) > exportTime {
-		d.exportQ.Add(c)
+	was, known := e.targets[target]
+	e.targets[target] = asker{now, number, was.refused}
+	if known && was.number == number && now.Sub(e.looked) <= exportTime {
+		return
 	}
-	e.targets[target] = asker{now, number}
+	if e.stillRefused(now) || target == d.Cluster {
+		d.exportQ.Add(c)
+		return
+	}
+	if wait, ok := d.mayLookFor(target, now); ok {
+		d.exportQ.AddAfter(c, wait)
+	}
+}
+
+// mayLookFor returns when a config may be looked at because a cluster asks. It is false if that is not within exportTime: the cluster asks
+// again and again. The caller holds mu.
+func (d *Dispatcher) mayLookFor(target string, now time.Time) (wait time.Duration, ok bool) {
+	limit := d.askers[target]
+	if limit == nil {
+		limit = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
+		d.askers[target] = limit
+	}
+	turn := limit.ReserveN(now, 1)
+	if wait = turn.DelayFrom(now); wait > exportTime {
+		turn.CancelAt(now)
+		return 0, false
+	}
+	return wait, true
 }
 
 // dropWants forgets what the target of w does not want any more, and who has not asked for long. The caller holds mu.
@@ -94,18 +137,25 @@ func (d *Dispatcher) dropWants(w reloader.Want, now time.Time) {
 // the moment in which it begins to look, so that a look which takes long is not taken for a newer one than another process has had meanwhile.
 func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
 	defer d.tellings.lock(c)()
-	targets, at := d.targetsOf(c), time.Now()
+	targets, touched, refused := d.targetsOf(c)
+	at := time.Now()
 	if len(targets) == 0 {
 		return 0
 	}
-	f, stored, err := d.lookFor(ctx, c, targets)
+	var f fact
+	var stored reloader.StoredChange
+	var err error
+	if !refused {
+		f, stored, err = d.lookFor(ctx, c, targets)
+		d.noteRefusal(c, touched, targets, f, err)
+	}
 	if err != nil && fateOf(err) != fateNever {
 		d.Logger.Warn("a config that other clusters follow could not be looked at", "config", c.String(), "error", err)
 		return again
 	}
 	for target, asked := range targets {
 		told := reloader.Copy{Owner: d.Cluster, Target: target, Config: c, Answers: asked.number, At: at}
-		if err != nil || f.absent || stored.Change.ID == "" || !exports(f.Meta, target) {
+		if refused || err != nil || f.absent || stored.Change.ID == "" || !exports(f.Meta, target) {
 			told.Refused = fmt.Sprintf("it is not there, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, target)
 		} else {
 			told.Change = stored.Change
@@ -221,20 +271,45 @@ func (d *Dispatcher) opened(c reloader.Config, open bool) (was bool) {
 	return was
 }
 
-// targetsOf returns the clusters that want to follow c, and forgets those that do not ask any more.
-func (d *Dispatcher) targetsOf(c reloader.Config) map[string]asker {
+// targetsOf returns the clusters that want to follow c, how many hints about it have come, and whether it still lets none of them follow, so that
+// it need not be looked at. It forgets those that do not ask any more.
+func (d *Dispatcher) targetsOf(c reloader.Config) (targets map[string]asker, touched int, refused bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.exports[c]
 	if e == nil {
-		return nil
+		return nil, 0, false
 	}
-	e.looked = time.Now()
-	maps.DeleteFunc(e.targets, func(_ string, a asker) bool { return time.Since(a.at) > wantTime })
+	now := time.Now()
+	maps.DeleteFunc(e.targets, func(_ string, a asker) bool { return now.Sub(a.at) > wantTime })
 	if len(e.targets) == 0 {
 		delete(d.exports, c)
 	}
-	return maps.Clone(e.targets)
+	if refused = e.stillRefused(now); !refused {
+		e.looked = now
+	}
+	return maps.Clone(e.targets), e.touched, refused
+}
+
+// noteRefusal takes note of whether a look at c for targets, of which f or err is the result, has found that it lets none of them follow. touched
+// is how many hints had come before the look.
+func (d *Dispatcher) noteRefusal(c reloader.Config, touched int, targets map[string]asker, f fact, err error) {
+	refused := touched + 1
+	for target := range targets {
+		if err != nil && fateOf(err) != fateNever || err == nil && exports(f.Meta, target) {
+			refused = 0
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.exports[c]; e != nil {
+		for target := range targets {
+			if a, asks := e.targets[target]; asks {
+				a.refused = refused
+				e.targets[target] = a
+			}
+		}
+	}
 }
 
 // needed reports whether c is to be looked at: somebody here depends on it, or another cluster may follow it. The caller holds mu.
@@ -254,15 +329,19 @@ func (d *Dispatcher) exportedIn(kind reloader.ConfigKind, namespace string) (fou
 
 // tellFollowers has other clusters told of c, if they want to follow it, or of all that c stands for. The caller holds mu.
 func (d *Dispatcher) tellFollowers(c reloader.Config) {
-	if d.exports[c] != nil {
-		d.exportQ.Add(c)
+	touch := func(one reloader.Config, e *exported) {
+		e.touched++
+		d.exportQ.Add(one)
+	}
+	if e := d.exports[c]; e != nil {
+		touch(c, e)
 	}
 	if c.Name != "" {
 		return
 	}
-	for one := range d.exports {
+	for one, e := range d.exports {
 		if one.Kind == c.Kind && one.Namespace == c.Namespace {
-			d.exportQ.Add(one)
+			touch(one, e)
 		}
 	}
 }

@@ -245,3 +245,47 @@ func TestNothingIsToldToWhoEndsToAsk(t *testing.T) {
 		}
 	})
 }
+
+// TestTargetDrivesNoReads: however often a cluster asks, under new numbers or for others, its owner looks at no more than it has granted to a cluster,
+// asks the API server once about what it refuses, and serves others meanwhile.
+func TestTargetDrivesNoReads(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: c3}}, data: {a: "1"}}`)))
+		p := w.start()
+		ask := func(target string, number uint64, configs ...reloader.Config) {
+			numbers := make([]uint64, len(configs))
+			for i := range numbers {
+				numbers[i] = number
+			}
+			p.Wanted(reloader.Want{Owner: clusterName, Target: target, Configs: configs, Numbers: numbers})
+		}
+		w.counted("meta")
+		for number := range uint64(50) {
+			ask("c2", number, ownFlags())
+			w.pass(time.Second)
+		}
+		if n := w.counted("meta"); n > 2 { // the hint of its creation may come after the first
+			t.Errorf("%d reads for a refusal that is known", n)
+		}
+		if told := sent.last("c2"); told.Refused == "" || told.Answers != 49 {
+			t.Errorf("c2 was told %+v", told)
+		}
+		for round := range 30 {
+			var configs []reloader.Config
+			for n := range reloader.MaxWanted {
+				configs = append(configs, reloader.Config{Kind: reloader.Secret, Namespace: "kube-system", Name: fmt.Sprintf("guess-%d-%d", round, n)})
+			}
+			ask("c2", 1, configs...)
+			if round == 20 {
+				ask("c3", 1, ownFlags())
+			}
+			w.pass(time.Second)
+		}
+		if told := sent.last("c3"); told.Change.ID == "" {
+			t.Errorf("c3 was told %+v", told)
+		}
+		if n := w.counted("meta"); n > 2*reloader.MaxWanted {
+			t.Errorf("%d reads in half a minute", n)
+		}
+	})
+}
