@@ -30,7 +30,7 @@ func BenchmarkTrackStatus(b *testing.B) {
 	defer func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := d.Run(ctx); err != nil {
+		if err := d.Run(ctx, context.WithoutCancel(ctx)); err != nil {
 			b.Error(err)
 		}
 	}()

@@ -226,28 +226,30 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	return nil
 }
 
-// Run works until ctx ends, then lets what is in progress end and returns. It sweeps once at start, when the caller has tracked
-// every workload that exists; Ready follows the sweep.
-func (d *Dispatcher) Run(ctx context.Context) error {
-	// Work that has begun is finished under a context of its own: a patch that was sent must be recorded.
-	working, release := context.WithCancel(context.WithoutCancel(ctx))
+// Run works until ctx ends, and sweeps once at start, when the caller has tracked every workload that exists; Ready follows the sweep.
+//
+// Once ctx has ended, nothing is begun any more: what waits in queues is dropped, since it is pending at the next start. What has begun is
+// finished and recorded, for at most drainTime. When term ends, as with a lost leadership, that is cancelled, too: from then on
+// nothing is written by this process.
+func (d *Dispatcher) Run(ctx, term context.Context) error {
+	working, release := context.WithCancel(term)
 	defer release()
 
 	d.replay(time.Now())
 	var begin, settle errgroup.Group
-	work(&settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
-	work(&begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
-	work(&begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
-	work(&begin, 1, d.rolloutQ, d.rolloutDue)
-	work(&begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
-	work(&begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
-	work(&begin, 1, d.sweepQ, func(s scope) time.Duration { return d.sweepAgain(working, s) })
-	work(&begin, 1, d.lookQ, func(c reloader.Config) time.Duration { return d.lookAtAgain(working, c) })
-	work(&begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
-	work(&begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
+	work(working, &settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
+	work(ctx, &begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
+	work(ctx, &begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
+	work(ctx, &begin, 1, d.rolloutQ, d.rolloutDue)
+	work(ctx, &begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
+	work(ctx, &begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
+	work(ctx, &begin, 1, d.sweepQ, func(s scope) time.Duration { return d.sweepAgain(working, s) })
+	work(ctx, &begin, 1, d.lookQ, func(c reloader.Config) time.Duration { return d.lookAtAgain(working, c) })
+	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
+	work(ctx, &begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if err := d.sweep(ctx); err == nil {
-		d.forgetUnseen(ctx)
+		d.forgetUnseen()
 		d.ready.Store(true)
 		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", len(d.index.refs(&d.mu)))
 		d.keep(ctx)

@@ -57,9 +57,10 @@ type process struct {
 	*dispatcher.Dispatcher
 	client client
 	// known is each workload as the informer last had it.
-	known  map[reloader.WorkloadRef]*workload.Workload
-	cancel context.CancelFunc
-	done   chan error
+	known map[reloader.WorkloadRef]*workload.Workload
+	// cancel asks it to end, and depose takes its leadership from it.
+	cancel, depose context.CancelFunc
+	done           chan error
 }
 
 var _ scenario.World = (*world)(nil)
@@ -203,9 +204,10 @@ func (w *world) launch() *process {
 	w.running = append(w.running, p)
 	w.mu.Unlock()
 	w.cluster.mu.Unlock()
-	var ctx context.Context
-	ctx, p.cancel = context.WithCancel(context.Background())
-	go func() { p.done <- p.Run(ctx) }()
+	var ctx, term context.Context
+	term, p.depose = context.WithCancel(context.Background())
+	ctx, p.cancel = context.WithCancel(term)
+	go func() { p.done <- p.Run(ctx, term) }()
 	return p
 }
 

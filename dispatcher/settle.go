@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,6 +34,9 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 		err = d.Records.PutWorkload(ctx, *record)
 	default:
 		err = d.Records.DeleteWorkload(ctx, d.Cluster, ref)
+	}
+	if errors.Is(err, reloader.ErrOutrun) {
+		return again // whoever led before has stored a late word; if we lead no more, this is not asked again
 	}
 	d.stakater.failed(err)
 	if t != nil {

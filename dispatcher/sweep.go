@@ -48,19 +48,13 @@ func (d *Dispatcher) waitSettled(ctx context.Context) error {
 }
 
 // forgetUnseen deletes the records of workloads that went away while no process ran.
-func (d *Dispatcher) forgetUnseen(ctx context.Context) {
+func (d *Dispatcher) forgetUnseen() {
 	d.mu.Lock()
-	var gone []reloader.WorkloadRef
+	defer d.mu.Unlock()
 	for ref := range d.records {
-		gone = append(gone, ref)
+		d.settleQ.Add(ref)
 	}
 	clear(d.records)
-	d.mu.Unlock()
-	for _, ref := range gone {
-		if err := d.Records.DeleteWorkload(ctx, d.Cluster, ref); err != nil {
-			d.Logger.Warn("record of a deleted workload stays", "workload", ref.String(), "error", err)
-		}
-	}
 }
 
 // Suspect has every config looked at now, because hints may have been lost.

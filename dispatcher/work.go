@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,14 +61,19 @@ func newQueue[K comparable](m *stakaterMetrics, longest time.Duration) workqueue
 // again is what a worker returns to have its key given out again with growing pauses.
 const again time.Duration = -1
 
-// work starts n workers that take keys from q. A worker returns 0 when the key is done, again, or a time to wait.
-func work[K comparable](g *errgroup.Group, n int, q workqueue.TypedRateLimitingInterface[K], do func(K) time.Duration) {
+// work starts n workers that take keys from q. A worker returns 0 when the key is done, again, or a time to wait. Once ctx has ended, keys are
+// dropped instead.
+func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workqueue.TypedRateLimitingInterface[K], do func(K) time.Duration) {
 	for range n {
 		g.Go(func() error {
 			for {
 				key, closed := q.Get()
 				if closed {
 					return nil
+				}
+				if ctx.Err() != nil {
+					q.Done(key)
+					continue
 				}
 				switch wait := do(key); {
 				case wait == again:

@@ -8,5 +8,5 @@ type StoredChange struct {
 	Sequence uint64
 }
 
-// ErrOutrun means that a change was not appended because somebody else appended one for the same config first.
-var ErrOutrun = errors.New("a newer change is already stored")
+// ErrOutrun means that something was not stored because somebody else stored something for the same config or workload first.
+var ErrOutrun = errors.New("something newer is already stored")

@@ -55,8 +55,9 @@ type Cluster struct {
 	dynamic  dynamic.Interface
 	// vital is for what must not wait behind the work: it has no rate limit, and no request takes longer than vitalTime.
 	vital kubernetes.Interface
-	// term is the context of the last term of leadership.
-	term atomic.Pointer[context.Context]
+	// term is the context of the last term of leadership, and fence refuses what would be written after it.
+	term  atomic.Pointer[context.Context]
+	fence fence
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
 	jobs   recreations
@@ -104,10 +105,10 @@ func (c *Cluster) makeClients(config *rest.Config) error {
 	vital := rest.CopyConfig(typed)
 	vital.QPS, vital.Timeout = -1, vitalTime
 	var errs [4]error
-	c.client, errs[0] = kubernetes.NewForConfig(typed)
+	c.client, errs[0] = kubernetes.NewForConfig(c.fence.around(typed))
 	c.vital, errs[1] = kubernetes.NewForConfig(vital)
 	c.metadata, errs[2] = metadata.NewForConfig(config)
-	c.dynamic, errs[3] = dynamic.NewForConfig(config)
+	c.dynamic, errs[3] = dynamic.NewForConfig(c.fence.around(config))
 	return errors.Join(errs[:]...)
 }
 

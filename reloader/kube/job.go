@@ -25,8 +25,6 @@ const (
 	goneTime = 30 * time.Second
 	// gonePoll is how often it is looked whether it has.
 	gonePoll = 200 * time.Millisecond
-	// graceTime is how long a recreation goes on after its context has ended, so that an orderly end leaves none half done.
-	graceTime = 5 * time.Second
 )
 
 var (
@@ -81,8 +79,6 @@ func (c *Cluster) replace(
 		return nil, err
 	}
 	m := manifest{job: cleaned(amended), uid: job.GetUID(), roll: r.Name, fieldManager: r.FieldManager}
-	ctx, cancel := outliving(ctx, graceTime)
-	defer cancel()
 	if err := c.putManifest(ctx, m); err != nil {
 		return nil, err
 	}
@@ -217,11 +213,4 @@ func (c *Cluster) rolledJob(kind workload.Kind, job *unstructured.Unstructured, 
 		return nil, fmt.Errorf("read Job %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return kind.Strip(typed, c.options.KeepAnnotation)
-}
-
-// outliving returns a context that ends grace after ctx does.
-func outliving(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	return longer, func() { stop(); cancel() }
 }

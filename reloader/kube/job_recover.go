@@ -100,13 +100,13 @@ const keepTime = 10 * time.Second
 
 // KeepJobs calls RecoverJobs again and again as long as a recreation is left half done, for instance because a quota or an admission
 // policy refuses the new Job, until ctx ends. As long as none is, it asks the API server nothing.
-func (c *Cluster) KeepJobs(ctx context.Context, logger *slog.Logger) error {
+func (c *Cluster) KeepJobs(ctx context.Context, logger *slog.Logger) {
 	ticks := time.NewTicker(keepTime)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticks.C:
 		}
 		if !c.jobs.left.Swap(false) {

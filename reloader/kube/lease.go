@@ -45,8 +45,13 @@ type LeaseOptions struct {
 }
 
 // Lead stands for the leadership of a Lease until ctx ends, and calls run for each term, which it works through while this process
-// leads. The context of run ends when ctx does, or with ErrLeadershipLost as its cause once the Lease was not renewed for 10 s; nobody
-// else can lead until 5 s later, and whatever run still writes then must be safe by its own preconditions.
+// leads. Run gets two contexts. The first one says when to begin nothing new: it ends when ctx does, or when the leadership is lost. The
+// second one, term, says how long something may still be written: it ends when the leadership is lost, and not with ctx.
+//
+// The leadership is lost, with ErrLeadershipLost as the cause, as soon as the Lease was seen in somebody else's hands, and once it was not
+// renewed for 10 s: another process can lead 5 s after that. From the same moment on the API server is sent no write any more,
+// other than those of the Lease: that is decided by the clock at each request, so that a process which was paused sends none before it has
+// noticed.
 //
 // When ctx ends, or run returns by itself, the Lease is renewed until run has returned and then given up, so that another candidate
 // leads within 3 s. After a kill, one does within 20 s.
@@ -55,7 +60,7 @@ type LeaseOptions struct {
 // stand again. A process that would rather end has run return context.Cause of its context.
 //
 // A dry run writes no Lease, and need not wait for one: run is called at once.
-func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(context.Context) error) error {
+func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(ctx, term context.Context) error) error {
 	o.Namespace, o.Name = firstOf(o.Namespace, c.Namespace), firstOf(o.Name, LeaseName)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -64,7 +69,7 @@ func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(context.Con
 		return err
 	}
 	if c.options.DryRun {
-		return c.work(ctx, run)
+		return c.work(ctx, context.WithoutCancel(ctx), run)
 	}
 	for ctx.Err() == nil {
 		if again, err := c.stand(ctx, o, run); !again {
@@ -99,19 +104,21 @@ func (c *Cluster) showLeading(r prometheus.Registerer) error {
 	return err
 }
 
-// work calls run in a term that ends with ctx.
-func (c *Cluster) work(ctx context.Context, run func(context.Context) error) error {
-	term, end := context.WithCancel(ctx)
+// work calls run, and leads until ctx ends or run does.
+func (c *Cluster) work(ctx, term context.Context, run func(ctx, term context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
 	defer end()
-	c.term.Store(&term)
-	return run(term)
+	c.term.Store(&ctx)
+	return run(ctx, term)
 }
 
 // stand waits for one term and works through it. It reports whether the leadership was lost and run wants another one.
-func (c *Cluster) stand(ctx context.Context, o LeaseOptions, run func(context.Context) error) (again bool, err error) {
-	term, lose := context.WithCancelCause(ctx)
+func (c *Cluster) stand(ctx context.Context, o LeaseOptions, run func(ctx, term context.Context) error) (again bool, err error) {
+	term, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
-	e, err := c.newElection(o, func() { lose(ErrLeadershipLost) })
+	begin, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	e, err := c.newElection(o, func() { lose(ErrLeadershipLost); stop(ErrLeadershipLost) })
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +130,7 @@ func (c *Cluster) stand(ctx context.Context, o LeaseOptions, run func(context.Co
 	case <-e.won:
 	}
 	o.Logger.Info("leading", "lease", e.lock.Describe(), "identity", o.Identity)
-	err = c.work(term, run)
+	err = c.work(begin, term, run)
 	lost := ctx.Err() == nil && errors.Is(context.Cause(term), ErrLeadershipLost)
 	o.Logger.Info("no longer leading", "lease", e.lock.Describe(), "identity", o.Identity, "lost", lost)
 	return lost && (err == nil || errors.Is(err, context.Canceled)), err
@@ -145,7 +152,7 @@ func (c *Cluster) newElection(o LeaseOptions, lose func()) (*election, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
 		Client:     c.vital.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
-	}, o.Logger, lose)
+	}, o.Logger, &c.fence, lose)
 	began := func(led context.Context) {
 		close(e.won)
 		<-led.Done()
@@ -180,6 +187,7 @@ func (e *election) end(ctx context.Context, logger *slog.Logger) {
 	if !e.elector.IsLeader() {
 		return
 	}
+	e.lock.fence.open() // the work has ended in order: what is still told of it is true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalTime)
 	defer cancel()
 	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return e.lock.release(ctx) }); err != nil {
@@ -187,25 +195,33 @@ func (e *election) end(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// watchedLock is a lock that ends the term if it is not renewed in time. The time is counted by a timer from when the last renewal was
-// asked for: neither a slow answer nor a pause of the whole process makes it longer.
+// watchedLock is a lock that ends the term if it is not renewed in time, or is somebody else's. The time is counted by a timer from when the
+// last renewal was asked for: neither a slow answer nor a pause of the whole process makes it longer.
 type watchedLock struct {
 	resourcelock.Interface
 	watchdog *time.Timer
+	fence    *fence
+	lose     func()
 	logger   *slog.Logger
-	failing  bool
+	// held says that a term has begun. The elector calls one method at a time.
+	held    bool
+	failing bool
 }
 
-func newWatchedLock(lock resourcelock.Interface, logger *slog.Logger, lose func()) *watchedLock {
+func newWatchedLock(lock resourcelock.Interface, logger *slog.Logger, f *fence, lose func()) *watchedLock {
 	watchdog := time.AfterFunc(renewDeadline, lose)
 	watchdog.Stop()
-	return &watchedLock{Interface: lock, watchdog: watchdog, logger: logger}
+	return &watchedLock{Interface: lock, watchdog: watchdog, fence: f, lose: lose, logger: logger}
 }
 
-// Get reads the Lease.
+// Get reads the Lease. Who holds it now is believed at once: the elector itself would try to renew for the rest of its time.
 func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	l.note(err)
+	if err == nil && l.held && record.HolderIdentity != l.Identity() {
+		l.fence.close()
+		l.lose()
+	}
 	return record, raw, err
 }
 
@@ -224,6 +240,8 @@ func (l *watchedLock) renew(write func() error) error {
 	err := write()
 	l.note(err)
 	if err == nil {
+		l.held = true
+		l.fence.closeAt(asked.Add(renewDeadline))
 		l.watchdog.Reset(time.Until(asked.Add(renewDeadline)))
 	}
 	return err

@@ -64,8 +64,8 @@ type stage struct {
 	terms []term
 }
 
-func (s *stage) play(who string) func(context.Context) error {
-	return func(ctx context.Context) error {
+func (s *stage) play(who string) func(ctx, term context.Context) error {
+	return func(ctx, _ context.Context) error {
 		begin := time.Now()
 		<-ctx.Done()
 		s.mu.Lock()
@@ -80,7 +80,7 @@ func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
 		client := fake.NewClientset()
 		c := candidate(client)
 		ctx, cancel := context.WithCancel(t.Context())
-		err := c.Lead(ctx, LeaseOptions{Identity: "a"}, func(ctx context.Context) error {
+		err := c.Lead(ctx, LeaseOptions{Identity: "a"}, func(ctx, _ context.Context) error {
 			if !c.Leading() || holder(t, client) != "a" {
 				t.Errorf("leading: %t, holder %q", c.Leading(), holder(t, client))
 			}
@@ -118,7 +118,7 @@ func TestLeadReturnsWhatTheWorkReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := fake.NewClientset()
-				err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context) error { return want })
+				err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context, context.Context) error { return want })
 				if !errors.Is(err, want) || holder(t, client) != "" {
 					t.Errorf("error %v, want %v; holder %q", err, want, holder(t, client))
 				}
@@ -173,7 +173,7 @@ func TestLeadEndsWithItsLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		cut(client, "nobody").Store(true) // the first write creates the lease
-		err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(ctx context.Context) error {
+		err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(ctx, _ context.Context) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
@@ -207,7 +207,7 @@ func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 }
 
 func TestLeadNeedsAnIdentity(t *testing.T) {
-	err := candidate(fake.NewClientset()).Lead(t.Context(), LeaseOptions{}, func(context.Context) error {
+	err := candidate(fake.NewClientset()).Lead(t.Context(), LeaseOptions{}, func(context.Context, context.Context) error {
 		t.Error("it leads without a name")
 		return nil
 	})
@@ -220,7 +220,7 @@ func TestLeadNeedsAnIdentity(t *testing.T) {
 func TestLeadInDryRun(t *testing.T) {
 	client := fake.NewClientset()
 	c := &Cluster{vital: client, options: Options{DryRun: true}}
-	err := c.Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context) error {
+	err := c.Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context, context.Context) error {
 		if !c.Leading() {
 			t.Error("it does not lead")
 		}
@@ -242,7 +242,7 @@ func TestLeaderGauge(t *testing.T) {
 			}
 		}
 		for range 2 { // Lead can be called again with the same registry
-			if err := c.Lead(t.Context(), LeaseOptions{Identity: "a", Registerer: registry}, func(context.Context) error {
+			if err := c.Lead(t.Context(), LeaseOptions{Identity: "a", Registerer: registry}, func(context.Context, context.Context) error {
 				show("1")
 				return nil
 			}); err != nil {
@@ -262,7 +262,7 @@ func TestCandidateSaysWhyItCannotLead(t *testing.T) {
 		var log strings.Builder
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := candidate(client).Lead(ctx, LeaseOptions{Identity: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context) error {
+		err := candidate(client).Lead(ctx, LeaseOptions{Identity: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context, context.Context) error {
 			t.Error("it leads")
 			return nil
 		})

@@ -31,6 +31,8 @@ type request struct {
 	ctx      context.Context
 	messages []message
 	done     chan error
+	// last is the sequence at which the last message was stored, from when done says that all are.
+	last uint64
 }
 
 func (r *request) size() (count, bytes int) {
@@ -69,27 +71,28 @@ func newBatcher(q *Queue, stream, prefix string, atomic bool) *batcher {
 // put stores messages and returns nil when all of them are stored. More than a batch of them are stored in several batches.
 func (b *batcher) put(ctx context.Context, messages []message) error {
 	for part := range slices.Chunk(messages, maxBatch) {
-		if err := b.putPart(ctx, part); err != nil {
-			return fmt.Errorf("store in %s: %w", b.stream, err)
+		if _, err := b.putPart(ctx, part); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (b *batcher) putPart(ctx context.Context, part []message) error {
+// putPart stores messages in one batch, and returns the sequence of the last one.
+func (b *batcher) putPart(ctx context.Context, part []message) (uint64, error) {
 	r := &request{ctx: ctx, messages: part, done: make(chan error, 1)}
 	select {
 	case b.requests <- r:
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, fmt.Errorf("store in %s: %w", b.stream, ctx.Err())
 	case <-b.quit:
-		return ErrClosed
+		return 0, fmt.Errorf("store in %s: %w", b.stream, ErrClosed)
 	}
 	select {
 	case err := <-r.done:
-		return err
+		return r.last, wrap(err, "store in %s", b.stream)
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, fmt.Errorf("store in %s: %w", b.stream, ctx.Err())
 	}
 }
 
@@ -167,7 +170,7 @@ func (b *batcher) next(timer *time.Timer) *request {
 func (b *batcher) commit(batch []*request) {
 	messages, of := merge(batch)
 	if len(messages) == 0 {
-		answer(batch, of, nil)
+		answer(batch, of, nil, nil)
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), answerTime, errNoAnswer)
@@ -176,14 +179,14 @@ func (b *batcher) commit(batch []*request) {
 	defer release()
 
 	start := time.Now()
-	errs := b.publish(ctx, messages)
+	sequences, errs := b.publish(ctx, messages)
 	b.metrics.duration.WithLabelValues(b.stream).Observe(time.Since(start).Seconds())
 	b.metrics.messages.WithLabelValues(b.stream).Observe(float64(len(messages)))
 	if errs != nil {
 		b.metrics.failures.WithLabelValues(b.stream).Inc()
 	}
 	b.metrics.repeated.WithLabelValues(b.stream).Add(float64(placed(of) - len(messages)))
-	answer(batch, of, errs)
+	answer(batch, of, sequences, errs)
 }
 
 // placed returns how many messages of requests have a place among those to store.
@@ -218,8 +221,8 @@ func merge(batch []*request) (messages []*nats.Msg, of [][]int) {
 	return messages, of
 }
 
-// answer tells each request the first error among its own messages. errs is nil if all are stored.
-func answer(batch []*request, of [][]int, errs []error) {
+// answer tells each request the first error among its own messages, or the sequence of its last one. errs is nil if all are stored.
+func answer(batch []*request, of [][]int, sequences []uint64, errs []error) {
 	for i, r := range batch {
 		err := r.ctx.Err()
 		if len(of[i]) > 0 {
@@ -230,6 +233,7 @@ func answer(batch []*request, of [][]int, errs []error) {
 				err = errs[at]
 				break
 			}
+			r.last = sequences[at]
 		}
 		r.done <- err
 	}

@@ -108,7 +108,7 @@ func TestAnswer(t *testing.T) {
 	cancel()
 	boom := errors.New("boom")
 	batch := []*request{of(live, "a", "b"), of(live, "c"), of(gone, "d")}
-	answer(batch, [][]int{{0, 1}, {0}, nil}, []error{nil, boom})
+	answer(batch, [][]int{{0, 1}, {0}, nil}, []uint64{1, 2}, []error{nil, boom})
 	for i, want := range []error{boom, nil, context.Canceled} {
 		if err := <-batch[i].done; !errors.Is(err, want) {
 			t.Errorf("request %d: %v; want %v", i, err, want)

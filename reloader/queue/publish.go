@@ -15,55 +15,66 @@ import (
 
 var errNoAnswer = fmt.Errorf("%w within %v", errSilent, answerTime)
 
-// publish stores messages and returns an error for each, or nil if all are stored.
-func (b *batcher) publish(ctx context.Context, messages []*nats.Msg) []error {
+// publish stores messages and returns the sequence of each, and an error for each, or nil if all are stored.
+func (b *batcher) publish(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
 	if b.atomic && len(messages) >= atomicFrom {
 		return b.publishAtomic(ctx, messages)
 	}
 	return b.publishSingly(ctx, messages)
 }
 
-// publishAtomic stores all messages or none.
-func (b *batcher) publishAtomic(ctx context.Context, messages []*nats.Msg) []error {
+// publishAtomic stores all messages or none, unless one of them expects what is not so any more: that one must not keep others from being stored.
+func (b *batcher) publishAtomic(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
 	// The answer to the first message would cost a round trip and say nothing new: the stream is known to take batches.
-	_, err := jetstreamext.PublishMsgBatch(ctx, b.js, messages, jetstreamext.BatchFlowControl{AckTimeout: answerTime})
+	ack, err := jetstreamext.PublishMsgBatch(ctx, b.js, messages, jetstreamext.BatchFlowControl{AckTimeout: answerTime})
+	sequences, errs := make([]uint64, len(messages)), make([]error, len(messages))
 	if err == nil {
-		return nil
+		for i := range sequences {
+			sequences[i] = ack.Sequence - uint64(len(messages)-1-i)
+		}
+		return sequences, nil
 	}
-	errs := make([]error, len(messages))
+	if isConflict(err) {
+		for _, m := range messages {
+			for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
+				m.Header.Del(header)
+			}
+		}
+		return b.publishSingly(ctx, messages)
+	}
 	for i := range errs {
 		errs[i] = explain(ctx, err)
 	}
-	return errs
+	return sequences, errs
 }
 
 // publishSingly sends all messages and then waits for all answers.
-func (b *batcher) publishSingly(ctx context.Context, messages []*nats.Msg) []error {
+func (b *batcher) publishSingly(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
 	futures := make([]jetstream.PubAckFuture, len(messages))
-	errs := make([]error, len(messages))
+	sequences, errs := make([]uint64, len(messages)), make([]error, len(messages))
 	for i, m := range messages {
 		futures[i], errs[i] = b.js.PublishMsgAsync(m)
 	}
 	for i, f := range futures {
 		if errs[i] == nil {
-			errs[i] = await(ctx, f)
+			sequences[i], errs[i] = await(ctx, f)
 		}
 		errs[i] = explain(ctx, errs[i])
 	}
 	if errors.Join(errs...) == nil {
-		return nil
+		return sequences, nil
 	}
-	return errs
+	return sequences, errs
 }
 
-func await(ctx context.Context, f jetstream.PubAckFuture) error {
+func await(ctx context.Context, f jetstream.PubAckFuture) (uint64, error) {
 	select {
-	case <-f.Ok():
-		return nil
+	case ack := <-f.Ok():
+		return ack.Sequence, nil
 	case err := <-f.Err():
-		return err
+		return 0, err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
 }
 

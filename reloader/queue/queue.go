@@ -35,6 +35,8 @@ type Queue struct {
 	hints     *batcher
 	reloads   *batcher
 	workloads *batcher
+	// newest has what is known of the records of workloads that are stored.
+	newest newestOf
 
 	// life ends when Close begins.
 	life    context.Context

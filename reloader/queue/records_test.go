@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -170,6 +171,72 @@ func TestWorkloadRecords(t *testing.T) {
 	slices.SortFunc(got, func(x, y reloader.WorkloadRecord) int { return cmp.Compare(x.UID, y.UID) })
 	if diff := gocmp.Diff([]reloader.WorkloadRecord{a, b2}, got); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
+	}
+}
+
+// TestLateRecordDoesNotOverwrite: what a process writes that does not know the newest record of a workload is not stored. It may be called again by
+// whoever knows better.
+func TestLateRecordDoesNotOverwrite(t *testing.T) {
+	server := external(t, t.TempDir(), -1, nil)
+	ctx := testContext(t)
+	before, after := open(t, Options{URL: server.ClientURL()}), open(t, Options{URL: server.ClientURL()})
+	const many = 2 * atomicFrom
+	name := func(n int) string { return fmt.Sprint("cart-", n) }
+	of := func(n int, strategy string) reloader.WorkloadRecord {
+		r := record(name(n))
+		r.Strategy = strategy
+		return r
+	}
+	put := func(q *Queue, strategy string, first, end int) (outrun int) {
+		t.Helper()
+		var all sync.WaitGroup
+		errs := make([]error, end)
+		for n := first; n < end; n++ {
+			all.Go(func() { errs[n] = q.PutWorkload(ctx, of(n, strategy)) })
+		}
+		all.Wait()
+		for _, err := range errs {
+			if err != nil && !errors.Is(err, reloader.ErrOutrun) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				outrun++
+			}
+		}
+		return outrun
+	}
+	if put(before, "first", 0, many) != 0 {
+		t.Fatal("the first records were refused")
+	}
+	if _, err := after.LoadWorkloads(ctx, "blue"); err != nil {
+		t.Fatal(err)
+	}
+	// Of one batch only those are refused of which somebody else has written a newer one.
+	if got := put(after, "successor", 0, many/2); got != 0 {
+		t.Errorf("%d records of the successor were refused", got)
+	}
+	if got := put(before, "late", 0, many); got != many/2 {
+		t.Errorf("%d late records were refused, want %d", got, many/2)
+	}
+	if err := before.DeleteWorkload(ctx, "blue", workload(name(0))); err != nil {
+		t.Errorf("who tries again is refused: %v", err)
+	}
+	if err := after.DeleteWorkload(ctx, "blue", workload(name(1))); err != nil {
+		t.Error(err)
+	}
+	if err := after.DeleteWorkload(ctx, "blue", workload(name(0))); !errors.Is(err, reloader.ErrOutrun) {
+		t.Errorf("a late end of a record: %v, want ErrOutrun", err)
+	}
+	stored, err := after.LoadWorkloads(ctx, "blue")
+	if err != nil || len(stored) != many-2 {
+		t.Fatalf("%d records, %v; want %d", len(stored), err, many-2)
+	}
+	counts := map[string]int{}
+	for _, r := range stored {
+		counts[r.Strategy]++
+	}
+	if counts["successor"] != many/2-2 || counts["late"] != many/2 {
+		t.Errorf("records %v", counts)
 	}
 }
 

@@ -53,7 +53,7 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 		}
 	}
 	if u.lead {
-		err := c.Lead(t.Context(), kube.LeaseOptions{Identity: "one"}, func(context.Context) error { return nil })
+		err := c.Lead(t.Context(), kube.LeaseOptions{Identity: "one"}, func(context.Context, context.Context) error { return nil })
 		if err != nil {
 			t.Error(err)
 		}

@@ -69,7 +69,7 @@ func say(s sign) {
 }
 
 // work prints signs until ctx ends.
-func work(ctx context.Context) error {
+func work(ctx, _ context.Context) error {
 	say(sign{What: "begin"})
 	tick := time.NewTicker(beatInterval)
 	defer tick.Stop()

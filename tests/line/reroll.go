@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"os"
@@ -35,7 +36,12 @@ func build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	target := filepath.Join(cache, "reroll", "bin", fmt.Sprintf("reroll-%d", os.Getuid()))
+	module, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the sources: %w", err)
+	}
+	// Tests of two copies of the sources may run at once.
+	target := filepath.Join(cache, "reroll", "bin", fmt.Sprintf("reroll-%d-%08x", os.Getuid(), crc32.ChecksumIEEE(module)))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, "github.com/reroll-dev/reroll/cmd/reroll")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -71,13 +72,11 @@ func TestJobRefusedAfterItsDeletionIsKeptUntilItIsAccepted(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- c.KeepJobs(ctx, slog.New(slog.DiscardHandler)) }()
+	var keeper sync.WaitGroup
+	keeper.Go(func() { c.KeepJobs(ctx, slog.New(slog.DiscardHandler)) })
 	relent()
 	eventually(t, "the Job is created again", func() bool { return kept(t, w.UID) == 0 })
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	keeper.Wait()
 	checkRecreated(t, namespace, w.UID, born())
 }

@@ -63,12 +63,13 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.startWatch()
 	p.startCanary(cluster, d)
 	p.start("look-out", cluster.AwaitRewind)
-	p.start("jobs", func(ctx context.Context) error { return cluster.KeepJobs(ctx, p.logger) })
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
 	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
 	if !s.EnableHA {
-		p.start("dispatcher", func(ctx context.Context) error { return p.runDispatcher(ctx, cluster, d) })
+		p.start("dispatcher", func(ctx context.Context) error {
+			return p.runDispatcher(ctx, context.WithoutCancel(ctx), cluster, d)
+		})
 		p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
 		return nil
 	}
@@ -146,16 +147,17 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	return cluster.Lead(ctx, kube.LeaseOptions{
 		Namespace: p.settings.PodNamespace, Identity: p.settings.PodName, Logger: p.logger, Registerer: p.registry,
-	}, func(term context.Context) error {
-		if err := p.runDispatcher(term, cluster, d); err != nil {
+	}, func(ctx, term context.Context) error {
+		if err := p.runDispatcher(ctx, term, cluster, d); err != nil {
 			return err
 		}
-		return context.Cause(term)
+		return context.Cause(ctx)
 	})
 }
 
-// runDispatcher loads the state, watches the workloads, and from then on works on hints until ctx ends.
-func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
+// runDispatcher loads the state, watches the workloads, and from then on works on hints until ctx ends. What has begun by then is finished, unless
+// term ends.
+func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
 		return nil
 	}
@@ -175,6 +177,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
+	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.serveCommands(ctx, cluster, d) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
@@ -185,7 +188,7 @@ func (p *program) runDispatcher(ctx context.Context, cluster *kube.Cluster, d *d
 	if p.forwarder != nil {
 		hints.Go(func() { p.forward(ctx, d) })
 	}
-	return d.Run(ctx)
+	return d.Run(ctx, term)
 }
 
 // watchConfigs feeds the source of hints that asks the API server itself.
