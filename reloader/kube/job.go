@@ -78,7 +78,7 @@ func (c *Cluster) replace(
 	if err != nil {
 		return nil, err
 	}
-	m := manifest{job: cleaned(amended), uid: job.GetUID(), roll: r.Name, fieldManager: r.FieldManager}
+	m := manifest{job: cleaned(amended), uid: job.GetUID(), roll: r.Name, fieldManager: r.FieldManager, version: job.GetResourceVersion(), kept: time.Now()}
 	if err := c.putManifest(ctx, m); err != nil {
 		return nil, err
 	}

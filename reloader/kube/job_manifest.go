@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +31,8 @@ const (
 	manifestUID          = "uid"
 	manifestRoll         = "roll"
 	manifestFieldManager = "fieldManager"
+	manifestVersion      = "resourceVersion"
+	manifestKept         = "kept"
 	// manifestSignature proves that Reroll made the Secret: whoever else may write Secrets here must not have Jobs created anywhere.
 	manifestSignature = "signature"
 )
@@ -46,6 +49,18 @@ type manifest struct {
 	uid          types.UID
 	roll         string
 	fieldManager string
+	// version is the only one in which that Job is deleted, and kept when the request for that was about to be sent.
+	version string
+	kept    time.Time
+}
+
+// lateTime is for how long after it was sent a request to delete a Job may still be carried out, although nobody waits for its answer: an API
+// server gives a request a minute, unless it is told otherwise.
+const lateTime = 5 * time.Minute
+
+// undone reports whether live, which stands where it was, is deleted no more for m.
+func (m manifest) undone(live *unstructured.Unstructured, now time.Time) bool {
+	return live.GetResourceVersion() != m.version || now.Sub(m.kept) >= lateTime
 }
 
 // String names the Job, and says nothing of what is in it.
@@ -100,6 +115,7 @@ func (m manifest) secret(namespace string) (*corev1.Secret, error) {
 		Data: map[string][]byte{
 			manifestJob: data, manifestUID: []byte(m.uid),
 			manifestRoll: []byte(m.roll), manifestFieldManager: []byte(m.fieldManager),
+			manifestVersion: []byte(m.version), manifestKept: []byte(m.kept.UTC().Format(time.RFC3339)),
 		},
 	}
 	size := sha256.Size // of the signature
@@ -125,7 +141,7 @@ func (c *Cluster) getManifest(ctx context.Context, uid types.UID) (manifest, err
 // signedParts are what the signature is of.
 func signedParts(secret *corev1.Secret) [][]byte {
 	parts := [][]byte{[]byte(secret.Name)}
-	for _, key := range []string{manifestJob, manifestUID, manifestRoll, manifestFieldManager} {
+	for _, key := range []string{manifestJob, manifestUID, manifestRoll, manifestFieldManager, manifestVersion, manifestKept} {
 		parts = append(parts, secret.Data[key])
 	}
 	return parts
@@ -147,7 +163,9 @@ func parseManifest(secret *corev1.Secret) (manifest, error) {
 	m := manifest{
 		job: &unstructured.Unstructured{}, uid: types.UID(secret.Data[manifestUID]),
 		roll: string(secret.Data[manifestRoll]), fieldManager: string(secret.Data[manifestFieldManager]),
+		version: string(secret.Data[manifestVersion]),
 	}
+	m.kept, _ = time.Parse(time.RFC3339, string(secret.Data[manifestKept])) // what cannot be read is long ago
 	// The decoder's error is not passed on: it may quote the manifest.
 	if m.job.UnmarshalJSON(secret.Data[manifestJob]) != nil || m.job.GetKind() != "Job" || m.secretName() != secret.Name {
 		return manifest{}, fmt.Errorf("secret %s/%s: not a Job's manifest", secret.Namespace, secret.Name)

@@ -46,8 +46,9 @@ func (r *recreations) end(uid types.UID) {
 func (r *recreations) leave() { r.left.Store(true) }
 
 // RecoverJobs ends every recreation of a Job that was left half done, also by another process: it creates the Job again if the old
-// one is gone or going. If the old one stands as it was, the process ended before it deleted it; then nothing was done, and whether
-// to roll it is to be decided again. It tries each Job once and returns the errors of all.
+// one is gone or going. If the old one stands as it was, the process ended before it deleted it, or its request to do so is still under
+// way: the manifest is kept until the Job has another version, which that request does not mean, or until no API server works on it any
+// more. Then nothing was done, and whether to roll it is to be decided again. It tries each Job once and returns the errors of all.
 //
 // The process that rolls workloads calls RecoverJobs before it watches them, and may at any time; no other process does.
 //
@@ -85,7 +86,12 @@ func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("read %s: %w", m, err)
-	case live.GetUID() != m.uid || live.GetDeletionTimestamp() == nil:
+	case live.GetUID() != m.uid:
+		return c.dropManifest(ctx, m)
+	case live.GetDeletionTimestamp() == nil && !m.undone(live, time.Now()):
+		c.jobs.leave() // whoever asked for it may have died before the API server was done
+		return nil
+	case live.GetDeletionTimestamp() == nil:
 		return c.dropManifest(ctx, m)
 	}
 	_, err = c.restore(ctx, m, 0)

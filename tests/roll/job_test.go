@@ -141,9 +141,8 @@ func TestJobIsNeverLost(t *testing.T) {
 				if err := c.RecoverJobs(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				_ = getJob(t, namespace)
-				if n := kept(t, w.UID); n != 0 {
-					t.Errorf("%d manifests are left after the recovery", n)
+				if job := getJob(t, namespace); job.UID != w.UID && kept(t, w.UID) != 0 {
+					t.Error("a manifest is left after the recovery")
 				}
 				if _, err := c.Roll(t.Context(), w, r); err != nil {
 					t.Errorf("the roll is decided again: %v", err)
@@ -179,18 +178,45 @@ func TestJobIsContinuedWithoutARestart(t *testing.T) {
 	}
 }
 
-func TestJobIsRecreatedAlthoughTheProcessEnds(t *testing.T) {
-	for _, n := range []int{2, 3, 4} { // from when the manifest is kept
-		namespace := cluster.Namespace(t)
-		born := births(t, namespace)
-		makeJob(t, namespace, nil)
-		p := newProxy(t)
-		c := connect(t, p.Kubeconfig)
-		w := read(t, c, "Job", namespace, "import")
-		if _, err := c.Roll(p.endAfter(t, n), w, rollOf(t, w)); err != nil {
-			t.Errorf("the process is to end at request %d: %v", n, err)
-		}
-		checkRecreated(t, namespace, w.UID, born())
+// TestLateDeleteLosesNoJob: the request of a process that died is carried out after another one has looked at what was left. The Job stands again,
+// and a Job that has changed meanwhile is not deleted.
+func TestLateDeleteLosesNoJob(t *testing.T) {
+	for name, changes := range map[string]bool{"as it was": false, "changed meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			namespace := cluster.Namespace(t)
+			makeJob(t, namespace, nil)
+			p := newProxy(t)
+			mortal := connect(t, p.Kubeconfig)
+			w := read(t, mortal, "Job", namespace, "import")
+			ctx, carryOut := p.dieWhileDeleting(t)
+			if _, err := mortal.Roll(ctx, w, rollOf(t, w)); err == nil {
+				t.Fatal("the process did not die")
+			}
+			c := connect(t, cluster.Kubeconfig())
+			if changes {
+				patch := []byte(`{"metadata":{"annotations":{"changed":"yes"}}}`)
+				if _, err := cluster.Client().BatchV1().Jobs(namespace).Patch(t.Context(), "import", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.RecoverJobs(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if job := getJob(t, namespace); job.UID != w.UID {
+				t.Fatal("the Job was recreated before it was deleted")
+			}
+			carryOut()
+			eventually(t, "the Job stands", func() bool {
+				if err := c.RecoverJobs(t.Context()); err != nil {
+					return false
+				}
+				job, err := cluster.Client().BatchV1().Jobs(namespace).Get(t.Context(), "import", metav1.GetOptions{})
+				return err == nil && job.DeletionTimestamp == nil && (job.UID == w.UID) == changes
+			})
+			if n := kept(t, w.UID); n != 0 {
+				t.Errorf("%d manifests are left", n)
+			}
+		})
 	}
 }
 

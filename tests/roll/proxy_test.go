@@ -1,12 +1,15 @@
 package roll
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,9 +29,11 @@ type proxy struct {
 	// lose says that the first request that fails still reaches the API server, and only its answer is lost.
 	lose bool
 	seen []string
-	// die ends what the process does, which would go on trying to be heard; orderly says with which request that passes, 0: none.
-	die     context.CancelFunc
-	orderly int
+	// die ends what the process does, which would go on trying to be heard.
+	die context.CancelFunc
+	// held gets the next request that deletes a Job; nil if that passes.
+	held    chan *http.Request
+	forward http.Handler
 }
 
 func newProxy(t *testing.T) *proxy {
@@ -44,10 +49,11 @@ func newProxy(t *testing.T) *proxy {
 	}
 	forward := httputil.NewSingleHostReverseProxy(target)
 	forward.Transport = transport
-	p := &proxy{left: -1, Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	p := &proxy{left: -1, forward: forward, Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		passes, reaches := p.take(r)
 		switch {
+		case p.holds(r):
 		case passes:
 			forward.ServeHTTP(w, r)
 			return
@@ -81,9 +87,6 @@ func (p *proxy) take(r *http.Request) (passes, reaches bool) {
 	}
 	p.left--
 	p.seen = append(p.seen, r.Method)
-	if len(p.seen) == p.orderly {
-		p.die()
-	}
 	return true, true
 }
 
@@ -97,13 +100,35 @@ func (p *proxy) dieAfter(t *testing.T, requests int, lose bool) context.Context 
 	return ctx
 }
 
-// endAfter lets all requests pass; the context ends with the one of that number.
-func (p *proxy) endAfter(t *testing.T, requests int) context.Context {
-	ctx := p.dieAfter(t, 1000, false)
+// dieWhileDeleting lets all requests pass until the first one that deletes a Job. That one is held until carryOut is called, which returns when
+// the API server has answered it; nobody waits for the answer any more.
+func (p *proxy) dieWhileDeleting(t *testing.T) (ctx context.Context, carryOut func()) {
+	ctx = p.dieAfter(t, 1000, false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.orderly = requests
-	return ctx
+	held := make(chan *http.Request, 1)
+	p.held = held
+	return ctx, func() {
+		p.forward.ServeHTTP(httptest.NewRecorder(), <-held)
+	}
+}
+
+// holds keeps a request that deletes a Job, if it is to be held.
+func (p *proxy) holds(r *http.Request) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil || r.Method != http.MethodDelete || !strings.Contains(r.URL.Path, "/jobs/") {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	late := r.Clone(context.WithoutCancel(r.Context()))
+	late.Body = io.NopCloser(bytes.NewReader(body))
+	p.held <- late
+	p.held = nil
+	return true
 }
 
 // live lets all requests pass again.
