@@ -102,6 +102,8 @@ type Dispatcher struct {
 	relook    map[reloader.Config]time.Time
 	// succeeded says, by stage, whether an attempt at some workload has.
 	succeeded [stages]bool
+	// lookFailures is how often in a row looks have failed at a config that hints are about.
+	lookFailures map[reloader.Config]int
 	// unsure is when each of the hints comes again that wait in the stream for another look.
 	unsure []time.Time
 	// verifying has the configs whose deliveries are being answered.
@@ -159,26 +161,27 @@ func New(o Options) *Dispatcher {
 	}
 	m := newStakaterMetrics(o.Registerer, o.CountByNamespace)
 	d := &Dispatcher{
-		Options:   o,
-		stakater:  m,
-		index:     newIndex(),
-		latest:    map[reloader.Config]reloader.StoredChange{},
-		facts:     map[reloader.Config]fact{},
-		told:      tolds{},
-		drifts:    map[reloader.Config]map[drift]bool{},
-		takenBack: map[reloader.Config]struct{}{},
-		began:     time.Now(),
-		parked:    map[reloader.Config][]Delivery{},
-		verifying: map[reloader.Config]struct{}{},
-		overheard: map[reloader.Config][]reloader.Hint{},
-		answered:  map[utterance]time.Time{},
-		relook:    map[reloader.Config]time.Time{},
-		finished:  map[reloader.WorkloadRef][]finished{},
-		late:      map[reloader.WorkloadRef]time.Time{},
-		records:   map[reloader.WorkloadRef]reloader.WorkloadRecord{},
-		paused:    map[reloader.WorkloadRef]*workload.Workload{},
-		abandoned: map[reloader.WorkloadRef]bool{},
-		denials:   map[reloader.Config]denial{},
+		Options:      o,
+		stakater:     m,
+		index:        newIndex(),
+		latest:       map[reloader.Config]reloader.StoredChange{},
+		facts:        map[reloader.Config]fact{},
+		told:         tolds{},
+		drifts:       map[reloader.Config]map[drift]bool{},
+		takenBack:    map[reloader.Config]struct{}{},
+		began:        time.Now(),
+		parked:       map[reloader.Config][]Delivery{},
+		verifying:    map[reloader.Config]struct{}{},
+		overheard:    map[reloader.Config][]reloader.Hint{},
+		answered:     map[utterance]time.Time{},
+		relook:       map[reloader.Config]time.Time{},
+		lookFailures: map[reloader.Config]int{},
+		finished:     map[reloader.WorkloadRef][]finished{},
+		late:         map[reloader.WorkloadRef]time.Time{},
+		records:      map[reloader.WorkloadRef]reloader.WorkloadRecord{},
+		paused:       map[reloader.WorkloadRef]*workload.Workload{},
+		abandoned:    map[reloader.WorkloadRef]bool{},
+		denials:      map[reloader.Config]denial{},
 
 		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},
 

@@ -57,6 +57,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	delete(d.verifying, c)
 	err := errors.Join(errs...)
 	if err == nil {
+		delete(d.lookFailures, c)
 		d.settleNew(c)
 	}
 	d.answer(q, err)
@@ -158,22 +159,55 @@ func (d *Dispatcher) mayWait(left time.Duration) bool {
 	return true
 }
 
-// giveBack has the question asked again.
+// giveBack has the question asked again: after the first failures by the stream, and from then on by our own queue, since a hint that is not
+// acknowledged keeps its place in the stream, and that of all that come after it. A process that ends meanwhile looks at its configs at the
+// next start.
 func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Duration {
 	wait := retryHint
 	if apierrors.IsForbidden(err) {
 		wait = retryRefused
 	}
+	d.stakater.failed(err)
+	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
+	if kept := d.keepQuestion(c, q); kept {
+		for _, del := range q.open {
+			del.Ack()
+			d.metrics.hints.WithLabelValues("kept").Inc()
+		}
+		if apierrors.IsForbidden(err) {
+			return wait
+		}
+		return again
+	}
 	for _, del := range q.open {
 		del.Retry(wait)
 		d.metrics.hints.WithLabelValues("retried").Inc()
 	}
-	d.stakater.failed(err)
-	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
 	if q.second {
 		return wait
 	}
 	return 0
+}
+
+const (
+	// maxUnanswered is how often in a row a look may fail for which the stream lends its hints again.
+	maxUnanswered = 3
+	// maxKeptHints is how many hints, the newest ones, are kept of a config that cannot be looked at: they say who may have changed it.
+	maxKeptHints = 16
+)
+
+// keepQuestion takes note that a look at c has failed, and reports whether that was often enough to keep its hints here.
+func (d *Dispatcher) keepQuestion(c reloader.Config, q question) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lookFailures[c]++
+	if d.lookFailures[c] < maxUnanswered {
+		return false
+	}
+	hints := append(q.hints(), d.overheard[c]...)
+	d.overheard[c] = hints[max(0, len(hints)-maxKeptHints):]
+	d.relook[c] = time.Now()
+	return true
 }
 
 // compare says what f is, next to the last change of c: nothing new, or a change.
