@@ -283,6 +283,7 @@ func (d *Dispatcher) keep(ctx context.Context) {
 			return
 		case <-tick.C:
 			d.trim()
+			d.forgetUnseen()
 			d.Followed() // this cluster is asked for its own, whether it has a hub or not
 		}
 	}

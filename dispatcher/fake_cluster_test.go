@@ -43,6 +43,8 @@ type cluster struct {
 	fail func(verb, ref string) error
 	// requests counts the requests of dispatchers by verb.
 	requests map[string]int
+	// away is a kind of workload that is not served.
+	away string
 	// terminating says that every namespace is being deleted.
 	terminating bool
 	// patched is called after a dispatcher's patch was committed and before it is answered.

@@ -126,6 +126,13 @@ func (c client) Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.W
 	return c.strip(obj), nil
 }
 
+// Tracked reports whether the API serves a kind.
+func (c client) Tracked(kind string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return kind != c.away
+}
+
 // Roll applies a JSON patch.
 func (c client) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
 	if err := c.request(ctx, "patch", w.Ref().String()); err != nil {

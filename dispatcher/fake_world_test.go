@@ -196,7 +196,7 @@ func (w *world) launch() *process {
 	}
 	w.cluster.mu.Lock()
 	for ref := range w.objects {
-		if ref.Workload() {
+		if kind, _, _, _ := ref.Split(); ref.Workload() && kind != w.cluster.away {
 			p.observe(ref, w.objects[ref])
 		}
 	}

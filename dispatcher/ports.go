@@ -22,6 +22,9 @@ type Configs interface {
 
 // Workloads writes workloads.
 type Workloads interface {
+	// Tracked reports whether all workloads of a kind that exist were tracked: those of a kind that the API server may lack can be away for a
+	// while.
+	Tracked(kind string) bool
 	Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error)
 	// Roll makes w run with new content in the way of its kind, and returns it as it is then. It fails like a conflict if w is no
 	// longer as it was read. The same roll made twice is made once.

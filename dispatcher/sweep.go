@@ -47,14 +47,16 @@ func (d *Dispatcher) waitSettled(ctx context.Context) error {
 	return nil
 }
 
-// forgetUnseen deletes the records of workloads that went away while no process ran.
+// forgetUnseen deletes the records of workloads that went away while no process ran. Those of a kind that cannot be seen now are kept until it can.
 func (d *Dispatcher) forgetUnseen() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref := range d.records {
-		d.settleQ.Add(ref)
+		if d.Workloads.Tracked(ref.Kind) {
+			delete(d.records, ref)
+			d.settleQ.Add(ref)
+		}
 	}
-	clear(d.records)
 }
 
 // Suspect has every config looked at now, because hints may have been lost.

@@ -60,7 +60,9 @@ type Cluster struct {
 	fence fence
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
-	jobs   recreations
+	// optionals has an *optional for each watched kind that the API server may lack.
+	optionals sync.Map
+	jobs      recreations
 	// ring has the digest keys once they were read.
 	ring atomic.Pointer[digest.Ring]
 	tide *tide

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,8 @@ type optional struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	synced  []cache.InformerSynced
+	// tracks are those of synced, for others than the goroutine; nil if there are none.
+	tracks atomic.Pointer[[]cache.InformerSynced]
 	// absent is how many answers in a row said that the kind is gone.
 	absent int
 }
@@ -43,6 +46,7 @@ func (c *Cluster) watchOptional(ctx context.Context, r *roster) ([]cache.Informe
 	var synced []cache.InformerSynced
 	for _, kind := range c.options.Scope.kinds(true) {
 		o := &optional{cluster: c, kind: kind, roster: r}
+		c.optionals.Store(kind.Kind, o)
 		if err := o.first(ctx); err != nil {
 			o.unwatch()
 			return nil, err
@@ -161,7 +165,21 @@ func (o *optional) watch(ctx context.Context) error {
 		o.synced = append(o.synced, synced)
 		o.running.Go(func() { informer.RunWithContext(ctx) })
 	}
+	all := slices.Clone(o.synced)
+	o.tracks.Store(&all)
 	return nil
+}
+
+// Tracked reports whether Watch has tracked all workloads of a kind that exist: not yet, or not now, if the API server may lack the kind and does
+// not serve it, or does not list it.
+func (c *Cluster) Tracked(kind string) bool {
+	o, known := c.optionals.Load(kind)
+	return !known || o.(*optional).tracked()
+}
+
+func (o *optional) tracked() bool {
+	all := o.tracks.Load()
+	return all != nil && !slices.ContainsFunc(*all, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
 // quietlyAbsent says nothing about a resource that is not served: whether it is, discovery tells.
@@ -185,4 +203,5 @@ func (o *optional) stopInformers() {
 	o.stop()
 	o.running.Wait()
 	o.stop, o.synced, o.absent = nil, nil, 0
+	o.tracks.Store(nil)
 }
