@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -61,7 +62,10 @@ func TestCleaned(t *testing.T) {
 
 // TestManifestSecret pins the bytes of the Secret: another version may have to go on from it. They are never edited.
 func TestManifestSecret(t *testing.T) {
-	m := manifest{job: object(t, "cleaned.yaml"), uid: "11-22", roll: "r-abcdefgh23456723", fieldManager: "Reloader"}
+	m := manifest{
+		job: object(t, "cleaned.yaml"), uid: "11-22", roll: "r-abcdefgh23456723", fieldManager: "Reloader",
+		version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC),
+	}
 	secret, err := m.secret("reroll-system")
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +86,7 @@ func TestManifestSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := parseManifest(stored)
-	if err != nil || read.uid != m.uid || read.roll != m.roll || read.fieldManager != m.fieldManager {
+	if err != nil || read.uid != m.uid || read.roll != m.roll || read.fieldManager != m.fieldManager || read.version != m.version || !read.kept.Equal(m.kept) {
 		t.Errorf("the Secret is read differently now: %s, %s, %s: %v", read.uid, read.roll, read.fieldManager, err)
 	}
 	if diff := cmp.Diff(m.job.Object, read.job.Object); diff != "" {
@@ -124,7 +128,7 @@ func TestManifestLargerThanASecretIsRefusedForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.roll = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid))
+	m.roll = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid)-len("2026-11-22T20:00:00Z"))
 	if _, err := m.secret("own"); err != nil {
 		t.Errorf("as large as a Secret may be: %v", err)
 	}
