@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -315,6 +316,24 @@ func (d *Dispatcher) noteRefusal(c reloader.Config, touched int, targets map[str
 // needed reports whether c is to be looked at: somebody here depends on it, or another cluster may follow it. The caller holds mu.
 func (d *Dispatcher) needed(c reloader.Config) bool {
 	return len(d.index.byConfig[c]) > 0 || d.exports[c] != nil && d.exports[c].open
+}
+
+// Needs reports whether anything is known to depend on c, be it by the record of a workload that cannot be seen now. Before Ready, anything may.
+func (d *Dispatcher) Needs(c reloader.Config) bool {
+	if !d.ready.Load() {
+		return true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.needed(c) {
+		return true
+	}
+	for _, r := range d.records {
+		if slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == c }) {
+			return true
+		}
+	}
+	return false
 }
 
 // exportedIn returns the configs of a kind and namespace that nobody here depends on, and other clusters may follow. The caller holds mu.

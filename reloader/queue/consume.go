@@ -49,7 +49,6 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	var roomKeeper sync.WaitGroup
 	defer roomKeeper.Wait()
 	roomKeeper.Go(func() { c.keepRoom(ctx) })
-	roomKeeper.Go(func() { c.dropTombstones(ctx) })
 	roomKeeper.Go(func() { c.measure(ctx) })
 	c.run(ctx, consumer)
 	return ended(ctx)

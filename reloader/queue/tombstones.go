@@ -12,7 +12,7 @@ import (
 
 const (
 	// tombstoneAge is how long the changes of a config that was deleted are kept after its deletion was stored: long enough to know it
-	// again when it is created anew with the same content.
+	// again when it is created anew with the same content. So are those of a config on which no workload depends any more.
 	tombstoneAge = 30 * 24 * time.Hour
 	// tombstoneInterval is how often expired tombstones are looked for. A look reads the newest change of each config that has not
 	// changed within tombstoneAge.
@@ -21,7 +21,7 @@ const (
 	tombstonesAtOnce = 500
 )
 
-// tombstone is the place of the newest change of a config, which says that it was deleted.
+// tombstone is the place of the newest change of a config that was deleted, or that nothing depends on.
 type tombstone struct {
 	subject  string
 	sequence uint64
@@ -31,19 +31,29 @@ type tombstone struct {
 type graveyard struct {
 	q      *Queue
 	filter string
-	// buries reports whether tombstones of a cluster are dropped from here; nil if those of all that match are.
-	buries func(cluster string) bool
+	// ended reports whether a change that is old and the newest of its config is not needed any more.
+	ended func(reloader.Change) bool
 }
 
-// dropTombstones purges, every now and then, the changes of configs of the cluster that were deleted long ago, until ctx ends.
-func (c *consumer) dropTombstones(ctx context.Context) {
-	filter, err := clusterFilter(changePrefix, c.cluster)
+func isDeletion(c reloader.Change) bool { return c.Type == reloader.ChangeDeleted }
+
+// TidyChanges purges, every now and then, the changes of configs of the cluster that were deleted long ago, or have not changed for long and are
+// not needed by anybody, until ctx ends.
+func (q *Queue) TidyChanges(ctx context.Context, cluster string, needed func(reloader.Config) bool) error {
+	filter, err := clusterFilter(changePrefix, cluster)
 	if err != nil {
-		return // nothing is consumed for such a cluster
+		return fmt.Errorf("tidy changes: %w", err)
 	}
+	ctx, leave, err := q.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	g := graveyard{q: q, filter: filter, ended: func(c reloader.Change) bool { return isDeletion(c) || !needed(c.Config) }}
 	for pause(ctx, tombstoneInterval) {
-		c.q.tidy(ctx, graveyard{q: c.q, filter: filter}, time.Now().Add(-tombstoneAge))
+		q.tidy(ctx, g, time.Now().Add(-tombstoneAge))
 	}
+	return ended(ctx)
 }
 
 // TidyHub purges, every now and then, the changes of configs that were deleted long ago in clusters which bring their records here, until ctx
@@ -79,17 +89,18 @@ func (q *Queue) hubGraveyard(ctx context.Context) (*graveyard, error) {
 	if err != nil || len(brings) == 0 {
 		return nil, err
 	}
-	return &graveyard{q: q, filter: changePrefix + ".>", buries: func(cluster string) bool { return brings[cluster] }}, nil
+	ended := func(c reloader.Change) bool { return isDeletion(c) && brings[c.Cluster] }
+	return &graveyard{q: q, filter: changePrefix + ".>", ended: ended}, nil
 }
 
 // tidy purges, and logs what hinders it.
 func (q *Queue) tidy(ctx context.Context, g graveyard, before time.Time) {
 	if err := g.purge(ctx, before); err != nil && ctx.Err() == nil {
-		q.log.Warn("could not drop the changes of deleted configs", "changes", g.filter, "error", err)
+		q.log.Warn("could not drop changes that nobody needs any more", "changes", g.filter, "error", err)
 	}
 }
 
-// purge purges the changes of configs whose newest change is a tombstone that was stored before the given time. A change that is stored
+// purge purges the changes of configs of which the newest has ended and was stored before the given time. A change that is stored
 // meanwhile stays, since only what is not newer than the tombstone goes.
 func (g graveyard) purge(ctx context.Context, before time.Time) error {
 	expired, err := g.expired(ctx, before)
@@ -102,7 +113,7 @@ func (g graveyard) purge(ctx context.Context, before time.Time) error {
 		}
 	}
 	if len(expired) > 0 {
-		g.q.log.Info("dropped the changes of configs that were deleted long ago", "changes", g.filter, "configs", len(expired))
+		g.q.log.Info("dropped the changes of configs that were deleted long ago, or that nothing depends on", "changes", g.filter, "configs", len(expired))
 	}
 	return nil
 }
@@ -120,7 +131,7 @@ func (g graveyard) expired(ctx context.Context, before time.Time) ([]tombstone, 
 		}
 		// What cannot be read is no tombstone as far as this version knows.
 		change, err := reloader.Decode[reloader.Change](msg.Data())
-		if err == nil && change.Type == reloader.ChangeDeleted && (g.buries == nil || g.buries(change.Cluster)) {
+		if err == nil && g.ended(change) {
 			expired = append(expired, tombstone{msg.Subject(), sequence})
 		}
 		return nil

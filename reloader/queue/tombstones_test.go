@@ -31,7 +31,7 @@ func keeper(t *testing.T, q *Queue) graveyard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return graveyard{q: q, filter: filter}
+	return graveyard{q: q, filter: filter, ended: func(c reloader.Change) bool { return isDeletion(c) || c.Config.Name == "unneeded" }}
 }
 
 // kept returns the names of the configs with a stored change, and how many changes there are.
@@ -58,6 +58,7 @@ func TestExpiredTombstonesAreDropped(t *testing.T) {
 	expired := bury(t, q, "expired")
 	appendChange(t, q, change("created-again", "2"), bury(t, q, "created-again"))
 	appendChange(t, q, change("unchanged", "1"), 0)
+	appendChange(t, q, change("unneeded", "2"), appendChange(t, q, change("unneeded", "1"), 0))
 	foreign := deleted("foreign")
 	foreign.Cluster = "green"
 	appendChange(t, q, foreign, 0)
@@ -73,8 +74,8 @@ func TestExpiredTombstonesAreDropped(t *testing.T) {
 	if err := c.purge(ctx, time.Now().Add(-tombstoneAge)); err != nil {
 		t.Fatal(err)
 	}
-	if _, n := kept(t, q); n != 10 {
-		t.Fatalf("%d changes are left of 10 before any tombstone has expired", n)
+	if _, n := kept(t, q); n != 12 {
+		t.Fatalf("%d changes are left of 12 before any tombstone has expired", n)
 	}
 	before := cut.Time.Add(time.Nanosecond)
 	for range 2 {
