@@ -241,8 +241,10 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	d.replay(time.Now())
 	var begin, settle errgroup.Group
 	work(working, &settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
-	work(ctx, &begin, d.Flushers, d.flushQ, func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) })
-	work(ctx, &begin, resumers, d.resumeQ, func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) })
+	flush := func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) }
+	resume := func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) }
+	work(ctx, &begin, d.Flushers, d.flushQ, newFair(d.Flushers, d.flushQ).among(flush))
+	work(ctx, &begin, resumers, d.resumeQ, newFair(resumers, d.resumeQ).among(resume))
 	work(ctx, &begin, 1, d.rolloutQ, d.rolloutDue)
 	work(ctx, &begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(ctx, &begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })

@@ -303,14 +303,14 @@ func compareRefs(a, b reloader.WorkloadRef) int {
 	return strings.Compare(a.String(), b.String())
 }
 
-func put[K comparable](m map[K]map[reloader.WorkloadRef]*tracked, key K, ref reloader.WorkloadRef, t *tracked) {
+func put[K comparable, V any](m map[K]map[reloader.WorkloadRef]V, key K, ref reloader.WorkloadRef, v V) {
 	if m[key] == nil {
-		m[key] = map[reloader.WorkloadRef]*tracked{}
+		m[key] = map[reloader.WorkloadRef]V{}
 	}
-	m[key][ref] = t
+	m[key][ref] = v
 }
 
-func drop[K comparable](m map[K]map[reloader.WorkloadRef]*tracked, key K, ref reloader.WorkloadRef) {
+func drop[K comparable, V any](m map[K]map[reloader.WorkloadRef]V, key K, ref reloader.WorkloadRef) {
 	delete(m[key], ref)
 	if len(m[key]) == 0 {
 		delete(m, key)

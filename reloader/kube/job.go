@@ -21,8 +21,9 @@ import (
 const (
 	// maxRedeletes is how often in a row a Job may change between being read and being deleted.
 	maxRedeletes = 5
-	// goneTime bounds the wait for a deleted Job to go, which takes as long as its finalizers do.
-	goneTime = 30 * time.Second
+	// goneTime bounds the wait of one Roll for a deleted Job to go, which takes as long as its finalizers do: others wait for whoever waits. Its
+	// manifest is safe, and the next Roll goes on, or RecoverJobs does.
+	goneTime = 2 * time.Second
 	// gonePoll is how often it is looked whether it has.
 	gonePoll = 200 * time.Millisecond
 )
