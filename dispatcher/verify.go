@@ -169,7 +169,7 @@ func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Dur
 	}
 	d.stakater.failed(err)
 	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
-	if kept := d.keepQuestion(c, q); kept {
+	if refusal := apierrors.APIStatus(nil); errors.As(err, &refusal) && d.keepQuestion(c, q) { // what cannot be stored is no refusal
 		for _, del := range q.open {
 			del.Ack()
 			d.metrics.hints.WithLabelValues("kept").Inc()
