@@ -27,7 +27,6 @@ type site struct {
 	silent  *silent
 	step    func(string)
 	r       *result
-	pids    []int
 	failure chan error
 }
 
