@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // withMissed puts before the changes of s those that its workload has missed as well, and that only the stream knows any more: a process that begins
 // is told of the newest change of each config alone. Whoever made the last of them is not to be named for all.
-func (d *Dispatcher) withMissed(ctx context.Context, t *tracked, s step, handled reloader.Handled) (step, error) {
+func (d *Dispatcher) withMissed(ctx context.Context, t *tracked, w *workload.Workload, s step, handled reloader.Handled) (step, error) {
 	first := s.changes[0]
-	if d.DryRun || handled.How == "" || s.config.Cluster != "" || s.config.Namespace != t.w.Namespace || departs(handled, first) {
+	if d.DryRun || handled.How == "" || s.config.Cluster != "" || s.config.Namespace != w.Namespace || departs(handled, first) {
 		// What a dry run has told of is not missed, though nobody was brought to it, what another cluster has seen is on record there, and what
 		// was written to a config of another namespace may not have been shown then.
 		return s, nil

@@ -68,7 +68,7 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		if f.unread {
 			continue // it is not pending any more: see consented
 		}
-		s, err := d.withMissed(ctx, t, step{config: u.config, changes: u.changes, latest: stored.Change}, u.handled)
+		s, err := d.withMissed(ctx, t, w, step{config: u.config, changes: u.changes, latest: stored.Change}, u.handled)
 		if err != nil {
 			return w, steps, err
 		}

@@ -37,7 +37,7 @@ func TestAuthSettings(t *testing.T) {
 		"certificates":                  {address: ":8080", auth: Auth{Modes: []string{authMTLS}, ClientCA: "ca", TLSCert: "c", TLSKey: "k"}},
 		"certificates without CA":       {address: ":8080", auth: Auth{Modes: []string{authMTLS}, TLSCert: "c", TLSKey: "k"}, wrong: "--auth-client-ca"},
 		"certificates without TLS":      {address: ":8080", auth: Auth{Modes: []string{authMTLS}, ClientCA: "ca"}, wrong: "--api-tls-cert"},
-		"a CA that nobody asks for":     {address: ":8080", auth: Auth{Modes: []string{authToken}, ClientCA: "ca"}, wrong: "--auth=mtls"},
+		"a CA that nobody asks for":     {address: "127.0.0.1:1", auth: Auth{Modes: []string{authToken}, ClientCA: "ca"}, wrong: "--auth=mtls"},
 		"a proxy":                       {address: ":8080", auth: Auth{Modes: []string{authRequestHeader}, ProxyCA: "ca", ProxyNames: []string{"p"}, TLSCert: "c", TLSKey: "k"}},
 		"a proxy of any name":           {address: ":8080", auth: Auth{Modes: []string{authRequestHeader}, ProxyCA: "ca", TLSCert: "c", TLSKey: "k"}, wrong: "allowed-names"},
 		"audiences of what is no token": {address: "127.0.0.1:1", auth: Auth{Audiences: []string{"a"}}, wrong: "--auth-audiences"},

@@ -153,8 +153,8 @@ reload-on-create: "true"
 	}
 	want := Settings{
 		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
-		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", Dialects: dialectNames(),
-		MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
+		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", MarkValues: "compatible", Dialects: dialectNames(),
+		Admission: Admission{CertificateLifetime: 90 * 24 * time.Hour}, MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
 	want.Namespaces, want.NamespacesToIgnore, want.ReloadOnCreate = []string{"shop", "12"}, nil, true
 	if diff := cmp.Diff(want, got, sameSelector, untold); diff != "" {
@@ -292,7 +292,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	answer := []string{
-		"api-address", "api-tls-cert", "api-tls-key", "auth", "auth-audiences", "auth-client-ca", "auth-request-header-allowed-names",
+		"api-address", "api-hosts", "api-insecure-http", "api-tls-cert", "api-tls-key", "auth", "auth-audiences", "auth-client-ca", "auth-request-header-allowed-names",
 		"auth-request-header-client-ca", "kubeconfig", "context",
 	}
 	dispatch := []string{
