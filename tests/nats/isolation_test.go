@@ -231,6 +231,7 @@ func speaksFor(ctx context.Context, t *testing.T, s *server.Server, cluster, oth
 func last(cluster string) reloader.Change {
 	c := change(cluster, "last")
 	c.Config.Name = "last"
+	c.ID = reloader.ChangeID(c)
 	return c
 }
 
