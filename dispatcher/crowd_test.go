@@ -6,54 +6,111 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestCrowdedNamespaceHoldsUpNoStart: after a restart the reads for a namespace with very many dependencies take minutes. The process is ready
-// within seconds, ordinary workloads roll, and what changed in that namespace before and meanwhile rolls once.
-func TestCrowdedNamespaceHoldsUpNoStart(t *testing.T) {
+// TestConcurrencyLimit: as many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
+func TestConcurrencyLimit(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		const workloads, configs = 30, 50
-		for c := range configs {
-			w.must(w.create(alice, object(t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: c-%d, namespace: crowd}, data: {k: "1"}}`, c))))
-		}
-		for n := range workloads {
-			var from []string
-			for c := range configs {
-				from = append(from, fmt.Sprintf("{configMapRef: {name: c-%d}}", c))
-			}
-			w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web-%d, namespace: crowd, annotations: {reroll.dev/auto: "true"}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [%s]}]}}}`, n, strings.Join(from, ", ")))))
-		}
-		w.usual()
+		f := newFleet(w, 10)
+		w.braked(dispatcher.Brakes{Concurrent: 3})
 		w.start()
 		w.pass(quiet)
-		w.stop()
-		w.edit(alice, "ConfigMap/crowd/c-7", "2")
-		w.failing(func(verb, ref string) error {
-			if verb == "meta" && strings.Contains(ref, "/crowd/") {
-				<-time.After(5 * time.Second)
-			}
-			return nil
-		})
-		p := w.launch()
-		w.pass(10 * time.Second)
-		if err := p.Ready(); err != nil {
-			t.Fatalf("not ready because of one namespace: %v", err)
+		f.edit(alice, app, "2")
+		f.pass(10 * time.Minute)
+		open := f.reached(3)
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
+			t.Errorf("%d wait until others have rolled out, want 7", n)
 		}
-		w.stream.connect(p.Handle)
-		w.edit(alice, app, "2")
-		w.edit(alice, "ConfigMap/crowd/c-8", "2")
-		w.pass(10 * time.Second)
-		w.rolled(web, 1)
-		w.failing(nil)
-		w.pass(30 * time.Minute)
-		for n := range workloads {
-			if rolls, err := w.Generation(t.Context(), scenario.NewRef("Deployment", "crowd", fmt.Sprint("web-", n))); err != nil || rolls < 2 || rolls > 3 {
-				t.Errorf("crowd/web-%d has generation %d, want one or two rolls for two edits; error %v", n, rolls, err)
+		f.answer(open[:1], allNew)
+		f.reached(4)
+		f.answer(open[1:2], gaveUp)
+		open = f.reached(5)
+		w.stop()
+		w.start()
+		w.pass(quiet)
+		f.reached(5)
+		for done := 5; done < 10; done++ {
+			f.answer(open[:1], allNew)
+			open = f.reached(done + 1)
+		}
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
+			t.Errorf("%d still wait", n)
+		}
+	})
+}
+
+// TestRollingWorkloadMayRollAgain: a workload takes its own place, not another one.
+func TestRollingWorkloadMayRollAgain(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 1)
+		w.braked(dispatcher.Brakes{Concurrent: 1, NamespaceConcurrent: 1})
+		w.start()
+		w.pass(quiet)
+		f.edit(alice, app, "2")
+		f.pass(time.Minute)
+		f.reached(1)
+		f.edit(alice, app, "3")
+		f.pass(time.Minute)
+		f.reached(2)
+	})
+}
+
+// TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
+func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{Concurrent: 1})
+		w.usual()
+		p := w.start()
+		w.pass(quiet)
+		moves := 0
+		w.failing(func(verb, ref string) error {
+			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
+				return nil
 			}
+			moves++
+			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
+			return apierrors.NewConflict(deployments, "web", errLost)
+		})
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if moves < 5 {
+			t.Fatalf("it moved %d times, too few to be left alone", moves)
+		}
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
+		p.SetControl(control.Parse(map[string]string{"pauses": fmt.Sprintf(`[{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+		w.pass(quiet)
+		w.held(reloader.ReasonPausedByOperator)
+		w.failing(nil)
+		w.give("other", "1")
+		w.deploy("other", auto, "other")
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/other", 1)
+	})
+}
+
+func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(dispatcher.Brakes{NamespaceConcurrent: 2})
+		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+		w.pass(10 * time.Minute)
+		if n := crowd(); n != 2 {
+			t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
+		}
+		if n := alone(); n != 1 {
+			t.Errorf("%d rolls of who is alone, want 1", n)
 		}
 	})
 }

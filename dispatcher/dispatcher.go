@@ -246,7 +246,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(ctx, &begin, d.Flushers, d.flushQ, newFair(d.Flushers, d.flushQ).among(flush))
 	work(ctx, &begin, resumers, d.resumeQ, newFair(resumers, d.resumeQ).among(resume))
 	work(ctx, &begin, 1, d.rolloutQ, d.rolloutDue)
-	work(ctx, &begin, verifiers, d.edgesQ, newFair(verifiers, d.edgesQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) }))
+	work(ctx, &begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(ctx, &begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })
 	work(ctx, &begin, 1, d.sweepQ, func(s scope) time.Duration { return d.sweepAgain(working, s) })
 	work(ctx, &begin, 1, d.lookQ, func(c reloader.Config) time.Duration { return d.lookAtAgain(working, c) })

@@ -266,13 +266,12 @@ func (x *index) refs(mu *sync.Mutex) []reloader.WorkloadRef {
 	return found
 }
 
-// settled reports whether every workload has its baselines, on record, but for those with trouble of their own and, if it is late, those of namespaces
-// with very many dependencies.
-func (x *index) settled(mu *sync.Mutex, late bool) bool {
+// settled reports whether every workload has its baselines, on record, but for those with trouble of their own.
+func (x *index) settled(mu *sync.Mutex) bool {
 	mu.Lock()
 	defer mu.Unlock()
 	for _, t := range x.byRef {
-		if (t.unsettled || !t.recorded) && !t.troubled() && (!late || x.edges[t.w.Namespace] <= maxAwaited) {
+		if (t.unsettled || !t.recorded) && !t.troubled() {
 			return false
 		}
 	}

@@ -33,20 +33,11 @@ func (d *Dispatcher) sweep(ctx context.Context) error {
 	return d.waitSettled(ctx)
 }
 
-const (
-	// maxAwaited is how many dependencies the workloads of a namespace may have so that a start waits for all of them, however long that takes.
-	maxAwaited = 1000
-	// maxAwaitTime is how long a start waits for namespaces with more.
-	maxAwaitTime = 5 * time.Second
-)
-
-// waitSettled waits until no tracked workload lacks a baseline, and each is on record: a process that dies after that can miss no edit. The reads
-// for a namespace with very many dependencies take minutes. Its workloads are then settled later, as those that opt in later.
+// waitSettled waits until no tracked workload lacks a baseline, and each is on record: who dies after that can miss no edit.
 func (d *Dispatcher) waitSettled(ctx context.Context) error {
-	begin := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !d.index.settled(&d.mu, time.Since(begin) > maxAwaitTime) {
+	for !d.index.settled(&d.mu) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
