@@ -1,0 +1,124 @@
+package tenancy
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// owner is a client of somebody who may do everything, as who administers the other namespace may there.
+func (who *tenant) owner() kubernetes.Interface { return shared.Kube.Client() }
+
+// config creates the ConfigMap app in a namespace.
+func (who *tenant) config(as kubernetes.Interface, ns string) {
+	who.t.Helper()
+	_, err := as.CoreV1().ConfigMaps(ns).Create(who.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"a": "1"}}, metav1.CreateOptions{})
+	who.must(err)
+}
+
+// edit gives the ConfigMap app of a namespace other content.
+func (who *tenant) edit(as kubernetes.Interface, ns, value string) {
+	who.t.Helper()
+	_, err := as.CoreV1().ConfigMaps(ns).Patch(who.ctx, "app", types.MergePatchType, fmt.Appendf(nil, `{"data":{"a":%q}}`, value), metav1.PatchOptions{})
+	who.must(err)
+}
+
+// secret gives a Secret of the other namespace a password and annotations, as its owner does.
+func (who *tenant) secret(name, password string, annotations map[string]string) {
+	who.t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "annotations": annotations}, "stringData": map[string]string{"password": password},
+	})
+	who.must(err)
+	_, err = who.owner().CoreV1().Secrets(who.theirs).Patch(who.ctx, name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: "owner"})
+	who.must(err)
+}
+
+// deploy creates a Deployment without pods that refers to the ConfigMap app of its namespace.
+func (who *tenant) deploy(as kubernetes.Interface, ns, name string, annotations, marks map[string]string) {
+	who.t.Helper()
+	labels := map[string]string{"app": name}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
+	d.Spec.Replicas, d.Spec.Selector = new(int32), &metav1.LabelSelector{MatchLabels: labels}
+	d.Spec.Template.ObjectMeta = metav1.ObjectMeta{Labels: labels, Annotations: marks}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "example.com/main", EnvFrom: []corev1.EnvFromSource{{
+		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}},
+	}}}}
+	_, err := as.AppsV1().Deployments(ns).Create(who.ctx, d, metav1.CreateOptions{})
+	who.must(err)
+}
+
+func (who *tenant) deployment(ns, name string) *appsv1.Deployment {
+	who.t.Helper()
+	d, err := who.owner().AppsV1().Deployments(ns).Get(who.ctx, name, metav1.GetOptions{})
+	who.must(err)
+	return d
+}
+
+// generations waits until Deployments have that generation.
+func (who *tenant) generations(ns string, want int64, names ...string) {
+	who.t.Helper()
+	who.await(func() error {
+		for _, name := range names {
+			if got := who.deployment(ns, name).Generation; got > want {
+				return line.Stop(fmt.Errorf("%s/%s has generation %d, want %d", ns, name, got, want))
+			} else if got < want {
+				return fmt.Errorf("%s/%s has generation %d, want %d", ns, name, got, want)
+			}
+		}
+		return nil
+	})
+}
+
+// workload is what the REST API says of a workload, as far as tests compare it.
+type workload struct {
+	Dependencies []map[string]any `json:"dependencies"`
+	Problems     []string         `json:"problems"`
+}
+
+func pathOf(ns, deployment string) string {
+	return "/api/v1/workloads/" + line.ClusterName + "/" + ns + "/Deployment/" + deployment
+}
+
+// record waits until a Deployment has n dependencies, each with a baseline, and returns its record.
+func (who *tenant) record(token, ns, deployment string, n int) (w workload) {
+	who.t.Helper()
+	who.await(func() error {
+		w = workload{}
+		if err := who.read(token, pathOf(ns, deployment), &w); err != nil {
+			return err
+		}
+		for _, d := range w.Dependencies {
+			if d["handled"] == nil {
+				return fmt.Errorf("%s has no baseline of %v", deployment, d["config"])
+			}
+		}
+		if len(w.Dependencies) != n {
+			return fmt.Errorf("%s has the dependencies %v, want %d", deployment, w.Dependencies, n)
+		}
+		return nil
+	})
+	return w
+}
+
+// rollTheirs edits the ConfigMap of the other namespace, and waits until its Deployment web, and nothing else there, has rolled for the nth time.
+func (who *tenant) rollTheirs(n int64) {
+	who.t.Helper()
+	who.edit(who.owner(), who.theirs, fmt.Sprint("by its owner, ", n))
+	who.generations(who.theirs, n+1, "web")
+	who.await(func() error {
+		if got := len(who.reloads(who.theirs)); got < int(n) {
+			return fmt.Errorf("%d reloads are on record, want %d", got, n)
+		} else if got > int(n) {
+			return line.Stop(fmt.Errorf("%d reloads are on record, want %d", got, n))
+		}
+		return nil
+	})
+}
