@@ -119,35 +119,68 @@ var (
 	testName   = regexp.MustCompile("(?:Test|Fuzz)[A-Za-z0-9]+")
 )
 
-// TestThreatsNameTheirTests: the last column of each row of threats names tests that are there.
-func TestThreatsNameTheirTests(t *testing.T) {
-	const document = "docs/security.md"
-	_, text, found := strings.Cut(documents(t)[document], "\n| threat | what is done | shown by |\n|---|---|---|\n")
-	if !found {
-		t.Fatalf("%s has no table of threats", document)
-	}
-	rows := 0
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "|") {
-			break
-		}
-		rows++
-		named := namedTests.FindAllStringSubmatch(line, -1)
-		if named == nil {
-			t.Errorf("no test shows %s", line)
-		}
-		for _, n := range named {
-			for _, name := range testName.FindAllString(n[2], -1) {
-				grep := exec.CommandContext(t.Context(), "git", "grep", "-q", "--untracked", "-E", "^func "+name+`\(`, "--", n[1]+"/*_test.go")
+// TestPromisesNameTheirTests: the last column of each row of threats, and of what a tenant cannot do, names tests that are there.
+func TestPromisesNameTheirTests(t *testing.T) {
+	texts := documents(t)
+	for document, header := range map[string]string{
+		"docs/security.md": "| threat | what is done | shown by |\n|---|---|---|\n",
+		"docs/tenancy.md":  "| an admin cannot | tried by |\n|---|---|\n",
+	} {
+		rows := rowsUnder(texts[document], header)
+		for _, row := range rows {
+			for _, complaint := range judgeNamed(row, func(name, dir string) bool {
+				grep := exec.CommandContext(t.Context(), "git", "grep", "-q", "--untracked", "-E", "^func "+name+`\(`, "--", dir+"/*_test.go")
 				grep.Dir = ".."
-				if err := grep.Run(); err != nil {
-					t.Errorf("%s has no %s", n[1], name)
-				}
+				return grep.Run() == nil
+			}) {
+				t.Errorf("%s: %s", document, complaint)
+			}
+		}
+		if len(rows) < 10 {
+			t.Errorf("%s has only %d rows", document, len(rows))
+		}
+	}
+}
+
+// rowsUnder returns the rows of all tables that begin with a header.
+func rowsUnder(text, header string) (rows []string) {
+	for _, table := range strings.Split(text, "\n"+header)[1:] {
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "|") {
+				break
+			}
+			rows = append(rows, strings.TrimSpace(line))
+		}
+	}
+	return rows
+}
+
+// judgeNamed returns a complaint if the last cell of a row names no test, and one for each test there that a package does not have.
+func judgeNamed(row string, there func(name, dir string) bool) (complaints []string) {
+	cells := strings.Split(strings.TrimSuffix(row, "|"), "|")
+	named := namedTests.FindAllStringSubmatch(cells[len(cells)-1], -1)
+	if named == nil {
+		return []string{"no test shows " + row}
+	}
+	for _, n := range named {
+		for _, name := range testName.FindAllString(n[2], -1) {
+			if !there(name, n[1]) {
+				complaints = append(complaints, n[1]+" has no "+name)
 			}
 		}
 	}
-	if rows < 10 {
-		t.Errorf("only %d threats", rows)
+	return complaints
+}
+
+func TestNamedRulesCatch(t *testing.T) {
+	const header = "| cannot | tried by |\n|---|---|\n"
+	rows := rowsUnder("text\n"+header+"| a | `x` `TestA`, `TestB`; `y/z` `TestC` |\n| b `x` `TestA` | none |\n\n| other |\n"+header+"| c | `x` `TestA` |\n", header)
+	var got []string
+	for _, row := range rows {
+		got = append(got, judgeNamed(row, func(name, dir string) bool { return name == "TestA" && dir == "x" || name == "TestC" })...)
+	}
+	if want := []string{"x has no TestB", "no test shows | b `x` `TestA` | none |"}; len(rows) != 3 || !slices.Equal(got, want) {
+		t.Errorf("%d rows, complaints %q, want %q", len(rows), got, want)
 	}
 }
 
