@@ -181,7 +181,7 @@ func windowsOf(t reloader.Terms) []control.Window {
 	for _, text := range t.Windows {
 		w, err := control.ParseWindow(text)
 		if err != nil {
-			return nil
+			w = control.Never()
 		}
 		windows = append(windows, w)
 	}

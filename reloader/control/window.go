@@ -72,18 +72,29 @@ func ParseWindows(text string) ([]Window, error) {
 	return windows, nil
 }
 
+// Never returns a window that does not open: it stands for one that cannot be read, which holds back until it can.
+func Never() Window { return Window{text: "never"} }
+
 // String returns the window as it was written.
 func (w Window) String() string { return w.text }
 
 // Open reports whether the window is open at a time.
 func (w Window) Open(now time.Time) bool {
+	if w.clock.schedule == nil {
+		return false
+	}
 	// It is open if it opened within its own length before now. Next is strictly after its argument.
 	opened := w.Next(now.Add(-w.length))
 	return !opened.IsZero() && !opened.After(now)
 }
 
 // Next returns when the window opens next; zero if never.
-func (w Window) Next(now time.Time) time.Time { return w.clock.next(now) }
+func (w Window) Next(now time.Time) time.Time {
+	if w.clock.schedule == nil {
+		return time.Time{}
+	}
+	return w.clock.next(now)
+}
 
 // OpeningOfBoth returns when some window of each of two lists is open next: now if that is so now, and an empty list is always open. Zero is
 // never, or not within the next openings that it looks at.

@@ -120,13 +120,14 @@ func (c Choices) problems(w *workload.Workload) []string {
 	for _, d := range []struct {
 		key     string
 		longest time.Duration
-	}{{c.Window, maxWindow}, {c.MinInterval, maxPausePeriod}} {
+		instead string
+	}{{c.Window, maxWindow, "the installation's holds"}, {c.MinInterval, maxPausePeriod, "the longest possible holds"}} {
 		if _, err := duration(w.Annotations[d.key], d.longest); d.key != "" && err != nil {
-			found = append(found, d.key+": "+err.Error()+"; the installation's holds")
+			found = append(found, d.key+": "+err.Error()+"; "+d.instead)
 		}
 	}
 	if _, err := c.maintenance(w); err != nil {
-		found = append(found, c.Maintenance+": "+err.Error()+"; the installation's windows hold")
+		found = append(found, c.Maintenance+": "+err.Error()+"; it is not rolled until this can be read")
 	}
 	if _, err := c.weight(w); err != nil {
 		found = append(found, c.Weight+": "+err.Error()+"; it goes with the first")

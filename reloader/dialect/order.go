@@ -33,10 +33,15 @@ func (c Choices) weight(w *workload.Workload) (int, error) {
 	return weight, nil
 }
 
-// Maintenance returns the windows in which w may be rolled, beside those of the installation; none if it may always be.
+// Maintenance returns the windows in which w may be rolled, beside those of the installation; none if it may always be. A text that cannot be read
+// may mean any time but now: w is held back until it can.
 func (s Set) Maintenance(w *workload.Workload) []control.Window {
 	for _, d := range s {
-		if windows, err := d.Choices.maintenance(w); err == nil && len(windows) > 0 {
+		windows, err := d.Choices.maintenance(w)
+		switch {
+		case err != nil:
+			return []control.Window{control.Never()}
+		case len(windows) > 0:
 			return windows
 		}
 	}

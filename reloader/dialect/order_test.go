@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
@@ -48,8 +49,11 @@ func TestMaintenance(t *testing.T) {
 	}
 	faulty := app(annotations{auto: "true", "reroll.dev/maintenance-window": "0 3 * * * 1h;"}, nil)
 	interest, _ := set.Interest(faulty)
-	want := []string{`reroll.dev/maintenance-window: a window is five fields of cron and a length, such as "0 22 * * 1-5 6h"; the installation's windows hold`}
-	if diff := cmp.Diff(want, interest.Problems); diff != "" || set.Maintenance(faulty) != nil {
+	want := []string{`reroll.dev/maintenance-window: a window is five fields of cron and a length, such as "0 22 * * 1-5 6h"; it is not rolled until this can be read`}
+	if diff := cmp.Diff(want, interest.Problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if opening := control.Opening(set.Maintenance(faulty), noon); !opening.IsZero() {
+		t.Errorf("what cannot be read opens at %s", opening)
 	}
 }

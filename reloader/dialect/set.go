@@ -119,21 +119,28 @@ func (s Set) Pause(w *workload.Workload) Pause {
 
 // Window returns the quiet window that w asks for; false means that it leaves that to the installation.
 func (s Set) Window(w *workload.Workload) (time.Duration, bool) {
-	return s.chosen(w, maxWindow, func(c Choices) string { return c.Window })
-}
-
-// MinInterval returns the shortest time between two rolls of w that it asks for; false means that it leaves that to the installation.
-func (s Set) MinInterval(w *workload.Workload) (time.Duration, bool) {
-	return s.chosen(w, maxPausePeriod, func(c Choices) string { return c.MinInterval })
-}
-
-// chosen returns the first duration that w chooses.
-func (s Set) chosen(w *workload.Workload, longest time.Duration, key func(Choices) string) (time.Duration, bool) {
 	for _, d := range s {
-		value, said := w.Annotations[key(d.Choices)]
-		if period, err := duration(value, longest); said && value != "" && err == nil {
+		value, said := w.Annotations[d.Choices.Window]
+		if period, err := duration(value, maxWindow); said && value != "" && err == nil {
 			return period, true
 		}
+	}
+	return 0, false
+}
+
+// MinInterval returns the shortest time between two rolls of w that it asks for; false means that it leaves that to the installation. One that cannot
+// be read is the longest that it may be.
+func (s Set) MinInterval(w *workload.Workload) (time.Duration, bool) {
+	for _, d := range s {
+		value := w.Annotations[d.Choices.MinInterval]
+		if value == "" {
+			continue
+		}
+		period, err := duration(value, maxPausePeriod)
+		if err != nil {
+			period = maxPausePeriod
+		}
+		return period, true
 	}
 	return 0, false
 }
