@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -60,8 +61,18 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	return 0
 }
 
-// unstored returns what is to be recorded of a workload: its finished reloads and its record, which is nil if it is not tracked. whole says
-// that the record has every baseline.
+// StoreAgain stores what is known of every workload once more: the store has lost it.
+func (d *Dispatcher) StoreAgain() {
+	d.mu.Lock()
+	refs := slices.AppendSeq(slices.Collect(maps.Keys(d.records)), maps.Keys(d.index.byRef))
+	d.mu.Unlock()
+	for _, ref := range refs {
+		d.settleQ.Add(ref)
+	}
+}
+
+// unstored returns what is to be recorded of a workload: its finished reloads and its record. That is the one of an earlier process if the workload
+// was not seen yet, and nil if it is not tracked. whole says that the record has every baseline.
 func (d *Dispatcher) unstored(ref reloader.WorkloadRef) (t *tracked, waiting []finished, record *reloader.WorkloadRecord, whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,6 +82,8 @@ func (d *Dispatcher) unstored(ref reloader.WorkloadRef) (t *tracked, waiting []f
 	}
 	if t = d.index.get(ref); t != nil {
 		r := d.record(t)
+		record = &r
+	} else if r, kept := d.records[ref]; kept {
 		record = &r
 	}
 	return t, waiting, record, t != nil && !t.unsettled

@@ -35,8 +35,9 @@ type Queue struct {
 	hints     *batcher
 	reloads   *batcher
 	workloads *batcher
-	// newest has what is known of the records of workloads that are stored.
-	newest newestOf
+	// newest has what is known of the records of workloads that are stored, and lostRecords whether they still are.
+	newest      newestOf
+	lostRecords lostRecords
 
 	// life ends when Close begins.
 	life    context.Context
@@ -70,7 +71,8 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 func newQueue(o Options) *Queue {
 	q := &Queue{
 		log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}, role: o.Role, bindOnly: o.BindOnly,
-		interrupts: interrupts{advice: func(subject string) string { return advice(o.Role, subject) }},
+		lostRecords: lostRecords{lost: make(chan struct{}, 1)},
+		interrupts:  interrupts{advice: func(subject string) string { return advice(o.Role, subject) }},
 	}
 	q.life, q.endLife = context.WithCancelCause(context.Background())
 	return q
@@ -108,6 +110,7 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 	q.reloads = q.startBatcher(reloadsStream, reloadPrefix, recordLinger)
 	q.workloads = q.startBatcher(workloadsStream, workloadPrefix, recordLinger)
 	q.onEnd(q.waitForReaders)
+	go q.watchRecords()
 	return nil
 }
 

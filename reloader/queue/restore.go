@@ -20,6 +20,9 @@ func (q *Queue) restore() {
 	wait := firstWait
 	for {
 		err := q.ensureStreams(ctx)
+		if err == nil {
+			err = q.lookAtRecords(ctx)
+		}
 		if err == nil || ctx.Err() != nil {
 			return
 		}

@@ -107,6 +107,22 @@ func (q *Queue) replace(ctx context.Context, m *nats.Msg) error {
 type newestOf struct {
 	mu        sync.Mutex
 	sequences map[string]uint64
+	highest   uint64
+}
+
+// last returns the highest sequence that was noted.
+func (n *newestOf) last() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.highest
+}
+
+// forgetAll is for a stream that was set back, or is another one.
+func (n *newestOf) forgetAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.sequences)
+	n.highest = 0
 }
 
 func (n *newestOf) of(subject string) uint64 {
@@ -122,6 +138,7 @@ func (n *newestOf) note(subject string, sequence uint64) {
 		n.sequences = map[string]uint64{}
 	}
 	n.sequences[subject] = sequence
+	n.highest = max(n.highest, sequence)
 }
 
 func (n *newestOf) forget(subject string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -178,6 +179,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	hints.Go(func() { p.consume(ctx, d) })
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
+	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
 	hints.Go(func() { _ = p.queue.TidyChanges(ctx, p.settings.ClusterName, d.Needs) })
 	hints.Go(func() { p.serveCommands(ctx, cluster, d) })
 	if p.watch != nil {
@@ -190,6 +192,16 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		hints.Go(func() { p.forward(ctx, d) })
 	}
 	return d.Run(ctx, term)
+}
+
+// storeAgain stores what NATS has lost: the records of workloads, and for which cluster its name stands.
+func (p *program) storeAgain(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
+	d.StoreAgain()
+	if err := p.bind(ctx, cluster); errors.Is(err, queue.ErrOtherCluster) {
+		p.fail(err)
+	} else if err != nil && ctx.Err() == nil {
+		p.logger.Warn("the name of the cluster could not be bound again", "error", err)
+	}
 }
 
 // watchConfigs feeds the source of hints that asks the API server itself.
