@@ -24,7 +24,7 @@ func holdingTricks() []trick {
 	return []trick{
 		{"template-references", 1, templateReferences, tooMany},
 		{"template-huge", 1, templateHuge, notRolled},
-		{"annotations-full", 1, annotationsFull, "annotations"},
+		{"annotations-full", 1, annotationsFull, "annotations|WaitingForNamespace"},
 		{"config-wide", 1, usesAll("wide"), notRolled},
 		{"configs-wide", 1, manyWide, notRolled},
 		{"hanging-deployment", 7, usesAll(stir), notRolled},
@@ -35,8 +35,8 @@ func holdingTricks() []trick {
 	}
 }
 
-// notRolled is how Reroll says that an attempt failed, or has been under way for long.
-const notRolled = `(?i)webhook|deadline|timeout|still there|being recreated`
+// notRolled is how Reroll says that an attempt failed, or that it waits until those of others have.
+const notRolled = `(?i)webhook|deadline|timeout|still there|being recreated|WaitingForNamespace`
 
 func configMapEnv(name string) corev1.EnvFromSource {
 	return corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}

@@ -23,10 +23,10 @@ type record struct {
 }
 
 // said returns all that is said about a workload of the tenant, by the REST API and by Kubernetes Events.
-func said(ctx context.Context, l *line.Line, events map[string]string, kind, name string) string {
+func said(ctx context.Context, l *line.Line, events map[string]string, kind, name string) (string, error) {
 	var r record
 	if err := l.Reroll.Get(ctx, "/api/v1/workloads/"+line.ClusterName+"/"+tenant+"/"+kind+"/"+name, &r); err != nil {
-		return events[kind+"/"+name] + "no record: " + err.Error()
+		return "", err
 	}
 	text := strings.Join(r.Problems, "\n") + "\n" + string(r.Hold) + "\n" + events[kind+"/"+name]
 	for _, d := range r.Dependencies {
@@ -34,7 +34,7 @@ func said(ctx context.Context, l *line.Line, events map[string]string, kind, nam
 			text += "\n" + d.Why
 		}
 	}
-	return text
+	return text, nil
 }
 
 // eventsOf returns the messages of the Warning Events of the tenant, by kind and name of the workload.
@@ -55,17 +55,23 @@ const shown = 300
 
 // silence waits until every workload of the tenant says what is wrong with it, and returns those that do not when ctx ends.
 func (o options) silence(ctx context.Context, l *line.Line) (faults []string, heard map[string]string) {
+	heard = map[string]string{}
 	err := ask(ctx, func(ctx context.Context) error {
 		events, err := eventsOf(ctx, l.Kube.Client())
 		if err != nil {
 			return err
 		}
-		faults, heard = nil, map[string]string{}
+		faults = nil
 		o.each(func(t trick, p place) {
-			text := said(ctx, l, events, t.makes(smallest, p).kind, p.name)
-			heard[p.name] = text
-			if !regexp.MustCompile(t.says).MatchString(text) {
-				faults = append(faults, fmt.Sprintf("%s does not say what is wrong (%s): %.*q", p.name, t.says, shown, text))
+			if regexp.MustCompile(t.says).MatchString(heard[p.name]) {
+				return
+			}
+			text, err := said(ctx, l, events, t.makes(smallest, p).kind, p.name)
+			if err == nil {
+				heard[p.name] = text
+			}
+			if !regexp.MustCompile(t.says).MatchString(heard[p.name]) {
+				faults = append(faults, fmt.Sprintf("%s does not say what is wrong (%s): %.*q, error %v", p.name, t.says, shown, heard[p.name], err))
 			}
 		})
 		if len(faults) > 0 {
