@@ -25,6 +25,7 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		d.mu.Unlock()
 		return 0
 	}
+	d.sayCrowded(t)
 	w := t.w
 	open := slices.Collect(maps.Keys(t.edges))
 	d.mu.Unlock()
@@ -71,6 +72,16 @@ func (d *Dispatcher) makeRoom(ref reloader.WorkloadRef) {
 	}
 }
 
+// sayCrowded says which dependencies of t are left out, if that is news. It need not wait for the looks at the others, which may take long. The
+// caller holds mu.
+func (d *Dispatcher) sayCrowded(t *tracked) {
+	if t.crowded != "" && t.crowded != t.told {
+		d.Announcer.Complain(t.w, t.crowded)
+		d.settleQ.Add(t.w.Ref())
+	}
+	t.told = t.crowded
+}
+
 // edgesSettled decides when the edges of t are looked at again. A config that the API server will not or cannot show must not keep the
 // whole program from being ready, so it is tried again later; see trouble.go.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
@@ -87,10 +98,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 		}
 		return again
 	}
-	if t.crowded != "" && t.crowded != t.told {
-		d.Announcer.Complain(t.w, t.crowded)
-	}
-	t.told = t.crowded
+	d.sayCrowded(t)
 	t.unsettled = refused == nil && t.lacksBaseline()
 	if len(t.pending) == 0 {
 		t.waited = time.Time{}
