@@ -9,24 +9,20 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// namespaceShare is the part of the workers of a queue, as a divisor, that the workloads of one namespace may have: what hangs there, as an
-// admission webhook of a tenant does, leaves the others free.
-const namespaceShare = 4
-
-// fair gives each namespace no more than its share of the workers of a queue. Whoever is beyond that waits beside the queue.
+// fair shares the workers of a queue among namespaces: one may have as many as it leaves free. An admission webhook of a tenant hangs, and every
+// roll in the tenant's namespace keeps its worker for half a minute: they get half of the workers, a second such namespace half of the rest, and
+// so on. Workloads beyond that wait outside the queue.
 type fair struct {
-	share int
-	q     workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 
 	mu      sync.Mutex
+	free    int
 	busy    map[string]int
 	waiting map[string]map[reloader.WorkloadRef]struct{}
 }
 
 func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]) *fair {
-	return &fair{
-		share: max(1, workers/namespaceShare), q: q, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{},
-	}
+	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
 }
 
 // among returns do for the workers of the queue.
@@ -40,27 +36,32 @@ func (f *fair) among(do func(reloader.WorkloadRef) time.Duration) func(reloader.
 	}
 }
 
-// enter reports whether ref may have a worker now. Otherwise it comes again when one of its namespace is free.
+// enter reports whether ref may have a worker now. Otherwise it comes again when one is free.
 func (f *fair) enter(ref reloader.WorkloadRef) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.busy[ref.Namespace] < f.share {
+	if f.busy[ref.Namespace] < f.free {
 		f.busy[ref.Namespace]++
+		f.free--
 		return true
 	}
 	put(f.waiting, ref.Namespace, ref, struct{}{})
 	return false
 }
 
+// leave frees a worker, and has one workload of each namespace that waits try again.
 func (f *fair) leave(namespace string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.free++
 	if f.busy[namespace]--; f.busy[namespace] == 0 {
 		delete(f.busy, namespace)
 	}
-	for ref := range f.waiting[namespace] {
-		drop(f.waiting, namespace, ref)
-		f.q.Add(ref)
-		return
+	for waiting, refs := range f.waiting {
+		for ref := range refs {
+			drop(f.waiting, waiting, ref)
+			f.q.Add(ref)
+			break
+		}
 	}
 }

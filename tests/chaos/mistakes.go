@@ -18,7 +18,7 @@ var trials = []trial{{
 		{"nobody sweeps", lost, []edit{{"dispatcher/sweep.go", "if d.SweepInterval <= 0 {", "if d.SweepInterval != 0 {"}}},
 		{"nobody compares digests", doubled, []edit{
 			{"dispatcher/verify.go", "case !old.New.Equal(now):", "case len(hints) > 0 || !old.New.Equal(now):"},
-			{"dispatcher/plan.go", "case !force && same && !e.contradicts(handled, mark, versionOf(s.latest)):", "case same && handled.Sum == \"never\":"},
+			{"dispatcher/plan.go", "case !force && same && !e.contradicts(handled, held, versionOf(s.latest)):", "case same && handled.Sum == \"never\":"},
 		}},
 	},
 }, {

@@ -21,7 +21,7 @@ var places = []place{
 	{"a hint is delivered and not looked at", "dispatcher/verify.go", "\tvar errs []error\n\tfor _, target := range targets {\n", false},
 	{"a change is found and not stored", "dispatcher/facts.go", "\tseq, err := d.Changes.AppendChange(ctx, change, last.Sequence)\n", false},
 	{"a change is stored and nobody is told", "dispatcher/facts.go", "\tseq, err := d.Changes.AppendChange(ctx, change, last.Sequence)\n", true},
-	{"a change is spread and its hint not acknowledged", "dispatcher/verify.go", "\t\tdel.Ack()\n", false},
+	{"a change is spread and its hint not acknowledged", "dispatcher/verify.go", "\t\tdel.Ack()\n\t\td.metrics.hints.WithLabelValues(result).Inc()\n", false},
 	{"a roll is decided and not sent", "dispatcher/roll.go", "\trolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{\n", false},
 	{"a workload is patched and nobody knows", "dispatcher/roll.go", "\tif err == nil && target != w {\n", false},
 	{"a reload is due to be stored", "dispatcher/settle.go", "\t\tif err := d.Records.AppendReload(ctx, r); err != nil {\n", false},
