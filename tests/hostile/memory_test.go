@@ -57,7 +57,7 @@ func longText() string {
 
 // wrapped puts an event into a line of a log shipper, as the text that it is there.
 func wrapped(event string) string {
-	text, _ := json.Marshal(event[:len(event)-200] + `"}`) // text always can be encoded
+	text, _ := json.Marshal(event) // text always can be encoded
 	return `{"log":` + string(text) + "}\n"
 }
 
@@ -77,20 +77,23 @@ func TestFlood(t *testing.T) {
 		"empty events": {auditPath, list("{}" + strings.Repeat(",{}", 1<<20-1)), 413, passedOver, "3 MB would be 1 GB as values"},
 		"48 MB":        {auditPath, manyWithBodies(), 204, passedOver, "what was written is passed over"},
 		"long text":    {auditPath, list(event + "," + longText()), 204, bodies, "one text is held as a whole"},
-		"text in text": {shippedPath, wrapped(longText()), 204, 2 * bodies, "a shipper's line is held, and the event in it"},
+		"text in text": {shippedPath, wrapped(event) + wrapped(longText()[:longestText-400]+`"}`), 204, 2 * bodies, "a shipper's line is held, and the event in it"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			x := startIngest(t)
 			before, _ := x.memory()
+			if code := x.post(c.path, c.body); code != c.code {
+				t.Fatalf("one poster alone is answered %d, want %d", code, c.code)
+			}
 			began := time.Now()
 			codes := x.flood(c.path, c.body)
 			_, most := x.memory()
 			t.Logf("%d posters of %s in %s: answers %v; resident %s before, at most %s", posters, mb(int64(len(c.body))),
 				time.Since(began).Round(time.Millisecond), codes, mb(before), mb(most))
 			shed := codes[http.StatusServiceUnavailable] + codes[http.StatusRequestTimeout] + codes[0]
-			if codes[c.code] == 0 || codes[c.code]+shed != posters {
-				t.Errorf("answers %v, want some %d", codes, c.code)
+			if codes[c.code]+shed != posters { // so many large bodies of shippers at once may leave room for none of them
+				t.Errorf("answers %v, want %d or that it is too much", codes, c.code)
 			}
 			x.checkMemory(before, c.bound, c.reason)
 			x.alive()
