@@ -18,7 +18,7 @@ func deafRoom(t *testing.T, flags ...string) *room {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	l, err := line.Start(ctx, line.Options{
-		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{Level: auditv1.LevelNone}},
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{ExtraRules: []auditv1.PolicyRule{{Level: auditv1.LevelNone}}}},
 		Flags: append([]string{"--enable-csi-integration", "--sweep-interval", "0", "--coalesce-window", "0s"}, flags...),
 	})
 	if err != nil {
