@@ -64,9 +64,16 @@ func TestWatchSeesRotations(t *testing.T) {
 	r.rolled("web", 1)
 	r.rotate("web-0", "vault", "v3")
 	r.rolled("web", 2)
-	reloads, err := r.line.Reroll.Reloads(r.ctx, r.ns)
-	r.must(err)
-	if source := reloads[0].Causes[0].Source; source != "watch" {
-		t.Errorf("the reload was caused by %q, want the watch", source)
-	}
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error { // the record follows the patch
+		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
+		if err == nil && len(reloads) < 2 {
+			err = fmt.Errorf("%d reloads are on record, not 2", len(reloads))
+		}
+		for _, reload := range reloads {
+			if source := reload.Causes[0].Source; source != "watch" {
+				err = line.Stop(fmt.Errorf("a reload was caused by %q, want the watch", source))
+			}
+		}
+		return err
+	}))
 }
