@@ -64,7 +64,7 @@ func TestNotesWithoutFixedAddressSayHowToFindIt(t *testing.T) {
 // and not told to put these before theirs.
 func TestNotesHideNothingFromAnotherPolicy(t *testing.T) {
 	text := notes(t)
-	if !strings.Contains(text, "(with a policy of your own: reroll audit-policy generate --merge FILE") || strings.Contains(text, "these rules") {
+	if !strings.Contains(text, "(with a policy of your own: reroll audit policy --merge FILE") || strings.Contains(text, "these rules") {
 		t.Errorf("who has a policy is told something else:\n%s", text)
 	}
 }

@@ -95,10 +95,10 @@ func TestWrongCallsAreNoticed(t *testing.T) {
 		"retry shop/Deployment/web":                   false,
 		"changes --since 24h --limit 0 --output wide": false,
 		"pause -n shop -l app=cart --for 2h":          false,
-		"audit-policy generate > policy.yaml":         false,
+		"audit policy > policy.yaml":                  false,
 		"serve --ingest-address :9443 …":              false,
 		"retries shop/Deployment/web":                 true,
-		"audit-policy generated":                      true,
+		"audit policyd":                               true,
 		"changes --sinse 24h":                         true,
 		"pause -x shop":                               true,
 	} {

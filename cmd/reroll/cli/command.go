@@ -25,7 +25,7 @@ func Questions(version string) []*cobra.Command {
 
 // Preparations returns the commands that make what others need.
 func Preparations() []*cobra.Command {
-	return []*cobra.Command{auditPolicyCommand(), auditKubeconfigCommand(), auditSettingsCommand(), completionCommand()}
+	return []*cobra.Command{auditCommand(), completionCommand()}
 }
 
 // question is what every command has that asks the REST API.

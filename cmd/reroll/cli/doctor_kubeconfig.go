@@ -60,7 +60,7 @@ type webhookTarget struct {
 
 const kubeconfigCheck = "audit kubeconfig"
 
-const kubeconfigMend = "reroll audit-kubeconfig generate prints one"
+const kubeconfigMend = "reroll audit kubeconfig prints one"
 
 // checkKubeconfig judges whether an API server could post its audit events with a kubeconfig. cluster is whose it must be, if it is not
 // empty. It returns where they would go, nil if nowhere.

@@ -18,14 +18,14 @@ var (
 	configResources = []string{"configmaps", "secrets"}
 )
 
-const policyMend = "reroll audit-policy generate --merge FILE puts the rules that report before those of this file"
+const policyMend = "reroll audit policy --merge FILE puts the rules that report before those of this file"
 
 // checkPolicy judges whether an audit policy reports every write of a config, and no content, and says whose it does not report. own is Reroll's namespace.
 func (f *findings) checkPolicy(content []byte, own string) {
 	const check = "audit policy"
 	var policy auditv1.Policy
 	if err := yaml.Unmarshal(content, &policy); err != nil || policy.Kind != "Policy" {
-		f.add(check, wrong, "it is no audit policy: the API server would not start", "reroll audit-policy generate prints one")
+		f.add(check, wrong, "it is no audit policy: the API server would not start", "reroll audit policy prints one")
 		return
 	}
 	if policy.APIVersion != auditv1.SchemeGroupVersion.String() {

@@ -81,7 +81,7 @@ func Find(name string) (Distribution, error) {
 func (d Distribution) Guide() string { return "docs/install/" + d.Name + ".md" }
 
 // Settings is the command that prints the distribution's own configuration.
-func (d Distribution) Settings() string { return "reroll audit-settings generate --for " + d.Name }
+func (d Distribution) Settings() string { return "reroll audit settings --for " + d.Name }
 
 // Path returns where the API server sees one of the files.
 func (d Distribution) Path(file string) string { return d.Dir + "/" + file }

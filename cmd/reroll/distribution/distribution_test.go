@@ -170,7 +170,7 @@ func TestSettingsHoldTheFiles(t *testing.T) {
 	for _, d := range All {
 		text, err := d.WriteSettings(policy, "")
 		if d.Inline {
-			if err == nil || !strings.Contains(err.Error(), "audit-kubeconfig generate --for "+d.Name) {
+			if err == nil || !strings.Contains(err.Error(), "audit kubeconfig --for "+d.Name) {
 				t.Errorf("%s without a kubeconfig: %v", d.Name, err)
 			}
 			if text, err = d.WriteSettings(policy, kubeconfig); err != nil {

@@ -29,7 +29,7 @@ type content struct {
 // d.Inline.
 func (d Distribution) WriteSettings(policy, kubeconfig string) ([]byte, error) {
 	if d.Inline && kubeconfig == "" {
-		return nil, fmt.Errorf("the settings of %s hold the kubeconfig itself: give the file that reroll audit-kubeconfig generate --for %s prints", d.Title, d.Name)
+		return nil, fmt.Errorf("the settings of %s hold the kubeconfig itself: give the file that reroll audit kubeconfig --for %s prints", d.Title, d.Name)
 	}
 	var b bytes.Buffer
 	if err := settings.ExecuteTemplate(&b, d.Name+".tmpl", content{d, policy, kubeconfig}); err != nil {

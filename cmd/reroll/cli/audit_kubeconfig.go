@@ -17,12 +17,7 @@ import (
 // auditPath is where Reroll takes the audit events of a cluster.
 const auditPath = "/v1/audit/"
 
-// auditKubeconfigCommand makes the file that tells an API server where to send audit events.
-func auditKubeconfigCommand() *cobra.Command {
-	return group("audit-kubeconfig", "Make the kubeconfig with which the API server posts audit events", auditKubeconfigGenerate())
-}
-
-// auditKubeconfig is what goes into the file.
+// auditKubeconfig is what goes into the file that tells an API server where to send audit events.
 type auditKubeconfig struct {
 	server, cluster, serverName string
 	ca, cert, key, token        string
@@ -30,19 +25,19 @@ type auditKubeconfig struct {
 	distribution                string
 }
 
-func auditKubeconfigGenerate() *cobra.Command {
+func auditKubeconfigCommand() *cobra.Command {
 	var k auditKubeconfig
 	cmd := &cobra.Command{
-		Use:   "generate",
+		Use:   "kubeconfig",
 		Short: "Print the kubeconfig for --audit-webhook-config-file of the API server",
 		Long: "Print the kubeconfig for --audit-webhook-config-file of the API server. Paths are those that the API server sees; it reads a certificate\n" +
 			"and a token again when their files change, and embedded ones never. Besides it, give the API server these flags:\n" +
 			"  --audit-webhook-mode=batch --audit-webhook-batch-max-wait=100ms --audit-webhook-truncate-enabled=true\n" +
 			"With --for they stand in its head, with the place of the file, and ca.crt, client.crt and client.key are taken from beside it unless said otherwise.",
-		Example: "  reroll audit-kubeconfig generate --server https://10.96.0.50:9443 --cluster local --tls-server-name reroll-ingest.reroll.svc \\\n" +
+		Example: "  reroll audit kubeconfig --server https://10.96.0.50:9443 --cluster local --tls-server-name reroll-ingest.reroll.svc \\\n" +
 			"    --certificate-authority /etc/kubernetes/reroll/ca.crt \\\n" +
 			"    --client-certificate /etc/kubernetes/reroll/client.crt --client-key /etc/kubernetes/reroll/client.key > audit-webhook.yaml\n" +
-			"  reroll audit-kubeconfig generate --for kubeadm --server https://10.96.0.50:9443 --tls-server-name reroll-ingest.reroll.svc",
+			"  reroll audit kubeconfig --for kubeadm --server https://10.96.0.50:9443 --tls-server-name reroll-ingest.reroll.svc",
 		Args:    cobra.NoArgs,
 		PreRunE: k.placeFiles,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return k.run(cmd) },

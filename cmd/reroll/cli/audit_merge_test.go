@@ -53,7 +53,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 func TestPolicyOfEveryDistribution(t *testing.T) {
 	for _, d := range distribution.All {
 		t.Run(d.Name, func(t *testing.T) {
-			text, _, err := run(t, "audit-policy", "generate", "--for", d.Name)
+			text, _, err := run(t, "audit", "policy", "--for", d.Name)
 			if d.Dir == "" && !d.TakesPolicy {
 				if err == nil || !strings.Contains(err.Error(), d.Guide()) {
 					t.Errorf("it takes no policy, and got one: %v", err)
@@ -114,7 +114,7 @@ func TestMerge(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.policy), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			text, warnings, err := run(t, "audit-policy", "generate", "--merge", file)
+			text, warnings, err := run(t, "audit", "policy", "--merge", file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestRulesHideNothing(t *testing.T) {
 		"of a system": {[]string{"--ignore-namespace=kube-system"}, "kube-system"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules, _, err := run(t, append([]string{"audit-policy", "generate", "--rules-only"}, tc.args...)...)
+			rules, _, err := run(t, append([]string{"audit", "policy", "--rules-only"}, tc.args...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func TestMergeRefuses(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.policy), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if text, _, err := run(t, "audit-policy", "generate", "--merge", file); err == nil || !strings.Contains(err.Error(), tc.why) || text != "" {
+			if text, _, err := run(t, "audit", "policy", "--merge", file); err == nil || !strings.Contains(err.Error(), tc.why) || text != "" {
 				t.Errorf("%v, printed %q", err, text)
 			}
 		})

@@ -14,12 +14,7 @@ import (
 // systemNamespaces are those whose configs change all the time and are seldom anybody's to reload.
 var systemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 
-// auditPolicyCommand makes the file that tells an API server what to report.
-func auditPolicyCommand() *cobra.Command {
-	return group("audit-policy", "Make the audit policy that the API server needs", auditPolicyGenerate())
-}
-
-// auditPolicy is what goes into the file.
+// auditPolicy is what goes into the file that tells an API server what to report.
 type auditPolicy struct {
 	quiet          []string
 	classes        bool
@@ -29,17 +24,17 @@ type auditPolicy struct {
 	quietWasChosen func() bool
 }
 
-func auditPolicyGenerate() *cobra.Command {
+func auditPolicyCommand() *cobra.Command {
 	var p auditPolicy
 	cmd := &cobra.Command{
-		Use:   "generate",
+		Use:   "policy",
 		Short: "Print an audit policy that reports who wrote which ConfigMap or Secret, and never its content",
 		Long: "Print an audit policy for --audit-policy-file of the API server. It reports writes of ConfigMaps and Secrets at the level Metadata: who,\n" +
 			"what, when, and never the content. The first rule that matches decides. With --merge, the rules that report stand before those of a policy\n" +
 			"that is there already, and --rules-only prints them for that; those that leave something out do not come along unless --ignore-namespace asks\n" +
 			"for them, so that nothing is lost to whoever else reads the audit log.",
-		Example: "  reroll audit-policy generate > audit-policy.yaml\n  reroll audit-policy generate --for k3s\n" +
-			"  reroll audit-policy generate --merge /etc/kubernetes/audit-policy.yaml\n  reroll audit-policy generate --ignore-namespace kube-public --rules-only",
+		Example: "  reroll audit policy > audit-policy.yaml\n  reroll audit policy --for k3s\n" +
+			"  reroll audit policy --merge /etc/kubernetes/audit-policy.yaml\n  reroll audit policy --ignore-namespace kube-public --rules-only",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}

@@ -10,18 +10,14 @@ import (
 
 // auditSettingsCommand makes the piece of a distribution's configuration that gives its API server the other two files.
 func auditSettingsCommand() *cobra.Command {
-	return group("audit-settings", "Make the configuration that gives the API server of a distribution its audit files", auditSettingsGenerate())
-}
-
-func auditSettingsGenerate() *cobra.Command {
 	var name, policy, kubeconfig string
 	cmd := &cobra.Command{
-		Use:   "generate",
+		Use:   "settings",
 		Short: "Print the piece of a distribution's configuration that has its API server report to Reroll",
 		Long: "Print the piece of a distribution's own configuration that gives its API server the policy and the kubeconfig, with the flags: to be merged\n" +
 			"into what is there. Some distributions hold the files themselves in it. Where the API server can be given none, it is what has Reroll hear of\n" +
 			"changes another way.",
-		Example: "  reroll audit-settings generate --for kubeadm\n  reroll audit-settings generate --for talos --audit-policy audit-policy.yaml --audit-kubeconfig audit-webhook.yaml",
+		Example: "  reroll audit settings --for kubeadm\n  reroll audit settings --for talos --audit-policy audit-policy.yaml --audit-kubeconfig audit-webhook.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := findDistribution(name)
@@ -47,7 +43,7 @@ func auditSettingsGenerate() *cobra.Command {
 	}
 	bindDistribution(cmd, &name)
 	f := cmd.Flags()
-	f.StringVar(&policy, "audit-policy", "", "file of the policy, where the configuration holds it; if empty, the one that reroll audit-policy generate prints")
+	f.StringVar(&policy, "audit-policy", "", "file of the policy, where the configuration holds it; if empty, the one that reroll audit policy prints")
 	f.StringVar(&kubeconfig, "audit-kubeconfig", "", "file of the kubeconfig, where the configuration holds it")
 	_ = cmd.MarkFlagRequired("for")
 	return cmd
