@@ -2,16 +2,12 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-// recordsInterval is how often the stream of the records of workloads is inspected.
-const recordsInterval = 15 * time.Second
 
 // lostRecords knows which stream has the records of workloads.
 type lostRecords struct {
@@ -37,40 +33,20 @@ func (q *Queue) KeepRecords(ctx context.Context, lost func()) {
 	}
 }
 
-// watchRecords inspects the stream of the records of workloads until the queue is closed.
-func (q *Queue) watchRecords() {
-	ctx, leave, err := q.enter(context.Background())
-	if err != nil {
-		return
-	}
-	defer leave()
-	for {
-		if err := q.lookAtRecords(ctx); err != nil && ctx.Err() == nil {
-			q.log.Debug("could not inspect the records of workloads", "error", err)
-		}
-		if !pause(ctx, recordsInterval) {
-			return
-		}
-	}
-}
-
 // lookAtRecords tells KeepRecords if the stream of the records of workloads is another one than was known, or lacks a message that was there. A role
 // that has nothing to do with them does not look.
 func (q *Queue) lookAtRecords(ctx context.Context) error {
 	if !slices.ContainsFunc(q.wantedStreams(), func(s jetstream.StreamConfig) bool { return s.Name == workloadsStream }) {
 		return nil
 	}
-	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
-	defer release()
 	r := &q.lostRecords
 	r.looking.Lock()
 	defer r.looking.Unlock()
 	highest := q.newest.last() // before the stream is asked: what is stored meanwhile proves nothing
-	s, err := q.js.Stream(ctx, workloadsStream)
+	is, err := q.streamInfo(ctx, workloadsStream)
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", workloadsStream, explain(ctx, err))
+		return err
 	}
-	is := s.CachedInfo()
 	known := r.made
 	r.made = is.Created
 	if (known.IsZero() || known.Equal(is.Created)) && is.State.LastSeq >= highest {

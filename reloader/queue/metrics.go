@@ -15,6 +15,7 @@ type metrics struct {
 	repeated *prometheus.CounterVec
 	dropped  prometheus.Counter
 	waiting  waiting
+	usage    usage
 }
 
 // newMetrics makes the metrics and registers them with r, if there is one.
@@ -22,6 +23,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	stream := []string{"stream"}
 	m := &metrics{
 		waiting: newWaiting(),
+		usage:   newUsage(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "reroll_queue_publish_duration_seconds",
 			Help:    "Time from handing a batch to NATS until it is stored, or refused.",
@@ -60,7 +62,9 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.duration, m.messages, m.setAside, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered}
+	return append([]prometheus.Collector{
+		m.duration, m.messages, m.setAside, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered,
+	}, m.usage.collectors()...)
 }
 
 func (m *metrics) register(r prometheus.Registerer) error {

@@ -110,7 +110,7 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 	q.reloads = q.startBatcher(reloadsStream, reloadPrefix, recordLinger)
 	q.workloads = q.startBatcher(workloadsStream, workloadPrefix, recordLinger)
 	q.onEnd(q.waitForReaders)
-	go q.watchRecords()
+	go q.watchStreams()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package observability
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,7 +86,8 @@ func history(first, second map[string]string) (series []object) {
 	return series
 }
 
-// samples returns the value of each series of an answer whose name begins with prefix, without those that are no number.
+// samples returns the value of each series of an answer whose name begins with prefix, without those that are no number. Histories have no infinite
+// values: a very large one stands for such a limit.
 func samples(text, prefix string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -94,7 +96,11 @@ func samples(text, prefix string) map[string]string {
 		if end < 0 || strings.HasPrefix(line, "#") || !strings.HasPrefix(line, prefix) {
 			continue
 		}
-		if value, err := strconv.ParseFloat(line[end+1:], 64); err == nil && value-value == 0 {
+		value, err := strconv.ParseFloat(line[end+1:], 64)
+		if math.IsInf(value, 1) {
+			value = math.MaxFloat32
+		}
+		if err == nil && value-value == 0 {
 			found[line[:end]] = strconv.FormatFloat(value, 'f', -1, 64)
 		}
 	}
