@@ -45,6 +45,14 @@ product = $$(go list ./... | grep -v /tests)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: setup
+setup: ## Install what make check, test and demo call and this machine lacks: on Debian and Ubuntu; elsewhere it prints the command to run
+	@tests/setup.sh
+
+# What one target needs. A pattern cannot be phony: this never makes a file, so it always runs.
+needs-%:
+	@tests/setup.sh $*
+
 .PHONY: build
 build: ## Build bin/reroll, static
 	CGO_ENABLED=0 go build $(build_flags) -o bin/reroll ./cmd/reroll
@@ -76,18 +84,18 @@ kube: ## Build the real Kubernetes parts that tests and demo start (minutes at f
 	go run ./tests/kube/cmd/kube-parts
 
 .PHONY: demo
-demo: kube ## Show a real API server, real audit events and rolling workloads (DEMO_EXIT=1 checks and ends)
+demo: needs-demo kube ## Show a real API server, real audit events and rolling workloads (DEMO_EXIT=1 checks and ends)
 	go run ./tests/demo
 
 # Runs go test, and fails for a test that was skipped unless tests/verdict/skips.yaml allows it. What ran is kept in bin/results.
 verdict = go run ./tests/verdict -record bin/results/$(1).json
 
 .PHONY: test
-test: test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
+test: setup test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
 	$(MAKE) proofs
 
 .PHONY: test-unit
-test-unit: ## Run the packages' own tests, with the race detector
+test-unit: needs-unit ## Run the packages' own tests, with the race detector
 	$(call verdict,unit) go test -race -timeout 30m $(TESTFLAGS) $(product)
 
 .PHONY: proofs
@@ -115,7 +123,7 @@ together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|host
 
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
-test-system: kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
+test-system: needs-system kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
 	go build -o /dev/null ./cmd/reroll # which the tests build as well, with less time than that takes at first
 	$(call verdict,together) go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
 	$(call verdict,alone) go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
@@ -182,7 +190,7 @@ dashboard: ## Build the dashboard from api/ui/src into api/ui/dist (needs Node)
 # Builds in place and compares, as check-generated does. Whoever has no Node cannot have changed what it makes.
 .PHONY: check-dashboard
 check-dashboard:
-	@if ! command -v npm >/dev/null; then echo 'no npm here: the dashboard is not built again (apt-get install nodejs npm)'; exit 0; fi; \
+	@if ! command -v npm >/dev/null; then echo 'no npm here: the dashboard is not built again (make setup installs it)'; exit 0; fi; \
 	$(call npm_ci,api/ui); \
 	sums() { (cd api/ui/dist && sha256sum *); }; \
 	before=$$(sums); (cd api/ui && npm run --silent check && npm run --silent build); after=$$(sums); \

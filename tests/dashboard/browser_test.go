@@ -77,15 +77,17 @@ func startBrowser(t *testing.T) *browser {
 // needs returns Node and Chromium, or says what to do if one of them is missing.
 func needs() (node, chromium string, err error) {
 	if node, err = exec.LookPath("node"); err != nil {
-		return "", "", errors.New("the dashboard's tests need Node 18 or newer: apt-get update && apt-get install --no-install-recommends nodejs npm")
+		return "", "", errors.New("the dashboard's tests need Node 18 or newer: make setup installs it, where it can")
 	}
 	if chromium = os.Getenv("CHROMIUM"); chromium != "" {
 		return node, chromium, install()
 	}
-	if chromium, err = exec.LookPath("chromium"); err != nil {
-		return "", "", errors.New("the dashboard's tests need Chromium: apt-get update && apt-get install --no-install-recommends chromium; or set CHROMIUM to its executable")
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if chromium, err = exec.LookPath(name); err == nil {
+			return node, chromium, install()
+		}
 	}
-	return node, chromium, install()
+	return "", "", errors.New("the dashboard's tests need Chromium: make setup installs it, where it can; or set CHROMIUM to its executable")
 }
 
 // install gets the modules that the driver needs, as browser/package-lock.json names them.
