@@ -42,7 +42,14 @@ type packed[T any] interface {
 	key() recordKey
 	// at is when what the record tells of happened.
 	at() moment
+	// weight is the memory that the record takes, in units of recordBytes, and at least 1.
+	weight() int
 }
+
+// recordBytes is what an ordinary record takes at most.
+const recordBytes = 1024
+
+func weigh(bytes int) int { return 1 + bytes/recordBytes }
 
 // entry is a place in a history. Its value is replaced when more becomes known.
 type entry[B any] struct {
@@ -59,6 +66,7 @@ type history[T, B any, P interface {
 	*B
 	packed[T]
 }] struct {
+	// limit is the weight that all records together may have.
 	limit int
 	pack  func(*T) *B
 	// same reports whether next is a later word about old and not something new under the same ID.
@@ -72,11 +80,13 @@ type history[T, B any, P interface {
 	entries []*entry[B]
 	// members has what is kept of each cluster.
 	members map[string]*member
+	// weight is that of all records.
+	weight int
 }
 
 // member is the part that one cluster has in a history.
 type member struct {
-	entries int
+	weight int
 	// evicted is the highest sequence that was dropped.
 	evicted uint64
 }
@@ -105,7 +115,9 @@ func (h *history[T, B, P]) add(seq uint64, value *T) *B {
 		return nil
 	case ok && h.same(h.opened(known.value.Load()), value):
 		known.version = seq
-		h.move(known, known.value.Swap(next), next)
+		before := known.value.Swap(next)
+		h.weigh(key.cluster, P(next).weight()-P(before).weight())
+		h.move(known, before, next)
 		at, _ := h.find(h.entries, known.seq)
 		h.date(h.entries[at:], P(next).at())
 		return next
@@ -126,6 +138,12 @@ func (h *history[T, B, P]) member(cluster string) *member {
 	return m
 }
 
+// weigh takes note that the records of a cluster weigh more, or less.
+func (h *history[T, B, P]) weigh(cluster string, more int) {
+	h.member(cluster).weight += more
+	h.weight += more
+}
+
 func (h *history[T, B, P]) move(e *entry[B], old, next *B) {
 	if h.moved != nil {
 		h.moved(e, old, next)
@@ -136,7 +154,7 @@ func (h *history[T, B, P]) insert(seq uint64, key recordKey, value *B) {
 	e := &entry[B]{seq: seq, version: seq}
 	e.value.Store(value)
 	h.byKey[key] = e
-	h.member(key.cluster).entries++
+	h.weigh(key.cluster, P(value).weight())
 	h.move(e, nil, value)
 	at := len(h.entries)
 	if at > 0 && h.entries[at-1].seq > seq {
@@ -169,7 +187,10 @@ func (h *history[T, B, P]) repack() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.entries {
-		e.value.Store(h.pack(h.opened(e.value.Load())))
+		before := e.value.Load()
+		next := h.pack(h.opened(before))
+		e.value.Store(next)
+		h.weigh(P(next).key().cluster, P(next).weight()-P(before).weight())
 	}
 }
 
@@ -181,7 +202,7 @@ func (h *history[T, B, P]) forget() {
 		h.move(e, e.value.Load(), nil)
 	}
 	h.byKey, h.members = map[recordKey]*entry[B]{}, map[string]*member{}
-	h.entries = nil
+	h.entries, h.weight = nil, 0
 }
 
 // drop forgets the entries that match and whose newest word is not after a sequence. What a reader holds stays as it is.
@@ -207,8 +228,8 @@ func (h *history[T, B, P]) lose(e *entry[B], value *B) {
 	if h.byKey[key] == e {
 		delete(h.byKey, key)
 	}
-	m := h.member(key.cluster)
-	if m.entries--; m.entries == 0 && m.evicted == 0 {
+	h.weigh(key.cluster, -P(value).weight())
+	if m := h.member(key.cluster); m.weight == 0 && m.evicted == 0 {
 		delete(h.members, key.cluster)
 	}
 }

@@ -74,6 +74,20 @@ func (p *packedChange) key() recordKey { return recordKey{p.about.Value().cluste
 
 func (p *packedChange) at() moment { return p.verified }
 
+func (p *packedChange) weight() int { return weigh(bytesOf(p.keys, p.candidates)) }
+
+// What values take, in bytes, besides what their texts have.
+const keyBytes, candidateBytes, causeBytes, wholeBytes = 32, 256, 32, 512
+
+// bytesOf is about what keys and candidates take.
+func bytesOf(keys []reloader.KeyChange, candidates []reloader.Candidate) int {
+	n := len(candidates) * candidateBytes
+	for _, k := range keys {
+		n += keyBytes + len(k.Key)
+	}
+	return n
+}
+
 func (p *packedChange) open(c *reloader.Change) {
 	about := p.about.Value()
 	*c = reloader.Change{
@@ -183,6 +197,17 @@ func sameCandidate(a, b reloader.Candidate) bool {
 func (p *packedReload) key() recordKey { return recordKey{p.about.Value().cluster, p.id} }
 
 func (p *packedReload) at() moment { return p.decided }
+
+func (p *packedReload) weight() int {
+	n := len(p.message)
+	for _, c := range p.causes {
+		n += causeBytes
+		if c.whole != nil {
+			n += wholeBytes + bytesOf(c.whole.Keys, c.whole.Candidates)
+		}
+	}
+	return weigh(n)
+}
 
 func (p *packedReload) open(r *reloader.Reload) {
 	about, causes := p.about.Value(), r.Causes[:0]

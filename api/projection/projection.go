@@ -25,8 +25,9 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 60 MB. A change
-// mostly causes more than one reload, and a reload tells of its changes also when they are no longer kept themselves.
+// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 60 MB, and 160 MB at most,
+// since a record of more than 1 KiB counts as several. A change mostly causes more than one reload, and a reload tells of its changes also when
+// they are no longer kept themselves.
 const (
 	DefaultReloads = 100_000
 	DefaultChanges = 50_000

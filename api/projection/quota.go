@@ -9,18 +9,18 @@ import (
 // spareShare is which part of its limit a history may be over it, so that one pass over it makes room for many records.
 const spareShare = 16
 
-// evict drops entries if there are too many: the oldest of the clusters that have the most. Each cluster so keeps its part of the limit,
-// whatever the others send, and what one does not use is for those that do. The array that entries lies in is a new one each time, so
+// evict drops entries if they weigh too much: the oldest of the clusters that have the most. Each cluster so keeps its part of the limit,
+// whatever the others send, and what one does not use is for those that do. A change of ten thousand keys counts as many records. The array that entries lies in is a new one each time, so
 // that it cannot keep dropped entries alive.
 func (h *history[T, B, P]) evict() {
-	if len(h.entries) <= h.limit+h.limit/spareShare {
+	if h.weight <= h.limit+h.limit/spareShare {
 		return
 	}
 	most := quota(h.limit, slices.Collect(maps.Values(h.members)))
-	left := make([]*entry[B], 0, h.limit+h.limit/spareShare+1)
+	left := make([]*entry[B], 0, len(h.entries)+1)
 	for _, e := range h.entries {
 		value := e.value.Load()
-		if m := h.member(P(value).key().cluster); m.entries > most {
+		if m := h.member(P(value).key().cluster); m.weight > most {
 			m.evicted = max(m.evicted, e.seq)
 			h.lose(e, value)
 			continue
@@ -30,15 +30,15 @@ func (h *history[T, B, P]) evict() {
 	h.entries = left
 }
 
-// quota returns how many entries each member may have so that all together have no more than limit: those below it keep what they have.
+// quota returns the weight that each member may have so that all together have no more than limit: those below it keep what they have.
 func quota(limit int, members []*member) int {
-	slices.SortFunc(members, func(a, b *member) int { return cmp.Compare(a.entries, b.entries) })
+	slices.SortFunc(members, func(a, b *member) int { return cmp.Compare(a.weight, b.weight) })
 	for i, m := range members {
 		fair := limit / (len(members) - i)
-		if m.entries > fair {
+		if m.weight > fair {
 			return fair
 		}
-		limit -= m.entries
+		limit -= m.weight
 	}
 	return limit
 }

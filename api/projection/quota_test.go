@@ -92,7 +92,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 
 func TestQuota(t *testing.T) {
 	cases := map[string]struct {
-		entries []int
+		weights []int
 		want    int
 	}{
 		"one alone":                 {[]int{500}, 100},
@@ -104,8 +104,8 @@ func TestQuota(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var members []*member
-			for _, n := range tc.entries {
-				members = append(members, &member{entries: n})
+			for _, n := range tc.weights {
+				members = append(members, &member{weight: n})
 			}
 			if got := quota(100, members); got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
@@ -211,5 +211,42 @@ func TestOnlyTheSpanIsRead(t *testing.T) {
 	}
 	if len(read) > 2*15 {
 		t.Errorf("%d records are read for a span that has 13 of each", len(read))
+	}
+}
+
+// TestLargeRecordsCountAsMany: whoever edits a config of thousands of keys again and again, no key of which stays, takes no more memory than
+// others with as many ordinary records, and takes it from nobody else.
+func TestLargeRecordsCountAsMany(t *testing.T) {
+	const limit, keys = 1000, 5000
+	p := New(Limits{Changes: limit, Reloads: limit})
+	small := changeOf(settings, "c-small", "a", "b")
+	small.Cluster = "blue"
+	p.AddChange(1, small)
+	for seq := range uint64(50) {
+		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
+		c.Cluster = "loud"
+		for k := range keys {
+			c.Keys = append(c.Keys, reloader.KeyChange{Key: fmt.Sprintf("a-key-of-some-length-%d-%d", seq, k), Op: reloader.KeyChanged})
+		}
+		p.AddChange(2+seq, c)
+	}
+	kept, bytes := 0, 0
+	changes, err := p.Changes(Place{}, 1000, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes.Items {
+		if c.Cluster == "loud" {
+			kept++
+		}
+		for _, k := range c.Keys {
+			bytes += keyBytes + len(k.Key)
+		}
+	}
+	if most := (limit + limit/spareShare) * recordBytes; bytes > most || kept == 0 {
+		t.Errorf("%d large changes are kept, which take %d bytes, want some and at most %d", kept, bytes, most)
+	}
+	if _, ok := changeNamed(p, "c-small"); !ok {
+		t.Error("the record of another cluster is gone")
 	}
 }
