@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
@@ -30,9 +31,8 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 	open := slices.Collect(maps.Keys(t.edges))
 	d.mu.Unlock()
 
-	slices.SortFunc(open, compareConfigs)
 	var refusals []error
-	for _, c := range open {
+	for _, c := range inTurn(ref, open) {
 		switch err := d.settleEdge(ctx, t, w, c); fateOf(err) {
 		case fateDone, fateGone:
 		case fateNever:
@@ -45,6 +45,19 @@ func (d *Dispatcher) edges(ctx context.Context, ref reloader.WorkloadRef) time.D
 		d.searched(t, search)
 	}
 	return d.edgesSettled(ref, t, joinSome(refusals), failed)
+}
+
+// inTurn sorts the configs of a workload, and has each workload begin at another one: workloads that depend on the same thousand configs would
+// otherwise wait for each other at every one of them, since one look at a time serves all.
+func inTurn(ref reloader.WorkloadRef, configs []reloader.Config) []reloader.Config {
+	slices.SortFunc(configs, compareConfigs)
+	if len(configs) == 0 {
+		return nil
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(ref.String()))
+	begin := int(h.Sum32() % uint32(len(configs)))
+	return slices.Concat(configs[begin:], configs[:begin])
 }
 
 // maxRefusals bounds the refusals that are told of one workload.
@@ -134,7 +147,7 @@ func (d *Dispatcher) expand(ctx context.Context, ref reloader.WorkloadRef) error
 	}
 	d.mu.Unlock()
 	for _, kind := range kinds {
-		configs, err := d.Configs.List(ctx, kind, ref.Namespace)
+		configs, err := d.listConfigs(ctx, scope{kind, ref.Namespace})
 		if fateOf(err) == fateNever {
 			continue
 		}

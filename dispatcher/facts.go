@@ -32,14 +32,14 @@ type fact struct {
 
 // read looks at the live object: at its metadata first, and at its content only if that differs from what is known already. fresh says
 // that somebody has written to it since it was last looked at, so that its content must be read in any case; hashed asks for the mark
-// values too, which need the content. It is the only place that sees content. That of a config which is shown to nobody is not read at all.
-func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh bool) (fact, error) {
+// values too, which need the content. hinted says that somebody was told of a write, so that metadata from before that will not do. It is the only
+// place that sees content. That of a config which is shown to nobody is not read at all.
+func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh, hinted bool) (fact, error) {
 	at := time.Now()
 	if !fresh || !d.ownDependents(c) {
-		meta, err := d.Configs.Meta(ctx, c)
-		d.metrics.reads.WithLabelValues("metadata").Inc()
+		meta, asked, seen, err := d.meta(ctx, c, hinted)
 		if apierrors.IsNotFound(err) {
-			f := d.absence(c, at)
+			f := d.absence(c, asked, seen)
 			f.unread = d.forNobody(c, f.Meta)
 			return f, nil
 		}
@@ -47,10 +47,10 @@ func (d *Dispatcher) read(ctx context.Context, c reloader.Config, hashed, fresh 
 			return fact{}, fmt.Errorf("read metadata of %s: %w", c, err)
 		}
 		if d.forNobody(c, meta) {
-			return fact{Meta: meta, unread: true, at: at, seen: time.Now()}, nil
+			return fact{Meta: meta, unread: true, at: asked, seen: seen}, nil
 		}
 		if f, ok := d.remembered(c, meta, hashed); ok && !fresh {
-			f.Meta, f.at, f.seen = meta, at, time.Now()
+			f.Meta, f.at, f.seen = meta, asked, seen
 			return f, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (d *Dispatcher) readContent(ctx context.Context, c reloader.Config, at time
 	obj, err := d.Configs.Get(ctx, c)
 	d.metrics.reads.WithLabelValues("content").Inc()
 	if apierrors.IsNotFound(err) {
-		return d.absence(c, at), nil
+		return d.absence(c, at, time.Now()), nil
 	}
 	if err != nil {
 		return fact{}, fmt.Errorf("read %s: %w", c, err)
@@ -95,9 +95,9 @@ func (d *Dispatcher) written(c reloader.Config, hints []reloader.Hint) bool {
 }
 
 // absence returns the fact that c is not there. What it last said about itself still holds for its deletion.
-func (d *Dispatcher) absence(c reloader.Config, at time.Time) fact {
+func (d *Dispatcher) absence(c reloader.Config, at, seen time.Time) fact {
 	last, _, _ := d.recall(c)
-	return fact{Meta: live.Meta{Annotations: last.Annotations, Labels: last.Labels, Unselected: last.Unselected}, absent: true, at: at, seen: time.Now()}
+	return fact{Meta: live.Meta{Annotations: last.Annotations, Labels: last.Labels, Unselected: last.Unselected}, absent: true, at: at, seen: seen}
 }
 
 // remembered returns the fact known about exactly the version of c that meta describes, from this process or an earlier one.
@@ -161,7 +161,7 @@ func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []
 	}
 	look := d.stakater.look(hints)
 	defer look.end()
-	f, err := d.read(ctx, c, hashed, d.written(c, hints))
+	f, err := d.read(ctx, c, hashed, d.written(c, hints), len(hints) > 0)
 	if err != nil {
 		return fact{}, reloader.StoredChange{}, err
 	}

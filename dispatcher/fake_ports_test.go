@@ -65,7 +65,7 @@ func (c client) Get(ctx context.Context, config reloader.Config) (live.Object, e
 	return live.Object{}, notFound(configRef(config))
 }
 
-// List returns the versions of configs.
+// List returns the metadata of configs.
 func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	if err := c.request(ctx, "list", string(kind)+"/"+namespace); err != nil {
 		return nil, err
@@ -76,8 +76,7 @@ func (c client) List(ctx context.Context, kind reloader.ConfigKind, namespace st
 	for ref, obj := range c.objects {
 		k, ns, name, _ := ref.Split()
 		if k == string(kind) && ns == namespace {
-			m := metaOf(obj)
-			found[reloader.Config{Kind: kind, Namespace: ns, Name: name}] = live.Meta{UID: m.UID, ResourceVersion: m.ResourceVersion, DataWritten: m.DataWritten}
+			found[reloader.Config{Kind: kind, Namespace: ns, Name: name}] = metaOf(obj)
 		}
 	}
 	return found, nil

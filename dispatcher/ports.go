@@ -14,7 +14,8 @@ import (
 type Configs interface {
 	Meta(ctx context.Context, c reloader.Config) (live.Meta, error)
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
-	// List returns the configs of a kind in a namespace, each with its version alone, and when its data was written.
+	// List returns the configs of a kind in a namespace, each with its metadata as Meta returns it; of a SecretProviderClass the version is that
+	// of the object, and not of what is mounted.
 	List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error)
 	// Terminating reports whether a namespace is being deleted, or is gone.
 	Terminating(ctx context.Context, namespace string) (bool, error)

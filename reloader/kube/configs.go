@@ -61,7 +61,7 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 // listPage is how many names one request of List asks for.
 const listPage = 500
 
-// List returns the configs of a kind in a namespace, each with its version alone, and when its data was written.
+// List returns the configs of a kind in a namespace, each with its metadata.
 func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	found := map[reloader.Config]live.Meta{}
 	options := metav1.ListOptions{Limit: listPage}
@@ -76,8 +76,7 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 		for i := range page.Items {
 			meta := &page.Items[i].ObjectMeta
 			config := reloader.Config{Kind: kind, Namespace: namespace, Name: meta.Name}
-			_, written, _ := dataManager(meta.ManagedFields)
-			found[config] = live.Meta{UID: string(meta.UID), ResourceVersion: meta.ResourceVersion, DataWritten: written}
+			found[config] = c.metaOf(meta)
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
 			return found, nil

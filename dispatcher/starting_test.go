@@ -1,0 +1,138 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+const crowdSize = 30
+
+// crowd makes a workload that depends on many ConfigMaps of its namespace, and another one with a pattern that matches them.
+func (w *world) crowd() {
+	w.t.Helper()
+	var from []string
+	for i := range crowdSize {
+		w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: c-%d, namespace: crowd}, data: {k: "1"}}`, i))))
+		from = append(from, fmt.Sprintf("{configMapRef: {name: c-%d}}", i))
+	}
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, namespace: crowd, annotations: {reroll.dev/auto: "true"}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [%s]}]}}}`, strings.Join(from, ", ")))))
+	w.must(w.create(alice, object(w.t, `
+kind: Deployment
+metadata: {name: pattern, namespace: crowd, annotations: {reroll.dev/configmaps: "c-*"}}
+spec: {template: {spec: {containers: [{name: main}]}}}`)))
+}
+
+// requestsIn collects the verbs of the requests for configs of the crowd.
+func (w *world) requestsIn(answer func(verb string) error) (taken func() []string) {
+	var mu sync.Mutex
+	var verbs []string
+	w.failing(func(verb, ref string) error {
+		if !strings.HasPrefix(ref, "ConfigMap/crowd") {
+			return nil
+		}
+		mu.Lock()
+		verbs = append(verbs, verb)
+		mu.Unlock()
+		return answer(verb)
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { verbs = nil }()
+		return slices.Sorted(slices.Values(verbs))
+	}
+}
+
+func (w *world) crowdRolled(n int64) {
+	w.t.Helper()
+	for _, name := range []string{"web", "pattern"} {
+		w.rolled(scenario.NewRef("Deployment", "crowd", name), n)
+	}
+}
+
+// TestStartListsMetadata: a start lists the configs of a namespace once, whoever depends on them, and reads the content of those alone that have
+// changed.
+func TestStartListsMetadata(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
+		w.crowd()
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.edit(alice, "ConfigMap/crowd/c-7", "2")
+		taken := w.requestsIn(noAnswer)
+		w.start()
+		if got := taken(); !slices.Equal(got, []string{"get", "list"}) {
+			t.Errorf("the requests were %v, want one list, and the content of what has changed", got)
+		}
+		w.pass(quiet)
+		w.crowdRolled(1)
+	})
+}
+
+// TestStartMayNotList: where configs may not be listed, a start reads the metadata of each.
+func TestStartMayNotList(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
+		w.crowd()
+		taken := w.requestsIn(func(verb string) error {
+			if verb == "list" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errLost)
+			}
+			return nil
+		})
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		taken()
+		w.edit(alice, "ConfigMap/crowd/c-7", "2")
+		w.start()
+		if got := taken(); len(got) < crowdSize || !slices.Contains(got, "meta") {
+			t.Errorf("the requests were %v, want the metadata of each", got)
+		}
+		w.pass(quiet)
+		w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
+	})
+}
+
+// TestEditAfterTheList: what is written after the list of a start, and before the config is looked at by it, rolls once.
+func TestEditAfterTheList(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(_ *testing.T, w *world) {
+		w.crowd()
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.edit(alice, "ConfigMap/crowd/c-7", "2")
+		edit := sync.OnceFunc(func() {
+			for i := range crowdSize {
+				w.edit(bob, scenario.NewRef("ConfigMap", "crowd", fmt.Sprint("c-", i)), "3")
+			}
+		})
+		w.requestsIn(func(verb string) error {
+			if verb == "get" { // the list has come
+				edit()
+			}
+			return nil
+		})
+		w.start()
+		w.pass(quiet)
+		w.crowdRolled(1)
+		for i := range crowdSize {
+			c := reloader.Config{Kind: reloader.ConfigMap, Namespace: "crowd", Name: fmt.Sprint("c-", i)}
+			if latest, ok, err := w.store.LatestChange(t.Context(), clusterName, c); err != nil || !ok || latest.Change.Type != reloader.ChangeUpdated {
+				t.Errorf("the latest change of %s is %q, error %v, want an update", c.Name, latest.Change.Type, err)
+			}
+		}
+	})
+}
