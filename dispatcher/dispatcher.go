@@ -147,6 +147,8 @@ type Dispatcher struct {
 
 	// suspicion has the reason for a sweep of everything.
 	suspicion chan string
+	// starting has what is listed once while the process starts; nil otherwise.
+	starting atomic.Pointer[map[scope]*list]
 	// covered is what sweeps could look at.
 	covered *coverage
 }
@@ -243,8 +245,8 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, &settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
 	flush := func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) }
 	resume := func(ref reloader.WorkloadRef) time.Duration { return d.resume(working, ref) }
-	work(ctx, &begin, d.Flushers, d.flushQ, newFair(d.Flushers, d.flushQ).among(flush))
-	work(ctx, &begin, resumers, d.resumeQ, newFair(resumers, d.resumeQ).among(resume))
+	work(ctx, &begin, d.Flushers, d.flushQ, newFair(d.Flushers, d.flushQ, d.sayLate).among(flush))
+	work(ctx, &begin, resumers, d.resumeQ, newFair(resumers, d.resumeQ, func(reloader.WorkloadRef) {}).among(resume))
 	work(ctx, &begin, 1, d.rolloutQ, d.rolloutDue)
 	work(ctx, &begin, verifiers, d.edgesQ, func(ref reloader.WorkloadRef) time.Duration { return d.edges(working, ref) })
 	work(ctx, &begin, 1, d.driftQ, func(found drift) time.Duration { return d.judgeDrift(working, found) })

@@ -11,9 +11,11 @@ import (
 
 // fair shares the workers of a queue among namespaces: one may have as many as it leaves free. An admission webhook of a tenant hangs, and every
 // roll in the tenant's namespace keeps its worker for half a minute: they get half of the workers, a second such namespace half of the rest, and
-// so on. Workloads beyond that wait outside the queue.
+// so on. Workloads beyond that wait outside the queue, and say so when that takes long.
 type fair struct {
 	q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	// late is called with a workload that waits.
+	late func(reloader.WorkloadRef)
 
 	mu      sync.Mutex
 	free    int
@@ -21,22 +23,26 @@ type fair struct {
 	waiting map[string]map[reloader.WorkloadRef]struct{}
 }
 
-func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]) *fair {
-	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
+// sayWaiting is after what time a workload says that it waits for others of its namespace.
+const sayWaiting = 5 * time.Second
+
+func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef], late func(reloader.WorkloadRef)) *fair {
+	return &fair{q: q, late: late, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
 }
 
 // among returns do for the workers of the queue.
 func (f *fair) among(do func(reloader.WorkloadRef) time.Duration) func(reloader.WorkloadRef) time.Duration {
 	return func(ref reloader.WorkloadRef) time.Duration {
 		if !f.enter(ref) {
-			return aside
+			f.late(ref)
+			return sayWaiting
 		}
 		defer f.leave(ref.Namespace)
 		return do(ref)
 	}
 }
 
-// enter reports whether ref may have a worker now. Otherwise it comes again when one is free.
+// enter reports whether ref may have a worker now. Otherwise it is among those that come again when one is free.
 func (f *fair) enter(ref reloader.WorkloadRef) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,4 +70,16 @@ func (f *fair) leave(namespace string) {
 			break
 		}
 	}
+}
+
+// sayLate has a workload that is due say what it waits for.
+func (d *Dispatcher) sayLate(ref reloader.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	t := d.index.get(ref)
+	if t == nil || len(t.pending) == 0 || t.hold != nil || now.Before(t.due.Add(sayWaiting)) {
+		return
+	}
+	d.holdFor(t, &reloader.Hold{Reason: reloader.ReasonWaitingForNamespace}, now)
 }

@@ -36,6 +36,17 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		w.edit(alice, app, "2")
 		w.pass(5 * time.Second)
 		w.rolled(web, 1)
+		w.pass(5 * time.Second)
+		said := 0
+		for n := range stuck {
+			record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
+			if record.Hold != nil && record.Hold.Reason == reloader.ReasonWaitingForNamespace {
+				said++
+			}
+		}
+		if workers := 32; said < stuck-workers {
+			t.Errorf("%d of %d workloads say that they wait for others of their namespace, and at most %d have a worker", said, stuck, workers)
+		}
 		w.pass(10 * time.Minute)
 		for n := range stuck {
 			w.rolled(scenario.NewRef("Deployment", "stuck", fmt.Sprint("web-", n)), 1)

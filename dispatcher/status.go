@@ -18,6 +18,7 @@ const maxSelectorText = 512
 // Retrying that has lasted.
 var lagReasons = []reloader.Reason{
 	reloader.ReasonRetrying, reloader.ReasonFailing, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited,
+	reloader.ReasonWaitingForNamespace,
 }
 
 // Status returns what the dispatcher knows of its cluster now. Who runs it adds the rest: version, faults, sources and feeds.

@@ -61,9 +61,6 @@ func newQueue[K comparable](m *stakaterMetrics, longest time.Duration) workqueue
 // again is what a worker returns to have its key given out again with growing pauses.
 const again time.Duration = -1
 
-// aside is what a worker returns that has not begun, and sees itself that its key comes again.
-const aside time.Duration = -2
-
 // work starts n workers that take keys from q. A worker returns 0 when the key is done, again, or a time to wait. Once ctx has ended, keys are
 // dropped instead.
 func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workqueue.TypedRateLimitingInterface[K], do func(K) time.Duration) {
@@ -79,7 +76,6 @@ func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workque
 					continue
 				}
 				switch wait := do(key); {
-				case wait == aside:
 				case wait == again:
 					q.AddRateLimited(key)
 				case wait > 0:

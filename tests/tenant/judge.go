@@ -26,11 +26,11 @@ func (s *site) judge() {
 	r := s.r
 	alone := r.rounds[0].slowest()
 	for _, round := range r.rounds[1:] {
-		if most := max(window+rollWithin, slower*alone); len(round.took) > 0 && round.slowest() > most {
+		if most := max(window+s.lenient(rollWithin), slower*alone); len(round.took) > 0 && round.slowest() > most {
 			r.fault("%s the slowest ordinary workload rolled %s after its edit, more than %s", round.name, seconds(round.slowest()), seconds(most))
 		}
 	}
-	if most := max(readyWithin, slower*r.readyAlone); r.readyBeside > most {
+	if most := max(s.lenient(readyWithin), slower*r.readyAlone); r.readyBeside > most {
 		r.fault("ready after %s, more than %s", seconds(r.readyBeside), seconds(most))
 	}
 	if r.memoryMost > memoryBound {
@@ -38,6 +38,8 @@ func (s *site) judge() {
 	}
 	r.faults = append(r.faults, s.seen.extra(s.others.edits)...)
 }
+
+func (o options) lenient(d time.Duration) time.Duration { return time.Duration(o.Lenient) * d }
 
 // note takes down how much memory the process has had resident at most.
 func (s *site) note() { s.r.memoryMost = max(s.r.memoryMost, s.field("VmHWM:")) }

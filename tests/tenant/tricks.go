@@ -68,7 +68,7 @@ func listTricks() []trick {
 		annotated("glob-crowd", tooMany, one(ownSecrets, func(options) string { return "crowd-*,*-crowd" })),
 		annotated("expression-all", tooMany, one(configMaps, func(options) string { return ".*" })),
 		annotated("selector-all", tooMany, one("reroll.dev/configmap-selector", func(options) string { return "!absent" })),
-		annotated("search-all", tooMany, one("reloader.stakater.com/search", func(options) string { return "true" })),
+		annotated("search-all", notRolled, one("reloader.stakater.com/search", func(options) string { return "true" })),
 		annotated("globs-thousands", tooMany, one(own, func(o options) string { return names(o.Names/2, "%s*,") })),
 		annotated("expressions-thousands", "expressions", one(configMaps, func(o options) string { return names(o.Names/4, "%s.*,") })),
 		annotated("expression-repeats", "regular expression|complex", one(configMaps, func(options) string { return "((a{1000}){1000}){1000}," + stir })),

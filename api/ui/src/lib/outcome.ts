@@ -21,6 +21,7 @@ const tones: Record<string, Tone> = {
   TooSoon: 'wait',
   RateLimited: 'wait',
   ConcurrencyLimited: 'wait',
+  WaitingForNamespace: 'wait',
   Paused: 'wait',
   MissingConfig: 'wait',
   WaitingForStep: 'wait',
