@@ -14,14 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:generate go test . -run ^TestReadmeTable$ -update
+//go:generate go test . -run ^TestTables$ -update
 
-var update = flag.Bool("update", false, "rewrite the table of README.md")
+var update = flag.Bool("update", false, "rewrite the tables")
 
 const (
-	root   = "../../"
-	readme = root + "README.md"
-	// The table is between these lines of README.md.
+	root = "../../"
+	// A table is between these lines.
 	begin = "<!-- Generated: go generate ./tests/capabilities -->\n"
 	end   = "<!-- End of what is generated -->\n"
 )
@@ -36,11 +35,23 @@ var columns = []struct{ name, title string }{
 	{"trigger", "k8s-trigger-controller"},
 }
 
+// tables are the documents with a table: docs/comparison.md has every row, and README.md what decides most often.
+var tables = []struct {
+	file  string
+	tools int
+	rows  func(row) bool
+}{
+	{"docs/comparison.md", len(columns), func(row) bool { return true }},
+	{"README.md", 3, func(r row) bool { return r.Short }},
+}
+
 // row is one capability: what it is, how far each has it, and where it is proved of Reroll.
 type row struct {
-	What   string            `json:"what"`
-	Reroll string            `json:"reroll"`
-	Proof  string            `json:"proof"`
+	What   string `json:"what"`
+	Reroll string `json:"reroll"`
+	Proof  string `json:"proof"`
+	// Short puts the row into the short table as well.
+	Short  bool              `json:"short"`
 	Others map[string]string `json:"others"`
 }
 
@@ -133,17 +144,17 @@ func TestMissingProofIsFound(t *testing.T) {
 	}
 }
 
-// table returns the rows as README.md shows them.
-func table(rows []row) string {
+// table returns rows with the first tools, as a document shows them.
+func table(rows []row, tools int, from string) string {
 	var b strings.Builder
 	b.WriteString("| | Reroll |")
-	for _, c := range columns {
+	for _, c := range columns[:tools] {
 		b.WriteString(" " + c.title + " |")
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(columns)) + "\n")
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", tools) + "\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s |", r.What, r.link())
-		for _, c := range columns {
+		fmt.Fprintf(&b, "| %s | %s |", r.What, r.link(from))
+		for _, c := range columns[:tools] {
 			b.WriteString(" " + r.Others[c.name] + " |")
 		}
 		b.WriteString("\n")
@@ -151,37 +162,41 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// link returns how far Reroll has it, with the way to the proof.
-func (r row) link() string {
+// link returns how far Reroll has it, with the way to the proof from a document.
+func (r row) link(from string) string {
 	file, test, isTest := strings.Cut(r.Proof, ":")
+	way := strings.Repeat("../", strings.Count(from, "/")) + file
 	switch {
 	case file == "":
 		return r.Reroll
 	case isTest:
-		return fmt.Sprintf("[%s](%s %q)", r.Reroll, file, test)
+		return fmt.Sprintf("[%s](%s %q)", r.Reroll, way, test)
 	}
-	return fmt.Sprintf("[%s](%s)", r.Reroll, file)
+	return fmt.Sprintf("[%s](%s)", r.Reroll, way)
 }
 
-// TestReadmeTable: README.md has the table of the rows.
-func TestReadmeTable(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("README.md has no place for the table, between %q and %q", begin, end)
-	}
-	want := before + begin + "\n" + table(readRows(t)) + "\n" + end + after
-	if *update {
-		if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
+// TestTables: the documents have the tables of the rows.
+func TestTables(t *testing.T) {
+	for _, doc := range tables {
+		rows := slices.DeleteFunc(readRows(t), func(r row) bool { return !doc.rows(r) })
+		text, err := os.ReadFile(root + doc.file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("the table is out of date: go generate ./tests/capabilities (-want +got):\n%s", diff)
+		before, rest, found := strings.Cut(string(text), begin)
+		_, after, ended := strings.Cut(rest, end)
+		if !found || !ended || len(rows) == 0 {
+			t.Fatalf("%s has no place for the table, between %q and %q, or there are no rows", doc.file, begin, end)
+		}
+		want := before + begin + "\n" + table(rows, doc.tools, doc.file) + "\n" + end + after
+		if *update {
+			if err := os.WriteFile(root+doc.file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, string(text)); diff != "" {
+			t.Errorf("the table of %s is out of date: go generate ./tests/capabilities (-want +got):\n%s", doc.file, diff)
+		}
 	}
 }

@@ -1,2 +1,3 @@
-// Package capabilities makes the table of README.md of what each tool can do, and checks that what is said of Reroll has a proof that exists.
+// Package capabilities makes the tables of what each tool can do, in docs/comparison.md and README.md, and checks
+// that what they say of Reroll has a proof that exists.
 package capabilities
