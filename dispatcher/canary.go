@@ -26,11 +26,12 @@ const (
 type CanaryCage interface {
 	// CanaryAddresses returns where the API servers of the cluster are, at least one, and few.
 	CanaryAddresses(ctx context.Context) ([]string, error)
-	// TouchCanary writes the canary through the API server at address, in a request with the audit ID id.
-	TouchCanary(ctx context.Context, address, id string) error
+	// TouchCanary writes the canary through the API server at address, in a request with the audit ID id. That a canary has come back is kept
+	// with it from the first time on, for later processes, and returned.
+	TouchCanary(ctx context.Context, address, id string, proven bool) (everProven bool, err error)
 }
 
-// CanaryOptions configure a Canary. All fields but the last are required.
+// CanaryOptions configure a Canary. All fields but Optional are required.
 type CanaryOptions struct {
 	// Interval is how often the canary is touched through each API server.
 	Interval time.Duration
@@ -39,8 +40,8 @@ type CanaryOptions struct {
 	Suspect    func(reason string)
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
-	// Meanwhile is called whenever a silence begins; its context ends with the silence.
-	Meanwhile func(ctx context.Context)
+	// Optional says that another source reports every change, so that a feed which was never set up is no trouble.
+	Optional bool
 }
 
 // Canary finds out whether the audit feed works: it touches a ConfigMap through every API server, each of which sends audit events of its
@@ -52,7 +53,7 @@ type CanaryOptions struct {
 //     logged once, with the likely cause, and suspected at once and every minute for as long as it lasts, and when it ends.
 //   - A touch that stays away although a later one came back is lost: that is suspected once, and so is an API server that refuses
 //     touches for as long as the deadline, or whose address is gone before that.
-//   - Meanwhile runs only during a silence, and never twice at a time.
+//   - An optional feed of which no canary has ever come back is not set up, which is logged once and suspected never.
 type Canary struct {
 	CanaryOptions
 
@@ -60,14 +61,11 @@ type Canary struct {
 	feed *feed
 
 	suspected time.Time
-	// end ends what goes on meanwhile; nil if the feed is not silent.
-	end       context.CancelFunc
-	meanwhile sync.WaitGroup
 }
 
 // NewCanary returns a Canary that touches nothing before Run.
 func NewCanary(o CanaryOptions) *Canary {
-	c := &Canary{CanaryOptions: o, feed: newFeed(max(2*o.Interval, leastDeadline))}
+	c := &Canary{CanaryOptions: o, feed: newFeed(max(2*o.Interval, leastDeadline), o.Optional)}
 	c.observe("reroll_canary_age_seconds", "Time since a canary last came back from the API server that has been quiet longest.", nil,
 		func(f *feed) float64 { return f.age(time.Now()).Seconds() })
 	c.observe("reroll_feed_silent", "Whether some API server accepts canaries of which no audit event comes.", nil,
@@ -99,8 +97,6 @@ func (c *Canary) Run(ctx context.Context) {
 	send, look := time.NewTicker(c.Interval), time.NewTicker(min(c.Interval, longestLook))
 	defer send.Stop()
 	defer look.Stop()
-	defer c.meanwhile.Wait()
-	defer c.calm()
 	c.send(ctx)
 	for {
 		select {
@@ -109,7 +105,7 @@ func (c *Canary) Run(ctx context.Context) {
 		case <-send.C:
 			c.send(ctx)
 		case <-look.C:
-			c.look(ctx)
+			c.look()
 		}
 	}
 }
@@ -151,18 +147,20 @@ func (c *Canary) touch(ctx context.Context, address string) {
 	id := "reroll-canary-" + rand.Text()
 	c.mu.Lock()
 	c.feed.sent(address, id, time.Now())
+	proven := c.feed.proven
 	c.mu.Unlock()
-	err := c.Cage.TouchCanary(ctx, address, id)
+	ever, err := c.Cage.TouchCanary(ctx, address, id, proven)
 	if ctx.Err() != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.feed.proven = c.feed.proven || ever
 	c.feed.answered(address, id, err, time.Now())
 }
 
-// look tells what has come to light, and sees to it that the silence of a feed is made up for.
-func (c *Canary) look(ctx context.Context) {
+// look tells what has come to light.
+func (c *Canary) look() {
 	now := time.Now()
 	c.mu.Lock()
 	found := c.feed.judge(now)
@@ -172,12 +170,6 @@ func (c *Canary) look(ctx context.Context) {
 		if reason := c.tell(f); reason != "" {
 			c.suspect(reason, now)
 		}
-	}
-	switch {
-	case !silent:
-		c.calm()
-	case c.end == nil:
-		c.alarm(ctx)
 	}
 	if silent && now.Sub(c.suspected) >= tightened {
 		c.suspect("the audit feed is silent", now)
@@ -189,22 +181,6 @@ func (c *Canary) suspect(reason string, now time.Time) {
 	c.Suspect(reason)
 }
 
-func (c *Canary) alarm(ctx context.Context) {
-	ctx, c.end = context.WithCancel(ctx)
-	if c.Meanwhile != nil {
-		c.meanwhile.Go(func() { c.Meanwhile(ctx) })
-	}
-}
-
-func (c *Canary) calm() {
-	if c.end == nil {
-		return
-	}
-	c.end()
-	c.end = nil
-	c.meanwhile.Wait()
-}
-
 // tell logs f, and returns why changes may have been missed; empty if they cannot have been.
 func (c *Canary) tell(f finding) (reason string) {
 	log := c.Logger.With("apiserver", f.address)
@@ -214,6 +190,8 @@ func (c *Canary) tell(f finding) (reason string) {
 	}
 	switch {
 	case f.to == f.from:
+	case f.to == feedNotSetUp:
+		log.Info("the audit feed is not set up", "author", "the field manager of the config")
 	case f.to == feedSilent:
 		log.Warn("the audit feed is silent", "likelyCause", silenceCause(f.ever))
 		reason = "the audit feed is silent"
@@ -221,7 +199,7 @@ func (c *Canary) tell(f finding) (reason string) {
 		log.Warn("the canary is refused", "error", f.refusal, "likelyCause",
 			"the API server is away or cannot be reached from here, or patch of ConfigMap reroll-canary is not granted")
 		reason = "an API server refuses the canary"
-	case f.to == feedHeard && f.from == feedWaiting:
+	case f.to == feedHeard && (f.from == feedWaiting || f.from == feedNotSetUp):
 		log.Info("the audit feed works")
 	case f.to == feedHeard:
 		log.Info("the audit feed is back")

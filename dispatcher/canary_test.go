@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,9 @@ func TestCanary(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		steps  func(c *cage)
-		// told, suspected, silent, age and meanwhile are what it comes to.
+		// told, suspected, silent and age are what it comes to.
 		told, suspected []string
-		silent, began   float64
+		silent          float64
 		age             time.Duration
 		states          string // heard, silent, refused
 	}{
@@ -47,7 +48,7 @@ func TestCanary(t *testing.T) {
 				"the audit feed works: a", "the audit feed works: b", "the audit feed is silent: a", "the audit feed is silent: b",
 			},
 			suspected: []string{"the audit feed is silent", "the audit feed is silent", "the audit feed is silent", "the audit feed is silent"},
-			silent:    1, began: 1, states: "0 2 0", age: 5 * time.Minute,
+			silent:    1, states: "0 2 0", age: 5 * time.Minute,
 		},
 		"one of two": {
 			reason: "each API server sends its own events: one that is silent is told apart",
@@ -57,10 +58,10 @@ func TestCanary(t *testing.T) {
 				c.pass(time.Minute + deadline)
 			},
 			told:      []string{"the audit feed works: a", "the audit feed works: b", "the audit feed is silent: b"},
-			suspected: []string{"the audit feed is silent"}, silent: 1, began: 1, states: "1 1 0", age: 3 * time.Minute,
+			suspected: []string{"the audit feed is silent"}, silent: 1, states: "1 1 0", age: 3 * time.Minute,
 		},
 		"back": {
-			reason: "a feed that comes back is told of once, swept for once more, and nothing goes on",
+			reason: "a feed that comes back is told of once, and swept for once more",
 			steps: func(c *cage) {
 				c.pass(time.Minute)
 				c.set(func() { c.mute["b"] = true })
@@ -73,7 +74,7 @@ func TestCanary(t *testing.T) {
 			told: []string{
 				"the audit feed works: a", "the audit feed works: b", "the audit feed is silent: b", "the audit feed is back: b",
 			},
-			suspected: []string{"the audit feed is silent", "the audit feed is back"}, began: 1, states: "2 0 0",
+			suspected: []string{"the audit feed is silent", "the audit feed is back"}, states: "2 0 0",
 		},
 		"one lost": {
 			reason: "one lost batch is no silence, but events were in it",
@@ -162,7 +163,7 @@ func TestCanary(t *testing.T) {
 				c.pass(time.Second)
 			},
 			told:      []string{"the audit feed works: a", "the audit feed works: b", "an API server is gone: a", "the audit feed is silent: b"},
-			suspected: []string{"an API server is gone", "the audit feed is silent"}, silent: 1, began: 1, states: "0 1 0", age: 3 * time.Minute,
+			suspected: []string{"an API server is gone", "the audit feed is silent"}, silent: 1, states: "0 1 0", age: 3 * time.Minute,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +175,8 @@ func TestCanary(t *testing.T) {
 				if diff := cmp.Diff(tc.suspected, c.suspicions); diff != "" {
 					t.Errorf("suspicions (-want +got):\n%s%s", diff, tc.reason)
 				}
-				if got := c.value("reroll_feed_silent", ""); got != tc.silent || float64(c.meanwhile) != tc.silent || float64(c.began) != tc.began {
-					t.Errorf("silent %v, %d go on, %d began; want %v, %v, %v: %s", got, c.meanwhile, c.began, tc.silent, tc.silent, tc.began, tc.reason)
+				if got := c.value("reroll_feed_silent", ""); got != tc.silent {
+					t.Errorf("silent %v, want %v: %s", got, tc.silent, tc.reason)
 				}
 				if age := c.value("reroll_canary_age_seconds", ""); age < tc.age.Seconds() || age > (tc.age+time.Minute).Seconds() {
 					t.Errorf("age %v s, want %s or up to a minute more: %s", age, tc.age, tc.reason)
@@ -217,8 +218,93 @@ func TestSilenceEndsWithWhoIsSilent(t *testing.T) {
 		if last := c.suspicions[len(c.suspicions)-1]; last != "an API server is gone" {
 			t.Errorf("the last suspicion: %s", last)
 		}
-		if c.value("reroll_feed_silent", "") != 0 || c.meanwhile != 0 {
-			t.Errorf("the feed is still silent, and %d go on", c.meanwhile)
+		if c.value("reroll_feed_silent", "") != 0 {
+			t.Error("the feed is still silent")
+		}
+	})
+}
+
+// TestOptionalFeed: beside a watch, a feed that nobody set up is no trouble, and one that worked before and does not now is.
+func TestOptionalFeed(t *testing.T) {
+	mute := func(c *cage) { c.mute["a"], c.mute["b"] = true, true }
+	for name, tc := range map[string]struct {
+		reason string
+		before func(c *cage)
+		steps  func(c *cage)
+		told   []string // sorted
+		// silent and notSetUp count API servers.
+		silent, notSetUp float64
+		suspected        int
+	}{
+		"never set up": {
+			reason: "that is said once, as news and not as trouble",
+			before: mute,
+			told:   []string{"the audit feed is not set up: a", "the audit feed is not set up: b"}, notSetUp: 2,
+		},
+		"refused, and never set up": {
+			reason: "nobody misses canaries that could prove nothing",
+			before: func(c *cage) { c.refuse["a"], c.refuse["b"] = errors.New("forbidden"), errors.New("forbidden") },
+			told:   []string{"the audit feed is not set up: a", "the audit feed is not set up: b"}, notSetUp: 2,
+		},
+		"set up later": {
+			reason: "what stayed away before is not lost",
+			before: mute,
+			steps:  func(c *cage) { c.mute["a"], c.mute["b"] = false, false },
+			told: []string{
+				"the audit feed is not set up: a", "the audit feed is not set up: b", "the audit feed works: a", "the audit feed works: b",
+			},
+		},
+		"set up at one of two": {
+			reason: "once one API server sends events, the other one is missed",
+			before: mute,
+			steps:  func(c *cage) { c.mute["a"] = false },
+			told: []string{
+				"the audit feed is not set up: a", "the audit feed is not set up: b", "the audit feed is silent: b", "the audit feed works: a",
+			},
+			silent: 1, suspected: 1,
+		},
+		"proven to an earlier process": {
+			reason: "a restart does not make a broken feed one that was never there",
+			before: func(c *cage) { mute(c); c.proven = true },
+			told:   []string{"the audit feed is silent: a", "the audit feed is silent: b"}, silent: 2, suspected: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inCageOf(t, true, tc.before, func(t *testing.T, c *cage) {
+				c.pass(time.Hour)
+				if tc.steps != nil {
+					c.set(func() { tc.steps(c) })
+					c.pass(time.Hour)
+				}
+				if diff := cmp.Diff(tc.told, slices.Sorted(slices.Values(c.told()))); diff != "" {
+					t.Errorf("log (-want +got):\n%s%s", diff, tc.reason)
+				}
+				if strings.Contains(c.log.String(), "level=WARN") != (tc.silent > 0) {
+					t.Errorf("warnings in the log: %s\n%s", tc.reason, c.log.String())
+				}
+				silent, notSetUp := c.value("reroll_canary_addresses", "silent"), c.value("reroll_canary_addresses", "notSetUp")
+				if silent != tc.silent || notSetUp != tc.notSetUp || c.value("reroll_feed_silent", "") != min(1, tc.silent) {
+					t.Errorf("%v silent, %v not set up; want %v, %v: %s", silent, notSetUp, tc.silent, tc.notSetUp, tc.reason)
+				}
+				if (len(c.suspicions) > 0) != (tc.suspected > 0) {
+					t.Errorf("suspicions %q: %s", c.suspicions, tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// TestProofIsKept: that a canary came back is written with the next one.
+func TestProofIsKept(t *testing.T) {
+	inCageOf(t, true, func(c *cage) { c.mute["a"], c.mute["b"] = true, true }, func(t *testing.T, c *cage) {
+		c.pass(time.Hour)
+		if c.proven {
+			t.Error("proven before anything came back")
+		}
+		c.set(func() { c.mute["a"] = false })
+		c.pass(time.Hour)
+		if !c.proven {
+			t.Error("the proof is not kept")
 		}
 	})
 }

@@ -35,8 +35,8 @@ type cage struct {
 	// late has the hints of muted API servers, oldest first.
 	late       []string
 	suspicions []string
-	// meanwhile is how many run, and began how often one began.
-	meanwhile, began int
+	// proven is what is kept with the canary.
+	proven bool
 }
 
 func (c *cage) CanaryAddresses(context.Context) ([]string, error) {
@@ -45,18 +45,19 @@ func (c *cage) CanaryAddresses(context.Context) ([]string, error) {
 	return slices.Clone(c.addresses), c.lookup
 }
 
-func (c *cage) TouchCanary(_ context.Context, address, id string) error {
+func (c *cage) TouchCanary(_ context.Context, address, id string, proven bool) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.refuse[address]; err != nil {
-		return err
+		return false, err
 	}
+	c.proven = c.proven || proven
 	if c.mute[address] {
 		c.late = append(c.late, id)
-		return nil
+		return c.proven, nil
 	}
 	go c.canary.Heard(reloader.Hint{AuditID: id})
-	return nil
+	return c.proven, nil
 }
 
 // set changes the world, and pass lets time go by.
@@ -101,31 +102,31 @@ func (c *cage) told() []string {
 	return lines
 }
 
-// inCage runs a test of a canary that is touched every minute through the API servers a and b.
+// inCage runs a test of a canary that is touched every minute through the API servers a and b, of an audit feed that has to be there.
 func inCage(t *testing.T, test func(t *testing.T, c *cage)) {
+	t.Helper()
+	inCageOf(t, false, nil, test)
+}
+
+// inCageOf is inCage for a feed that may be optional, in a world that is changed before the first canary.
+func inCageOf(t *testing.T, optional bool, before func(c *cage), test func(t *testing.T, c *cage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cage{t: t, addresses: []string{"a", "b"}, refuse: map[string]error{}, mute: map[string]bool{}, r: prometheus.NewRegistry()}
+		if before != nil {
+			before(c)
+		}
 		c.canary = dispatcher.NewCanary(dispatcher.CanaryOptions{
 			Interval: time.Minute, Cage: c, Registerer: c.r,
 			Logger:  slog.New(slog.NewTextHandler(&c.log, nil)),
-			Suspect: func(reason string) { c.set(func() { c.suspicions = append(c.suspicions, reason) }) },
-			Meanwhile: func(ctx context.Context) {
-				c.set(func() { c.meanwhile++; c.began++ })
-				<-ctx.Done()
-				c.set(func() { c.meanwhile-- })
-			},
+			Suspect: func(reason string) { c.set(func() { c.suspicions = append(c.suspicions, reason) }) }, Optional: optional,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { c.canary.Run(ctx) })
-		// After Run nothing of a silence goes on.
 		defer func() {
 			cancel()
 			running.Wait()
-			if c.meanwhile != 0 {
-				t.Errorf("%d go on after the end", c.meanwhile)
-			}
 		}()
 		c.pass(500 * time.Millisecond) // beside the ticks, not on them
 		test(t, c)

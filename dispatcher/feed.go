@@ -14,13 +14,15 @@ const (
 	feedWaiting feedState = "waiting"
 	// feedHeard is while canaries come back.
 	feedHeard feedState = "heard"
+	// feedNotSetUp is while no canary has ever come back from any API server, and none has to.
+	feedNotSetUp feedState = "notSetUp"
 	// feedSilent is while the API server accepts canaries, and none has come back in time.
 	feedSilent feedState = "silent"
 	// feedRefused is while the API server does not accept them: it is away, or does not permit it.
 	feedRefused feedState = "refused"
 )
 
-var feedStates = []feedState{feedWaiting, feedHeard, feedSilent, feedRefused}
+var feedStates = []feedState{feedWaiting, feedHeard, feedNotSetUp, feedSilent, feedRefused}
 
 // forgetCanary is how much later than a silence begins a canary may still come back: API servers give up on a batch before that.
 const forgetCanary = 10 * time.Minute
@@ -28,7 +30,9 @@ const forgetCanary = 10 * time.Minute
 // feed is what is known of the audit events of all API servers, by address. It has no clock: whoever asks brings the time.
 type feed struct {
 	deadline time.Duration
-	perches  map[string]*perch
+	// optional says that a feed which never was proven is not missed, and proven that some canary has come back, in this process or before.
+	optional, proven bool
+	perches          map[string]*perch
 }
 
 // perch is one API server, through which canaries are sent.
@@ -56,8 +60,8 @@ type finding struct {
 	refusal error
 }
 
-func newFeed(deadline time.Duration) *feed {
-	return &feed{deadline: deadline, perches: map[string]*perch{}}
+func newFeed(deadline time.Duration, optional bool) *feed {
+	return &feed{deadline: deadline, optional: optional, perches: map[string]*perch{}}
 }
 
 // keep forgets every API server that is not at one of the addresses, and returns those of them that may have held audit events when they went,
@@ -109,6 +113,7 @@ func (f *feed) heard(id string, now time.Time) bool {
 			continue
 		}
 		delete(p.out, id)
+		f.prove(at)
 		p.returned = now
 		if at.After(p.newest) {
 			p.newest = at
@@ -116,6 +121,18 @@ func (f *feed) heard(id string, now time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// prove takes note that a canary came back that was sent at a time. If it is the first one, those that were sent before it, when the feed was not
+// set up, are not waited for any more.
+func (f *feed) prove(sent time.Time) {
+	if f.proven {
+		return
+	}
+	f.proven = true
+	for _, p := range f.perches {
+		maps.DeleteFunc(p.out, func(_ string, at time.Time) bool { return at.Before(sent) })
+	}
 }
 
 // judge brings every state up to date and returns what has come to light since it was last called, by address.
@@ -126,7 +143,10 @@ func (f *feed) judge(now time.Time) []finding {
 		lost, overdue := p.missing(now, f.deadline)
 		from := p.state
 		p.state = p.next(overdue, now, f.deadline)
-		if from == feedSilent {
+		if f.optional && !f.proven && (p.state == feedSilent || p.state == feedRefused) {
+			p.state = feedNotSetUp
+		}
+		if from == feedSilent || from == feedNotSetUp {
 			// What stayed away during a silence was told of by the silence.
 			lost = false
 			maps.DeleteFunc(p.out, func(_ string, at time.Time) bool { return at.Before(p.newest) })

@@ -29,6 +29,8 @@ type ClusterStatus struct {
 	Notifies bool `json:"notifies,omitempty"`
 	// Faults are the parts of the dispatcher's process that are not well.
 	Faults []Fault `json:"faults,omitempty"`
+	// Source is how changes are reported: auto, audit or watch.
+	Source string `json:"source,omitempty"`
 	// Sources are those that hints came from since StartedAt.
 	Sources []SourceStatus `json:"sources,omitempty"`
 	// Feeds are the API servers whose audit events are watched over; empty if none are.
@@ -73,7 +75,7 @@ type SourceStatus struct {
 // FeedStatus is what canaries have told about the audit events of one API server.
 type FeedStatus struct {
 	Address string `json:"address"`
-	// State is waiting, heard, silent or refused.
+	// State is waiting, heard, notSetUp, silent or refused.
 	State string `json:"state"`
 	// LastAt is when a canary last came back; zero if none has.
 	LastAt time.Time `json:"lastAt,omitzero"`

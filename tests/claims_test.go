@@ -44,7 +44,7 @@ func TestDocumentsAgreeWithCode(t *testing.T) {
 
 // falseClaims are sentences that documents had and that were not true.
 var falseClaims = map[string]string{
-	"does not watch your Secrets":            "--watch-configs does",
+	"does not watch your Secrets":            "--source=auto, the default, does",
 	"Each reload is also a Kubernetes Event": "many outcomes are not: docs/operations.md has the table",
 	"!= 1` for more than":                    "helm/reroll/files/alerts.yaml says after how long the alert fires",
 }

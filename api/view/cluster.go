@@ -35,7 +35,7 @@ type Source struct {
 // Feed is what canaries have told about the audit events of one API server.
 type Feed struct {
 	Address string    `json:"address" doc:"Where the API server is."`
-	State   string    `json:"state" doc:"What canaries have told: waiting, none has come back yet; heard, they come back; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
+	State   string    `json:"state" doc:"What canaries have told: waiting, none has come back yet; heard, they come back; notSetUp, none ever came back from any API server, and none has to; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
 	LastAt  time.Time `json:"lastAt,omitzero" doc:"When a canary last came back. Absent if none has."`
 }
 
@@ -63,6 +63,8 @@ type Cluster struct {
 	UpdatedAt       time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
 	Ready           bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
 	DryRun          bool      `json:"dryRun" doc:"Whether nothing is written to the cluster."`
+	Source          string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone. Absent if the dispatcher's version does not say." example:"auto"`
+	Attribution     string    `json:"attribution,omitempty" doc:"One sentence about what is known of who made a change. Absent if the dispatcher has published no status." example:"The user in its audit event made a change."`
 	Sources         []Source  `json:"sources" nullable:"false" doc:"Where hints came from since the dispatcher started."`
 	Feeds           []Feed    `json:"feeds" nullable:"false" doc:"What canaries have told about each API server. Empty if none are sent."`
 	Faults          []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
@@ -91,7 +93,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	v := Cluster{
 		Name: c.Name, Health: health(c, now), Problems: problems(c, now),
 		UID: s.UID, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
-		Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
+		Source: s.Source, Attribution: attribution(c.Status), Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
 		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
 		OldestPendingAt: s.OldestPendingAt, LagSeconds: lag(s), HintsPending: s.HintsPending,
 		Freeze: fromFreeze(c.Name, s.Freeze, now), Pauses: FromPauses(c, now), Windows: FromWindows(c),
@@ -160,6 +162,31 @@ func problems(c *projection.ClusterState, now time.Time) []string {
 	}
 	found = append(found, gapProblems(s.Forward, now)...)
 	return append(found, s.ControlProblems...)
+}
+
+// attribution says what is known of who made a change.
+func attribution(s *reloader.ClusterStatus) string {
+	if s == nil {
+		return ""
+	}
+	some := func(states ...string) bool {
+		return slices.ContainsFunc(s.Feeds, func(f reloader.FeedStatus) bool { return slices.Contains(states, f.State) })
+	}
+	told := slices.ContainsFunc(s.Sources, func(s reloader.SourceStatus) bool {
+		return s.Source == reloader.SourceAudit || s.Source == reloader.SourceAuditLog
+	})
+	const manager = "The author of a change is the field manager of the config, with the time from managedFields"
+	switch {
+	case some("silent", "refused"):
+		return manager + ", while no audit events come."
+	case told || some("heard"):
+		return "The author of a change is the user in its audit event."
+	case some("waiting"):
+		return ""
+	case s.Source == "watch":
+		return manager + ": audit events are not taken (source watch)."
+	}
+	return manager + ": the audit feed is not set up."
 }
 
 func fromSource(s reloader.SourceStatus) Source {

@@ -29,6 +29,8 @@ const (
 	maxCanaryAddresses = 16
 	// auditIDHeader is where a client gives a request its audit ID.
 	auditIDHeader = "Audit-ID"
+	// provenKey is the key of the canary that says that one has come back.
+	provenKey = "proven"
 )
 
 // CanaryAddresses returns the URLs of the cluster's API servers, sorted and at most 16: those that the EndpointSlice kubernetes
@@ -68,25 +70,28 @@ func addressesOf(slice *discoveryv1.EndpointSlice) []string {
 }
 
 // TouchCanary writes the ConfigMap CanaryName, making it if there is none, through the API server at a URL of CanaryAddresses. The
-// request that writes has the audit ID id.
-func (c *Cluster) TouchCanary(ctx context.Context, address, id string) error {
+// request that writes has the audit ID id. What proven says is kept from the first time that it is true on, and returned.
+func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bool) (everProven bool, err error) {
 	config, err := c.configFor(address)
 	if err != nil {
-		return err
+		return false, err
 	}
 	// Making a client is cheap: connections belong to the transport, which all clients of one configuration share.
 	client, err := corev1client.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("API server %s: %w", address, err)
+		return false, fmt.Errorf("API server %s: %w", address, err)
 	}
 	canary := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: CanaryName, Namespace: c.Namespace, Labels: map[string]string{managedLabel: managedValue}},
 		Data:       map[string]string{"touched": time.Now().UTC().Format(time.RFC3339Nano)},
 	}
+	if proven {
+		canary.Data[provenKey] = "true"
+	}
 	body, err := json.Marshal(canary)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", CanaryName, err)
+		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
 	before := c.tide.now()
 	written, err := c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
@@ -94,10 +99,10 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string) error {
 		written, err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
 	}
 	if err != nil {
-		return fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
+		return false, fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
 	}
 	c.tide.note(before, written.ResourceVersion)
-	return nil
+	return written.Data[provenKey] == "true", nil
 }
 
 // writeCanary sends a request about ConfigMaps of Reroll's own namespace, and returns the canary as it is then.

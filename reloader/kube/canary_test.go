@@ -88,7 +88,7 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 	for i := range 2 {
 		for _, address := range addresses {
-			if err := c.TouchCanary(t.Context(), address, fmt.Sprintf("id-%d", i)); err != nil {
+			if _, err := c.TouchCanary(t.Context(), address, fmt.Sprintf("id-%d", i), false); err != nil {
 				t.Errorf("touch through %s: %v", address, err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 	// Whoever sits at an address of old must be the cluster.
 	c.config.ServerName = "another.example.org"
-	if err := c.TouchCanary(t.Context(), two.URL, "id"); err == nil {
+	if _, err := c.TouchCanary(t.Context(), two.URL, "id", false); err == nil {
 		t.Error("the canary goes to an API server with another name in its certificate")
 	}
 }

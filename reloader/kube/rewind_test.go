@@ -28,7 +28,7 @@ func TestRewind(t *testing.T) {
 				h.mu.Lock()
 				h.version, h.exists = version, h.exists && !test.gone
 				h.mu.Unlock()
-				if err := c.TouchCanary(t.Context(), h.URL, "id"); err != nil {
+				if _, err := c.TouchCanary(t.Context(), h.URL, "id", false); err != nil {
 					t.Fatal(err)
 				}
 			}

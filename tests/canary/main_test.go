@@ -141,15 +141,21 @@ func (r *room) rolls(ctx context.Context) (int64, error) {
 	return d.Generation - 1, nil
 }
 
-// waitRoll waits until the Deployment was rolled n times, the last time for a change that a source told of.
-func (r *room) waitRoll(n int64, source string) time.Duration {
+// waitRolls waits until the Deployment was rolled n times.
+func (r *room) waitRolls(n int64) time.Duration {
 	r.t.Helper()
-	took := r.wait(fmt.Sprintf("roll %d", n), func(ctx context.Context) error {
+	return r.wait(fmt.Sprintf("roll %d", n), func(ctx context.Context) error {
 		if got, err := r.rolls(ctx); got != n || err != nil {
 			return fmt.Errorf("%d rolls, %v", got, err)
 		}
 		return nil
 	})
+}
+
+// waitRoll waits until the Deployment was rolled n times, the last time for a change that a source told of.
+func (r *room) waitRoll(n int64, source string) time.Duration {
+	r.t.Helper()
+	took := r.waitRolls(n)
 	r.wait("its record", func(ctx context.Context) error {
 		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
 		if int64(len(reloads)) != n || err != nil {
@@ -187,30 +193,27 @@ func (r *room) waitMetric(name string, want float64) time.Duration {
 	})
 }
 
-// waitSwept waits until Reroll has ended a sweep since it logged a text.
-func (r *room) waitSwept(text string) {
+// restartKube starts the API server anew, which reports writes of ConfigMaps at a level then.
+func (r *room) restartKube(level auditv1.Level) {
 	r.t.Helper()
-	line := regexp.MustCompile(`(?m)^time=(\S+) .*` + regexp.QuoteMeta(text)).FindStringSubmatch(r.line.Reroll.Log())
-	if line == nil {
-		r.t.Fatalf("nobody logged %q", text)
-	}
-	logged, err := time.Parse(time.RFC3339Nano, line[1])
-	r.must(err)
-	r.wait("a sweep", func(ctx context.Context) error {
-		swept, err := r.metric(ctx, "reroll_sweep_completed_timestamp_seconds")
-		if err == nil && swept < float64(logged.UnixMilli())/1000 {
-			err = fmt.Errorf("the last sweep was over at %v", swept)
-		}
-		return err
-	})
+	r.setLevel(level)
+	r.must(r.line.Kube.StopAPIServer(r.ctx))
+	r.must(r.line.Kube.StartAPIServer(r.ctx))
 }
 
-// waitLog waits until Reroll has logged a text.
-func (r *room) waitLog(text string) {
+// waitCluster waits until the API says of the cluster and its one API server what is expected.
+func (r *room) waitCluster(health, state, attribution string) {
 	r.t.Helper()
-	r.wait("the log", func(context.Context) error {
-		if !strings.Contains(r.line.Reroll.Log(), text) {
-			return fmt.Errorf("nobody logged %q", text)
+	r.wait("the cluster's status", func(ctx context.Context) error {
+		var c struct {
+			Health, Attribution string
+			Feeds               []struct{ State string }
+		}
+		if err := r.line.Reroll.Get(ctx, "/api/v1/clusters/"+line.ClusterName, &c); err != nil {
+			return err
+		}
+		if c.Health != health || len(c.Feeds) != 1 || c.Feeds[0].State != state || !strings.HasSuffix(c.Attribution, attribution) {
+			return fmt.Errorf("%s, %+v, %q", c.Health, c.Feeds, c.Attribution)
 		}
 		return nil
 	})

@@ -98,7 +98,7 @@ func (u usage) touchCanary(t *testing.T, c *kube.Cluster) {
 		t.Errorf("API servers %q, %v", addresses, err)
 	}
 	for _, address := range addresses {
-		if err := c.TouchCanary(t.Context(), address, "canary"); err != nil {
+		if _, err := c.TouchCanary(t.Context(), address, "canary", false); err != nil {
 			t.Error(err)
 		}
 	}

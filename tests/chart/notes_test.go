@@ -96,17 +96,13 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"a balancer with an address of the cluster": {
 			"ingest.service.type=LoadBalancer,ingest.service.clusterIP=10.96.0.9", []string{"https://10.96.0.9:9443/v1/audit/local"}, []string{"BALANCER-ADDRESS"},
 		},
-		"no audit webhook": {
-			"watchConfigs=true,canaryInterval=0s", []string{"Nothing is to be set up at the API server", "\n3. See what it did"}, []string{"--audit-webhook", "8< ---"},
-		},
-		"no ingest": {
-			"ingest.enabled=false,watchConfigs=true,hub.url=tls://h:4222",
-			[]string{"\n1. Nothing is to be set up", "ingest.enabled=true and canaryInterval=1m", "\n2. See what it did", "\n3. See that it reaches the hub"},
+		"no audit events": {
+			"source=watch,hub.url=tls://h:4222",
+			[]string{"\n1. Nothing is to be set up", "source=auto", "\n2. See what it did", "\n3. See that it reaches the hub"},
 			[]string{"openssl", "ingest-tls", "8< ---"},
 		},
-		"a watch beside the audit webhook": {"watchConfigs=true", []string{"--audit-webhook-config-file=", "\n4. See what it did"}, nil},
-		"the API as it is":                 {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
-		"an exposed API":                   {"api.expose=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
+		"the API as it is": {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
+		"an exposed API":   {"api.expose=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
 		"an exposed API with TLS": {
 			"api.expose=true,api.tls.secretName=t,api.audiences={a}",
 			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
@@ -136,12 +132,11 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"Take the CA from it:"},
 			[]string{"client.crt"},
 		},
-		"no audit webhook, said otherwise": {"watchConfigs=true,canaryInterval=0h0m", []string{"Nothing is to be set up at the API server"}, []string{"--audit-webhook"}},
-		"a volume of the default class":    {"metaInfo=true", []string{"default StorageClass", "persistence.storageClass"}, nil},
-		"a volume of a class":              {"persistence.storageClass=fast", nil, []string{"StorageClass"}},
-		"no volume":                        {"persistence.enabled=false", nil, []string{"StorageClass"}},
-		"the volume of another":            {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
-		"no volume of roles":               {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"a volume of the default class": {"metaInfo=true", []string{"default StorageClass", "persistence.storageClass"}, nil},
+		"a volume of a class":           {"persistence.storageClass=fast", nil, []string{"StorageClass"}},
+		"no volume":                     {"persistence.enabled=false", nil, []string{"StorageClass"}},
+		"the volume of another":         {"natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
+		"no volume of roles":            {"shape=roles,natsUrl=nats://n:4222", nil, []string{"StorageClass"}},
 		"a hub": {
 			"shape=hub,natsUrl=nats://n:4222,api.expose=true,api.insecureHTTP=true",
 			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080:8080", "reroll clusters --token-file=token"},

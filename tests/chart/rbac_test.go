@@ -57,6 +57,19 @@ var (
 		"": {
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
+			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces/kube-system get",
+			"pods list", "secrets get,list,watch",
+		},
+		namespace: {
+			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"secrets get,list,create,update,delete",
+		},
+	}
+	// Nothing is watched here, and no Secret may be listed.
+	auditGrants = map[string][]string{
+		"": {
+			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
+			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
 			"configmaps get,list", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces/kube-system get",
 			"pods list", "secrets get",
 		},
@@ -65,7 +78,7 @@ var (
 			"secrets get,list,create,update,delete",
 		},
 	}
-	// Nothing is known of API servers here, and nothing is touched for their audit events; configs are watched instead.
+	// Nothing is known of API servers here, and nothing is touched for their audit events.
 	watchedGrants = map[string][]string{
 		"": {
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
@@ -112,8 +125,8 @@ var (
 			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
 			"argoproj.io/rollouts get,list,watch,patch", "batch/cronjobs get,list,watch", "batch/jobs get,create",
-			"configmaps get,list", "discovery.k8s.io/endpointslices/kubernetes get", "events create",
-			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get",
+			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create",
+			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
 			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
@@ -138,7 +151,7 @@ var (
 func TestGrants(t *testing.T) {
 	for values, want := range map[string]map[string][]string{
 		"default": defaultGrants, "full": dryRunGrants, "ha": haGrants, "namespaced": namespacedGrants, "external-nats": {},
-		"admission": admissionGrants, "watched": watchedGrants,
+		"admission": admissionGrants, "watched": watchedGrants, "audit": auditGrants,
 	} {
 		t.Run(values, func(t *testing.T) {
 			objects := decode(t, render(t, "--values", filepath.Join("testdata", values, "values.yaml")))
@@ -151,12 +164,12 @@ func TestGrants(t *testing.T) {
 
 // TestIgnoredConfigsAreNotGranted: who leaves a kind of config out grants nothing on it, whatever else is watched.
 func TestIgnoredConfigsAreNotGranted(t *testing.T) {
-	for _, watch := range []string{"watchConfigs", "fallbackWatch", "rbac.listSecrets"} {
+	for _, set := range []string{"source=auto", "source=watch", "source=audit,rbac.listSecrets=true"} {
 		for _, kind := range []string{"configmaps", "secrets"} {
-			objects := decode(t, render(t, "--set", "resourcesToIgnore={"+kind+"},"+watch+"=true"))
+			objects := decode(t, render(t, "--set", "resourcesToIgnore={"+kind+"},"+set))
 			for _, grant := range grants(objects)[""] {
 				if strings.HasPrefix(grant, kind+" ") {
-					t.Errorf("with %s the ignored %s are granted: %s", watch, kind, grant)
+					t.Errorf("with %s the ignored %s are granted: %s", set, kind, grant)
 				}
 			}
 		}

@@ -54,7 +54,11 @@ var (
 // usages are in this order because the last one's kinds stay served.
 var usages = []usage{
 	{
-		values: "default", namespaces: []string{"shop"}, kinds: builtIn,
+		values: "default", watch: true, namespaces: []string{"shop"}, kinds: builtIn,
+		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
+	},
+	{
+		values: "audit", namespaces: []string{"shop"}, kinds: builtIn,
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
 	},
 	{
@@ -87,8 +91,8 @@ var usages = []usage{
 var rolesUsages = []usage{
 	{values: "roles", role: "api", clients: true},
 	{
-		values: "roles", role: "dispatch", clients: true, lead: true, namespaces: []string{"shop"}, kinds: builtIn,
-		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
+		values: "roles", role: "dispatch", clients: true, lead: true, watch: true, namespaces: []string{"shop"}, kinds: builtIn,
+		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
 		templates: []string{"uninstall.yaml"}, refused: []string{"apps.openshift.io/deploymentconfigs list"},
 	},
 	{
@@ -236,13 +240,7 @@ func TestScopedAccountMayNotMore(t *testing.T) {
 	user := accountUser + account(t, rendered(t, "namespaced"), "")
 	may := func(a authorizationv1.ResourceAttributes) bool {
 		t.Helper()
-		review, err := cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return review.Status.Allowed
+		return allowed(t, cluster, user, a)
 	}
 	if !may(authorizationv1.ResourceAttributes{Verb: "get", Resource: "configmaps", Namespace: "shop"}) {
 		t.Error("what was granted is refused")
@@ -263,5 +261,36 @@ func TestScopedAccountMayNotMore(t *testing.T) {
 		if may(a) {
 			t.Errorf("it may do more than is granted: %s", what)
 		}
+	}
+}
+
+// allowed asks the API server whether a user may do something.
+func allowed(t *testing.T, cluster *rig.Cluster, user string, a authorizationv1.ResourceAttributes) bool {
+	t.Helper()
+	review, err := cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return review.Status.Allowed
+}
+
+// TestSourceSaysWhoMayListSecrets: who takes audit events alone may neither list nor watch the Secrets of anybody, and may still read one.
+func TestSourceSaysWhoMayListSecrets(t *testing.T) {
+	cluster := startRig(t)
+	for _, source := range []string{"auto", "audit", "watch"} {
+		t.Run(source, func(t *testing.T) {
+			set := []string{"--set", "source=" + source}
+			bindMore(t, cluster, "default", set)
+			user := accountUser + account(t, rendered(t, "default", set...), "")
+			for verb, want := range map[string]bool{"get": true, "list": source != "audit", "watch": source != "audit"} {
+				for _, ns := range []string{"", "shop", "kube-system"} {
+					if got := allowed(t, cluster, user, authorizationv1.ResourceAttributes{Verb: verb, Resource: "secrets", Namespace: ns}); got != want {
+						t.Errorf("%s of Secrets in %q is allowed: %t, want %t", verb, ns, got, want)
+					}
+				}
+			}
+		})
 	}
 }

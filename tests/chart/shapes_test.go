@@ -70,7 +70,7 @@ func rendered(t *testing.T, values string, args ...string) []runtime.Object {
 
 func TestShapesRunTheirRoles(t *testing.T) {
 	for values, want := range map[string]map[string]int32{
-		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1}, "watched": {"serve": 1},
+		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1}, "watched": {"serve": 1}, "audit": {"serve": 1},
 		"roles": {"ingest": 3, "dispatch": 2, "api": 2, "admission": 3}, "hub": {"api": 3},
 	} {
 		got := map[string]int32{}

@@ -55,7 +55,7 @@ func TestPeriodicSweep(t *testing.T) {
 
 // TestWatchSource: where there is no audit feed, a watch tells of changes, and a change of a label rolls nothing.
 func TestWatchSource(t *testing.T) {
-	r := deafRoom(t, "--sweep-interval", "0", "--watch-configs")
+	r := deafRoom(t, "--sweep-interval", "0", "--source", "auto")
 	for i, value := range []string{"b", "c"} {
 		begun := time.Now()
 		r.setData("app", "k", value)

@@ -70,7 +70,7 @@ func TestAllSourcesTogether(t *testing.T) {
 			Audit:          &kube.Audit{ExtraRules: []auditv1.PolicyRule{{Level: auditv1.LevelRequest, Namespaces: []string{noisy}, Verbs: []string{"patch"}}}},
 			APIServerFlags: []string{"--audit-log-path=" + log, "--audit-log-maxsize=1"},
 		},
-		Flags: []string{"--audit-log-path", log, "--watch-configs", "--sweep-interval", "2s"},
+		Flags: []string{"--audit-log-path", log, "--source", "auto", "--sweep-interval", "2s"},
 	})
 	prepareNoise(t, l)
 	for _, window := range []string{"0s", window.String()} {
@@ -90,7 +90,7 @@ func TestAllSourcesTogether(t *testing.T) {
 			h.checkFeeds()
 		})
 	}
-	alone := []string{"--coalesce-window", "0s", "--watch-configs=false", "--sweep-interval", "0"}
+	alone := []string{"--coalesce-window", "0s", "--source=audit", "--sweep-interval", "0"}
 	for source, flags := range map[string][]string{"audit": {"--audit-log-path", ""}, "auditlog": {"--ingest-address", ""}} {
 		t.Run(source+" alone", func(t *testing.T) {
 			restartWith(t, l, append(flags, alone...)...)

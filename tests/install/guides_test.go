@@ -82,10 +82,8 @@ func expectInstallable(t *testing.T, r *reader, file string) {
 		return
 	}
 	rendered := r.follow(t, []string{strings.NewReplacer("helm install", "helm template", " --create-namespace", "").Replace(install)})
-	for _, want := range []string{"- --watch-configs\n", "- --canary-interval=0s\n", "- --ingest-address=\n"} {
-		if !strings.Contains(rendered, want) {
-			t.Errorf("of the values of the guide comes no %q", want)
-		}
+	if want := "- --source=watch\n"; !strings.Contains(rendered, want) {
+		t.Errorf("of the values of the guide comes no %q", want)
 	}
 	for _, unwanted := range []string{"ingest-tls", "reroll-ingest"} {
 		if strings.Contains(rendered, unwanted) {

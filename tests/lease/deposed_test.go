@@ -243,7 +243,7 @@ func (s *site) replica(t *testing.T, name string) *replica {
 		t.Fatal(err)
 	}
 	command := exec.Command(s.binary, "dispatch", "--enable-ha", "--cluster-name", "local", "--nats-url", s.nats, "--kubeconfig", kubeconfig,
-		"--namespaces", s.namespace, "--watch-configs", "--metrics-address", "127.0.0.1:0", "--coalesce-window", "200ms", "--kube-qps", "20", "--kube-burst", "20")
+		"--namespaces", s.namespace, "--source", "watch", "--metrics-address", "127.0.0.1:0", "--coalesce-window", "200ms", "--kube-qps", "20", "--kube-burst", "20")
 	command.Env = append(os.Environ(), "POD_NAME="+name, "POD_NAMESPACE="+s.namespace)
 	command.Stdout, command.Stderr = r.log, r.log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

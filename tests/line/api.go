@@ -39,7 +39,7 @@ func StartBeside(ctx context.Context, l *Line, dir string, flags ...string) (*Re
 		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
 		arguments: append([]string{
 			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--data-dir", filepath.Join(dir, "data"),
-			"--watch-configs", "--ingest-address", "", "--api-address", addresses[0], "--metrics-address", addresses[1],
+			"--source", "watch", "--api-address", addresses[0], "--metrics-address", addresses[1],
 		}, flags...),
 	}
 	return r, r.startAlone(ctx)

@@ -21,7 +21,7 @@ import (
 const ClusterName = "local"
 
 // Options say what line to start. The zero value is a whole cluster that sends audit events every 20 ms, and a reroll with the
-// defaults of its flags.
+// defaults of its flags, but for --source audit: what a test sees then is the doing of the audit feed and of sweeps.
 type Options struct {
 	// Cluster is what the cluster is called. Empty: ClusterName.
 	Cluster string
@@ -81,7 +81,7 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	l.Reroll = &Reroll{
 		dir: l.dir, ingest: addresses[0], API: "http://" + addresses[1], Ops: "http://" + addresses[2], environment: o.Environment,
 		arguments: append([]string{
-			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", o.Cluster,
+			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", o.Cluster, "--source", "audit",
 			"--data-dir", filepath.Join(l.dir, "data"),
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
 		}, append(files.flags(), o.Flags...)...),

@@ -54,7 +54,7 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	// The first holds no Kubernetes credentials, and neither does the last.
 	l.Ingest = role("ingest", addresses[2], append(files.flags(), "--ingest-address", addresses[0])...)
 	l.Dispatch = role("dispatch", addresses[3], append([]string{
-		"--cluster-name", o.Cluster, "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
+		"--cluster-name", o.Cluster, "--source", "audit", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
 	}, o.Flags...)...)
 	l.Dispatch.environment = o.Environment
 	l.Reroll = role("api", addresses[4], "--api-address", addresses[1])

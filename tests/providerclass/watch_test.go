@@ -50,10 +50,10 @@ func (r *room) baseline(name string) {
 	}))
 }
 
-// TestWatchSeesRotations: --watch-configs is all that clusters have whose audit feed cannot be set. Nothing else reports a rotation here.
+// TestWatchSeesRotations: a watch is all that clusters have whose audit feed cannot be set. Nothing else reports a rotation here.
 func TestWatchSeesRotations(t *testing.T) {
 	t.Parallel()
-	r := deafRoom(t, "--watch-configs")
+	r := deafRoom(t, "--source=auto")
 	r.must(r.line.Reroll.WaitReady(r.ctx)) // although the driver is not installed
 	r.must(installDriver(r.ctx, r.line))
 	r.class("vault", nil)

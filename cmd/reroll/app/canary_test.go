@@ -9,12 +9,14 @@ func TestWantsCanary(t *testing.T) {
 		args []string
 		want bool
 	}{
-		"one process":       {role: "serve", want: true},
-		"turned off":        {role: "serve", args: []string{"--canary-interval=0"}},
-		"dry run":           {role: "serve", args: []string{"--dry-run"}},
-		"no audit source":   {role: "serve", args: []string{"--ingest-address=", "--watch-configs"}},
-		"ingest elsewhere":  {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c"}, want: true},
-		"fallback from dry": {role: "serve", args: []string{"--dry-run", "--fallback-watch"}},
+		"one process":      {role: "serve", want: true},
+		"turned off":       {role: "serve", args: []string{"--canary-interval=0"}},
+		"dry run":          {role: "serve", args: []string{"--dry-run"}},
+		"no audit source":  {role: "serve", args: []string{"--ingest-address="}},
+		"ingest elsewhere": {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c"}, want: true},
+		"watch alone":      {role: "serve", args: []string{"--source=watch"}},
+		"audit alone":      {role: "serve", args: []string{"--source=audit"}, want: true},
+		"watch elsewhere":  {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c", "--source=watch"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := settingsOf(t, tc.role, tc.args...)

@@ -222,7 +222,7 @@ var errNotWatching = errors.New("configs are not watched yet")
 
 // startWatch makes the source that watchConfigs feeds, if the settings ask for it.
 func (p *program) startWatch() {
-	if !p.settings.WatchConfigs {
+	if !p.settings.watches() {
 		return
 	}
 	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.sink(), Logger: p.logger, Registerer: p.registry})

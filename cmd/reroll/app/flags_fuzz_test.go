@@ -17,7 +17,7 @@ func FuzzFlags(f *testing.F) {
 		"--maintenance-windows=CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h; 0 12 * * * 1h", "--maintenance-windows=;", "--log-level=LOUD", "--cluster-name=A.b",
 		"--reloads-per-minute=-1", "--reloads-per-minute=9223372036854775807", "--reload-strategy=none", "--nats-url=nats://u:p@x", "--namespaces=a,\"b,c\"",
 		"--sweep-interval=1ns", "--", "-", "--=", "--no-such-flag=1", "--resource-label-selector=a in (b,c),!d", "--resource-label-selector=((",
-		"--namespace-selector=a=b\n--namespaces-to-ignore=x", "--resources-to-ignore=secrets", "--ingest-address=\n--watch-configs",
+		"--namespace-selector=a=b\n--namespaces-to-ignore=x", "--resources-to-ignore=secrets", "--source=watch",
 	} {
 		f.Add(seed)
 	}

@@ -38,12 +38,12 @@ type Settings struct {
 	// MarkValues says what marks of other tools' dialects are made of.
 	MarkValues string
 	// Dialects are the names of the tools whose annotations are read.
-	Dialects       []string
-	DryRun         bool
-	SweepInterval  time.Duration
-	WatchConfigs   bool
+	Dialects      []string
+	DryRun        bool
+	SweepInterval time.Duration
+	// Source is what reports changes: one of sourceAuto, sourceAudit and sourceWatch.
+	Source         string
 	CanaryInterval time.Duration
-	FallbackWatch  bool
 	Brakes         dispatcher.Brakes
 	Rollouts
 	flags.Tools
@@ -123,7 +123,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
-	f.BoolVar(&s.WatchConfigs, "watch-configs", false, "watch the metadata of ConfigMaps and Secrets, but for the kind that --resources-to-ignore names, and with --enable-csi-integration of SecretProviderClassPodStatuses, where the API server cannot be told to send audit events; needs list and watch on them, a permission that could read Secrets")
+	s.bindSource(f)
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
@@ -131,7 +131,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 }
 
 func (s *Settings) bindIngest(f *pflag.FlagSet) {
-	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}, and for shipped audit logs, POST /v1/shipped/{cluster}; with another source, such as --watch-configs, it may be empty")
+	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}, and for shipped audit logs, POST /v1/shipped/{cluster}; with another source, such as a watch (--source) or --audit-log-path, it may be empty")
 	f.StringVar(&s.IngestTLSCert, "ingest-tls-cert", "", "file of the server certificate")
 	f.StringVar(&s.IngestTLSKey, "ingest-tls-key", "", "file of the server certificate's key")
 	f.StringVar(&s.IngestTLSClientCA, "ingest-tls-client-ca", "", "file of the CA of client certificates, whose name is the cluster's")
@@ -186,7 +186,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(r), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 		s.Options = optionsOf(f)
@@ -207,8 +207,13 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 			s.Warnings = append(s.Warnings, warning)
 		}
 	}
-	if r.ingest && s.IngestAddress == "" && !s.WatchConfigs && s.AuditLogPath == "" {
-		return errors.New("--ingest-address is empty: nothing would tell of changes; give an address, --audit-log-path, or --watch-configs where there is one")
+	if r.ingest && !r.dispatch && s.IngestAddress == "" && s.AuditLogPath == "" {
+		return errors.New("--ingest-address is empty: nothing would be taken in; give an address or --audit-log-path")
+	}
+	if r.dispatch {
+		if err := s.completeSource(f, r); err != nil {
+			return err
+		}
 	}
 	if s.NATSURL == "" && !r.embeds && !r.admitOnly() {
 		return fmt.Errorf("--nats-url is required for %s: the roles meet at an external NATS", r.name)

@@ -106,7 +106,7 @@ func TestHelpOfWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if usage := cmd.Flags().Lookup("watch-configs").Usage; !strings.Contains(usage, "but for the kind that --resources-to-ignore names") {
+		if usage := cmd.Flags().Lookup("source").Usage; !strings.Contains(usage, "leaves out the kind that --resources-to-ignore names") {
 			t.Errorf("%s: %s", name, usage)
 		}
 	}
@@ -152,7 +152,7 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Source: sourceAuto, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
 		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", MarkValues: "compatible", Dialects: dialectNames(),
 		Admission: Admission{CertificateLifetime: 90 * 24 * time.Hour}, MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
@@ -256,9 +256,11 @@ func TestSettingsAreRefused(t *testing.T) {
 		"canaries without end":          {role: "serve", args: []string{"--canary-interval=1ms"}, want: "--canary-interval: 1ms is neither 0 nor at least 1s"},
 		"a deadline of before":          {role: "serve", args: []string{"--rollout-deadline=-1s"}, want: "--rollout-deadline: -1s is negative"},
 		"canaries of before":            {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c", "--canary-interval=-1s"}, want: "--canary-interval"},
-		"a fallback from nothing":       {role: "serve", args: []string{"--fallback-watch", "--canary-interval=0"}, want: "--fallback-watch needs a canary"},
-		"a fallback from no audit":      {role: "serve", args: []string{"--fallback-watch", "--watch-configs", "--ingest-address="}, want: "--fallback-watch needs a canary"},
-		"nothing to listen to":          {role: "serve", args: []string{"--ingest-address="}, want: "--ingest-address is empty"},
+		"a source that is not there":    {role: "serve", args: []string{"--source=sweep"}, want: `--source: "sweep" is not auto, audit or watch`},
+		"a port without its source":     {role: "serve", args: []string{"--source=watch", "--ingest-address=:1"}, want: "--source=watch takes no audit events"},
+		"a log without its source":      {role: "serve", args: []string{"--source=watch", "--audit-log-path=log"}, want: "--source=watch takes no audit events"},
+		"nothing to listen to":          {role: "serve", args: []string{"--source=audit", "--ingest-address="}, want: "--ingest-address is empty"},
+		"nothing to take in":            {role: "ingest", args: []string{"--nats-url=n", "--ingest-address="}, want: "--ingest-address is empty"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
 		"requests that are no number":   {role: "serve", args: []string{"--kube-qps=NaN"}, want: "--kube-qps"},
 		"requests without end":          {role: "serve", args: []string{"--kube-qps=Inf"}, want: "--kube-qps"},
@@ -297,7 +299,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
-		"canary-interval", "fallback-watch", "sweep-interval", "watch-configs", "kube-burst", "kube-qps",
+		"canary-interval", "source", "sweep-interval", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
 		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",

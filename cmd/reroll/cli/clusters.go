@@ -135,6 +135,9 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 		l.addf("  lag %s, %s not done", lagOf(c), count(int(c.HintsPending), "hint"))
 	}
 	l.addf("  last change %s, last reload %s, swept %s, drift %d", ago(now, c.LastChangeAt), ago(now, c.LastReloadAt), ago(now, c.SweptAt), c.Drift)
+	if c.Attribution != "" {
+		l.add(text("  " + c.Attribution))
+	}
 	for _, source := range c.Sources {
 		l.addf("  %s: %s, the last %s", source.Source, count(int(source.Hints), "hint"), ago(now, source.LastAt))
 	}

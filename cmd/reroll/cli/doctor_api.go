@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,10 +64,10 @@ func (f *findings) checkCluster(c view.Cluster, now time.Time) {
 		f.add(check, wrong, fault.Part+" of its dispatcher: "+fault.Reason, "see Readiness in docs/operations.md")
 	}
 	for _, feed := range c.Feeds {
-		f.checkFeed(check, feed, now)
+		f.checkFeed(check, feed, c.Attribution, now)
 	}
 	if len(c.Feeds) == 0 {
-		f.add(check, skipped, "no canaries are sent, so that nothing tells whether audit events come", "set --canary-interval, if it has an audit feed")
+		f.add(check, skipped, cmp.Or(c.Attribution, "no canaries are sent, so that nothing tells whether audit events come"), "set --canary-interval, if it has an audit feed")
 	}
 	if c.Drift > 0 {
 		f.add(check, careful, fmt.Sprintf("%d changes were found by the sweep alone, on which no hint had come", c.Drift), "look at the audit policy (--audit-policy) and at apiserver_audit_error_total of the API server")
@@ -105,11 +106,13 @@ func toldOtherwise(c view.Cluster, problem string) bool {
 var controlKeys = []string{control.FreezeKey, control.PausesKey, control.RetryPrefix}
 
 // checkFeed judges what canaries tell about the audit events of one API server.
-func (f *findings) checkFeed(check string, feed view.Feed, now time.Time) {
+func (f *findings) checkFeed(check string, feed view.Feed, attribution string, now time.Time) {
 	name := "audit events of " + feed.Address
 	switch feed.State {
 	case "heard":
 		f.add(check, fine, name+" come in: a canary came back "+since(now, feed.LastAt)+" ago", "")
+	case "notSetUp":
+		f.add(check, skipped, name+" do not come in. "+attribution, "set up the audit webhook of the API server (docs/install), if you want to know the user")
 	case "silent":
 		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; examine these with --audit-policy and --audit-kubeconfig --connect")
 	case "refused":

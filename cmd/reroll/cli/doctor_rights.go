@@ -38,7 +38,9 @@ const (
 // needs are the rights that the chart grants by default, and those that it grants to several replicas.
 var needs = []need{
 	{resource: "configmaps", verbs: []string{"get", "list"}},
+	{resource: "configmaps", verbs: []string{"watch"}, spare: cannotWatch},
 	{resource: "secrets", verbs: []string{"get"}},
+	{resource: "secrets", verbs: []string{"list", "watch"}, spare: cannotWatch},
 	{group: "apps", resource: "deployments", verbs: []string{"get", "list", "watch", "patch"}},
 	{group: "apps", resource: "statefulsets", verbs: []string{"get", "list", "watch", "patch"}},
 	{group: "apps", resource: "daemonsets", verbs: []string{"get", "list", "watch", "patch"}},
@@ -56,6 +58,8 @@ var needs = []need{
 	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
 	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, verbs: []string{"create"}, spare: cannotLead},
 }
+
+const cannotWatch = "configs cannot be watched: with --source=audit they are not, and the audit feed reports changes"
 
 const cannotLead = "several replicas cannot choose who leads, and none of them rolls anything"
 

@@ -17,8 +17,6 @@
 {{- if .Values.ingest.tokenSecretName }}
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
 {{- end }}
-{{- else if eq .role "serve" }}
-- --ingest-address=
 {{- end }}
 {{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}
@@ -68,6 +66,7 @@
 - --coalesce-window={{ .Values.coalesce.window }}
 - --coalesce-max-wait={{ .Values.coalesce.maxWait }}
 - --sweep-interval={{ .Values.sweepInterval }}
+- --source={{ .Values.source }}
 - --canary-interval={{ .Values.canaryInterval }}
 - --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
 - --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
@@ -213,12 +212,6 @@
 {{- end }}
 {{- if .Values.argoRollouts }}
 - --is-Argo-Rollouts=true
-{{- end }}
-{{- if .Values.watchConfigs }}
-- --watch-configs
-{{- end }}
-{{- if .Values.fallbackWatch }}
-- --fallback-watch
 {{- end }}
 {{- if .Values.redactActors }}
 - --redact-actors

@@ -38,19 +38,8 @@
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
-{{- if and $v.ingest.enabled (not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub"))) -}}
+{{- if and (ne $v.source "watch") (not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub"))) -}}
 {{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
-{{- end -}}
-{{- if not $v.ingest.enabled -}}
-{{- if ne $v.shape "one-process" -}}
-{{- fail "ingest.enabled=false is of the shape one-process: of roles, ingest is a process of its own, and a hub has none" -}}
-{{- end -}}
-{{- if not $v.watchConfigs -}}
-{{- fail "ingest.enabled=false needs watchConfigs: nothing would tell of changes" -}}
-{{- end -}}
-{{- if $v.fallbackWatch -}}
-{{- fail "fallbackWatch has no use with ingest.enabled=false: there is no feed to fall back from" -}}
-{{- end -}}
 {{- end -}}
 {{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
 {{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}
@@ -112,7 +101,7 @@ one file may be of several shapes. */}}
 {{- $set := dict "resources" $own.resources "extraArgs" $own.extraArgs -}}
 {{- range $value, $given := $set -}}
 {{- if $given -}}
-{{- fail (printf "%s.%s has no effect with the shape %s, which has no such process%s" $role $value $.Values.shape (ternary (printf ": set %s" $value) "" (eq $.Values.shape "one-process"))) -}}
+{{- fail (printf "%s.%s has no effect with the shape %s%s, which has no such process%s" $role $value $.Values.shape (ternary " and source watch" "" (and (eq $role "ingest") (eq $.Values.shape "roles"))) (ternary (printf ": set %s" $value) "" (eq $.Values.shape "one-process"))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -148,7 +137,7 @@ one file may be of several shapes. */}}
 {{/* Fails on certificates of nobody, and on those that cert-manager would have to renew before it has made them, which it refuses. */}}
 {{- define "reroll.checkCertificates" -}}
 {{- $c := .Values.ingest.tls.certManager -}}
-{{- if and .Values.ingest.enabled $c.enabled (ne .Values.shape "hub") -}}
+{{- if and (ne .Values.source "watch") $c.enabled (ne .Values.shape "hub") -}}
 {{- $asked := dict "ingest.tls.certManager" $c -}}
 {{- if and $c.auditClient.enabled .Values.ingest.tls.clientCA }}{{ $_ := set $asked "ingest.tls.certManager.auditClient" $c.auditClient }}{{ end -}}
 {{- if not $c.issuerRef.name -}}

@@ -100,7 +100,3 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- or .Values.natsUrl .Values.natsUrlSecretName -}}
 {{- end -}}
 
-{{/* Of a duration: something if it is none, however it is written. */}}
-{{- define "reroll.isZero" -}}
-{{- if not (regexMatch "[1-9]" .) }}true{{ end -}}
-{{- end -}}

@@ -23,7 +23,7 @@
 
 {{- define "reroll.configRules" -}}
 {{- $v := .Values }}
-{{- $watch := or $v.watchConfigs $v.fallbackWatch }}
+{{- $watch := ne $v.source "audit" }}
 {{- $found := "ConfigMaps that a workload names by a pattern or searches for, and what a sweep compares" }}
 {{- if not $v.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
 {{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.resourcesToIgnore)
@@ -109,7 +109,7 @@
 
 {{/* Not empty if the canary is touched. */}}
 {{- define "reroll.canary" -}}
-{{- if and .Values.ingest.enabled (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
+{{- if and (ne .Values.source "watch") (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
 {{- end -}}
 
 {{/* What may be known of the cluster if all namespaces may count. */}}

@@ -2,13 +2,13 @@
 
 {{/* The roles that run, separated by commas. */}}
 {{- define "reroll.roles" -}}
-{{- get (dict "one-process" "serve" "roles" "ingest,dispatch,api" "hub" "api") .Values.shape -}}
+{{- get (dict "one-process" "serve" "roles" (ternary "dispatch,api" "ingest,dispatch,api" (eq .Values.source "watch")) "hub" "api") .Values.shape -}}
 {{- if and (eq .Values.shape "roles") .Values.admission.enabled }},admission{{ end -}}
 {{- end -}}
 
 {{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
 {{- define "reroll.ingests" -}}
-{{- if and .Values.ingest.enabled (has .role (list "serve" "ingest")) }}true{{ end -}}
+{{- if and (ne .Values.source "watch") (has .role (list "serve" "ingest")) }}true{{ end -}}
 {{- end -}}
 {{- define "reroll.dispatches" -}}
 {{- if has .role (list "serve" "dispatch") }}true{{ end -}}
