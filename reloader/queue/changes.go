@@ -110,7 +110,30 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change, expectedLas
 	if err != nil {
 		return 0, fmt.Errorf("append change of %s: %w", c.Config, explain(bounded, err))
 	}
+	q.trimHistory(ctx, subject, m.Size())
 	return ack.Sequence, nil
+}
+
+const (
+	// maxHistory is how many bytes the changes of one config may take, unless they are fewer than leastHistory. Otherwise some configs with very
+	// many keys that are edited all the time would fill the store.
+	maxHistory   = 1 << 20
+	leastHistory = 4
+)
+
+// trimHistory drops the oldest changes on a subject if those that the stream keeps would be too large. size is that of the newest. What remains of it
+// when that fails goes with the next change.
+func (q *Queue) trimHistory(ctx context.Context, subject string, size int) {
+	keep := max(leastHistory, maxHistory/size)
+	if keep >= changesPerConfig {
+		return
+	}
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.PURGE."+changesStream)
+	defer release()
+	err := q.streams[changesStream].Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeKeep(uint64(keep)))
+	if err != nil {
+		q.log.Warn("could not drop old changes of a config", "changes", subject, "error", explain(ctx, err))
+	}
 }
 
 // settleConflict finds out whether the change that is in the way is the one that was to be appended.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -90,6 +91,17 @@ func TestUsageOfAccount(t *testing.T) {
 	}
 }
 
+// withKeys returns a change of a config that has so many keys.
+func withKeys(name, sum string, keys int) reloader.Change {
+	c := change(name, sum)
+	c.New.Keys = map[string]string{}
+	for k := range keys {
+		c.New.Keys[numbered(k).Config.Name] = "0123456789abcdef"
+	}
+	c.ID = reloader.ChangeID(c)
+	return c
+}
+
 // TestFullStoreRefusesEverything: changes have no limit but that of the store, and what they fill is missing for hints, too. The metric of the store
 // says so beforehand.
 func TestFullStoreRefusesEverything(t *testing.T) {
@@ -101,12 +113,7 @@ func TestFullStoreRefusesEverything(t *testing.T) {
 	warned := false
 	var err error
 	for n := 0; err == nil; n++ {
-		c := change(numbered(n).Config.Name, "1")
-		c.New.Keys = map[string]string{}
-		for k := range 1000 {
-			c.New.Keys[numbered(k).Config.Name] = "0123456789abcdef"
-		}
-		_, err = q.AppendChange(testContext(t), c, 0)
+		_, err = q.AppendChange(testContext(t), withKeys(numbered(n).Config.Name, "1", 1000), 0)
 		warned = warned || err == nil && full() > 0.8
 	}
 	if !errors.Is(err, ErrFull) || !warned || full() < 0.97 {
@@ -114,5 +121,62 @@ func TestFullStoreRefusesEverything(t *testing.T) {
 	}
 	if err := q.Put(testContext(t), []reloader.Hint{hint("a")}); !errors.Is(err, ErrFull) {
 		t.Errorf("a hint next to changes that fill the store: %v", err)
+	}
+}
+
+// TestLargeConfigsFillNoStore: configs with very many keys that are edited again and again take room for a few changes each; the newest is always
+// there, and a config with few keys keeps as many changes as the stream does.
+func TestLargeConfigsFillNoStore(t *testing.T) {
+	q := open(t, Options{MaxStore: 16 << 20})
+	const configs, edits = 4, 70
+	for n := range configs {
+		name := numbered(n).Config.Name
+		keys := []int{12_000, 5_000, 1_000, 1}[n]
+		size := 0
+		var last uint64
+		for e := range edits {
+			c := withKeys(name, fmt.Sprint(e), keys)
+			data, err := reloader.Encode(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size = len(data)
+			last = appendChange(t, q, c, last)
+		}
+		kept, err := q.ChangesOf(testContext(t), "blue", config(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(kept); n < leastHistory || n > leastHistory && n*size > maxHistory || n < changesPerConfig && (n+2)*size < maxHistory {
+			t.Errorf("%d changes of %d bytes are kept", n, size)
+		}
+		if newest := kept[len(kept)-1]; newest.Sequence != last || newest.Change.New.Sum != fmt.Sprint(edits-1) || len(newest.Change.New.Keys) != keys {
+			t.Errorf("the newest that is kept is at %d, with the content %s and %d keys", newest.Sequence, newest.Change.New.Sum, len(newest.Change.New.Keys))
+		}
+	}
+}
+
+// TestConfigThatIsEditedAllTheTime: however often one config is edited while nobody handles hints, it takes little of their room, and what others
+// have edited is not dropped for it.
+func TestConfigThatIsEditedAllTheTime(t *testing.T) {
+	q := open(t, Options{HintsMaxBytes: 64 << 10})
+	if err := q.Put(testContext(t), []reloader.Hint{hint("quiet")}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		many := make([]reloader.Hint, 10)
+		for i := range many {
+			many[i] = hint("busy")
+			many[i].AuditID = fmt.Sprint(n, i)
+		}
+		if err := q.Put(testContext(t), many); err != nil {
+			t.Fatalf("after %d edits: %v", 10*n, err)
+		}
+	}
+	if got := ofStream(inspect(t, q).messages, hintsStream); got != hintsPerConfig+1 {
+		t.Errorf("%v hints are kept; want %d of the busy config and that of the quiet one", got, hintsPerConfig)
+	}
+	if _, found, err := q.LastHint(testContext(t), "blue", config("quiet")); !found || err != nil {
+		t.Errorf("the hint about the quiet config: %t, %v", found, err)
 	}
 }
