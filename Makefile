@@ -84,7 +84,7 @@ kube: ## Build the real Kubernetes parts that tests and demo start (minutes at f
 	go run ./tests/kube/cmd/kube-parts
 
 .PHONY: demo
-demo: needs-demo kube ## Show a real API server, real audit events and rolling workloads (DEMO_EXIT=1 checks and ends)
+demo: needs-demo $(if $(DEMO_CLUSTER),,kube) ## Show a real API server, real audit events and rolling workloads; DEMO_EXIT=1 checks and ends, DEMO_CLUSTER=current uses the cluster of your kubeconfig
 	go run ./tests/demo
 
 # Runs go test, and fails for a test that was skipped unless tests/verdict/skips.yaml allows it. What ran is kept in bin/results.

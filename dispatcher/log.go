@@ -76,7 +76,7 @@ func changesOf(causes []reloader.Cause) []string {
 func actorsOf(candidates []reloader.Candidate) []string {
 	names := make([]string, 0, len(candidates))
 	for _, c := range candidates {
-		names = append(names, c.Actor.User)
+		names = append(names, c.Actor.Name())
 	}
 	return slices.Compact(names)
 }

@@ -106,9 +106,9 @@ func untimed(keys []reloader.KeyChange) bool {
 	return slices.ContainsFunc(keys, func(k reloader.KeyChange) bool { return k.Op == reloader.KeyRemoved })
 }
 
-// sameActor reports whether one user stands behind all candidates.
+// sameActor reports whether one user, or one field manager of unknown users, stands behind all candidates.
 func sameActor(found []reloader.Candidate) bool {
-	return !slices.ContainsFunc(found, func(c reloader.Candidate) bool { return c.Actor.User != found[0].Actor.User })
+	return !slices.ContainsFunc(found, func(c reloader.Candidate) bool { return c.Actor.Name() != found[0].Actor.Name() })
 }
 
 // namesManager reports whether the actor's request carried the field manager, or a client name from which the API server derives

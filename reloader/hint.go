@@ -67,6 +67,14 @@ type Actor struct {
 	FieldManager string `json:"fieldManager,omitempty"`
 }
 
+// Name returns the user or, where only a watch has seen the write, the field manager; empty if neither is known.
+func (a Actor) Name() string {
+	if a.User == "" && a.FieldManager != "" {
+		return "field manager " + a.FieldManager
+	}
+	return a.User
+}
+
 // Limits on the text of a Hint; ingest cuts longer values, and decoders refuse them.
 const (
 	MaxUserLength         = 512

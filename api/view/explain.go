@@ -161,12 +161,12 @@ func (x *Explanation) change(e Evidence) {
 
 func sayWho(candidates []reloader.Candidate) string {
 	switch {
-	case len(candidates) == 0:
+	case len(candidates) == 0 || len(candidates) == 1 && candidates[0].Actor.Name() == "":
 		return ""
 	case len(candidates) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
-		return ", perhaps by " + candidates[0].Actor.User
+		return ", perhaps by " + candidates[0].Actor.Name()
 	case len(candidates) == 1:
-		return " by " + candidates[0].Actor.User
+		return " by " + candidates[0].Actor.Name()
 	}
 	return fmt.Sprintf(" by one of %d who wrote it at that time", len(candidates))
 }

@@ -15,8 +15,12 @@ func TestSayWho(t *testing.T) {
 		candidates []reloader.Candidate
 		want       string
 	}{
-		"nobody":           {nil, ""},
-		"one":              {[]reloader.Candidate{who("alice", reloader.BasisOnlyWriter)}, " by alice"},
+		"nobody": {nil, ""},
+		"one":    {[]reloader.Candidate{who("alice", reloader.BasisOnlyWriter)}, " by alice"},
+		"seen by a watch": {
+			[]reloader.Candidate{{Actor: reloader.Actor{FieldManager: "kubectl-edit"}, Basis: reloader.BasisOnlyWriter}}, " by field manager kubectl-edit",
+		},
+		"nothing known":    {[]reloader.Candidate{who("", reloader.BasisOnlyWriter)}, ""},
 		"one who need not": {[]reloader.Candidate{who("alice", reloader.BasisAmbiguous)}, ", perhaps by alice"},
 		"two": {
 			[]reloader.Candidate{who("alice", reloader.BasisAmbiguous), who("bob", reloader.BasisFieldManager)}, " by one of 2 who wrote it at that time",

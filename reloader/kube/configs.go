@@ -110,16 +110,24 @@ func lastWritten(entries []metav1.ManagedFieldsEntry) (written time.Time) {
 
 // dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: there is one time for all
 // that a manager wrote.
+//
+// The times are by the second. Of two managers within one second, the one that has written nothing but data wrote data then; the other may have
+// written a label. If that does not decide, no manager is named.
 func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time, alone bool) {
 	for _, e := range entries {
 		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" {
 			continue
 		}
-		if !e.Time.After(written) {
+		if e.Time.Time.Before(written) {
 			continue
 		}
-		if owns, nothingElse := ownsData(e.FieldsV1.GetRawBytes()); owns {
+		owns, nothingElse := ownsData(e.FieldsV1.GetRawBytes())
+		switch {
+		case !owns:
+		case e.Time.After(written) || nothingElse && !alone:
 			manager, written, alone = e.Manager, e.Time.Time, nothingElse
+		case nothingElse == alone && e.Manager != manager:
+			manager = ""
 		}
 	}
 	return manager, written, alone

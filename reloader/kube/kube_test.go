@@ -32,6 +32,19 @@ func TestDataManager(t *testing.T) {
 				entry("b", "", `{"f:data":{}}`, noon.Add(time.Second)), entry("a", "", `{"f:data":{}}`, noon),
 			}, "b", noon.Add(time.Second),
 		},
+		"same second": {
+			"of two in one second, one may have written a label", []metav1.ManagedFieldsEntry{
+				entry("a", "", `{"f:data":{},"f:metadata":{}}`, noon), entry("b", "", `{"f:data":{}}`, noon), entry("c", "", `{"f:data":{},"f:metadata":{}}`, noon),
+			}, "b", noon,
+		},
+		"same second, both data": {
+			"no single one can be named", []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{}}`, noon)}, "", noon,
+		},
+		"same second, nothing decides": {
+			"no single one can be named", []metav1.ManagedFieldsEntry{
+				entry("a", "", `{"f:data":{},"f:metadata":{}}`, noon), entry("b", "", `{"f:data":{},"f:metadata":{}}`, noon),
+			}, "", noon,
+		},
 		"subresource": {"a subresource holds no data", []metav1.ManagedFieldsEntry{entry("x", "status", `{"f:data":{}}`, noon)}, "", time.Time{}},
 	}
 	for name, test := range cases {

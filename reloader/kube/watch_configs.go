@@ -111,12 +111,12 @@ func versionOnly(obj any) (any, error) {
 	return slimMeta(o, manager, at), nil
 }
 
-// slimMeta keeps of o its name and version, and who wrote it when, if anybody did.
+// slimMeta keeps of o its name and version, and who wrote it when, as far as that is known.
 func slimMeta(o *metav1.PartialObjectMetadata, manager string, at time.Time) *metav1.PartialObjectMetadata {
 	slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
 	}}
-	if manager != "" {
+	if !at.IsZero() {
 		written := metav1.NewTime(at)
 		slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
 	}

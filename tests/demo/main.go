@@ -1,7 +1,8 @@
 // Command demo shows Reroll's main job on a real API server: three users change a ConfigMap and a Secret, and the Deployment that
 // uses both rolls. It checks what it shows, and ends with code 1 if anything is not as it says.
 //
-// With DEMO_EXIT=1 it ends by itself; otherwise it leaves the REST API open until it is interrupted.
+// It starts a control plane of its own. With DEMO_CLUSTER=current it uses the cluster of the current kubeconfig, in a namespace that it creates and
+// removes. With DEMO_EXIT=1 it ends by itself; otherwise it leaves the REST API open until it is interrupted.
 package main
 
 import (
@@ -10,8 +11,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -21,17 +26,33 @@ import (
 const longest = 60 * time.Minute
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := run(ctx); err != nil {
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	if err := run(ctx, os.Getenv("DEMO_CLUSTER")); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
 		fmt.Fprintln(os.Stderr, "\ndemo failed:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context, cluster string) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
+	switch cluster {
+	case "":
+		return ownCluster(ctx)
+	case "current":
+		return currentCluster(ctx)
+	}
+	return fmt.Errorf("DEMO_CLUSTER is %q: leave it empty for a control plane of the demo's own, or set it to current", cluster)
+}
+
+// ownCluster starts a control plane, whose audit events go to Reroll.
+func ownCluster(ctx context.Context) error {
 	say("Preparing etcd, kube-apiserver, kube-controller-manager, kube-scheduler and a fake node.")
 	if _, err := kube.Parts(ctx, os.Stdout); err != nil {
 		return err
@@ -42,10 +63,25 @@ func run(ctx context.Context) (err error) {
 	}
 	defer l.Stop()
 	say("A real kube-apiserver runs; its audit webhook is `reroll serve`, over mutual TLS.")
+	s := &story{
+		client: l.Kube.Client(), reroll: l.Reroll, namespace: "shop", out: os.Stdout,
+		as: func(user string) (kubernetes.Interface, error) {
+			config := l.Kube.RESTConfig()
+			config.Impersonate = rest.ImpersonationConfig{UserName: user}
+			return kubernetes.NewForConfig(config)
+		},
+		who: func(c line.Candidate) string { return c.User },
+	}
+	if err := s.createUsers(ctx); err != nil {
+		return err
+	}
+	return s.show(ctx, l.Kube.Kubeconfig())
+}
 
-	s := &story{line: l, out: os.Stdout}
+// show tells the story and, without DEMO_EXIT, waits for the user to try more of it. kubeconfig is what kubectl needs for that; empty: nothing.
+func (s *story) show(ctx context.Context, kubeconfig string) error {
 	if err := s.tell(ctx); err != nil {
-		return errors.Join(err, errors.New("the end of reroll's log:\n"+lastLines(l.Reroll.Log(), 15)))
+		return errors.Join(err, errors.New("the end of reroll's log:\n"+lastLines(s.reroll.Log(), 15)))
 	}
 	if err := s.invite(ctx); err != nil {
 		return err
@@ -54,11 +90,18 @@ func run(ctx context.Context) (err error) {
 		return nil
 	}
 	say("Try it yourself, in another terminal (interrupt here to end):")
-	fmt.Printf("    export KUBECONFIG=%s\n", l.Kube.Kubeconfig())
-	fmt.Println("    kubectl -n shop edit configmap web-settings")
-	fmt.Printf("    curl -s '%s/api/v1/reloads?limit=1'\n", l.Reroll.API)
+	if kubeconfig != "" {
+		fmt.Printf("    export KUBECONFIG=%s\n", kubeconfig)
+	}
+	fmt.Printf("    kubectl -n %s edit configmap web-settings\n", s.namespace)
+	fmt.Printf("    curl -s '%s/api/v1/reloads?limit=1'\n", s.reroll.API)
 	<-ctx.Done()
 	return nil
 }
 
 func say(format string, arguments ...any) { fmt.Printf("\n== "+format+"\n", arguments...) }
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -98,7 +98,7 @@ func (o *outputs) attend(r *room, flags ...string) {
 	r.t.Cleanup(func() { _ = response.Body.Close() })
 	go func() { _, _ = io.Copy(o.events, response.Body) }()
 
-	o.caller, err = line.StartBeside(r.ctx, r.line, r.t.TempDir(), append([]string{"--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug"}, flags...)...)
+	o.caller, err = line.StartWatching(r.ctx, r.t.TempDir(), append([]string{"--kubeconfig", r.line.Kube.Kubeconfig(), "--namespace", "default", "--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug"}, flags...)...)
 	r.must(err)
 	r.t.Cleanup(o.caller.Kill)
 }

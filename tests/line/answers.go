@@ -42,12 +42,13 @@ type Cause struct {
 
 // Candidate is an actor who may have made a change.
 type Candidate struct {
-	User      string    `json:"user"`
-	UserAgent string    `json:"userAgent"`
-	Verb      string    `json:"verb"`
-	AuditID   string    `json:"auditID"`
-	Time      time.Time `json:"time"`
-	Basis     string    `json:"basis"`
+	User         string    `json:"user"`
+	FieldManager string    `json:"fieldManager"`
+	UserAgent    string    `json:"userAgent"`
+	Verb         string    `json:"verb"`
+	AuditID      string    `json:"auditID"`
+	Time         time.Time `json:"time"`
+	Basis        string    `json:"basis"`
 }
 
 // page is a list of the REST API.

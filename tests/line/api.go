@@ -28,9 +28,9 @@ func NewAPI(natsURL string, flags ...string) (*Reroll, error) {
 	}, nil
 }
 
-// StartBeside starts one more process of all roles on the cluster of l, with records of its own in dir, that watches configs instead of
-// receiving audit events, and returns when it is ready. The caller ends it.
-func StartBeside(ctx context.Context, l *Line, dir string, flags ...string) (*Reroll, error) {
+// StartWatching starts a process of all roles that watches the configs of a cluster instead of receiving audit events, with its records in dir, and
+// returns when it is ready. The flags say which cluster. The caller ends it.
+func StartWatching(ctx context.Context, dir string, flags ...string) (*Reroll, error) {
 	addresses, err := port.Addresses(2)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func StartBeside(ctx context.Context, l *Line, dir string, flags ...string) (*Re
 	r := &Reroll{
 		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
 		arguments: append([]string{
-			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--data-dir", filepath.Join(dir, "data"),
+			"serve", "--cluster-name", ClusterName, "--data-dir", filepath.Join(dir, "data"),
 			"--source", "watch", "--api-address", addresses[0], "--metrics-address", addresses[1],
 		}, flags...),
 	}

@@ -164,7 +164,7 @@ func (f *changesFlags) one(s *session, id string) error {
 
 // sayCandidate says who may have made a change, and why we think so.
 func sayCandidate(c view.Candidate) string {
-	said := c.User
+	said := candidateName(c)
 	if c.UserAgent != "" {
 		said += " with " + c.UserAgent
 	}
@@ -172,6 +172,10 @@ func sayCandidate(c view.Candidate) string {
 		said += " from " + c.SourceIP
 	}
 	return said + ", " + c.Verb + " (" + c.Basis + ")"
+}
+
+func candidateName(c view.Candidate) string {
+	return reloader.Actor{User: c.User, FieldManager: c.FieldManager}.Name()
 }
 
 // digestLength is how much of a fingerprint people need to tell two apart.
@@ -192,7 +196,7 @@ func keysOf(keys []view.KeyChange) string {
 func whoOf(candidates []view.Candidate) string {
 	var names []string
 	for _, c := range candidates {
-		names = append(names, c.User)
+		names = append(names, candidateName(c))
 	}
 	switch {
 	case len(names) > 1:
