@@ -19,7 +19,7 @@ var (
 
 // TestStakaterDocument: the document has a row for each metric, with its type and labels.
 func TestStakaterDocument(t *testing.T) {
-	content, err := os.ReadFile("../docs/operations.md")
+	content, err := os.ReadFile("../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,6 @@ func TestStakaterDocument(t *testing.T) {
 		want[name] = fmt.Sprint(strings.ToLower(f.kind.String()), slices.Sorted(maps.Keys(f.labels)))
 	}
 	if diff := cmp.Diff(want, documented); diff != "" {
-		t.Errorf("metrics in docs/operations.md (-known +documented):\n%s", diff)
+		t.Errorf("metrics in docs/reference/metrics.md (-known +documented):\n%s", diff)
 	}
 }

@@ -92,21 +92,21 @@ var Reasons = map[Reason]string{
 	ReasonNamed:               "names the config in its list",
 	ReasonAuto:                "asks for every config it references",
 	ReasonTypedAuto:           "asks for every referenced config of this kind",
-	ReasonSearch:              "searches among its references, and the config carries the match annotation",
-	ReasonRequested:           "was to be rolled at once because somebody asked for it",
+	ReasonSearch:              "searches its references, and the config carries the match annotation",
+	ReasonRequested:           "rolls because a user requested it",
 	ReasonFollowed:            "follows the config of another cluster",
 	ReasonSelected:            "selects the config by its labels",
 	ReasonNotOptedIn:          "carries no annotation that asks for this config",
 	ReasonConfigIgnored:       "is not asked: the config carries the ignore annotation",
 	ReasonExcluded:            "excludes the config",
-	ReasonConfigUnmarked:      "searches among its references, and the config does not carry the match annotation",
+	ReasonConfigUnmarked:      "searches its references, and the config does not carry the match annotation",
 	ReasonNotReferenced:       "asks for referenced configs, and no container or volume references this one",
 	ReasonNotShared:           "names a config of another namespace that does not exist, or is not shared with this one",
-	ReasonKeysUnused:          "asks for this config, and only keys have changed that do not matter to it",
-	ReasonReloaded:            "was given a new mark, so that it rolls",
+	ReasonKeysUnused:          "asks for this config, and only keys that do not matter to it have changed",
+	ReasonReloaded:            "was given a new mark and rolls",
 	ReasonAlreadyCurrent:      "already carried the mark of this content",
 	ReasonPodsNewer:           "has only pods that started after the change",
-	ReasonReverted:            "is back at content that it was already brought to",
+	ReasonReverted:            "already runs with the content that the config was reverted to",
 	ReasonDryRun:              "would have been rolled; this is a dry run",
 	ReasonRefused:             "could not be patched: the API server refused for good",
 	ReasonInvalid:             "could not be given a mark",
@@ -124,13 +124,13 @@ var Reasons = map[Reason]string{
 	ReasonPausedByOperator:    "is held back: its reloads are paused by an operator",
 	ReasonOutsideWindow:       "is held back until the next maintenance window",
 	ReasonTooSoon:             "is held back: it was rolled less than the minimum interval ago",
-	ReasonFlapping:            "is held back: it was rolled so often lately that somebody seems to change its config back and forth",
+	ReasonFlapping:            "is held back: it was rolled so often recently that its config seems to be changed back and forth",
 	ReasonRateLimited:         "is held back by the limit on reloads per minute",
 	ReasonConcurrencyLimited:  "is held back until fewer workloads are rolling out at the same time",
 	ReasonWaitingForNamespace: "is held back by other workloads of its namespace: the API server does not answer the requests that roll them",
 	ReasonMissingConfig:       "is held back: a config or key is missing without which its pods do not start",
 	ReasonPaused:              "was given a new mark, and rolls when its pause period ends",
-	ReasonFailing:             "could not be patched many times in a row, and is tried again now and then",
+	ReasonFailing:             "could not be patched many times in a row, and is tried again every five minutes",
 	ReasonWaitingForStep:      "is held back until those that go before it have rolled out",
 	ReasonHalted:              "is held back: the change did not roll out on a workload that went before it",
 	ReasonWaitingForReplica:   "is held back until its local copy of a config of another cluster has changed, too",
@@ -139,8 +139,8 @@ var Reasons = map[Reason]string{
 	ReasonRolling:            "is rolling out",
 	ReasonRolledOut:          "runs the new template with all its pods",
 	ReasonStalled:            "did not roll out in time",
-	ReasonOvertaken:          "was given yet another template before it had rolled out",
-	ReasonWaitingForOperator: "rolls out when somebody goes on with it",
+	ReasonOvertaken:          "was given another template before it had rolled out",
+	ReasonWaitingForOperator: "waits for an operator to continue the rollout",
 }
 
 // HoldReasons are those of a Hold.
@@ -151,7 +151,7 @@ var HoldReasons = []Reason{
 	ReasonFailing, ReasonWaitingForStep, ReasonHalted, ReasonWaitingForReplica,
 }
 
-// DeadLetterReasons are those of a Hold that does not end by itself: somebody has to look.
+// DeadLetterReasons are those of a Hold that does not end by itself: it needs attention.
 var DeadLetterReasons = []Reason{ReasonRefused, ReasonInvalid, ReasonFailing}
 
 // RolloutResults are those of a Rollout that is decided.

@@ -45,7 +45,7 @@ func TestDocumentsAgreeWithCode(t *testing.T) {
 // falseClaims are sentences that documents had and that were not true.
 var falseClaims = map[string]string{
 	"does not watch your Secrets":            "--source=auto, the default, does",
-	"Each reload is also a Kubernetes Event": "many outcomes are not: docs/operations.md has the table",
+	"Each reload is also a Kubernetes Event": "many outcomes are not: docs/reference/events.md has the table",
 	"!= 1` for more than":                    "helm/reroll/files/alerts.yaml says after how long the alert fires",
 }
 

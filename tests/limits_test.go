@@ -21,7 +21,7 @@ import (
 var limitRow = regexp.MustCompile("(?m)^\\|(.*)\\| *((?:`[a-z/]+\\.[A-Za-z]+`(?:, )?)+) *\\|$")
 
 // limitFiles are the documents whose tables have every limit.
-var limitFiles = []string{"../docs/operations.md", "../docs/security.md"}
+var limitFiles = []string{"../docs/reference/limits.md", "../docs/security.md"}
 
 // noLimits are constants that are called like limits and bound nothing that a user, a tenant or a client has or sends, with the reason. A whole
 // package is named by a dot behind it.
@@ -65,7 +65,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 				t.Errorf("%s is documented as a limit, and noLimits says that it is none", name)
 			}
 		case !ok:
-			t.Errorf("%s = %s has no row in the tables of limits of docs/operations.md and docs/security.md: say what is limited, the number, what happens beyond it, how it is seen, how it is raised", name, value)
+			t.Errorf("%s = %s has no row in the tables of limits of docs/reference/limits.md and docs/security.md: say what is limited, the number, what happens beyond it, how it is seen, how it is raised", name, value)
 		case !slices.ContainsFunc(strings.Split(value, " or "), func(v string) bool { return strings.Contains(row, v) }):
 			t.Errorf("%s is %s, and its row does not say so: %s", name, value, row)
 		}

@@ -11,12 +11,12 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// eventRow is a row of the table of Events in docs/operations.md.
+// eventRow is a row of the table of Events in docs/reference/events.md.
 var eventRow = regexp.MustCompile("(?m)^\\| (`[A-Z][^|]*`) \\| (Normal|Warning) \\| `([A-Za-z]+)` \\|$")
 
-// TestEventsAreDocumented: the table of docs/operations.md has every outcome that is an Event, with its type and reason, and no other.
+// TestEventsAreDocumented: the table of docs/reference/events.md has every outcome that is an Event, with its type and reason, and no other.
 func TestEventsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const operationsDocument = "../../docs/operations.md"
+const (
+	operationsDocument = "../../docs/operations.md"
+	metricsDocument    = "../../docs/reference/metrics.md"
+)
 
 // forwardMetrics begins the names of metrics that only a process with a hub has; tests/fleet looks at these.
 const forwardMetrics = "reroll_forward_"
 
-// TestOperationsDocument compares what the document says about metrics and readiness checks with a process that has done some work.
+// TestOperationsDocument compares what the documents say about metrics and readiness checks with a process that has done some work.
 func TestOperationsDocument(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(operationsDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := os.ReadFile(metricsDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,10 +38,10 @@ func TestOperationsDocument(t *testing.T) {
 
 	metrics, err := r.line.Reroll.Metrics(r.ctx)
 	r.must(err)
-	documentedHere := documentedMetrics(string(content))
+	documentedHere := documentedMetrics(string(tables))
 	maps.DeleteFunc(documentedHere, func(name, _ string) bool { return strings.HasPrefix(name, forwardMetrics) })
 	if diff := cmp.Diff(exposedMetrics(metrics), documentedHere); diff != "" {
-		t.Errorf("metrics, with type and labels, in %s (-running +document):\n%s", operationsDocument, diff)
+		t.Errorf("metrics, with type and labels, in %s (-running +document):\n%s", metricsDocument, diff)
 	}
 
 	code, answer, err := r.line.Reroll.Probe(r.ctx, "/readyz?verbose")

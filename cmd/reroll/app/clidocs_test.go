@@ -19,6 +19,7 @@ import (
 
 const (
 	commandDocuments  = "../../../docs/cli"
+	exitCodesDocument = "../../../docs/reference/exit-codes.md"
 	commandsGenerated = "<!-- The rest is generated: go generate ./cmd/reroll/app -->\n"
 )
 
@@ -118,6 +119,7 @@ func TestCommandDocuments(t *testing.T) {
 	}
 	all := commands(t)
 	golden(t, readme, written+commandsGenerated+commandIndex(all))
+	golden(t, exitCodesDocument, exitCodes())
 	names := []string{"README.md"}
 	for _, cmd := range all[1:] {
 		names = append(names, pageName(cmd))
@@ -171,13 +173,20 @@ func pageName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
 }
 
-// commandIndex lists the codes and the commands.
-func commandIndex(all []*cobra.Command) string {
+// exitCodes is the page about exit codes.
+func exitCodes() string {
 	var b strings.Builder
-	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	b.WriteString("# Exit codes\n\n<!-- Generated: go generate ./cmd/reroll/app -->\n\nEvery `reroll` command ends with one of these codes. A failure is one line on standard error.\n\n" +
+		"| code | meaning |\n|---|---|\n")
 	for code, meaning := range cli.ExitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", code, meaning)
 	}
+	return b.String()
+}
+
+// commandIndex lists the commands.
+func commandIndex(all []*cobra.Command) string {
+	var b strings.Builder
 	b.WriteString("\n## Commands\n\n| command | what it does |\n|---|---|\n")
 	for _, cmd := range all[1:] {
 		if !cmd.HasSubCommands() {

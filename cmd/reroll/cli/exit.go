@@ -19,10 +19,10 @@ const (
 
 // ExitCodes says what each code means, by code.
 var ExitCodes = []string{
-	ExitDone:    "done; with `--exit-code`: nothing would roll, or all is well; `doctor`: nothing is wrong",
-	ExitFailed:  "failed; with `impact --exit-code`: something would roll; with `status --exit-code`: some cluster is not well; `doctor`: something is wrong",
-	ExitUsage:   "the command line cannot be understood",
-	ExitUnknown: "with `--exit-code`, and `doctor`: it could not be found out, or warnings say that something may be missing",
+	ExitDone:    "success; `impact --exit-code`: nothing would roll; `status --exit-code`: all clusters are healthy; `doctor`: nothing is wrong",
+	ExitFailed:  "failure; `impact --exit-code`: something would roll; `status --exit-code`: some cluster is unhealthy; `doctor`: something is wrong",
+	ExitUsage:   "invalid command line",
+	ExitUnknown: "with `--exit-code`, and `doctor`: the answer is unknown, or a warning says that it may be incomplete",
 }
 
 // coded is an error with the code that the process is to end with.
