@@ -55,11 +55,18 @@ export interface Part {
 
 const rank: Tone[] = ['bad', 'wait', 'busy', 'good', 'calm'];
 
+// reloadsOf are the reloads of a change, without those of workloads that still wait: one that was given up is both on record and held.
+export function reloadsOf({ reloads, pending }: { reloads: ReloadSummary[]; pending: PendingReload[] }): ReloadSummary[] {
+  const place = (of: ReloadSummary | PendingReload) => [of.cluster, of.workload.kind, of.workload.namespace, of.workload.name].join('/');
+  const waiting = new Set(pending.map(place));
+  return reloads.filter((r) => !waiting.has(place(r)));
+}
+
 // partsOf counts what became of a change, the worst first.
 export function partsOf(row: TimelineRow): Part[] {
   const counts = new Map<string, number>();
   const count = (state: string) => counts.set(state, (counts.get(state) ?? 0) + 1);
-  for (const reload of row.reloads) count(stateOf(reload));
+  for (const reload of reloadsOf(row)) count(stateOf(reload));
   for (const waiting of row.pending) count(waiting.hold?.reason ?? 'Waiting');
   return [...counts]
     .map(([state, n]) => ({ state, count: n }))

@@ -64,6 +64,12 @@ test('the worst is told first', () => {
   assert.deepEqual(partsOf(row), [{ state: 'Refused', count: 1 }, { state: 'Reloaded', count: 2 }]);
 });
 
+test('one that was given up and still waits is counted once', () => {
+  const waits = (name: string) => ({ ...row, pending: [{ cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name }, hold: { reason: 'Refused', since: before(0) } }] });
+  assert.deepEqual(partsOf(waits('mailer')), [{ state: 'Refused', count: 1 }, { state: 'Reloaded', count: 2 }]);
+  assert.deepEqual(partsOf(waits('other')), [{ state: 'Refused', count: 2 }, { state: 'Reloaded', count: 2 }]);
+});
+
 const filters: [string, Partial<Filter>, boolean][] = [
   ['no filter', {}, true],
   ['who', { text: 'ALICE' }, true],

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
-import { stateOf } from '../lib/outcome';
+import { reloadsOf, stateOf } from '../lib/outcome';
 import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, Keys, Time, WorkloadLink } from '../parts/bits';
 import { Icon } from '../parts/glyph';
@@ -111,7 +111,7 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
           {p.hold?.message && <small>{p.hold.message}</small>}
         </li>
       ))}
-      {reloads.map((r) => (
+      {reloadsOf({ reloads, pending }).map((r) => (
         <li key={`${r.cluster}/${r.id}`}>
           <WorkloadLink cluster={r.cluster} workload={r.workload} beside={change.cluster} />
           <Badge reason={stateOf(r)} />
