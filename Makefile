@@ -200,6 +200,10 @@ check-dashboard:
 dashboard-preview: ## Serve the dashboard over a made-up fleet in which something changes every few seconds
 	go run ./tests/dashboard/preview
 
+.PHONY: screenshots
+screenshots: ## Take the pictures in docs/images, light and dark, of the dashboard over the made-up fleet (needs Node and Chromium)
+	go run ./tests/dashboard/pictures
+
 .PHONY: bench
 bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
 	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit

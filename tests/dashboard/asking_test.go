@@ -111,7 +111,7 @@ func (s *streams) before(next http.Handler) http.Handler {
 
 // changeIn makes changes until one is in a namespace.
 func changeIn(fleet *showcase.Fleet, namespace string) {
-	for fleet.Change(time.Now(), false).Config.Namespace != namespace {
+	for fleet.Change(time.Now()).Config.Namespace != namespace {
 	}
 }
 
@@ -140,7 +140,7 @@ func TestNewsAreShownWhileAnAnswerIsAwaited(t *testing.T) {
 	}
 	t.Run("an answer that does not come", func(t *testing.T) {
 		fleet, slow, release := held(t)
-		fleet.Change(time.Now(), false)
+		fleet.Change(time.Now())
 		b.until(t, sum+` === '31 changes'`)
 		release()
 		eventually(t, "the answer is there", func() bool { return slow.at.Load() == 0 })
@@ -177,7 +177,7 @@ func TestNewsAreShownWhileAnAnswerIsAwaited(t *testing.T) {
 		b.openHurried(t, serve(t, fleet, busy.before), never, never)
 		b.wait(t, "[data-link=live]")
 		eventually(t, "the timeline is read again", func() bool { return busy.asked.Load() == 2 })
-		fleet.Change(time.Now(), false)
+		fleet.Change(time.Now())
 		b.until(t, sum+` === '31 changes'`)
 	})
 }
@@ -236,7 +236,7 @@ func TestStreamThatEndsHasNothingReadAgain(t *testing.T) {
 	eventually(t, "the stream goes on", func() bool { return open.resumed.Load() == 1 })
 	b.wait(t, "[data-link=live]")
 	b.lets(t, "1000")
-	fleet.Change(time.Now(), false)
+	fleet.Change(time.Now())
 	b.until(t, sum+` === '1,101 changes'`)
 	if after := asked.asked.Load(); after != before {
 		t.Errorf("the timeline was asked for %d times more", after-before)

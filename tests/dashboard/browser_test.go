@@ -1,29 +1,21 @@
 package dashboard
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	chromium "github.com/reroll-dev/reroll/tests/dashboard/browser"
 )
 
-// maxAnswer bounds one answer of the driver.
-const maxAnswer = 4 << 20
-
-// browser is a Chromium with one page.
-type browser struct {
-	in      io.Writer
-	answers *bufio.Scanner
-}
+// browser is the Chromium that all tests share; each opens pages of its own.
+type browser struct{ *chromium.Browser }
 
 // params are the parameters of a command of browser/drive.mjs.
-type params map[string]any
+type params = chromium.Params
 
 // stop ends the browser; nil if none was started.
 var stop func()
@@ -36,32 +28,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start starts the Chromium that all tests share; each opens pages of its own.
 var start = sync.OnceValues(func() (*browser, error) {
-	node, chromium, err := needs()
+	b, err := chromium.Start("browser")
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(node, "drive.mjs", chromium)
-	cmd.Dir, cmd.Stderr = "browser", os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() {
-		_ = in.Close() // which asks it to end
-		_ = cmd.Wait()
-	}
-	answers := bufio.NewScanner(out)
-	answers.Buffer(nil, maxAnswer)
-	return &browser{in: in, answers: answers}, nil
+	stop = b.Close
+	return &browser{b}, nil
 })
 
 // startBrowser returns a Chromium, or ends the test with what it needs.
@@ -74,72 +47,10 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// needs returns Node and Chromium, or says what to do if one of them is missing.
-func needs() (node, chromium string, err error) {
-	if node, err = exec.LookPath("node"); err != nil {
-		return "", "", errors.New("the dashboard's tests need Node 18 or newer: make setup installs it, where it can")
-	}
-	if chromium = os.Getenv("CHROMIUM"); chromium != "" {
-		return node, chromium, install()
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if chromium, err = exec.LookPath(name); err == nil {
-			return node, chromium, install()
-		}
-	}
-	return "", "", errors.New("the dashboard's tests need Chromium: make setup installs it, where it can; or set CHROMIUM to its executable")
-}
-
-// install gets the modules that the driver needs, as browser/package-lock.json names them.
-func install() error {
-	installed, err := os.Stat(filepath.Join("browser", "node_modules", ".package-lock.json"))
-	if err == nil {
-		lock, err := os.Stat(filepath.Join("browser", "package-lock.json"))
-		if err == nil && installed.ModTime().After(lock.ModTime()) {
-			return nil
-		}
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts")
-	cmd.Dir = "browser"
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return errors.New("npm ci in tests/dashboard/browser: " + err.Error() + ": " + string(output))
-	}
-	return nil
-}
-
-// try has the driver do something and returns what it answers.
-func (b *browser) try(do string, p params) (json.RawMessage, error) {
-	command := params{"do": do}
-	for name, value := range p {
-		command[name] = value
-	}
-	line, err := json.Marshal(command)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := b.in.Write(append(line, '\n')); err != nil {
-		return nil, err
-	}
-	if !b.answers.Scan() {
-		return nil, errors.Join(errors.New("the driver has ended"), b.answers.Err())
-	}
-	var answer struct {
-		Value json.RawMessage
-		Error string
-	}
-	if err := json.Unmarshal(b.answers.Bytes(), &answer); err != nil {
-		return nil, err
-	}
-	if answer.Error != "" {
-		return nil, errors.New(answer.Error)
-	}
-	return answer.Value, nil
-}
-
 // do has the driver do something. If it cannot, the test ends, with a picture of the page.
 func (b *browser) do(t *testing.T, do string, p params) json.RawMessage {
 	t.Helper()
-	value, err := b.try(do, p)
+	value, err := b.Do(do, p)
 	if err != nil {
 		b.shoot(t, "failed-"+time.Now().Format("150405"))
 		t.Fatal(err)
@@ -215,7 +126,7 @@ func (b *browser) shoot(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.try("shot", params{"file": file}); err != nil {
+	if _, err := b.Do("shot", params{"file": file}); err != nil {
 		t.Logf("no picture of %s: %v", name, err)
 	}
 }

@@ -189,7 +189,7 @@ func (s scene) retry(t *testing.T, ctx context.Context) {
 	for range 5 {
 		s.order(t, "Try again")
 		s.b.gone(t, "dialog")
-		if _, err := s.b.try("wait", params{"selector": `.history li:has-text("alice@example.com") .badge.good`}); err == nil {
+		if _, err := s.b.Do("wait", params{"selector": `.history li:has-text("alice@example.com") .badge.good`}); err == nil {
 			return
 		}
 	}

@@ -93,7 +93,7 @@ func TestWhatComesInAboveDoesNotMoveWhatIsRead(t *testing.T) {
 	b.wait(t, `li[aria-posinset="83"]`)
 	before := read[[]string](t, b, "evaluate", params{"script": where})
 	for range 3 {
-		fleet.Change(time.Now(), false)
+		fleet.Change(time.Now())
 	}
 	b.wait(t, ".news >> text=3 new changes")
 	b.shoot(t, "news")

@@ -17,7 +17,7 @@ var views = []struct{ name, path, has string }{
 	{"timeline", "#/", "[data-row] .badge"},
 	{"workloads", "#/workloads", "[data-row] .badge"},
 	{"workload", "#/workloads/prod-eu/shop/Deployment/mailer", ".steps li >> nth=3"},
-	{"impact", "#/impact", ".canvas path >> nth=10"},
+	{"impact", "#/impact", ".canvas .node >> nth=10"},
 	{"config", "#/impact/prod-us/shop/ConfigMap/feature-flags", ".canvas .node.focus"},
 	{"held", "#/held", ".card.bad"},
 	{"clusters", "#/clusters", ".card >> nth=2"},
@@ -236,7 +236,7 @@ func TestOneNamespaceCanBeLookedAtAlone(t *testing.T) {
 	b.wait(t, "[data-row]")
 	b.wait(t, "[data-link=live]")
 	before := read[string](t, b, "text", params{"selector": ".sum"})
-	for fleet.Change(time.Now(), false).Config.Namespace != "platform" {
+	for fleet.Change(time.Now()).Config.Namespace != "platform" {
 	}
 	b.until(t, `document.querySelector('.sum').innerText !== '`+before+`'`)
 	b.click(t, ".scoped button")

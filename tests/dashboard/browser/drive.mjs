@@ -1,7 +1,7 @@
-// Drives one Chromium for the tests: reads commands from standard input, one JSON object a line, and answers each with one line.
+// Drives one Chromium: reads commands from standard input, one JSON object a line, and answers each with one line.
 //
 //   {"do": "…", …}  →  {"value": …} or {"error": "…"}
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
@@ -27,13 +27,14 @@ function hurry({ interval, patience }) {
 
 const commands = {
   // open starts a new page with nothing remembered. What it does every half minute or less often it does every so many milliseconds
-  // instead, if interval says so, and what it waits for it waits for up to patience milliseconds.
-  async open({ url, theme, width, height, failing, interval, patience }) {
+  // instead, if interval says so, and what it waits for it waits for up to patience milliseconds. Its clock stands still at now, if that is
+  // set; timers run. scale is the number of pixels in the picture for one of the page.
+  async open({ url, theme, width, height, scale, failing, interval, patience, now }) {
     await page?.context().close();
     faults = [];
     away = failing === true;
     session = undefined;
-    const context = await browser.newContext({ colorScheme: theme, viewport: { width, height }, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' });
+    const context = await browser.newContext({ colorScheme: theme, viewport: { width, height }, deviceScaleFactor: scale || 1, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' });
     page = await context.newPage();
     page.setDefaultTimeout(timeout);
     const origin = new URL(url).origin;
@@ -47,6 +48,7 @@ const commands = {
       addEventListener('securitypolicyviolation', (e) => globalThis.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sample}`));
     });
     await page.addInitScript(hurry, { interval, patience });
+    if (now) await page.clock.setFixedTime(now);
     await page.goto(url);
   },
   goto: ({ url }) => page.goto(url),
@@ -75,6 +77,17 @@ const commands = {
     }
     const { metrics } = await session.send('Performance.getMetrics');
     return metrics.find((m) => m.name === 'TaskDuration').value;
+  },
+  // settled takes a picture once the page is drawn in its fonts, and does not change any more.
+  async settled({ file }) {
+    await page.evaluate(() => document.fonts.ready.then(() => undefined));
+    for (let i = 0, before; i < 50; i++) {
+      const picture = await page.screenshot();
+      if (before?.equals(picture)) return writeFile(file, picture);
+      before = picture;
+      await new Promise((done) => setTimeout(done, 400));
+    }
+    throw new Error('the page goes on changing');
   },
   shot: ({ file }) => page.screenshot({ path: file }).then(() => undefined),
   away({ is }) {

@@ -50,7 +50,7 @@ func live(fleet *showcase.Fleet, every time.Duration) {
 		case now := <-reports:
 			fleet.Report(now)
 		case now := <-changes:
-			fleet.Change(now, false)
+			fleet.Change(now)
 		}
 	}
 }

@@ -1,60 +1,103 @@
 package showcase
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Change makes one change, and what came of it for every app that depends on the config; doubtful ones have two candidates.
-func (f *Fleet) Change(at time.Time, doubtful bool) reloader.Change {
-	f.seq++
+// Change makes one change, and what came of it for every app that depends on the config.
+func (f *Fleet) Change(at time.Time) reloader.Change {
 	a := apps[f.rng.IntN(len(apps))]
-	c := reloader.Change{
-		Cluster: a.cluster, Config: config(a.namespace, a.configs[f.rng.IntN(len(a.configs))]), Type: reloader.ChangeUpdated, UID: "u",
-		ResourceVersion: sum(f.seq)[:8],
-		Old:             reloader.Digest{KeyID: "k1", Sum: sum(f.seq)}, New: reloader.Digest{KeyID: "k1", Sum: sum(f.seq + 1)},
-		Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: at.Add(28 * time.Millisecond), VerifiedAt: at.Add(61 * time.Millisecond),
+	c := f.change(a.cluster, config(a.namespace, a.configs[f.rng.IntN(len(a.configs))]), at)
+	c.Keys = f.keys(c.Config)
+	who := f.rng.IntN(len(people))
+	switch n := f.rng.IntN(24); {
+	case n == 0:
+		by(&c)
+	case issued(c.Config):
+		by(&c, certManager)
+	case n == 1:
+		by(&c, people[who], people[(who+1)%len(people)])
+	default:
+		by(&c, people[who])
 	}
-	f.describe(&c, doubtful)
-	c.ID = reloader.ChangeID(c)
 	f.Records.AddChange(f.seq, c)
-	for _, dependent := range apps {
-		if dependent.cluster == c.Cluster && dependent.namespace == c.Config.Namespace && asksFor(dependent, c.Config) {
-			f.reload(dependent, c)
-		}
+	for _, a := range dependents(c) {
+		r := f.reload(a, c)
+		f.turn(&r)
+		f.add(r)
 	}
 	return c
 }
 
-// describe says which keys a change touched and who made it.
-func (f *Fleet) describe(c *reloader.Change, doubtful bool) {
+// change is a new change of which nobody says yet who made it and what it touched.
+func (f *Fleet) change(cluster string, of reloader.Config, at time.Time) reloader.Change {
+	f.seq++
+	c := reloader.Change{
+		Cluster: cluster, Config: of, Type: reloader.ChangeUpdated, UID: "u", ResourceVersion: sum(f.seq)[:8],
+		Old:    reloader.Digest{KeyID: "k1", Sum: sum(f.seq)},
+		New:    reloader.Digest{KeyID: "k1", Sum: sum(f.seq + 1)},
+		Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: at.Add(28 * time.Millisecond), VerifiedAt: at.Add(61 * time.Millisecond),
+	}
+	c.ID = reloader.ChangeID(c)
+	return c
+}
+
+// keys are some of a config's, with what happened to each; of a Secret they only change.
+func (f *Fleet) keys(c reloader.Config) (keys []reloader.KeyChange) {
+	names := keyNames[c.Name]
+	count := 1 + f.rng.IntN(len(names))
+	if issued(c) {
+		count = len(names)
+	}
 	ops := []reloader.KeyOp{reloader.KeyChanged, reloader.KeyChanged, reloader.KeyAdded, reloader.KeyRemoved}
-	first := f.rng.IntN(len(keyNames))
-	for i := range 1 + f.rng.IntN(3) {
-		c.Keys = append(c.Keys, reloader.KeyChange{Key: keyNames[(first+i)%len(keyNames)], Op: ops[f.rng.IntN(len(ops))]})
-	}
-	if f.rng.IntN(16) == 0 {
-		c.Source, c.RequestedAt, c.ReceivedAt = reloader.SourceSweep, time.Time{}, time.Time{}
-		return
-	}
-	who := f.rng.IntN(len(people))
-	c.Candidates = []reloader.Candidate{candidate(people[who], c.RequestedAt, reloader.BasisOnlyWriter)}
-	if doubtful || f.rng.IntN(24) == 0 {
-		other := people[(who+1)%len(people)]
-		c.Candidates = []reloader.Candidate{
-			candidate(people[who], c.RequestedAt, reloader.BasisAmbiguous), candidate(other, c.RequestedAt, reloader.BasisAmbiguous),
+	first := f.rng.IntN(len(names))
+	for i := range count {
+		key := reloader.KeyChange{Key: names[(first+i)%len(names)], Op: reloader.KeyChanged}
+		if c.Kind == reloader.ConfigMap && len(names) > 1 {
+			key.Op = ops[f.rng.IntN(len(ops))]
 		}
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b reloader.KeyChange) int { return strings.Compare(a.Key, b.Key) })
+	return keys
+}
+
+// by says who made a change: nobody knows if it is nobody, because a sweep found it, and nothing tells several apart.
+func by(c *reloader.Change, users ...string) {
+	if len(users) == 0 {
+		c.Source, c.RequestedAt, c.ReceivedAt = reloader.SourceSweep, time.Time{}, time.Time{}
+	}
+	basis := reloader.BasisOnlyWriter
+	if len(users) > 1 {
+		basis = reloader.BasisAmbiguous
+	}
+	for _, user := range users {
+		c.Candidates = append(c.Candidates, candidate(user, c.RequestedAt, basis))
 	}
 }
 
+// dependents are the apps that depend on what was changed.
+func dependents(c reloader.Change) (found []app) {
+	for _, a := range apps {
+		if a.cluster == c.Cluster && asksFor(a, c.Config) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
 func candidate(user string, at time.Time, basis reloader.Basis) reloader.Candidate {
-	agent := agents[user]
-	if agent == "" {
-		agent = "kubectl/v1.37.1 (linux/amd64) kubernetes/8ad3b57"
+	agent, manager := "kubectl/v1.37.1 (linux/amd64) kubernetes/8ad3b57", "kubectl-edit"
+	if program, ok := agents[user]; ok {
+		agent = program
+		manager, _, _ = strings.Cut(program, "/")
 	}
 	return reloader.Candidate{
-		Actor: reloader.Actor{User: user, UserAgent: agent, SourceIP: "10.4.0.17", FieldManager: "kubectl-edit"},
+		Actor: reloader.Actor{User: user, UserAgent: agent, SourceIP: "10.4.0.17", FieldManager: manager},
 		Verb:  reloader.VerbPatch, AuditID: "audit-" + user, Time: at, Basis: basis,
 	}
 }
@@ -68,9 +111,8 @@ func asksFor(a app, c reloader.Config) bool {
 	return false
 }
 
-// reload makes what came of a change for one app.
-func (f *Fleet) reload(a app, c reloader.Change) {
-	f.seq++
+// reload is how a change rolled one app.
+func (f *Fleet) reload(a app, c reloader.Change) reloader.Reload {
 	decided := c.VerifiedAt.Add(time.Second + time.Duration(f.rng.IntN(400))*time.Millisecond)
 	ref := reloader.WorkloadRef{Kind: a.kind, Namespace: a.namespace, Name: a.name}
 	r := reloader.Reload{
@@ -82,17 +124,22 @@ func (f *Fleet) reload(a app, c reloader.Change) {
 		}},
 	}
 	r.ID = reloader.ReloadID(r.Cluster, r.UID, r.Causes)
-	f.turn(&r)
+	r.Rollout = &reloader.Rollout{
+		Result: reloader.ReasonRolledOut, StartedAt: r.PatchedAt, EndedAt: r.PatchedAt.Add(time.Duration(4+f.rng.IntN(40)) * time.Second),
+	}
+	return r
+}
+
+func (f *Fleet) add(r reloader.Reload) {
+	f.seq++
 	f.Records.AddReload(f.seq, r)
 }
 
 // turn gives one in some reloads another outcome.
 func (f *Fleet) turn(r *reloader.Reload) {
-	written := r.PatchedAt
-	r.Rollout = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: written, EndedAt: written.Add(time.Duration(4+f.rng.IntN(40)) * time.Second)}
 	switch n := f.rng.IntN(40); {
 	case n == 0:
-		r.Outcome, r.Message, r.PatchedAt, r.Rollout = reloader.ReasonRefused, "the API server refuses the patch: field is immutable", time.Time{}, nil
+		refuse(r, "the API server refuses the patch: field is immutable")
 	case n == 1:
 		r.Rollout.Result, r.Rollout.Message = reloader.ReasonStalled, "1 of 3 pods is not ready: ImagePullBackOff"
 	case n < 5:
@@ -100,4 +147,8 @@ func (f *Fleet) turn(r *reloader.Reload) {
 	case n < 7:
 		r.Outcome, r.PatchedAt, r.Rollout = reloader.ReasonAlreadyCurrent, time.Time{}, nil
 	}
+}
+
+func refuse(r *reloader.Reload, message string) {
+	r.Outcome, r.Message, r.PatchedAt, r.Rollout = reloader.ReasonRefused, message, time.Time{}, nil
 }

@@ -1,6 +1,9 @@
 package showcase
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
@@ -10,6 +13,7 @@ import (
 // terms are what some apps ask for, and lack, by cluster and name.
 var terms = map[string]reloader.Terms{
 	"prod-us/checkout":   {Missing: []reloader.Missing{{Config: config("shop", "secret/payments-api"), Keys: []string{"api-key"}}}},
+	"prod-eu/card-proxy": {Weight: 10},
 	"prod-us/storefront": {Windows: []string{"CRON_TZ=UTC 0 3 1 1 * 1h"}},
 	"prod-us/wishlist":   {MinInterval: 1800},
 }
@@ -23,14 +27,20 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 			Config: config(a.namespace, name), Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
 			Handled: reloader.Handled{KeyID: "k1", Sum: sum(uint64(i)), How: reloader.ReasonReloaded, At: f.Now.Add(-time.Duration(i*37+4) * time.Minute)},
 		}
-		switch i {
-		case 0:
-			e.Uses = []reloader.Use{{How: "envFrom", Container: "app"}}
-		case 1:
-			e.Uses = []reloader.Use{{How: "env", Container: "app", Keys: []string{"LOG_LEVEL", "timeout"}}, {How: "volume", Container: "sidecar", Keys: []string{"banner.html"}}}
-		default:
-			e.Why, e.Clause = reloader.ReasonNamed, "secret.reloader.stakater.com/reload"
+		if c := f.newest(a.cluster, e.Config); c != nil && (i > 0 || a.hold == nil) {
+			e.Handled.At = c.VerifiedAt.Add(2 * time.Second)
+		}
+		keys := keyNames[e.Config.Name]
+		switch {
+		case issued(e.Config):
 			e.Uses = []reloader.Use{{How: "volume", Container: "app"}}
+		case i == 0:
+			e.Uses = []reloader.Use{{How: "envFrom", Container: "app"}}
+		case i == 1:
+			e.Uses = []reloader.Use{{How: "env", Container: "app", Keys: keys}}
+		default:
+			e.Why, e.Clause = reloader.ReasonNamed, strings.ToLower(string(e.Config.Kind))+".reloader.stakater.com/reload"
+			e.Uses = []reloader.Use{{How: "volume", Container: "app"}, {How: "volume", Container: "sidecar", Keys: keys[:1]}}
 		}
 		w.Edges = append(w.Edges, e)
 	}
@@ -38,6 +48,9 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 		w.Problems = []string{`the annotation reloader.stakater.com/rollout-strategy has the value "quick", which is none of rollout, restart`}
 	}
 	w.Terms, w.Pace = terms[a.cluster+"/"+a.name], reloader.Pace{Rolls: 1, At: f.Now.Add(-9 * time.Minute)}
+	if a.name == "search-index" {
+		w.Terms.Windows = []string{f.schedule()}
+	}
 	w.UpdatedAt = f.Now.Add(-40 * time.Second)
 	f.hold(&w, a.hold)
 	return w
@@ -48,38 +61,74 @@ func (f *Fleet) hold(w *reloader.WorkloadRecord, hold *reloader.Hold) {
 		return
 	}
 	held := *hold
-	held.Since = f.Now.Add(-26 * time.Minute)
-	if !held.DeadLetter() {
-		held.Due = f.Now.Add(3 * time.Hour)
-	}
 	w.Hold = &held
-	page, err := f.Records.Changes(projection.Place{}, 1, func(c *reloader.Change) bool { return c.Cluster == w.Cluster && c.Config == w.Edges[0].Config })
-	if err == nil && len(page.Items) == 1 {
-		w.Edges[0].Pending = page.Items[0].ID
+	c := f.newest(w.Cluster, w.Edges[0].Config)
+	if c == nil {
+		held.Since = f.Now
+		return
+	}
+	w.Edges[0].Pending = c.ID
+	held.Since = c.VerifiedAt.Add(time.Second)
+	switch held.Reason {
+	case reloader.ReasonOutsideWindow:
+		held.Due = f.opening()
+	case reloader.ReasonFrozen:
+		held.Due = f.thaw()
+	case reloader.ReasonFlapping:
+		held.Due = f.Now.Add(22 * time.Minute)
+	case reloader.ReasonWaitingForStep:
+		held.Due = held.Since.Add(time.Hour)
 	}
 }
 
+// newest is the newest change of a config; nil if there is none.
+func (f *Fleet) newest(cluster string, of reloader.Config) *reloader.Change {
+	page, err := f.Records.Changes(projection.Place{}, 1, func(c *reloader.Change) bool { return c.Cluster == cluster && c.Config == of })
+	if err != nil || len(page.Items) == 0 {
+		return nil
+	}
+	return page.Items[0]
+}
+
+// opening is when the windows of the fleet open next: some hours from now. It is on the hour, as its schedule is.
+func (f *Fleet) opening() time.Time { return f.Now.UTC().Truncate(time.Hour).Add(4 * time.Hour) }
+
+func (f *Fleet) schedule() string {
+	return fmt.Sprintf("CRON_TZ=UTC 0 %d * * * 4h", f.opening().Hour())
+}
+
+func (f *Fleet) thaw() time.Time { return f.Now.Add(50 * time.Hour) }
+
 func (f *Fleet) clusters() []reloader.ClusterStatus {
 	ago := func(d time.Duration) time.Time { return f.Now.Add(-d) }
-	status := func(name string, hints int64) reloader.ClusterStatus {
+	status := func(name, pod, subnet string, hints int64) reloader.ClusterStatus {
 		return reloader.ClusterStatus{
-			Cluster: name, UID: "5d0f8a52-" + name, Version: "v0.1.0", Instance: "reroll-7c9f" + name[len(name)-2:], StartedAt: ago(51 * time.Hour),
-			At: ago(4 * time.Second), Ready: true, SweptAt: ago(2 * time.Minute), Workloads: 5, Pending: 2,
+			Cluster: name, UID: "5d0f8a52-" + name, Version: "v0.1.0", Instance: "reroll-dispatcher-" + pod, StartedAt: ago(51 * time.Hour),
+			At: ago(4 * time.Second), Ready: true, SweptAt: ago(2 * time.Minute),
 			Sources: []reloader.SourceStatus{
 				{Source: reloader.SourceAudit, Hints: hints, LastAt: ago(9 * time.Second)}, {Source: reloader.SourceSweep, Hints: 41, LastAt: ago(2 * time.Minute)},
 			},
-			Feeds: []reloader.FeedStatus{{Address: "10.0.0.11:6443", State: "heard", LastAt: ago(21 * time.Second)}, {Address: "10.0.0.12:6443", State: "heard", LastAt: ago(35 * time.Second)}},
+			Feeds: []reloader.FeedStatus{
+				{Address: subnet + ".11:6443", State: "heard", LastAt: ago(21 * time.Second)}, {Address: subnet + ".12:6443", State: "heard", LastAt: ago(35 * time.Second)},
+			},
 		}
 	}
-	eu, us, staging := status("prod-eu", 182_331), status("prod-us", 97_120), status("staging", 4_028)
+	eu, us, staging := status("prod-eu", "7c9f5d84b6-x2kqp", "10.1.0", 182_331), status("prod-us", "7c9f5d84b6-m8wzt", "10.2.0", 97_120), status("staging", "66b7d9cf5-4hjln", "10.3.0", 4_028)
 	eu.Held = map[reloader.Reason]int{reloader.ReasonOutsideWindow: 1, reloader.ReasonRefused: 1, reloader.ReasonWaitingForStep: 1}
-	eu.Windows = []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Next: f.Now.Add(3 * time.Hour)}}
-	us.OldestPendingAt, us.HintsPending = ago(99*time.Second), 212
-	us.Drift, us.Feeds[1].State = 3, "silent"
+	us.Pending, us.OldestPendingAt, us.HintsPending = 1, ago(99*time.Second), 212
+	us.Drift, us.Feeds[1].State, us.Feeds[1].LastAt = 3, "silent", ago(14*time.Minute)
 	us.Forward = &reloader.Forwarding{At: ago(12 * time.Second), Positions: map[reloader.RecordKind]reloader.Position{reloader.ReloadRecords: {Behind: 40}}}
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
-	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312."}}
-	staging.Freeze = reloader.Freeze{Frozen: true, Reason: "Load test.", Until: f.Now.Add(50 * time.Hour)}
+	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312.", By: "bob@example.com"}}
+	staging.Freeze = reloader.Freeze{Frozen: true, Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}
+	staging.Windows = []reloader.Window{{Schedule: f.schedule(), Next: f.opening()}}
 	staging.Held = map[reloader.Reason]int{reloader.ReasonFrozen: 1}
-	return []reloader.ClusterStatus{eu, us, staging}
+	fleet := []reloader.ClusterStatus{eu, us, staging}
+	for i, c := range fleet {
+		fleet[i].Workloads = len(slices.DeleteFunc(slices.Clone(apps), func(a app) bool { return a.cluster != c.Cluster }))
+		for _, held := range c.Held {
+			fleet[i].Pending += held
+		}
+	}
+	return fleet
 }

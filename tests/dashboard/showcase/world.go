@@ -7,6 +7,7 @@ package showcase
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
@@ -23,14 +24,18 @@ type Fleet struct {
 
 // New returns an empty fleet.
 func New(now time.Time) *Fleet {
-	return &Fleet{Records: projection.New(projection.Limits{}), Now: now, rng: rand.New(rand.NewPCG(1, 2))}
+	return &Fleet{Records: projection.New(projection.Limits{}), Now: now, rng: rand.New(rand.NewPCG(1, 5))}
 }
 
-// Fill writes a fleet with a history of that many changes, and says that all has been read.
+// Fill writes a fleet with a history of that many changes, the newest of which are the story, and says that all has been read.
 func (f *Fleet) Fill(changes int) {
-	at := f.Now.Add(-time.Duration(changes) * 4 * time.Minute)
-	for i := range changes {
-		f.Change(at.Add(time.Duration(i)*4*time.Minute+time.Duration(f.rng.IntN(150))*time.Second), i == changes-3)
+	told := story[:min(len(story), changes)]
+	at := f.Now.Add(-told[len(told)-1].ago)
+	for i := changes - len(told); i > 0; i-- {
+		f.Change(at.Add(-time.Duration(i)*4*time.Minute + time.Duration(f.rng.IntN(150))*time.Second))
+	}
+	for _, s := range slices.Backward(told) {
+		f.tell(s)
 	}
 	for _, a := range apps {
 		f.Records.PutWorkload(f.workload(a))
@@ -47,7 +52,7 @@ func (f *Fleet) Report(now time.Time) {
 	}
 }
 
-// app is one workload of the fleet and the configs that it depends on.
+// app is one workload of the fleet and the configs that it depends on. If it is held, it waits for the first of them.
 type app struct {
 	cluster, namespace, kind, name string
 	configs                        []string
@@ -59,31 +64,46 @@ var apps = []app{
 	{"prod-eu", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings", "secret/payments-api"}, nil},
 	{"prod-eu", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api", "secret/checkout-db"}, nil},
 	{"prod-eu", "shop", "Deployment", "storefront", []string{"cm/feature-flags", "cm/storefront-theme"}, nil},
-	{"prod-eu", "shop", "StatefulSet", "search-index", []string{"cm/search-synonyms"}, &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Message: "the next window opens at 22:00 UTC"}},
-	{"prod-eu", "shop", "Deployment", "mailer", []string{"secret/smtp", "cm/mail-templates"}, &reloader.Hold{Reason: reloader.ReasonRefused, Attempts: 4, Message: "admission webhook \"policy.example.com\" denied the request: image must come from the internal registry"}},
-	{"prod-eu", "payments", "Deployment", "ledger", []string{"secret/ledger-db", "cm/ledger-settings", "secret/payments-api-signing-key-with-a-long-name"}, nil},
-	{"prod-eu", "payments", "DaemonSet", "card-proxy", []string{"secret/acquirer-certificates"}, &reloader.Hold{Reason: reloader.ReasonWaitingForStep, Message: "2 of 5 that go before it have rolled out"}},
+	{"prod-eu", "shop", "StatefulSet", "search-index", []string{"cm/feature-flags", "cm/search-synonyms"}, &reloader.Hold{Reason: reloader.ReasonOutsideWindow}},
+	{"prod-eu", "shop", "Deployment", "mailer", []string{"cm/feature-flags", "secret/smtp", "cm/mail-templates"}, &reloader.Hold{Reason: reloader.ReasonRefused, Attempts: 4, Message: refusal}},
+	{"prod-eu", "payments", "Deployment", "ledger", []string{"secret/acquirer-certificates", "secret/ledger-db", "cm/ledger-settings", "secret/webhook-signing-keys-of-acquirers"}, nil},
+	{"prod-eu", "payments", "DaemonSet", "card-proxy", []string{"secret/acquirer-certificates"}, &reloader.Hold{Reason: reloader.ReasonWaitingForStep, Message: "Secret/payments/acquirer-certificates: Deployment/payments/ledger goes first, with less weight"}},
 	{"prod-eu", "payments", "CronJob", "settlement", []string{"secret/ledger-db", "cm/settlement-calendar"}, nil},
 	{"prod-us", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings"}, nil},
-	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping, Message: "9 rolls in an hour"}},
+	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping}},
 	{"prod-us", "shop", "Deployment", "storefront", []string{"cm/feature-flags", "cm/storefront-theme"}, nil},
 	{"prod-us", "shop", "Deployment", "wishlist", []string{"cm/feature-flags"}, nil},
 	{"prod-us", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls", "provider/edge-keys"}, nil},
-	{"staging", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls"}, &reloader.Hold{Reason: reloader.ReasonFrozen, Message: "load test until Friday"}},
+	{"staging", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls"}, &reloader.Hold{Reason: reloader.ReasonFrozen, Message: loadTest}},
 	{"staging", "data", "Rollout", "feature-store", []string{"cm/feature-store", "secret/warehouse"}, nil},
 }
 
-var people = []string{
-	"alice@example.com", "bob@example.com", "chidi@example.com", "dana@example.com",
-	"system:serviceaccount:flux-system:kustomize-controller", "system:serviceaccount:cert-manager:cert-manager",
+const (
+	refusal  = `admission webhook "policy.example.com" denied the request: image must come from the internal registry`
+	loadTest = "Load test of release 42."
+
+	flux        = "system:serviceaccount:flux-system:kustomize-controller"
+	certManager = "system:serviceaccount:cert-manager:cert-manager"
+)
+
+// people change what nothing says about who changes it.
+var people = []string{"alice@example.com", "bob@example.com", "chidi@example.com", "dana@example.com", flux}
+
+var agents = map[string]string{flux: "kustomize-controller/v1.7.0", certManager: "cert-manager-certificates-issuing/v1.19"}
+
+// keyNames are the keys of each config.
+var keyNames = map[string][]string{
+	"feature-flags": {"checkout.v2", "gift-cards", "new-search"}, "cart-settings": {"LOG_LEVEL", "MAX_ITEMS", "SESSION_TTL"},
+	"payments-api": {"api-key", "endpoint"}, "checkout-db": {"password", "username"}, "storefront-theme": {"banner.html", "theme.css"},
+	"search-synonyms": {"synonyms.txt"}, "smtp": {"host", "password"}, "mail-templates": {"receipt.html", "welcome.html"},
+	"ledger-db": {"password", "username"}, "ledger-settings": {"LOG_LEVEL", "MAX_CONNECTIONS"},
+	"webhook-signing-keys-of-acquirers": {"current", "previous"}, "acquirer-certificates": {"tls.crt", "tls.key"},
+	"settlement-calendar": {"holidays.yaml"}, "routes": {"routes.yaml", "timeouts.yaml"}, "wildcard-tls": {"tls.crt", "tls.key"},
+	"edge-keys": {"signing-key"}, "feature-store": {"BATCH_SIZE", "features.yaml"}, "warehouse": {"password"},
 }
 
-var agents = map[string]string{
-	"system:serviceaccount:flux-system:kustomize-controller": "kustomize-controller/v1.7.0",
-	"system:serviceaccount:cert-manager:cert-manager":        "cert-manager-certificates-issuing/v1.19",
-}
-
-var keyNames = []string{"LOG_LEVEL", "checkout.v2", "password", "tls.crt", "tls.key", "timeout", "banner.html", "MAX_CONNECTIONS"}
+// issued reports whether a config is what cert-manager writes, all keys at once.
+func issued(c reloader.Config) bool { return keyNames[c.Name][0] == "tls.crt" }
 
 func config(namespace, name string) reloader.Config {
 	var kind, rest string
