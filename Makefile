@@ -80,7 +80,7 @@ sbom: build ## List what bin/reroll is made of, in CycloneDX: bin/reroll.cdx.jso
 	go run ./tests/sbom bin/reroll > bin/reroll.cdx.json
 
 .PHONY: kube
-kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached)
+kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached); KUBE_VERSION=1.33 takes an older Kubernetes, also for the tests
 	go run ./tests/kube/cmd/kube-parts
 
 .PHONY: demo
@@ -132,6 +132,11 @@ test-system: needs-system kube ## Run the tests of the whole: chart, Compose fil
 .PHONY: conformance
 conformance: kube ## Run the conformance suite about Stakater Reloader on a real API server; docs/compatibility.md is made of it
 	go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/conformance/...
+
+.PHONY: kube-version
+kube-version: kube ## Run the demo, the conformance suite and the admission tests; with KUBE_VERSION=1.33 on that Kubernetes instead of the newest
+	DEMO_EXIT=1 go run ./tests/demo
+	$(call verdict,kube-version) go test -count=1 -p 1 -timeout 60m $(TESTFLAGS) ./tests/admission ./tests/conformance/...
 
 .PHONY: check
 check: check-format check-vet check-static check-workflows check-modules check-words check-generated check-dashboard ## Format, vet, static analysis, workflows, imports, modules, words, generated files

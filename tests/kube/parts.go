@@ -12,6 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // Part names a program that a cluster is made of.
@@ -48,14 +53,17 @@ type kit struct {
 	sources []source
 }
 
-var controlPlane = kit{[]string{"kubernetes", "kwok"}, []source{
-	{Etcd, "kubernetes", "go.etcd.io/etcd/server/v3", plain},
-	{APIServer, "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", stamped},
-	{ControllerManager, "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", stamped},
-	{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", stamped},
-	{Kubectl, "kubernetes", "k8s.io/kubernetes/cmd/kubectl", stamped},
-	{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", plain},
-}}
+// controlPlane is the kit of the module that pins a version of Kubernetes.
+func controlPlane(module string) kit {
+	return kit{[]string{module, "kwok"}, []source{
+		{Etcd, module, "go.etcd.io/etcd/server/v3", plain},
+		{APIServer, module, "k8s.io/kubernetes/cmd/kube-apiserver", stamped},
+		{ControllerManager, module, "k8s.io/kubernetes/cmd/kube-controller-manager", stamped},
+		{Scheduler, module, "k8s.io/kubernetes/cmd/kube-scheduler", stamped},
+		{Kubectl, module, "k8s.io/kubernetes/cmd/kubectl", stamped},
+		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", plain},
+	}}
+}
 
 var node = kit{[]string{"node"}, []source{
 	{Kubelet, "node", "k8s.io/kubernetes/cmd/kubelet", stamped},
@@ -63,7 +71,7 @@ var node = kit{[]string{"node"}, []source{
 	{DNS, "node", "./dns", plain},
 }}
 
-// versions are what the module files ask for, for example v1.36.3.
+// versions are what the module files require, for example v1.36.3.
 type versions struct {
 	kubernetes, major, minor string
 }
@@ -91,7 +99,8 @@ type Binaries struct {
 // Path returns where part is.
 func (b Binaries) Path(part Part) string { return b.paths[part] }
 
-// Parts returns the programs that clusters are made of. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
+// Parts returns the programs that clusters are made of, of the version of Kubernetes in KUBE_VERSION, for example 1.33, or of the newest
+// one that a module below tests/kube/parts pins. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
 // The others are built from the modules below tests/kube/parts, which are looked for upwards from the working directory, into a
 // folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions; what is there already is not
 // built again. Progress is reported to progress, and nothing if nothing is to do.
@@ -99,31 +108,40 @@ func (b Binaries) Path(part Part) string { return b.paths[part] }
 // The first build takes about 12 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
 // program appears in the cache only when it is complete.
 func Parts(ctx context.Context, progress io.Writer) (Binaries, error) {
-	b, err := controlPlane.parts(ctx, progress)
+	b, err := getParts(ctx, progress, controlPlane)
 	if err != nil {
 		return Binaries{}, fmt.Errorf("get the parts of a control plane: %w", err)
 	}
 	return b, nil
 }
 
-// NodeParts is like Parts for the programs of a real node, of the same version of Kubernetes. A cluster of this package starts none of
-// them.
+// NodeParts is like Parts for the programs of a real node, which there are for the newest Kubernetes alone. A cluster of this package
+// starts none of them.
 func NodeParts(ctx context.Context, progress io.Writer) (Binaries, error) {
-	b, err := node.parts(ctx, progress)
+	b, err := getParts(ctx, progress, func(string) kit { return node })
 	if err != nil {
 		return Binaries{}, fmt.Errorf("get the parts of a node: %w", err)
 	}
 	return b, nil
 }
 
-func (k kit) parts(ctx context.Context, progress io.Writer) (Binaries, error) {
+// getParts gets the parts of the kit for the module of KUBE_VERSION.
+func getParts(ctx context.Context, progress io.Writer, of func(module string) kit) (Binaries, error) {
 	root, err := partsRoot()
 	if err != nil {
 		return Binaries{}, err
 	}
+	module, err := kubernetesModule(root, os.Getenv("KUBE_VERSION"))
+	if err != nil {
+		return Binaries{}, err
+	}
+	k := of(module)
 	v, key, err := k.cacheKey(root)
 	if err != nil {
 		return Binaries{}, err
+	}
+	if built := "v" + v.major + "." + v.minor; built != module {
+		return Binaries{}, fmt.Errorf("%s cannot be built for KUBE_VERSION=%s, only for %s", names(k.sources), module, built)
 	}
 	cache, err := cacheDir()
 	if err != nil {
@@ -186,7 +204,7 @@ func partsRoot() (string, error) {
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		root := filepath.Join(dir, "tests", "kube", "parts")
-		if _, err := os.Stat(filepath.Join(root, controlPlane.modules[0], "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(root, "kwok", "go.mod")); err == nil {
 			return root, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
@@ -196,6 +214,36 @@ func partsRoot() (string, error) {
 		}
 	}
 }
+
+// kubernetesModule returns the module below root that pins the minor version of Kubernetes that is asked for, or the newest one if none is.
+func kubernetesModule(root, asked string) (string, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return "", err
+	}
+	var modules []string
+	for _, e := range entries {
+		if minorVersion.MatchString(e.Name()) {
+			modules = append(modules, e.Name())
+		}
+	}
+	if len(modules) == 0 {
+		return "", fmt.Errorf("no module below %s is named by a version of Kubernetes", root)
+	}
+	sort.Slice(modules, func(i, j int) bool {
+		return version.MustParseGeneric(modules[i]).LessThan(version.MustParseGeneric(modules[j]))
+	})
+	module := "v" + strings.TrimPrefix(asked, "v")
+	switch {
+	case asked == "":
+		return modules[len(modules)-1], nil
+	case slices.Contains(modules, module):
+		return module, nil
+	}
+	return "", fmt.Errorf("KUBE_VERSION=%s is not one of %s", asked, strings.Join(modules, ", "))
+}
+
+var minorVersion = regexp.MustCompile(`^v\d+\.\d+$`)
 
 var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)`)
 

@@ -14,7 +14,7 @@ import (
 func TestCacheKeyNamesWhatIsBuilt(t *testing.T) {
 	t.Parallel()
 	root := fakeModules(t, "k8s.io/kubernetes v1.36.3 // indirect")
-	v, key, err := controlPlane.cacheKey(root)
+	v, key, err := controlPlane("v1.36").cacheKey(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,14 +27,14 @@ func TestCacheKeyNamesWhatIsBuilt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "kwok", "go.sum"), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, other, err := controlPlane.cacheKey(root); err != nil || other == key {
+	if _, other, err := controlPlane("v1.36").cacheKey(root); err != nil || other == key {
 		t.Errorf("with another go.sum of kwok the key is %q too (%v)", other, err)
 	}
 }
 
 func TestCacheKeyNeedsKubernetes(t *testing.T) {
 	t.Parallel()
-	if _, key, err := controlPlane.cacheKey(fakeModules(t, "k8s.io/kubernetes-like v1.36.3")); err == nil {
+	if _, key, err := controlPlane("v1.36").cacheKey(fakeModules(t, "k8s.io/kubernetes-like v1.36.3")); err == nil {
 		t.Errorf("modules without k8s.io/kubernetes have the key %q", key)
 	}
 }
@@ -46,7 +46,11 @@ func TestNodeIsOfTheSameVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := controlPlane.cacheKey(root)
+	newest, err := kubernetesModule(root, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := controlPlane(newest).cacheKey(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +59,70 @@ func TestNodeIsOfTheSameVersion(t *testing.T) {
 	}
 }
 
+// TestEveryVersion: each folder pins the minor version that it is named by, and has a key of its own.
+func TestEveryVersion(t *testing.T) {
+	t.Parallel()
+	root, err := partsRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := filepath.Glob(filepath.Join(root, "v*"))
+	if err != nil || len(modules) < 2 {
+		t.Fatalf("modules %v, %v", modules, err)
+	}
+	keys := map[string]bool{}
+	for _, dir := range modules {
+		module := filepath.Base(dir)
+		v, key, err := controlPlane(module).cacheKey(root)
+		if err != nil || "v"+v.major+"."+v.minor != module || keys[key] {
+			t.Errorf("%s pins %+v, with the key %s: %v", module, v, key, err)
+		}
+		keys[key] = true
+	}
+}
+
+func TestKubernetesModule(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, dir := range []string{"v1.9", "v1.33", "v1.36", "kwok", "node", "v1.37-next"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct{ asked, want, refused string }{
+		"the newest by default":   {want: "v1.36"},
+		"one that is asked for":   {asked: "1.33", want: "v1.33"},
+		"with a v":                {asked: "v1.33", want: "v1.33"},
+		"one that there is not":   {asked: "1.30", refused: "KUBE_VERSION=1.30 is not one of v1.9, v1.33, v1.36"},
+		"a patch version":         {asked: "1.33.13", refused: "is not one of"},
+		"another module":          {asked: "../kwok", refused: "is not one of"},
+		"one that is not a minor": {asked: "1.37-next", refused: "is not one of"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := kubernetesModule(root, tc.asked)
+			if got != tc.want || (err == nil) != (tc.refused == "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestNodeOfTheNewest: parts of a node are of one version, and not offered for another.
+func TestNodeOfTheNewest(t *testing.T) {
+	t.Setenv("KUBE_VERSION", "1.33")
+	if _, err := NodeParts(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "cannot be built for KUBE_VERSION=v1.33") {
+		t.Errorf("it gives %v", err)
+	}
+}
+
 // fakeModules makes modules of which the first requires what is given.
 func fakeModules(t *testing.T, required string) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, module := range controlPlane.modules {
+	for _, module := range controlPlane("v1.36").modules {
 		content := "module example.org/" + module + "\n"
-		if module == controlPlane.modules[0] {
+		if module == "v1.36" {
 			content += "require (\n\t" + required + "\n)\n"
 		}
 		if err := os.Mkdir(filepath.Join(root, module), 0o755); err != nil {
@@ -95,7 +156,7 @@ func TestAssetsComeFirst(t *testing.T) {
 	}
 	t.Setenv("KUBEBUILDER_ASSETS", assets)
 	b := Binaries{Dir: built, paths: map[Part]string{}}
-	missing := b.find(controlPlane.sources)
+	missing := b.find(controlPlane("v1.36").sources)
 	if got, want := b.Path(Etcd), filepath.Join(assets, "etcd"); got != want {
 		t.Errorf("etcd is %s, want %s", got, want)
 	}
@@ -114,7 +175,7 @@ func TestNothingIsSaidWhenAllIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range controlPlane.sources {
+	for _, s := range controlPlane("v1.36").sources {
 		if _, err := os.Stat(b.Path(s.part)); err != nil {
 			t.Errorf("%s: %v", s.part, err)
 		}
@@ -134,7 +195,7 @@ func TestFailedBuildLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".build-cut-short"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := build{modules: controlPlane.modules, root: root, dir: dir, progress: io.Discard}
+	b := build{modules: []string{"kwok"}, root: root, dir: dir, progress: io.Discard}
 	err = b.all(t.Context(), []source{{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", func(versions) string { return "-X nonsense" }}})
 	if err == nil || !strings.Contains(err.Error(), "-X flag") {
 		t.Errorf("a build that cannot work gives %v", err)

@@ -1,5 +1,5 @@
 // The real control plane that the tests and the demo run against. Nothing of it is part of the product.
-module github.com/reroll-dev/reroll/tests/kube/parts/kubernetes
+module github.com/reroll-dev/reroll/tests/kube/parts/v1.36
 
 go 1.26.0
 
