@@ -37,7 +37,7 @@ var (
 
 // advice is what to do about a reason, where something can be done.
 var advice = map[reloader.Reason]string{
-	reloader.ReasonNotOptedIn:       "Add an [annotation](../dialects.md), such as `reroll.dev/auto: \"true\"`.",
+	reloader.ReasonNotOptedIn:       "Add an [annotation](../annotations.md), such as `reroll.dev/auto: \"true\"`.",
 	reloader.ReasonNotReferenced:    "Reference the config in the pod template, or name it in `reroll.dev/configmaps` or `reroll.dev/secrets`.",
 	reloader.ReasonExcluded:         "Remove it from the exclude list of the workload, if it should count.",
 	reloader.ReasonWorkloadIgnored:  "Remove the ignore annotation from the workload, if it should roll.",
