@@ -106,7 +106,7 @@ func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []st
 		"--ingest-tls-client-ca", r.file("ca.crt"),
 	}
 	dispatch := append([]string{
-		"--kubeconfig", r.kube.Kubeconfig(), "--namespace", "default", "--cluster-name", clusterName,
+		"--kubeconfig", r.kube.Kubeconfig(), "--namespace", "default", "--cluster-name", clusterName, "--source", "audit",
 		"--coalesce-window", o.Window.String(), "--sweep-interval", o.Sweep.String(), "--flap-limit", "0",
 	}, o.Flags...)
 	r.api = "http://" + addresses[5]
