@@ -11,25 +11,22 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/reroll-dev/reroll/tests/kube"
 )
 
-// TestGuides runs the commands of each guide in a folder with the certificates of the quick start. What they make is what the API server's
-// own loaders take.
+// TestGuides runs the commands of each guide beside a release. What they make is what the API server's own loaders take.
 func TestGuides(t *testing.T) {
 	guides, err := filepath.Glob(root + "/docs/install/*.md")
 	if err != nil || len(guides) < 17 {
 		t.Fatalf("%d guides, %v", len(guides), err)
 	}
-	certificates := newReader(t)
-	certificates.follow(t, commands(t, read(t, "quickstart.md"), "1. Certificates"))
+	installed := newReader(t)
+	installed.install(t, kube.Options{ControlPlaneOnly: true})
 	for _, file := range guides {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := newReader(t)
-			for _, name := range []string{"ca.crt", "client.crt", "client.key"} {
-				if err := os.Link(filepath.Join(certificates.dir, name), filepath.Join(r.dir, name)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			r.env = append(r.env, "KUBECONFIG="+installed.kubeconfig)
 			ran := 0
 			for _, section := range read(t, "install/"+filepath.Base(file)) {
 				r.follow(t, section.Commands)
@@ -40,7 +37,7 @@ func TestGuides(t *testing.T) {
 			}
 			expectInstallable(t, r, file)
 			policies, kubeconfigs := 0, 0
-			for _, dir := range []string{r.dir, filepath.Join(r.dir, "reroll")} {
+			for _, dir := range []string{r.dir, filepath.Join(r.dir, setupFolder)} {
 				policy, kubeconfig := expectLoadable(t, dir)
 				policies, kubeconfigs = policies+policy, kubeconfigs+kubeconfig
 			}

@@ -23,6 +23,8 @@ const suiteTime = 10 * time.Minute
 type reader struct {
 	dir string
 	env []string
+	// kubeconfig is of the cluster of install.
+	kubeconfig string
 }
 
 func newReader(t *testing.T) *reader {

@@ -84,7 +84,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	steps := []func(context.Context) error{c.makeDirs, c.reservePorts, c.makeIdentities, c.startEtcd, c.StartAPIServer}
+	steps := []func(context.Context) error{c.makeDirs, c.reservePorts, c.makeIdentities, c.startEtcd, func(ctx context.Context) error { return c.StartAPIServer(ctx) }}
 	if !c.options.ControlPlaneOnly {
 		steps = append(steps, c.startControllers, c.addNodes, c.awaitControllers)
 	}

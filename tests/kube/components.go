@@ -37,13 +37,13 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 }
 
 // StartAPIServer starts the API server on its port, with its old data, and returns when it is ready. Start has done so already: this
-// is for after StopAPIServer or KillAPIServer.
-func (c *Cluster) StartAPIServer(ctx context.Context) error {
+// is for after StopAPIServer or KillAPIServer. more flags stand after all others.
+func (c *Cluster) StartAPIServer(ctx context.Context, more ...string) error {
 	audit, err := c.options.Audit.flags(c.dir)
 	if err != nil {
 		return err
 	}
-	p, err := c.launch(APIServer, slices.Concat(c.apiServerFlags(), audit, c.options.APIServerFlags)...)
+	p, err := c.launch(APIServer, slices.Concat(c.apiServerFlags(), audit, c.options.APIServerFlags, more)...)
 	if err != nil {
 		return err
 	}

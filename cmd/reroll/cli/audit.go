@@ -2,7 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// auditCommand makes what an API server needs to post its audit events to Reroll.
-func auditCommand() *cobra.Command {
-	return group("audit", "Set up the audit events of the API server", auditPolicyCommand(), auditKubeconfigCommand(), auditSettingsCommand())
+// auditCommand sets up what an API server needs to post its audit events to Reroll.
+func auditCommand(version string) *cobra.Command {
+	return group("audit", "Set up the audit events of the API server, and prove that they come in",
+		auditSetupCommand(version), auditCheckCommand(version), auditPolicyCommand(), auditKubeconfigCommand(), auditSettingsCommand())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,11 +21,13 @@ type auditKubeconfig struct {
 	server, cluster, serverName string
 	ca, cert, key, token        string
 	embed                       bool
-	distribution                string
+	// read returns the content of a file that is embedded.
+	read         func(file string) ([]byte, error)
+	distribution string
 }
 
 func auditKubeconfigCommand() *cobra.Command {
-	var k auditKubeconfig
+	k := auditKubeconfig{read: readFile}
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print the kubeconfig for --audit-webhook-config-file of the API server",
@@ -157,7 +158,7 @@ func (k auditKubeconfig) put(into map[string]any, field, file string) error {
 		into[field] = file
 		return nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := k.read(file)
 	if err != nil {
 		return fmt.Errorf("--%s: %w", field, err)
 	}
@@ -173,7 +174,7 @@ func (k auditKubeconfig) putToken(user map[string]any) error {
 		user["tokenFile"] = k.token
 		return nil
 	}
-	content, err := os.ReadFile(k.token)
+	content, err := k.read(k.token)
 	if err != nil {
 		return fmt.Errorf("--token-file: %w", err)
 	}

@@ -15,23 +15,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxPolicy is how many bytes of a policy are read. The longest in use have some 20 KB.
-const maxPolicy = 1 << 20
+// maxAuditFile is how many bytes of a file for the API server are read. The longest policies in use have some 20 KB.
+const maxAuditFile = 1 << 20
+
+// readFile returns the content of a file that is not too long.
+func readFile(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxAuditFile+1))
+	if err == nil && len(content) > maxAuditFile {
+		err = fmt.Errorf("%s is longer than %d bytes", name, maxAuditFile)
+	}
+	return content, err
+}
 
 // mergeFile returns the policy of a file with our rules in front, and what it reported in more detail without them.
 func (p *auditPolicy) mergeFile() (merged string, lowered []string, err error) {
-	file, err := os.Open(p.merge)
+	content, err := readFile(p.merge)
 	if err != nil {
-		return "", nil, fmt.Errorf("--merge: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	content, err := io.ReadAll(io.LimitReader(file, maxPolicy+1))
-	if err != nil {
-		return "", nil, fmt.Errorf("--merge: %w", err)
+		return "", nil, err
 	}
 	merged, lowered, err = p.mergeWith(content)
 	if err != nil {
-		return "", nil, fmt.Errorf("--merge %s: %w", p.merge, err)
+		return "", nil, fmt.Errorf("%s: %w", p.merge, err)
 	}
 	return merged, lowered, nil
 }
@@ -65,9 +74,6 @@ func (p *auditPolicy) mergeWith(content []byte) (merged string, lowered []string
 // readPolicy reads a policy as an API server does, and refuses what it would only warn of.
 func readPolicy(content []byte) (auditv1.Policy, error) {
 	var p auditv1.Policy
-	if len(content) > maxPolicy {
-		return p, fmt.Errorf("it is longer than %d bytes", maxPolicy)
-	}
 	if err := yaml.UnmarshalStrict(content, &p); err != nil {
 		return p, fmt.Errorf("it is no audit policy: %w", err)
 	}

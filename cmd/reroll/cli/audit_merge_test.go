@@ -38,7 +38,7 @@ func ask(t *testing.T, text, who, verb, resource, namespace string) (string, boo
 // run runs a command and returns what it prints.
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	cmd := group("reroll", "", Preparations()...)
+	cmd := group("reroll", "", Preparations("")...)
 	var out, errs strings.Builder
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
@@ -226,7 +226,7 @@ func TestMergeRefuses(t *testing.T) {
 		"a level of its own":    {"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Everything\n", "would not start"},
 		"a group with a slash":  {"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: None\n  resources: [{group: apps/v1}]\n", "would not start"},
 		"nothing when it ended": {"apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [ResponseComplete]\nrules: [{level: None}]\n", "leave out ResponseComplete"},
-		"too long":              {"# " + strings.Repeat("x", maxPolicy), "longer than"},
+		"too long":              {"# " + strings.Repeat("x", maxAuditFile), "longer than"},
 		"empty":                 {"", "no audit policy"},
 	} {
 		t.Run(name, func(t *testing.T) {

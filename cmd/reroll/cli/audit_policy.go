@@ -82,11 +82,9 @@ func (p *auditPolicy) run(cmd *cobra.Command) error {
 	case p.merge != "":
 		merged, lowered, err := p.mergeFile()
 		if err != nil {
-			return err
+			return fmt.Errorf("--merge: %w", err)
 		}
-		for _, warning := range lowered {
-			_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "warning:", printable(warning))
-		}
+		printWarnings(cmd, lowered)
 		text = merged
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), header+text)

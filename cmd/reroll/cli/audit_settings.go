@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 )
 
 // auditSettingsCommand makes the piece of a distribution's configuration that gives its API server the other two files.
@@ -33,7 +33,9 @@ func auditSettingsCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--audit-kubeconfig: %w", err)
 			}
-			text, err := d.WriteSettings(policyText, kubeconfigText)
+			content := distribution.Standard()
+			content.Policy, content.Kubeconfig = policyText, kubeconfigText
+			text, err := d.WriteSettings(content)
 			if err != nil {
 				return Usage(fmt.Errorf("--audit-kubeconfig: %w", err))
 			}
@@ -54,14 +56,6 @@ func readOr(file, otherwise string) (string, error) {
 	if file == "" {
 		return otherwise, nil
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	content, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
-	if err == nil && len(content) > maxPolicy {
-		err = fmt.Errorf("%s is longer than %d bytes", file, maxPolicy)
-	}
+	content, err := readFile(file)
 	return string(content), err
 }

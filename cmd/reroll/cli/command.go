@@ -24,8 +24,8 @@ func Questions(version string) []*cobra.Command {
 }
 
 // Preparations returns the commands that make what others need.
-func Preparations() []*cobra.Command {
-	return []*cobra.Command{auditCommand(), completionCommand()}
+func Preparations(version string) []*cobra.Command {
+	return []*cobra.Command{auditCommand(version), completionCommand()}
 }
 
 // question is what every command has that asks the REST API.
@@ -77,9 +77,11 @@ func (q *question) open(cmd *cobra.Command) (*session, error) {
 }
 
 // warn tells what may be missing from an answer.
-func (s *session) warn(warnings []string) {
+func (s *session) warn(warnings []string) { printWarnings(s.cmd, warnings) }
+
+func printWarnings(cmd *cobra.Command, warnings []string) {
 	for _, warning := range warnings {
-		_, _ = fmt.Fprintln(s.cmd.ErrOrStderr(), "warning:", printable(warning))
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "warning:", printable(warning))
 	}
 }
 

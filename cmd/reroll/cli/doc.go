@@ -9,6 +9,6 @@
 //   - -o json and -o yaml show what the API answered, also fields that this version does not know; a listing is all its pages as one.
 //   - A terminal gets no control characters but this program's own colours, whatever names and messages contain; and no colours if
 //     NO_COLOR is set or it is no terminal.
-//   - Nothing is written anywhere: commands that change something are those of package app.
+//   - Nothing is written to a cluster: commands that change something there are those of package app.
 //   - The codes that a process ends with are those of ExitCode, and no others.
 package cli

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"slices"
 	"time"
 
@@ -94,7 +93,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 func (f *doctorFlags) examineCertificates(s *session) (found findings) {
 	for _, file := range f.certificates {
 		check := "certificate " + file
-		content, err := os.ReadFile(file)
+		content, err := readFile(file)
 		if err != nil {
 			found.add(check, unclear, err.Error(), "")
 			continue
@@ -110,7 +109,7 @@ func examineFile(found *findings, check, flag, file string) (content []byte, ok 
 		found.add(check, skipped, "not asked for", "give "+flag)
 		return nil, false
 	}
-	content, err := os.ReadFile(file)
+	content, err := readFile(file)
 	if err != nil {
 		found.add(check, unclear, err.Error(), "")
 		return nil, false
@@ -132,7 +131,7 @@ func (f *doctorFlags) examineKubeconfig(s *session) (found findings) {
 	}
 	k := found.checkKubeconfig(content, f.cluster, s.now)
 	if f.connect && k != nil {
-		found.connect(s, k, s.now)
+		found.connect(s, k, k.port(), s.now)
 	}
 	return found
 }

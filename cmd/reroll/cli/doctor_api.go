@@ -112,7 +112,7 @@ func (f *findings) checkFeed(check string, feed view.Feed, attribution string, n
 	case "heard":
 		f.add(check, fine, name+" come in: a canary came back "+since(now, feed.LastAt)+" ago", "")
 	case "notSetUp":
-		f.add(check, skipped, name+" do not come in. "+attribution, "set up the audit webhook of the API server (docs/install), if you want to know the user")
+		f.add(check, skipped, name+" do not come in. "+attribution, "reroll audit setup --for DISTRIBUTION, if you want to know the user")
 	case "silent":
 		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; examine these with --audit-policy and --audit-kubeconfig --connect")
 	case "refused":

@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +57,7 @@ type webhookUser struct {
 type webhookTarget struct {
 	address *url.URL
 	server  webhookServer
+	user    webhookUser
 	ca      []byte
 }
 
@@ -70,6 +73,11 @@ func (f *findings) checkKubeconfig(content []byte, cluster string, now time.Time
 		f.add(kubeconfigCheck, wrong, "it is no kubeconfig: the API server would not start", kubeconfigMend)
 		return nil
 	}
+	return f.checkConfig(config, cluster, now)
+}
+
+// checkConfig is checkKubeconfig for what was read of one.
+func (f *findings) checkConfig(config webhookConfig, cluster string, now time.Time) *webhookTarget {
 	server, user, ok := config.current()
 	if !ok {
 		f.add(kubeconfigCheck, wrong, "current-context names no context with a cluster and a user: the API server would not start", kubeconfigMend)
@@ -79,7 +87,7 @@ func (f *findings) checkKubeconfig(content []byte, cluster string, now time.Time
 	if address == nil {
 		return nil
 	}
-	target := &webhookTarget{address: address, server: server, ca: f.checkAuthority(server, now)}
+	target := &webhookTarget{address: address, server: server, user: user, ca: f.checkAuthority(server, now)}
 	f.checkCredentials(user, named, now)
 	return target
 }
@@ -133,7 +141,7 @@ func (f *findings) material(field, file string, data []byte) []byte {
 	if len(data) > 0 || file == "" {
 		return data
 	}
-	content, err := os.ReadFile(file)
+	content, err := readFile(file)
 	if err != nil {
 		f.add(kubeconfigCheck, careful, field+" "+file+" cannot be read here", "make sure that the API server can read it: otherwise it does not start")
 	}
@@ -192,28 +200,77 @@ func (f *findings) checkClient(check string, c *x509.Certificate, cluster string
 	if !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth) && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny) {
 		f.add(check, wrong, "it is not for clients (extendedKeyUsage clientAuth)", "issue it with extendedKeyUsage=clientAuth")
 	}
-	want := cluster + ".audit.reroll.dev"
+	want := cluster + auditDomain
 	if cluster != "" && c.Subject.CommonName != want && !slices.Contains(c.DNSNames, want) {
 		f.add(check, wrong, "it does not name the cluster "+cluster, "issue it with the DNS name "+want)
 	}
 }
 
-// connect shakes hands with the ingest, and judges the certificate that it shows.
-func (f *findings) connect(ctx context.Context, t *webhookTarget, now time.Time) {
+// emptyList is what an API server would post that has nothing to tell.
+const emptyList = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]}`
+
+// maxAuditAnswer bounds what is read of an answer of the ingest.
+const maxAuditAnswer = 1 << 10
+
+// connect posts an empty list to the ingest as the API server would, by way of HOST:PORT, and judges the certificate and the answer.
+func (f *findings) connect(ctx context.Context, t *webhookTarget, near string, now time.Time) {
 	check := "ingest " + t.address.Host
+	transport := &http.Transport{TLSClientConfig: t.tls(), DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, near)
+	}}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address.String(), strings.NewReader(emptyList))
+	if err != nil {
+		f.add(check, unclear, err.Error(), "")
+		return
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token := bytes.TrimSpace(contentOf(t.user.TokenFile, []byte(t.user.Token))); len(token) > 0 {
+		request.Header.Set("Authorization", "Bearer "+string(token))
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		f.add(check, wrong, err.Error(), "is it running, does the network let the API server through, and does its certificate have the name "+transport.TLSClientConfig.ServerName+"?")
+		return
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	f.checkDates(check, response.TLS.PeerCertificates[0], now)
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAuditAnswer)) // what was read says enough
+	switch said := response.Status + " " + strings.TrimSpace(string(body)); {
+	case response.StatusCode < http.StatusMultipleChoices:
+		f.add(check, fine, "it takes audit events with these credentials, and its certificate is trusted", "")
+	case response.StatusCode == http.StatusUnauthorized, response.StatusCode == http.StatusForbidden:
+		f.add(check, wrong, "it refuses these credentials: "+said, "reroll audit setup --force issues a certificate by the CA of the release; put the files in place again")
+	default:
+		f.add(check, wrong, "it answers "+said, "see its log")
+	}
+}
+
+// tls returns whom the API server would trust, and what it would show.
+func (t *webhookTarget) tls() *tls.Config {
 	config := &tls.Config{ServerName: firstOf(t.server.Name, t.address.Hostname()), InsecureSkipVerify: t.server.Insecure, MinVersion: tls.VersionTLS12}
 	if t.ca != nil {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM(t.ca)
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", net.JoinHostPort(t.address.Hostname(), firstOf(t.address.Port(), "443")))
-	if err != nil {
-		f.add(check, wrong, err.Error(), "is it running, does the network let the API server through, and does its certificate have the name "+config.ServerName+"?")
-		return
+	if pair, err := tls.X509KeyPair(contentOf(t.user.Cert, t.user.CertData), contentOf(t.user.Key, t.user.KeyData)); err == nil {
+		config.Certificates = []tls.Certificate{pair}
 	}
-	defer connection.Close() //nolint:errcheck // nothing was sent
-	f.add(check, fine, "it answers, and its certificate is trusted", "")
-	f.checkDates(check, connection.(*tls.Conn).ConnectionState().PeerCertificates[0], now)
+	return config
+}
+
+// port is where the API server would post, HOST:PORT.
+func (t *webhookTarget) port() string {
+	return net.JoinHostPort(t.address.Hostname(), firstOf(t.address.Port(), "443"))
+}
+
+// contentOf returns embedded content, or that of a file. That a file cannot be read was told of before.
+func contentOf(file string, data []byte) []byte {
+	if len(data) > 0 || file == "" {
+		return data
+	}
+	content, _ := readFile(file)
+	return content
 }

@@ -10,7 +10,11 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -112,33 +116,29 @@ func TestConnectToIngest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		<-done
-	})
-	go func() {
-		defer close(done)
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_ = connection.(*tls.Conn).HandshakeContext(t.Context())
-			_ = connection.Close()
+	status := http.StatusNoContent
+	ingest := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/audit/local" || string(body) != emptyList || len(r.TLS.PeerCertificates) != 1 {
+			t.Errorf("%s %s with %d certificates: %s, %v", r.Method, r.URL, len(r.TLS.PeerCertificates), body, err)
 		}
-	}()
-	address := "https://" + listener.Addr().String() + "/v1/audit/local"
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "because")
+	}))
+	ingest.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	ingest.Config.ErrorLog = log.New(io.Discard, "", 0)
+	ingest.StartTLS()
+	t.Cleanup(ingest.Close)
+	address := ingest.URL + "/v1/audit/local"
 	for name, c := range map[string]struct {
 		authority []byte
+		status    int
 		want      want
 	}{
-		"trusted": {server.cert, want{"expires in 4 days": careful}},
-		"unknown": {newPair(t, func(*x509.Certificate) {}).cert, want{"unknown authority": wrong}},
+		"trusted": {server.cert, http.StatusNoContent, want{"expires in 4 days": careful}},
+		"unknown": {newPair(t, func(*x509.Certificate) {}).cert, 0, want{"unknown authority": wrong}},
+		"refused": {server.cert, http.StatusForbidden, want{"expires in 4 days": careful, "it refuses these credentials: 403 Forbidden because": wrong}},
+		"faulty":  {server.cert, http.StatusNotFound, want{"expires in 4 days": careful, "it answers 404 Not Found because": wrong}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubeconfig := strings.Replace(kubeconfigOf(address, c.authority, server), "{server:", "{tls-server-name: localhost, server:", 1)
@@ -147,8 +147,8 @@ func TestConnectToIngest(t *testing.T) {
 			if target == nil {
 				t.Fatal("it leads nowhere")
 			}
-			found = nil
-			found.connect(t.Context(), target, time.Now())
+			found, status = nil, c.status
+			found.connect(t.Context(), target, target.port(), time.Now())
 			c.want.check(t, found)
 		})
 	}

@@ -16,6 +16,8 @@ import (
 // forwarding goes through a cluster to the server, with kubectl: the API of a Reroll in a cluster listens on the loopback of its pod.
 type forwarding struct {
 	kubeconfig, context, own, to string
+	// always says that the cluster of the usual kubeconfig is gone through if none is named.
+	always bool
 	// end ends what forward began; nil if nothing.
 	end func()
 }
@@ -28,8 +30,8 @@ func (f *forwarding) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.to, "forward-to", "statefulset/reroll:8080", "what has the API in that namespace, TYPE/NAME:PORT")
 }
 
-// wanted reports whether a cluster was named.
-func (f *forwarding) wanted() bool { return f.kubeconfig != "" || f.context != "" }
+// wanted reports whether a cluster is gone through.
+func (f *forwarding) wanted() bool { return f.always || f.kubeconfig != "" || f.context != "" }
 
 // forwarded is what kubectl says when it forwards.
 var forwarded = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `)

@@ -34,14 +34,22 @@ type target struct {
 }
 
 func (t *target) bind(cmd *cobra.Command) {
+	t.bindServer(cmd)
+	cmd.Flags().DurationVar(&t.timeout, "timeout", requestTime, "how long one request may take")
+	t.forwarding.bind(cmd)
+}
+
+// requestTime is how long one request may take unless it is said otherwise.
+const requestTime = 30 * time.Second
+
+// bindServer declares the flags that say which server is asked, and as whom.
+func (t *target) bindServer(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable)
 	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
 	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by, which through a cluster has to be of 127.0.0.1; those of the system if empty")
 	f.StringVar(&t.certificate, "client-certificate", "", "file of the certificate that says who asks, for an API with --auth=mtls")
 	f.StringVar(&t.key, "client-key", "", "file of the key of --client-certificate")
-	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "how long one request may take")
-	t.forwarding.bind(cmd)
 	t.serverGiven = func() bool { return f.Changed("server") }
 }
 

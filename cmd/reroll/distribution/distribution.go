@@ -1,7 +1,7 @@
 // Package distribution knows the kinds of clusters: where the API server of each reads files, how it reaches Reroll, and how it is given
 // flags. It writes the piece of a distribution's own configuration that has the API server report to Reroll.
 //
-// A distribution is an entry in All, a template in settings/, and a guide in docs/install.
+// A distribution is an entry in All, templates in settings/ and steps/, and a guide in docs/install.
 package distribution
 
 import (
@@ -14,6 +14,10 @@ import (
 const (
 	PolicyFile     = "audit-policy.yaml"
 	KubeconfigFile = "audit-webhook.yaml"
+	CAFile         = "ca.crt"
+	CertFile       = "client.crt"
+	KeyFile        = "client.key"
+	TokenFile      = "token"
 )
 
 // Distribution is a kind of cluster.
@@ -26,6 +30,8 @@ type Distribution struct {
 	Dir string
 	// Where says how the files get into Dir.
 	Where string
+	// Forwarded tells that something else than the API server posts its audit events, and shows the client certificate.
+	Forwarded bool
 	// Embed tells that the API server would not find what the kubeconfig names, so that it carries the content.
 	Embed bool
 	// Inline tells that the distribution's configuration holds the files themselves. Such a kubeconfig carries all that it needs.
@@ -44,16 +50,16 @@ var All = []Distribution{
 	{Name: "aks", Title: "AKS", Instead: "the watch, or diagnostic records of the category kube-audit-admin"},
 	{Name: "cluster-api", Title: "Cluster API (kubeadm)", Dir: "/etc/kubernetes/reroll", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
 	{Name: "eks", Title: "EKS", Instead: "the watch, or CloudWatch logs through Amazon Data Firehose"},
-	{Name: "gardener", Title: "Gardener", TakesPolicy: true, Instead: "the watch, or an extension that forwards audit events"},
+	{Name: "gardener", Title: "Gardener", TakesPolicy: true, Forwarded: true, Instead: "the watch, or an extension that forwards audit events"},
 	{Name: "gke", Title: "GKE", Instead: "the watch, or Cloud Logging entries through Pub/Sub"},
 	{Name: "k0s", Title: "k0s", Dir: "/var/lib/k0s/reroll", Where: "on every controller, readable by the user kube-apiserver"},
 	{Name: "k3s", Title: "k3s", Dir: "/etc/rancher/k3s/reroll", Where: "on every server"},
-	{Name: "kind", Title: "kind", Dir: "/etc/kubernetes/reroll", Where: "from the folder reroll beside kind's configuration"},
+	{Name: "kind", Title: "kind", Dir: "/etc/kubernetes/reroll", Where: "in the container of every control-plane node"},
 	{Name: "kops", Title: "kOps", Dir: "/srv/kubernetes/kube-apiserver", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
 	{Name: "kubeadm", Title: "kubeadm", Dir: "/etc/kubernetes/reroll", Where: everyNode},
 	{Name: "kubespray", Title: "Kubespray", Dir: "/etc/kubernetes/reroll", Where: everyNode},
 	{Name: "minikube", Title: "minikube", Dir: "/etc/ssl/certs", Embed: true, Where: "from ~/.minikube/files/etc/ssl/certs of the machine that runs minikube"},
-	{Name: "openshift", Title: "OpenShift", Instead: "the watch, or a ClusterLogForwarder"},
+	{Name: "openshift", Title: "OpenShift", Forwarded: true, Instead: "the watch, or a ClusterLogForwarder"},
 	{Name: "rke2", Title: "RKE2", Dir: "/etc/rancher/rke2/reroll", Embed: true, Where: "on every server"},
 	{Name: "talos", Title: "Talos Linux", Dir: "/var/etc/reroll", Embed: true, Inline: true, Where: "which the settings write " + everyNode},
 	{Name: "vcluster", Title: "vcluster", Dir: "/etc/reroll", Where: "from the Secret reroll-audit in the namespace of the virtual cluster"},
@@ -82,6 +88,20 @@ func (d Distribution) Guide() string { return "docs/install/" + d.Name + ".md" }
 
 // Settings is the command that prints the distribution's own configuration.
 func (d Distribution) Settings() string { return "reroll audit settings --for " + d.Name }
+
+// SettingsFile is how setup calls the file with the distribution's own configuration.
+func (d Distribution) SettingsFile() string {
+	if d.Name == "minikube" {
+		return "settings.sh"
+	}
+	return "settings.yaml"
+}
+
+// ShowsCertificate reports whether something that posts audit events of the distribution reads a client certificate from a file of its own.
+func (d Distribution) ShowsCertificate() bool { return d.Dir != "" && !d.Embed || d.Forwarded }
+
+// Posts reports whether something posts audit events of the distribution that proves whose they are.
+func (d Distribution) Posts() bool { return d.Dir != "" || d.Forwarded }
 
 // Path returns where the API server sees one of the files.
 func (d Distribution) Path(file string) string { return d.Dir + "/" + file }

@@ -43,8 +43,12 @@ func TestEveryDistributionIsWhole(t *testing.T) {
 		if !strings.Contains(text, "**Run here") && !strings.Contains(text, "**From the distribution's documentation, not run here") {
 			t.Errorf("%s does not say whether it was run", d.Guide())
 		}
-		if !strings.Contains(text, d.Settings()) {
-			t.Errorf("%s does not say %s", d.Guide(), d.Settings())
+		command := d.Settings()
+		if d.Posts() {
+			command = "reroll audit setup --for " + d.Name
+		}
+		if !strings.Contains(text, command) {
+			t.Errorf("%s does not say %s", d.Guide(), command)
 		}
 	}
 }
@@ -78,11 +82,17 @@ const (
 	kubeconfig = "# a comment\napiVersion: v1\nkind: Config\n"
 )
 
+func with(policy, kubeconfig string) Content {
+	c := Standard()
+	c.Policy, c.Kubeconfig = policy, kubeconfig
+	return c
+}
+
 // TestSettingsGiveTheFlags reads what each prints as its readers do: every flag is there with its value.
 func TestSettingsGiveTheFlags(t *testing.T) {
 	for _, d := range All {
 		t.Run(d.Name, func(t *testing.T) {
-			text, err := d.WriteSettings(policy, kubeconfig)
+			text, err := d.WriteSettings(with(policy, kubeconfig))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,6 +122,8 @@ func flagAs(d Distribution, f Flag) string {
 		return "--extra-config=apiserver." + f.Name + "=" + f.Value
 	case d.Name == "vcluster":
 		return f.String()
+	case d.Name == "kind":
+		return "value=" + f.String()
 	}
 	return f.Name + "=" + f.Value
 }
@@ -138,9 +150,7 @@ func leaves(t *testing.T, d Distribution, text []byte) (out []string) {
 			}
 			for key, item := range v {
 				s, ok := item.(string)
-				if ok && d.Name == "kind" && strings.Contains(s, "\n") { // a patch, which is YAML itself
-					walk(read(t, []byte(s)))
-				} else if ok {
+				if ok {
 					out = append(out, key+"="+s)
 				}
 				walk(item)
@@ -168,12 +178,12 @@ func read(t *testing.T, text []byte) (v any) {
 // TestSettingsHoldTheFiles: where the settings are the place of a file, it comes out of them as it was.
 func TestSettingsHoldTheFiles(t *testing.T) {
 	for _, d := range All {
-		text, err := d.WriteSettings(policy, "")
+		text, err := d.WriteSettings(with(policy, ""))
 		if d.Inline {
 			if err == nil || !strings.Contains(err.Error(), "audit kubeconfig --for "+d.Name) {
 				t.Errorf("%s without a kubeconfig: %v", d.Name, err)
 			}
-			if text, err = d.WriteSettings(policy, kubeconfig); err != nil {
+			if text, err = d.WriteSettings(with(policy, kubeconfig)); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Contains(leaves(t, d, text), "content="+kubeconfig) {
@@ -208,12 +218,45 @@ func TestSettingsMountTheFolder(t *testing.T) {
 		if d.Dir == "" {
 			continue
 		}
-		text, err := d.WriteSettings(policy, kubeconfig)
+		text, err := d.WriteSettings(with(policy, kubeconfig))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Contains(leaves(t, d, text), "mountPath="+path.Clean(d.Dir)) {
 			t.Errorf("%s does not mount %s:\n%s", d.Name, d.Dir, text)
+		}
+	}
+}
+
+// TestStepsUseTheFiles: the steps of each distribution name every file that is for them, and no other, and the guide has their commands.
+func TestStepsUseTheFiles(t *testing.T) {
+	for _, d := range All {
+		text, err := d.WriteSteps(Standard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := string(text)
+		if strings.Contains(steps, "<no value>") || !strings.HasPrefix(regexp.MustCompile(`(?m)^\d\..*`).FindString(steps), "1. ") {
+			t.Errorf("%s: the steps are\n%s", d.Name, steps)
+		}
+		used := map[string]bool{
+			PolicyFile: d.Dir != "" && !d.Inline, KubeconfigFile: d.Dir != "" && !d.Inline, CAFile: d.ShowsCertificate() && d.Name != "gardener",
+			CertFile: d.ShowsCertificate(), KeyFile: d.ShowsCertificate(), d.SettingsFile(): true,
+		}
+		for file, want := range used {
+			if got := strings.Contains(steps, file); got != want && !strings.Contains(steps, "docker cp . ") {
+				t.Errorf("%s: %s is in the steps: %t", d.Name, file, got)
+			}
+		}
+		guide, err := os.ReadFile("../../../" + d.Guide())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for command := range strings.Lines(steps) {
+			command, isCommand := strings.CutPrefix(strings.TrimRight(command, "\n"), "   ")
+			if isCommand && d.Posts() && d.Name != "gardener" && !strings.Contains(string(guide), command) {
+				t.Errorf("%s does not have\n%s", d.Guide(), command)
+			}
 		}
 	}
 }

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/view"
+)
+
+// statuses serves a cluster as it is at one look after the other; the last one stays. over is closed once that was seen twice.
+func statuses(t *testing.T, looks ...view.Cluster) (url string, over <-chan struct{}) {
+	t.Helper()
+	var asked atomic.Int64
+	end := make(chan struct{})
+	last := sync.OnceFunc(func() { close(end) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/clusters" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		items := []view.Cluster{}
+		n := int(asked.Add(1))
+		if len(looks) > 0 {
+			items = append(items, looks[min(n, len(looks))-1])
+		}
+		if n > len(looks)+1 {
+			last()
+		}
+		body, err := json.Marshal(map[string]any{"items": items, "metadata": map[string]any{}, "warnings": []string{}})
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, end
+}
+
+// at is a cluster some seconds after the first look.
+func at(seconds int, hints int64, feeds ...view.Feed) view.Cluster {
+	when := now.Add(time.Duration(seconds) * time.Second)
+	return view.Cluster{
+		Name: "local", Health: view.Healthy, Version: "v1.2.3", UpdatedAt: when, Feeds: feeds, Problems: []string{},
+		Sources: []view.Source{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}},
+	}
+}
+
+// feed is one of an API server, with how many seconds after the first look the last canary came back.
+func feed(address, state string, seconds int) view.Feed {
+	return view.Feed{Address: address, State: state, LastAt: now.Add(time.Duration(seconds) * time.Second)}
+}
+
+// check runs the command, and returns what it prints and the code that it ends with. Its time is over when over is closed.
+func check(ctx context.Context, t *testing.T, over <-chan struct{}, args ...string) (out string, code int) {
+	t.Helper()
+	c := &auditCheck{pause: time.Millisecond, bound: func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-over:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		return ctx, cancel
+	}}
+	cmd := c.command()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	var stdout bytes.Buffer
+	cmd.SetOut(&stdout)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	code, tell := ExitCode(err)
+	if tell {
+		stdout.WriteString(err.Error())
+	}
+	return stdout.String(), code
+}
+
+func TestAuditCheck(t *testing.T) {
+	one, two := "https://10.0.0.1:6443", "https://10.0.0.2:6443"
+	away := at(0, 0)
+	away.Health = view.Away
+	other := at(0, 0)
+	other.Name = "west"
+	for name, c := range map[string]struct {
+		looks []view.Cluster
+		args  string
+		code  int
+		// says are in the order in which they are said, each once.
+		says []string
+	}{
+		"a first canary": {
+			[]view.Cluster{at(0, 0), at(0, 0, feed(one, "waiting", 0)), at(9, 4, feed(one, "heard", 8))},
+			"", ExitDone,
+			[]string{"cluster local: its dispatcher runs version v1.2.3", "canary: none has been sent yet", "canary through " + one + ": none has come back yet", "audit events: they come in", "it came back", "proven"},
+		},
+		"a canary that came back before proves nothing": {
+			[]view.Cluster{at(0, 9, feed(one, "heard", -20)), at(9, 10, feed(one, "heard", -20)), at(60, 11, feed(one, "heard", 41))},
+			"", ExitDone,
+			[]string{"one came back at 2026-", "it came back", "proven"},
+		},
+		"every API server": {
+			[]view.Cluster{at(0, 0, feed(one, "waiting", 0), feed(two, "waiting", 0)), at(9, 1, feed(one, "heard", 8), feed(two, "silent", 0)), at(30, 2, feed(one, "heard", 8), feed(two, "heard", 29))},
+			"", ExitDone,
+			[]string{"✗ canary through " + two + ": it was written, and its audit event does not come back", "canary through " + two + ": it came back", "proven"},
+		},
+		"none comes": {
+			[]view.Cluster{at(0, 5, feed(one, "waiting", 0)), at(60, 5, feed(one, "silent", 0))},
+			"", ExitFailed,
+			[]string{"does not come back; waiting", "✗ audit events: none has come in since this began", "apiserver_audit_error_total", "- audit files: there are none in reroll-audit", "→ give the folder with --files"},
+		},
+		"others come": {
+			[]view.Cluster{at(0, 5, feed(one, "waiting", 0)), at(60, 7, feed(one, "silent", 0))},
+			"-n ops", ExitFailed,
+			[]string{"! audit events: some come in, and no canary among them", "the policy leaves out ConfigMaps of namespace ops"},
+		},
+		"not set up": {[]view.Cluster{at(0, 0, feed(one, "notSetUp", 0)), at(9, 1, feed(one, "heard", 8))}, "", ExitDone, []string{"? canary through " + one + ": it was written, and no audit event has ever come", "it came back"}},
+		"refused":    {[]view.Cluster{at(0, 5, feed(one, "refused", 0))}, "", ExitFailed, []string{"✗ canary through " + one + ": it is not accepted"}},
+		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set canaryInterval=1m"}},
+		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll doctor"}},
+		"no status":  {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
+		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"there is no cluster east: west"}},
+		"no timeout": {nil, "--timeout 0s", ExitUsage, []string{"--timeout must be positive"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			server, over := statuses(t, c.looks...)
+			out, code := check(t.Context(), t, over, append(strings.Fields(c.args), "--server", server)...)
+			if code != c.code {
+				t.Errorf("code %d, want %d", code, c.code)
+			}
+			rest := out
+			for _, said := range c.says {
+				i := strings.Index(rest, said)
+				if i < 0 {
+					t.Fatalf("%q is not said, or not in this order:\n%s", said, out)
+				}
+				rest = rest[i+len(said):]
+			}
+			for _, line := range strings.Split(out, "\n") {
+				if line != "" && strings.Count(out, line+"\n") > 1 {
+					t.Errorf("%q is said twice", line)
+				}
+			}
+		})
+	}
+}
+
+// TestAuditCheckExaminesFiles: if no canary comes, the files of setup are examined, and those that the kubeconfig names are taken from beside it.
+func TestAuditCheckExaminesFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, _, err := setup(t, released(t), nil, "--for", "kubeadm", "--server", "https://127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	run := func() string {
+		t.Helper()
+		server, over := statuses(t, at(0, 0, feed("https://a", "silent", 0)))
+		out, code := check(t.Context(), t, over, "--server", server)
+		if code != ExitFailed {
+			t.Errorf("code %d", code)
+		}
+		return out
+	}
+	out := run()
+	for _, want := range []string{
+		"✓ audit policy: every write of a ConfigMap or Secret is reported", "✓ audit kubeconfig, client-certificate: local.audit.reroll.dev is valid",
+		"✗ ingest 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "cannot be read here") {
+		t.Errorf("the files beside it are not found:\n%s", out)
+	}
+	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n"
+	for file, content := range map[string]string{"audit-policy.yaml": policy, "audit-webhook.yaml": "{"} {
+		if err := os.WriteFile(filepath.Join(auditFolder, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out = run()
+	for _, want := range []string{"of secrets is not reported", "it is no kubeconfig: the API server would not start"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// TestAuditCheckIsStopped: whoever stops it waits for nothing more.
+func TestAuditCheckIsStopped(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, stop := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stop() }))
+	t.Cleanup(server.Close)
+	if out, code := check(ctx, t, nil, "--server", server.URL); code != ExitFailed || !strings.Contains(out, "Stopped: the audit feed is not proven yet.") {
+		t.Errorf("code %d:\n%s", code, out)
+	}
+}
+
+// TestAuditCheckWithoutServer: where nothing answers, that is an error at once; where something did, it may again.
+func TestAuditCheckWithoutServer(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if out, code := check(t.Context(), t, nil, "--server", "http://127.0.0.1:1"); code != ExitFailed || !strings.Contains(out, "ask the server") {
+		t.Errorf("code %d:\n%s", code, out)
+	}
+	var asked atomic.Int64
+	behind, _ := statuses(t, at(0, 0, feed("a", "waiting", 0)), at(9, 1, feed("a", "heard", 8)))
+	good, err := http.NewRequestWithContext(t.Context(), http.MethodGet, behind+"/api/v1/clusters", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 2 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		response, err := http.DefaultClient.Do(good)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer response.Body.Close()
+		_, _ = io.Copy(w, response.Body)
+	}))
+	t.Cleanup(server.Close)
+	out, code := check(t.Context(), t, nil, "--server", server.URL)
+	if code != ExitDone || !strings.Contains(out, "! API: it does not answer: the server answers 502") {
+		t.Errorf("code %d:\n%s", code, out)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+// setup runs the command for a release, and returns what it prints.
+func setup(t *testing.T, from kube.Ingest, err error, args ...string) (out, errs string, failed error) {
+	t.Helper()
+	s := &auditSetup{now: func() time.Time { return now }, find: func(context.Context) (kube.Ingest, error) { return from, err }}
+	cmd := s.command()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	var stdout, stderr bytes.Buffer
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(args)
+	failed = cmd.ExecuteContext(t.Context())
+	return stdout.String(), stderr.String(), failed
+}
+
+// released is a release with a CA of its own.
+func released(t *testing.T) kube.Ingest {
+	t.Helper()
+	ca := caPair(t, func(c *x509.Certificate) { c.NotAfter = now.Add(10 * 365 * 24 * time.Hour) })
+	return kube.Ingest{
+		Release: "reroll", Namespace: "reroll", Service: "reroll-ingest", Cluster: "local", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
+		CA:     kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": ca.cert, "tls.key": ca.key}},
+		Client: kube.Material{Secret: "reroll-audit-client"},
+	}
+}
+
+// TestSetupForEach writes the files for every distribution. The doctor finds nothing wrong with them, only their owner can read them, and what is
+// printed is in a golden file.
+func TestSetupForEach(t *testing.T) {
+	for _, d := range distribution.All {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			args := []string{"--for", d.Name}
+			if d.Name == "k0s" {
+				args = append(args, "--server", "https://worker-1.example:30943")
+			}
+			out, errs, err := setup(t, released(t), nil, args...)
+			if err != nil || errs != "" {
+				t.Fatalf("%v: %s", err, errs)
+			}
+			golden(t, filepath.Join(goldens, d.Name+".txt"), out)
+			entries, err := os.ReadDir(auditFolder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s has the mode %v, %v", e.Name(), info.Mode(), err)
+				}
+				if !strings.Contains(out, "\n  "+e.Name()+" ") {
+					t.Errorf("%s is written and not told of", e.Name())
+				}
+			}
+			if d.Dir != "" {
+				examine(t, d)
+			}
+		})
+	}
+}
+
+// goldens is where the golden files are, wherever a test is.
+var goldens = func() string {
+	dir, err := filepath.Abs("testdata/setup")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%v; go test ./cmd/reroll/cli -run TestSetup -update writes\n%s", err, got)
+	}
+}
+
+// examine has the doctor look at the files of a distribution.
+func examine(t *testing.T, d distribution.Distribution) {
+	t.Helper()
+	var found findings
+	policy, err := os.ReadFile(filepath.Join(auditFolder, "audit-policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.checkPolicy(policy, "reroll")
+	kubeconfig, err := os.ReadFile(filepath.Join(auditFolder, "audit-webhook.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Embed { // the folder here is the one that the API server sees
+		kubeconfig = bytes.ReplaceAll(kubeconfig, []byte(d.Dir+"/"), []byte(auditFolder+"/"))
+	}
+	found.checkKubeconfig(kubeconfig, "local", now)
+	want{}.check(t, slices.DeleteFunc(found, func(f finding) bool { return f.Verdict == fine }))
+	if settings, err := os.ReadFile(filepath.Join(auditFolder, d.SettingsFile())); err != nil || d.Inline && !bytes.Contains(settings, []byte("client-key-data")) {
+		t.Errorf("the settings do not hold the kubeconfig: %v", err)
+	}
+}
+
+// TestSetupOnce: files that are there are not overwritten unless that is asked for, and then by files that only their owner can read.
+func TestSetupOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	from := released(t)
+	if _, _, err := setup(t, from, nil, "--for", "kubeadm"); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(auditFolder, "client.key")
+	first, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = setup(t, from, nil, "--for", "kubeadm")
+	if err == nil || !strings.Contains(err.Error(), "reroll-audit has audit-policy.yaml, audit-webhook.yaml, ca.crt, client.crt, client.key, settings.yaml already: give --force") {
+		t.Errorf("the second time: %v", err)
+	}
+	if again, err := os.ReadFile(key); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("it was overwritten, %v", err)
+	}
+	if _, _, err := setup(t, from, nil, "--for", "kubeadm", "--force"); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(key)
+	again, readErr := os.ReadFile(key)
+	if err != nil || readErr != nil || bytes.Equal(first, again) || info.Mode().Perm() != 0o600 {
+		t.Errorf("with --force: mode %v, %v, %v", info.Mode(), err, readErr)
+	}
+	if entries, err := os.ReadDir(auditFolder); err != nil || len(entries) != 6 {
+		t.Errorf("%d files are there, %v", len(entries), err)
+	}
+}
+
+// TestSetupFromReleases: what the release is decides what is written, or why nothing is.
+func TestSetupFromReleases(t *testing.T) {
+	other := caPair(t, asIs)
+	client := newPair(t, asIs)
+	files := map[string]string{
+		"ca.crt": string(other.cert), "ca.key": string(other.key), "token": "s3cret-of-some-length\n", "tokens": "local:s3cret-of-some-length\n",
+		"policy.yaml": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n# mine\n- level: RequestResponse\n  resources: [{group: \"\", resources: [secrets]}]\n",
+		"long":        strings.Repeat("#", maxAuditFile+1),
+	}
+	withoutCA := func(k *kube.Ingest) { k.CA.Data = nil }
+	type says struct{ out, file, text, warning, err string }
+	for name, c := range map[string]struct {
+		edit func(*kube.Ingest)
+		args string
+		want says
+	}{
+		"a NodePort":        {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "server: https://127.0.0.1:30943/v1/audit/local", warning: "nftables"}},
+		"a load balancer":   {func(k *kube.Ingest) { k.Type, k.Balancers = "LoadBalancer", []string{"lb.example"} }, "--for k3s", says{file: "audit-webhook.yaml", text: "server: https://lb.example:9443/v1/audit/local"}},
+		"a balancer to be":  {func(k *kube.Ingest) { k.Type = "LoadBalancer" }, "--for kubeadm", says{err: "has no address yet"}},
+		"IPv6":              {func(k *kube.Ingest) { k.ClusterIP = "fd00::50" }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "https://[fd00::50]:9443/"}},
+		"no address":        {func(k *kube.Ingest) { k.ClusterIP = "" }, "--for kubeadm", says{err: "has no address yet"}},
+		"a server":          {nil, "--for kubeadm --server https://audit.example", says{file: "audit-webhook.yaml", text: "server: https://audit.example/v1/audit/local"}},
+		"no server":         {nil, "--for kubeadm --server http://audit.example", says{err: "is not https://HOST:PORT"}},
+		"k0s, a ClusterIP":  {nil, "--for k0s", says{err: "reaches no ClusterIP"}},
+		"k0s, a NodePort":   {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for k0s", says{err: "give --server https://WORKER:30943"}},
+		"another namespace": {func(k *kube.Ingest) { k.Namespace, k.Cluster, k.Service = "ops", "east", "rr-ingest" }, "--for kubeadm --kubeconfig /k", says{out: "reroll audit check --files . --kubeconfig /k -n ops --cluster east", file: "audit-webhook.yaml", text: "tls-server-name: rr-ingest.ops.svc"}},
+		"of the system":     {func(k *kube.Ingest) { k.Namespace = "kube-system" }, "--for kubeadm", says{file: "audit-policy.yaml", text: "namespaces: [kube-public, kube-node-lease]"}},
+		"OpenShift":         {func(k *kube.Ingest) { k.Namespace, k.Cluster = "ops", "east" }, "--for openshift", says{file: "settings.yaml", text: `url: "https://reroll-ingest.ops.svc:9443/v1/shipped/east"`}},
+
+		"no name":         {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm", says{err: "give it with --cluster"}},
+		"a name given":    {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm --cluster west", says{file: "audit-webhook.yaml", text: "/v1/audit/west"}},
+		"another name":    {nil, "--for kubeadm --cluster west", says{out: "cluster west", warning: "the release calls its cluster local, and not west"}},
+		"a strange name":  {func(k *kube.Ingest) { k.Cluster = "a/../b" }, "--for kubeadm", says{err: "the name of the cluster"}},
+		"a wrong name":    {nil, "--for kubeadm --cluster A_B", says{err: "--cluster:"}},
+		"another folder":  {nil, "--for kubeadm --out x/y", says{out: "Written to x/y:"}},
+		"no folder":       {nil, "--for kubeadm --out ca.crt", says{err: "--out:"}},
+		"a short time":    {nil, "--for kubeadm --duration 1m", says{err: "--duration: 1m0s is not between 1h0m0s and ten years"}},
+		"a long time":     {nil, "--for kubeadm --duration 87601h", says{err: "--duration:"}},
+		"until the CA's":  {nil, "--for kubeadm --duration 87600h", says{out: "valid until"}},
+		"nothing of ours": {nil, "--for kubernetes", says{err: "is none of aks"}},
+		"EKS, a policy":   {nil, "--for eks --policy policy.yaml", says{err: "EKS takes no audit policy"}},
+
+		"their policy":   {nil, "--for kubeadm --policy policy.yaml", says{file: "audit-policy.yaml", text: "# mine", warning: "was reported with its content"}},
+		"no policy":      {nil, "--for kubeadm --policy ca.crt", says{err: "--policy: ca.crt: it is no audit policy"}},
+		"a long policy":  {nil, "--for kubeadm --policy long", says{err: "--policy: long is longer than"}},
+		"a policy where": {nil, "--for kubeadm --policy missing", says{err: "--policy: open missing"}},
+
+		"a certificate of theirs":   {withoutCA, "--for kubeadm", says{err: "there is no Secret reroll/reroll-ingest-ca: the release has a certificate of yours. Either give the CA that has signed it, with --ca-cert FILE --ca-key FILE, or a token"}},
+		"their CA":                  {withoutCA, "--for kubeadm --duration 9000h --ca-cert ca.crt --ca-key ca.key", says{file: "ca.crt", text: string(other.cert), warning: "ends with the CA"}},
+		"their CA, without a key":   {withoutCA, "--for kubeadm --ca-cert ca.crt", says{err: "--ca-cert needs --ca-key"}},
+		"a key without a CA":        {withoutCA, "--for kubeadm --ca-key ca.key", says{err: "--ca-key needs --ca-cert"}},
+		"their CA is a policy":      {withoutCA, "--for kubeadm --ca-cert policy.yaml --ca-key ca.key", says{err: "--ca-cert, --ca-key: there is no certificate in PEM"}},
+		"their CA is missing":       {withoutCA, "--for kubeadm --ca-cert nowhere --ca-key ca.key", says{err: "--ca-cert: open nowhere"}},
+		"their key is too long":     {withoutCA, "--for kubeadm --ca-cert ca.crt --ca-key long", says{err: "--ca-key: long is longer"}},
+		"a Secret that is no CA":    {func(k *kube.Ingest) { k.CA.Data = map[string][]byte{} }, "--for kubeadm", says{err: "Secret reroll/reroll-ingest-ca: there is no private key in PEM"}},
+		"a token, and its CA":       {withoutCA, "--for kubeadm --token-file token --ca-cert ca.crt", says{out: "audit-policy.yaml audit-webhook.yaml /etc", file: "audit-webhook.yaml", text: "tokenFile: /etc/kubernetes/reroll/token"}},
+		"a token, embedded":         {nil, "--for talos --token-file token", says{file: "settings.yaml", text: "token: s3cret-of-some-length"}},
+		"a token, without a CA":     {withoutCA, "--for kubeadm --token-file token", says{err: "give it with --ca-cert FILE"}},
+		"a token, the CA in theirs": {func(k *kube.Ingest) { withoutCA(k); k.Serving.Data = map[string][]byte{"ca.crt": other.cert} }, "--for kubeadm --token-file token", says{file: "ca.crt", text: string(other.cert)}},
+		"all tokens":                {nil, "--for kubeadm --token-file tokens", says{err: "is not a token alone"}},
+		"a token for a forwarder":   {nil, "--for openshift --token-file token", says{err: "a client certificate is made"}},
+		"of cert-manager": {func(k *kube.Ingest) {
+			withoutCA(k)
+			k.Client.Data = map[string][]byte{"tls.crt": client.cert, "tls.key": client.key, "ca.crt": other.cert}
+		}, "--for kubeadm", says{file: "client.crt", text: string(client.cert)}},
+		"of cert-manager, of another": {func(k *kube.Ingest) {
+			withoutCA(k)
+			k.Cluster, k.Client.Data = "east", map[string][]byte{"tls.crt": client.cert, "tls.key": client.key, "ca.crt": other.cert}
+		}, "--for kubeadm", says{err: "Secret reroll/reroll-audit-client: the certificate is not for east.audit.reroll.dev"}},
+		"of cert-manager, not yet": {func(k *kube.Ingest) { withoutCA(k); k.Client.Data = map[string][]byte{} }, "--for kubeadm", says{err: "Secret reroll/reroll-audit-client, with tls.crt, tls.key and ca.crt: there is no certificate"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for file, content := range files {
+				if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			from := released(t)
+			if c.edit != nil {
+				c.edit(&from)
+			}
+			out, errs, err := setup(t, from, nil, strings.Fields(c.args)...)
+			if (err != nil) != (c.want.err != "") || err != nil && !strings.Contains(err.Error(), c.want.err) {
+				t.Fatalf("error %v, want %q", err, c.want.err)
+			}
+			if !strings.Contains(out, c.want.out) || !strings.Contains(errs, c.want.warning) || errs != "" && c.want.warning == "" {
+				t.Errorf("it says\n%s\nand warns\n%s", out, errs)
+			}
+			if strings.Contains(out+errs, "s3cret") || strings.Contains(out+errs, "BEGIN") {
+				t.Error("it prints what is secret")
+			}
+			if c.want.file == "" {
+				if _, err := os.Stat(auditFolder); err == nil && c.want.err != "" {
+					t.Error("something is written")
+				}
+				return
+			}
+			if content, err := os.ReadFile(filepath.Join(auditFolder, c.want.file)); err != nil || !strings.Contains(string(content), c.want.text) {
+				t.Errorf("%s is %s, %v", c.want.file, content, err)
+			}
+		})
+	}
+}
+
+// TestSetupWithoutRelease: what was not found is told with what to do about it, and a distribution that needs none asks for none.
+func TestSetupWithoutRelease(t *testing.T) {
+	t.Chdir(t.TempDir())
+	none := errors.Join(kube.ErrNoRelease)
+	if _, _, err := setup(t, kube.Ingest{}, none, "--for", "kubeadm"); err == nil || !strings.Contains(err.Error(), "source=auto or source=audit, or name the namespace with -n") {
+		t.Errorf("without a release: %v", err)
+	}
+	if _, _, err := setup(t, kube.Ingest{}, errors.New("namespace reroll has several releases of Reroll: a, b"), "--for", "kubeadm"); err == nil || !strings.Contains(err.Error(), "name one with --release") {
+		t.Errorf("with several: %v", err)
+	}
+	out, _, err := setup(t, kube.Ingest{}, none, "--for", "eks", "-n", "ops", "--release", "rr")
+	if err != nil || !regexp.MustCompile(`(?m)^   helm upgrade rr .*--namespace ops `).MatchString(out) {
+		t.Errorf("EKS: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// released is the metadata of an object of a release.
+func released(release, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "ops", Name: name, Labels: map[string]string{"app.kubernetes.io/part-of": "reroll", "app.kubernetes.io/instance": release}}
+}
+
+// ingestService is one as the chart makes it.
+func ingestService(release, name string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: released(release, name), Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Ports: []corev1.ServicePort{{Name: "ingest", Port: 9443}},
+	}}
+}
+
+func ingestSecret(name, key, value string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: name}, Data: map[string][]byte{key: []byte(value)}}
+}
+
+// ingestPods are those of a role.
+func ingestPods(release, name string, args ...string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: released(release, name), Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Args: args, VolumeMounts: []corev1.VolumeMount{{Name: "tls", MountPath: "/etc/reroll/ingest-tls"}}}},
+		Volumes:    []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "own"}}}},
+	}}}}
+}
+
+func TestFindIngest(t *testing.T) {
+	headless := ingestService("reroll", "reroll")
+	headless.Spec.ClusterIP, headless.Spec.Ports[0].Name = corev1.ClusterIPNone, "metrics"
+	set := &appsv1.StatefulSet{ObjectMeta: released("reroll", "reroll")}
+	set.Spec.Template.Spec = ingestPods("", "", "serve", "--cluster-name=east", "--ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt").Spec.Template.Spec
+	balanced := ingestService("reroll", "reroll-ingest")
+	balanced.Spec.Type, balanced.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30943
+	balanced.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "lb.example"}, {IP: "192.0.2.1"}}
+
+	one := Ingest{
+		Release: "reroll", Namespace: "ops", Service: "reroll-ingest", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
+		CA: Material{Secret: "reroll-ingest-ca"}, Client: Material{Secret: "reroll-audit-client"},
+	}
+	with := func(change func(*Ingest)) Ingest {
+		other := one
+		change(&other)
+		return other
+	}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		release string
+		want    Ingest
+		err     string
+	}{
+		"nothing":     {nil, "", Ingest{}, "namespace ops: no release of Reroll takes audit events there"},
+		"a hub":       {[]runtime.Object{headless}, "", Ingest{}, "no release of Reroll"},
+		"another one": {[]runtime.Object{ingestService("reroll", "reroll-ingest")}, "east", Ingest{}, "release east in namespace ops: no release"},
+		"two":         {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("a", "a-ingest")}, "", Ingest{}, "several releases of Reroll: a, b"},
+		"the Service": {[]runtime.Object{ingestService("reroll", "reroll-ingest"), headless}, "", one, ""},
+		"one of two":  {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("reroll", "reroll-ingest")}, "reroll", one, ""},
+		"load balancer": {[]runtime.Object{balanced}, "", with(func(i *Ingest) {
+			i.Type, i.NodePort, i.Balancers = "LoadBalancer", 30943, []string{"lb.example", "192.0.2.1"}
+		}), ""},
+		"one process": {
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), set, ingestSecret("own", "ca.crt", "C")},
+			"",
+			with(func(i *Ingest) {
+				i.Cluster, i.Serving = "east", Material{"own", map[string][]byte{"ca.crt": []byte("C")}}
+			}), "",
+		},
+		"roles": {
+			[]runtime.Object{
+				ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll-dispatch", "dispatch", "--cluster-name=west"),
+				ingestPods("other", "other-dispatch", "dispatch", "--cluster-name=other"), ingestPods("reroll", "reroll-ingest", "ingest"),
+			}, "", with(func(i *Ingest) { i.Cluster = "west" }), "",
+		},
+		"a name that refers": {
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll", "serve", "--cluster-name=$(NAME)")}, "", one, "",
+		},
+		"its own CA": {
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("reroll-ingest-ca", "tls.crt", "A")},
+			"",
+			with(func(i *Ingest) { i.CA.Data = map[string][]byte{"tls.crt": []byte("A")} }), "",
+		},
+		"of cert-manager": {
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("reroll-audit-client", "tls.crt", "B")},
+			"",
+			with(func(i *Ingest) { i.Client.Data = map[string][]byte{"tls.crt": []byte("B")} }), "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &Cluster{client: fake.NewClientset(c.objects...), Namespace: "ops"}
+			got, err := cluster.FindIngest(t.Context(), c.release)
+			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Fatalf("error %v, want %q", err, c.err)
+			}
+			if diff := cmp.Diff(c.want, got); c.err == "" && diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package install_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+)
+
+// setupFolder is where reroll audit setup writes.
+const setupFolder = "reroll-audit"
+
+// install starts a cluster, and installs the chart in it with a CA in the Secret where Reroll keeps it. The API server posts no audit events.
+func (r *reader) install(t *testing.T, options kube.Options, values ...string) *kube.Cluster {
+	t.Helper()
+	cluster, err := kube.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	r.link(t, "kubectl", cluster.Command(t.Context()).Path)
+	r.kubeconfig = cluster.Kubeconfig()
+	r.env = append(r.env, "KUBECONFIG="+r.kubeconfig)
+	r.follow(t, commands(t, read(t, "quickstart.md"), "1. Certificates"))
+	r.follow(t, []string{
+		"kubectl create namespace reroll",
+		"kubectl -n reroll create secret generic reroll-ingest-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt",
+		"kubectl -n reroll create secret generic reroll-ingest-ca --from-file=tls.crt=ca.crt --from-file=tls.key=ca.key",
+		"helm install reroll helm/reroll --namespace reroll " + strings.Join(values, " "),
+	})
+	return cluster
+}
+
+// try runs a command that may fail, and returns what it prints and the code that it ends with.
+func (r *reader) try(t *testing.T, command string) (printed string, code int) {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", command)
+	shell.Dir, shell.Env = r.dir, r.env
+	output, err := shell.CombinedOutput()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return string(output), ended.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(output), 0
+}
+
+// TestAuditSetup sets up the audit feed of a running release with two commands: the API server starts again with the files and the flags that
+// reroll audit setup has written for kubeadm, and reroll audit check proves the feed. Nothing here runs pods or routes Services, so that two things are
+// changed in what was written: the folder of the node is that of the reader, and the address of the Service is that of the process that stands for the
+// pod.
+func TestAuditSetup(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
+	defer cancel()
+	r, p := newReader(t), newPod(t)
+	cluster := r.install(t, kube.Options{ControlPlaneOnly: true}, "--set canaryInterval=2s")
+	p.start(ctx, t, cluster)
+	r.env = append(r.env, "REROLL_SERVER="+p.api)
+
+	told := r.follow(t, []string{"reroll audit setup --for kubeadm"})
+	service, err := cluster.Client().CoreV1().Services("reroll").Get(ctx, "reroll-ingest", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := service.Spec.ClusterIP + ":9443"
+	for _, want := range []string{"Release reroll in namespace reroll takes the audit events of cluster local at https://" + address, "1. ", "reroll audit check --files ."} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not in\n%s", want, told)
+		}
+	}
+	r.replace(t, setupFolder+"/audit-webhook.yaml", nodeFolder, filepath.Join(r.dir, setupFolder))
+	r.replace(t, setupFolder+"/audit-webhook.yaml", address, p.ingest)
+	r.replace(t, setupFolder+"/settings.yaml", nodeFolder, filepath.Join(r.dir, setupFolder))
+
+	// Before the API server has the files nothing is proven, and what is there already is well.
+	told, code := r.try(t, "reroll audit check --timeout 5s")
+	if code != 1 || !strings.Contains(told, "✗ audit events: none has come in since this began") || !strings.Contains(told, "✓ ingest "+p.ingest+": it takes audit events with these credentials") {
+		t.Errorf("code %d:\n%s", code, told)
+	}
+	if strings.Contains(strings.ReplaceAll(told, "✗ audit events", ""), "✗") {
+		t.Errorf("something else is wrong:\n%s", told)
+	}
+
+	r.restart(ctx, t, cluster)
+	told, code = r.try(t, "reroll audit check --timeout 3m")
+	if code != 0 || !strings.Contains(told, "is proven") {
+		t.Fatalf("code %d:\n%s\n%s", code, told, p.log.String())
+	}
+	t.Log(told)
+	r.follow(t, []string{
+		"kubectl create namespace shop", "kubectl -n shop create configmap settings --from-literal=colour=blue",
+		"kubectl -n shop create deployment web --image=registry.k8s.io/pause:3.10", "kubectl -n shop set env deployment/web --from=configmap/settings",
+		"kubectl -n shop annotate deployment/web reloader.stakater.com/auto=true",
+	})
+	p.expectBaseline(ctx, t)
+	r.follow(t, []string{`kubectl -n shop patch configmap settings --patch '{"data":{"colour":"red"}}'`})
+	p.expectReload(ctx, t)
+}
+
+// restart starts the API server again with the flags that the settings have.
+func (r *reader) restart(ctx context.Context, t *testing.T, cluster *kube.Cluster) {
+	t.Helper()
+	var settings struct {
+		APIServer struct {
+			ExtraArgs []struct{ Name, Value string }
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(r.dir, setupFolder, "settings.yaml"))
+	if err == nil {
+		err = yaml.Unmarshal(content, &settings)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--audit-webhook-initial-backoff=1s"}
+	for _, arg := range settings.APIServer.ExtraArgs {
+		flags = append(flags, "--"+arg.Name+"="+arg.Value)
+	}
+	if len(flags) != 6 {
+		t.Fatalf("the settings have the flags %q", flags)
+	}
+	if err := cluster.StopAPIServer(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.StartAPIServer(ctx, flags...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKindPatch: what is for kind is a patch that kubectl applies to the manifest of a static pod, as its steps have it.
+func TestKindPatch(t *testing.T) {
+	r := newReader(t)
+	r.install(t, kube.Options{ControlPlaneOnly: true})
+	manifest := `{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {
+  containers: [{name: kube-apiserver, image: x, command: [kube-apiserver, --secure-port=6443], volumeMounts: [{name: certs, mountPath: /etc/ssl/certs}]}],
+  volumes: [{name: certs, hostPath: {path: /etc/ssl/certs}}]}}`
+	if err := os.WriteFile(filepath.Join(r.dir, "kube-apiserver.yaml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := r.follow(t, []string{"reroll audit setup --for kind"})
+	var patch string
+	for line := range strings.Lines(told) {
+		if strings.Contains(line, "kubectl patch --local") {
+			patch = strings.ReplaceAll(strings.TrimSpace(line), "settings.yaml", setupFolder+"/settings.yaml")
+		}
+	}
+	r.follow(t, []string{patch})
+	patched, err := os.ReadFile(filepath.Join(r.dir, "kube-apiserver-audit.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"- --secure-port=6443\n", "- --audit-webhook-config-file=/etc/kubernetes/reroll/audit-webhook.yaml\n", "- --audit-webhook-batch-max-wait=100ms\n", "path: /etc/kubernetes/reroll\n", "mountPath: /etc/kubernetes/reroll\n"} {
+		if !strings.Contains(string(patched), want) {
+			t.Errorf("%q is not in\n%s", want, patched)
+		}
+	}
+}
