@@ -1,0 +1,131 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// yamlFence is a block of YAML in a document.
+var yamlFence = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// TestRecipesAreUnderstood parses each manifest of docs/recipes.md: what it says to Reroll is known, and Reroll has no complaint about a workload.
+func TestRecipesAreUnderstood(t *testing.T) {
+	page, err := os.ReadFile("../docs/recipes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, workloads := annotationKeys(t), 0
+	for _, block := range yamlFence.FindAllStringSubmatch(string(page), -1) {
+		n, complaints := judgeManifests(block[1], keys)
+		workloads += n
+		for _, complaint := range complaints {
+			t.Errorf("%s in:\n%s", complaint, block[1])
+		}
+	}
+	if workloads < 5 {
+		t.Errorf("only %d workloads were found", workloads)
+	}
+}
+
+// judgeManifests returns how many whole workloads that opt in there are among documents of YAML, and what is wrong with all of these.
+func judgeManifests(text string, keys []string) (workloads int, complaints []string) {
+	documents := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var manifest map[string]any
+		err := documents.Decode(&manifest)
+		if errors.Is(err, io.EOF) {
+			return workloads, complaints
+		}
+		if err != nil {
+			return workloads, append(complaints, err.Error())
+		}
+		complaints = append(complaints, unknownAnnotations(manifest, keys)...)
+		kind, known := workload.KindNamed(fmt.Sprint(manifest["kind"]))
+		if !known {
+			continue
+		}
+		w, err := understood(kind, manifest)
+		if err != nil {
+			complaints = append(complaints, err.Error())
+			continue
+		}
+		interest, opted := dialect.All(dialect.StakaterOptions{}).Interest(w)
+		switch {
+		case !opted:
+			complaints = append(complaints, w.Name+" does not opt in")
+		case len(interest.Exact) == 0:
+			complaints = append(complaints, w.Name+" asks for nothing")
+		}
+		workloads++
+		complaints = append(complaints, interest.Problems...)
+	}
+}
+
+// understood reads a workload as the product does.
+func understood(kind workload.Kind, manifest map[string]any) (*workload.Workload, error) {
+	text, err := yaml.Marshal(manifest)
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return kind.Strip(object, func(string) bool { return true })
+}
+
+// unknownAnnotations returns a complaint for each annotation anywhere in a manifest that is said to Reroll, and that it does not know.
+func unknownAnnotations(value any, keys []string) (complaints []string) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			complaints = append(complaints, unknownAnnotations(item, keys)...)
+		}
+	case map[string]any:
+		for key, item := range value {
+			complaints = append(complaints, unknownAnnotations(item, keys)...)
+			if key != "annotations" {
+				continue
+			}
+			annotations, _ := item.(map[string]any)
+			for annotation := range annotations {
+				if (strings.HasPrefix(annotation, dialect.OwnPrefix) || strings.Contains(annotation, "reloader.stakater.com/")) && !slices.Contains(keys, annotation) {
+					complaints = append(complaints, annotation+" is unknown")
+				}
+			}
+		}
+	}
+	return complaints
+}
+
+func TestRecipeRulesCatch(t *testing.T) {
+	const pod = `{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`
+	keys := annotationKeys(t)
+	for manifest, want := range map[string]string{
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\"}}, spec: " + pod + "}":                                "",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"yes\"}}, spec: " + pod + "}":                                 "no boolean",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\", reroll.dev/window: 30}}, spec: " + pod + "}":         "cannot unmarshal",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: " + pod + "}":                                                                          "does not opt in",
+		"{kind: ConfigMap, metadata: {annotations: {reroll.dev/shared-with: shop}}}":                                                                                                  "reroll.dev/shared-with is unknown",
+		"{kind: SealedSecret, spec: {template: {metadata: {annotations: {reloader.stakater.com/matches: x}}}}}":                                                                       "reloader.stakater.com/matches is unknown",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\", reroll.dev/window: 30 seconds}}, spec: " + pod + "}": "reroll.dev/window",
+		"{kind: ": "yaml",
+	} {
+		_, complaints := judgeManifests(manifest, keys)
+		if got := strings.Join(complaints, "; "); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("complaints %q about %s, want %q", got, manifest, want)
+		}
+	}
+}
