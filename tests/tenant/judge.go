@@ -24,22 +24,23 @@ const (
 // judge adds what was seen and must not be to the faults.
 func (s *site) judge() {
 	r := s.r
-	alone := r.rounds[0].slowest()
-	for _, round := range r.rounds[1:] {
-		if most := max(window+s.lenient(rollWithin), slower*alone); len(round.took) > 0 && round.slowest() > most {
-			r.fault("%s the slowest ordinary workload rolled %s after its edit, more than %s", round.name, seconds(round.slowest()), seconds(most))
-		}
-	}
-	if most := max(s.lenient(readyWithin), slower*r.readyAlone); r.readyBeside > most {
-		r.fault("ready after %s, more than %s", seconds(r.readyBeside), seconds(most))
-	}
+	r.faults = append(r.faults, s.seen.extra(s.others.edits)...)
 	if r.memoryMost > memoryBound {
 		r.fault("%s resident, more than %s", mb(r.memoryMost), mb(memoryBound))
 	}
-	r.faults = append(r.faults, s.seen.extra(s.others.edits)...)
+	if !s.Timed {
+		return
+	}
+	alone := r.rounds[0].slowest()
+	for _, round := range r.rounds[1:] {
+		if most := max(window+rollWithin, slower*alone); len(round.took) > 0 && round.slowest() > most {
+			r.fault("%s the slowest ordinary workload rolled %s after its edit, more than %s", round.name, seconds(round.slowest()), seconds(most))
+		}
+	}
+	if most := max(readyWithin, slower*r.readyAlone); r.readyBeside > most {
+		r.fault("ready after %s, more than %s", seconds(r.readyBeside), seconds(most))
+	}
 }
-
-func (o options) lenient(d time.Duration) time.Duration { return time.Duration(o.Lenient) * d }
 
 // note takes down how much memory the process has had resident at most.
 func (s *site) note() { s.r.memoryMost = max(s.r.memoryMost, s.field("VmHWM:")) }

@@ -10,12 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-const (
-	// longest bounds a run.
-	longest = 20 * time.Minute
-	// patience bounds each wait for something that a test of a healthy product sees within seconds.
-	patience = time.Minute
-)
+// longest bounds a run.
+const longest = 20 * time.Minute
 
 // site is a run under way.
 type site struct {
@@ -80,7 +76,7 @@ func (s *site) control(ctx context.Context) (err error) {
 
 // settled waits until Reroll knows what every ordinary workload runs with.
 func (s *site) settled(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	return ask(ctx, func(ctx context.Context) error {
 		known := 0
@@ -112,7 +108,7 @@ func (s *site) invade(ctx context.Context) error {
 	}
 	go func() { s.failure <- s.tenant.torment(ctx) }()
 	s.step("waiting until the silent webhook is asked")
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	err := line.Poll(waiting, func(context.Context) error {
 		if s.silent.asked.Load() == 0 {
@@ -145,7 +141,7 @@ func (s *site) round(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	r, err := s.seen.wait(ctx, name, edited, s.others.edits)
 	if err != nil {
@@ -158,7 +154,7 @@ func (s *site) round(ctx context.Context, name string) error {
 // again restarts the process, and returns how long it took to end and, from its start, to be ready. One that does not get ready is a fault.
 func (s *site) again(ctx context.Context) (stop, ready time.Duration, err error) {
 	s.note()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	begin := time.Now()
 	if err := s.l.Reroll.Terminate(ctx); err != nil {
@@ -179,7 +175,7 @@ func (s *site) again(ctx context.Context) (stop, ready time.Duration, err error)
 // listen waits until every workload of the tenant says what is wrong with it.
 func (s *site) listen(ctx context.Context) error {
 	s.step("asking what is wrong with each of the tenant's workloads")
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	faults, heard := s.silence(ctx, s.l)
 	s.r.faults, s.r.heard = append(s.r.faults, faults...), heard

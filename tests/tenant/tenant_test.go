@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// TestTenant: a namespace of workloads that are made to hurt delays no ordinary roll and no start, and each of them says what is wrong with it.
-// make hostile does the same at full size and judges the times.
+// TestTenant: next to a namespace of workloads that are made to hurt every ordinary workload rolls once, a restart gets ready, and each of the
+// hostile ones says what is wrong with it. make hostile does the same at full size and judges the times.
 func TestTenant(t *testing.T) {
 	r, err := run(t.Context(), short(), func(step string) { t.Log(step) })
 	if err != nil {
