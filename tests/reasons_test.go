@@ -112,9 +112,9 @@ func reasonsPage() string {
 	}{
 		{"Why a change asks for a reload", "", askingReasons},
 		{"Why it does not", "", notAskingReasons},
-		{"Outcomes", "The outcome of a reload in the record.", outcomes},
+		{"Outcomes", "The result of a decision, in the record of the reload.", outcomes},
 		{"Holds", "Why a workload that is due has not rolled yet. A dead letter does not end by itself and needs attention.", reloader.HoldReasons},
-		{"Rollouts", "What became of the rollout after a reload.", rollouts},
+		{"Rollouts", "The result of the rollout after a reload.", rollouts},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.title)
 		if s.text != "" {
