@@ -41,7 +41,7 @@ var noLimits = map[string]string{
 	"reloader/queue.maxExtents":           "what one header holds; more headers follow",
 	"dispatcher.maxRereads":               "attempts, after which the work is tried again later",
 	"reloader/kube.maxRedeletes":          "attempts, after which the work is tried again later",
-	"admission/certificate.maxConflicts":  "attempts, after which the work is tried again later",
+	"cmd/reroll/certificate.maxConflicts": "attempts, after which the work is tried again later",
 	"ingest/watch.maxBatch":               "hints stored at once; more follow",
 }
 

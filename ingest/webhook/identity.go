@@ -16,7 +16,7 @@ const certificateDomain = ".audit.reroll.dev"
 // authenticate returns the clusters that the sender of r speaks for, and whether it is known at all. It reads only the header.
 func (s *security) authenticate(r *http.Request) (clusters []string, known bool) {
 	if s.clientCAs != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
-		if verify(r.TLS.PeerCertificates, s.clientCAs.get(), s.now()) == nil {
+		if verify(r.TLS.PeerCertificates, s.clientCAs(), s.now()) == nil {
 			clusters, known = certificateClusters(r.TLS.PeerCertificates[0]), true
 			if len(clusters) > 0 {
 				s.clients.accept(r.TLS.PeerCertificates[0])

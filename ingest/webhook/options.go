@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +26,10 @@ type Options struct {
 	// ClientCAFile holds the CAs of client certificates, in PEM. A certificate speaks for cluster X if its common name is X or
 	// X.audit.reroll.dev, or one of its DNS names is the latter.
 	ClientCAFile string
+	// Certificate and ClientCAs are asked at each handshake, and ClientCAs at each request, in the place of these files: for a certificate that
+	// this process makes, with the CAs of it and of client certificates.
+	Certificate func() (*tls.Certificate, error)
+	ClientCAs   func() *x509.CertPool
 	// TokenFile holds bearer tokens, one line of cluster:token each. With both a CA and tokens, either suffices.
 	TokenFile string
 	// InsecureHTTP serves plain HTTP to anyone on this machine. Address must then be a loopback address.
@@ -71,6 +77,8 @@ func (o Options) validateTransport() error {
 	case o.InsecureHTTP && !isLoopback(o.Address):
 		return fmt.Errorf("ingest over insecure HTTP needs a loopback address such as 127.0.0.1:9443, not %q: use TLS", o.Address)
 	case o.InsecureHTTP:
+		return nil
+	case o.Certificate != nil:
 		return nil
 	case o.CertFile == "" || o.KeyFile == "":
 		return errors.New("ingest needs a TLS certificate and its key (or, for development, insecure HTTP on a loopback address)")

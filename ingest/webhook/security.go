@@ -14,9 +14,10 @@ import (
 type security struct {
 	// open means that anyone who can connect may send.
 	open        bool
-	certificate *files[*tls.Certificate]
-	clientCAs   *files[*x509.CertPool]
-	tokens      *files[tokens]
+	certificate func() (*tls.Certificate, error)
+	// clientCAs is nil if client certificates are not asked for.
+	clientCAs func() *x509.CertPool
+	tokens    *files[tokens]
 	// clients are the client certificates that were accepted lately.
 	clients *clients
 	now     func() time.Time
@@ -31,18 +32,27 @@ const (
 
 // newSecurity reads the files of o; failed is told about those that later become bad.
 func newSecurity(o Options, failed func(what string, err error)) (*security, error) {
-	s := &security{open: o.InsecureHTTP && o.TokenFile == "", clients: newClients(o.Now), now: o.Now}
+	s := &security{open: o.InsecureHTTP && o.TokenFile == "", clients: newClients(o.Now), now: o.Now, certificate: o.Certificate, clientCAs: o.ClientCAs}
+	var load []func() error
 	if o.CertFile != "" {
-		s.certificate = newFiles(o, fileCertificate, maxPEMFile, s.parseKeyPair, failed, o.CertFile, o.KeyFile)
+		pair := newFiles(o, fileCertificate, maxPEMFile, s.parseKeyPair, failed, o.CertFile, o.KeyFile)
+		s.certificate, load = func() (*tls.Certificate, error) { return pair.get(), nil }, append(load, pair.load)
 	}
 	if o.ClientCAFile != "" {
-		s.clientCAs = newFiles(o, fileClientCA, maxPEMFile, parseCAs, failed, o.ClientCAFile)
+		cas := newFiles(o, fileClientCA, maxPEMFile, parseCAs, failed, o.ClientCAFile)
+		s.clientCAs, load = cas.get, append(load, cas.load)
 	}
 	if o.TokenFile != "" {
 		parse := func(contents [][]byte) (tokens, error) { return parseTokens(contents[0]) }
 		s.tokens = newFiles(o, fileTokens, maxTokenFile, parse, failed, o.TokenFile)
+		load = append(load, s.tokens.load)
 	}
-	return s, s.load()
+	for _, first := range load {
+		if err := first(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
 func newFiles[T any](o Options, what string, limit int64, parse func([][]byte) (T, error), failed func(string, error),
@@ -53,23 +63,6 @@ func newFiles[T any](o Options, what string, limit int64, parse func([][]byte) (
 	}
 }
 
-func (s *security) load() error {
-	if s.certificate != nil {
-		if err := s.certificate.load(); err != nil {
-			return err
-		}
-	}
-	if s.clientCAs != nil {
-		if err := s.clientCAs.load(); err != nil {
-			return err
-		}
-	}
-	if s.tokens != nil {
-		return s.tokens.load()
-	}
-	return nil
-}
-
 // tlsConfig returns how to serve TLS. Each handshake uses the files as they are then. Sessions are not resumed, since that would
 // skip the look at the client's certificate.
 func (s *security) tlsConfig() *tls.Config {
@@ -78,17 +71,21 @@ func (s *security) tlsConfig() *tls.Config {
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			shown, err := s.certificate()
+			if err != nil {
+				return nil, err
+			}
 			c := &tls.Config{
 				MinVersion:             tls.VersionTLS12,
 				NextProtos:             protocols,
-				Certificates:           []tls.Certificate{*s.certificate.get()},
+				Certificates:           []tls.Certificate{*shown},
 				SessionTicketsDisabled: true,
 				Time:                   s.now,
 			}
 			if s.clientCAs == nil {
 				return c, nil
 			}
-			c.ClientCAs, c.ClientAuth = s.clientCAs.get(), tls.RequireAndVerifyClientCert
+			c.ClientCAs, c.ClientAuth = s.clientCAs(), tls.RequireAndVerifyClientCert
 			if s.tokens != nil {
 				c.ClientAuth = tls.VerifyClientCertIfGiven
 			}

@@ -9,7 +9,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,28 +32,12 @@ func (c *Cluster) AdmissionCertificate(configuration string) AdmissionCertificat
 
 // Load returns the data of the Secret and its version; neither if there is none.
 func (a AdmissionCertificate) Load(ctx context.Context) (map[string][]byte, string, error) {
-	secret, err := a.cluster.vital.CoreV1().Secrets(a.cluster.Namespace).Get(ctx, AdmissionSecret, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return secret.Data, secret.ResourceVersion, nil
+	return a.cluster.loadSecret(ctx, AdmissionSecret)
 }
 
 // Save writes the Secret if it is still of that version, or makes it if there was none.
 func (a AdmissionCertificate) Save(ctx context.Context, data map[string][]byte, version string) error {
-	secrets := a.cluster.vital.CoreV1().Secrets(a.cluster.Namespace)
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: AdmissionSecret, Namespace: a.cluster.Namespace, ResourceVersion: version}, Data: data,
-	}
-	if version == "" {
-		_, err := secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: "reroll"})
-		return err
-	}
-	_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: "reroll"})
-	return err
+	return a.cluster.saveSecret(ctx, AdmissionSecret, corev1.SecretTypeOpaque, data, version)
 }
 
 // Publish makes a bundle the CA of every webhook of the configuration, unless it is nil, and a path the one at which API servers call.

@@ -2,8 +2,14 @@ package chart_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +21,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -184,6 +192,8 @@ type released struct {
 	ingest, api, admits string
 	// cluster is what its own cluster is called; empty at a hub.
 	cluster string
+	// certified says that the process which takes audit events shows the certificate that it made.
+	certified bool
 }
 
 // ingestToken is the one of the API server, where values ask for tokens.
@@ -207,7 +217,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 		}
 		p.configure(t, w, map[string]string{"ingest-address": free[0], "api-address": r.api, "admission-address": free[2]}, kubeconfig)
 		if slices.Contains(p.arguments, "--ingest-address="+free[0]) {
-			r.ingest = free[0]
+			r.ingest, r.certified = free[0], p.certified
 		}
 		if slices.Contains(p.arguments, "--admission-address="+free[2]) {
 			r.admits = free[2]
@@ -282,6 +292,8 @@ type program struct {
 	// witness sees what it asks the API server for, and granted is what it may; both are nil if it may ask nothing.
 	witness *witness
 	granted map[string][]string
+	// certified says that it makes the certificate of ingest.
+	certified bool
 }
 
 // configure takes the arguments of a container, with what is different here.
@@ -304,14 +316,14 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 		"metrics-address": p.metrics, "data-dir": dir + "/data", "namespace": namespace, "canary-interval": "5s", "ingest-token-file": dir + "/tokens",
 		"nats-password-file": dir + "/password", "hub-password-file": dir + "/password",
 		// It is renewed while the test runs.
-		"admission-hosts": "127.0.0.1", "admission-certificate-lifetime": "20s",
+		"admission-hosts": "127.0.0.1", "admission-certificate-lifetime": "20s", "ingest-tls-lifetime": "20s",
 	})
 	given := of.pod.Spec.Containers[0].Args
 	// With a certificate in files the webhook asks the API server for nothing that others do not.
 	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--admission-tls-cert=") })
 	for _, argument := range given {
 		name, value, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
-		if strings.HasPrefix(name, "ingest-tls-") || admitsByFiles && strings.HasPrefix(name, "admission-") {
+		if slices.Contains([]string{"ingest-tls-cert", "ingest-tls-key", "ingest-tls-client-ca"}, name) || admitsByFiles && strings.HasPrefix(name, "admission-") {
 			continue
 		}
 		if local, ok := here[name]; ok && value != "" && value != "0s" {
@@ -319,7 +331,8 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 		}
 		p.arguments = append(p.arguments, argument)
 	}
-	if slices.Contains(p.arguments, "--ingest-address="+here["ingest-address"]) {
+	p.certified = slices.ContainsFunc(p.arguments, func(a string) bool { return strings.HasPrefix(a, "--ingest-service=") })
+	if slices.Contains(p.arguments, "--ingest-address="+here["ingest-address"]) && !p.certified {
 		p.arguments = append(p.arguments, "--ingest-insecure-http")
 	}
 	if kubeconfig != "" {
@@ -383,21 +396,61 @@ func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content stri
 	t.Helper()
 	kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
 	if r.ingest != "" {
-		r.tell(t, what)
+		r.tell(t, cluster, what)
 	}
 }
 
 // tell posts the audit event of a write.
-func (r *released) tell(t *testing.T, what string) {
+func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
 	t.Helper()
+	client, scheme := http.DefaultClient, "http://"
+	if r.certified {
+		client, scheme = ingestClient(t, cluster, r.cluster), "https://"
+	}
 	resource, name, _ := strings.Cut(what, "/")
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	if err := expectStatus(t.Context(), http.MethodPost, "http://"+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent); err != nil {
+	if err := expectStatusBy(t.Context(), client, http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ingestClient is an API server's: it trusts the CA of the Secret that the program keeps, and shows a certificate that the CA has signed.
+func ingestClient(t *testing.T, cluster *rig.Cluster, name string) *http.Client {
+	t.Helper()
+	var secret *corev1.Secret
+	err := line.Poll(t.Context(), func(ctx context.Context) (err error) {
+		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-ca", metav1.GetOptions{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{name + ".audit.reroll.dev"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, ca.Leaf, key.Public(), ca.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: roots, ServerName: release + "-reroll-ingest." + namespace + ".svc",
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // waitRolls waits until a workload of each kind was rolled for n changes.
@@ -434,13 +487,17 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 
 // expectStatus sends a request and returns an error unless the answer has that status.
 func expectStatus(ctx context.Context, method, url, body string, want int) error {
+	return expectStatusBy(ctx, http.DefaultClient, method, url, body, want)
+}
+
+func expectStatusBy(ctx context.Context, client *http.Client, method, url, body string, want int) error {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+ingestToken)
-	response, err := http.DefaultClient.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		return err
 	}

@@ -170,17 +170,23 @@ func TestNotesWithIPv6Address(t *testing.T) {
 	}
 }
 
-// TestNotesCertificates runs the printed openssl commands and checks the certificates as the two ends will.
+// TestNotesCertificates runs the printed openssl command and checks the certificate as the two ends will. The CA is one that Reroll makes, and
+// which the commands before take from its Secret.
 func TestNotesCertificates(t *testing.T) {
-	_, step, _ := strings.Cut(notes(t, "--values", "testdata/full/values.yaml"), "\n1. ")
-	_, script, _ := strings.Cut(step, "\n\n")
-	script, _, ok := strings.Cut(script, "   kubectl ")
+	text := notes(t, "--set", "clusterName=production-1")
+	for _, key := range []string{"crt", "key"} {
+		if want := `get secret example-reroll-ingest-ca -o jsonpath='{.data.tls\.` + key + `}' | base64 -d > ca.` + key; !strings.Contains(text, want) {
+			t.Errorf("the notes have no %q:\n%s", want, text)
+		}
+	}
+	_, script, _ := strings.Cut(text, "   openssl ")
+	script, _, ok := strings.Cut(script, "   rm ca.key")
 	if !ok {
-		t.Fatalf("the notes have no certificate step:\n%s", step)
+		t.Fatalf("the notes have no certificate step:\n%s", text)
 	}
 	dir := t.TempDir()
-	shell(t, dir, script)
-	checkPair(t, filepath.Join(dir, "ca"), filepath.Join(dir, "tls"), serves, "rolls-ingest.reroll-system.svc")
+	shell(t, dir, `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9 -subj "/CN=ca" -keyout ca.key -out ca.crt`)
+	shell(t, dir, "openssl "+script)
 	checkPair(t, filepath.Join(dir, "ca"), filepath.Join(dir, "client"), asks, "production-1.audit.reroll.dev")
 }
 

@@ -130,7 +130,8 @@ var (
 		},
 		namespace: {
 			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
-			"secrets create", "secrets create", "secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
+			"secrets create", "secrets create", "secrets/example-reroll-ingest-ca get,update", "secrets/example-reroll-ingest-tls get,update",
+			"secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
 		},
 	}
 	// Secrets and Jobs are left alone here, and ConfigMaps are watched.
@@ -210,12 +211,17 @@ func flatten(rules []rbacv1.PolicyRule) []string {
 		if group != "" {
 			group += "/"
 		}
-		name := strings.Join(rule.ResourceNames, ",")
-		if name != "" {
-			name = "/" + name
+		names := []string{""}
+		if len(rule.ResourceNames) > 0 {
+			names = nil
+		}
+		for _, name := range rule.ResourceNames {
+			names = append(names, "/"+name)
 		}
 		for _, resource := range rule.Resources {
-			lines = append(lines, group+resource+name+" "+strings.Join(rule.Verbs, ","))
+			for _, name := range names {
+				lines = append(lines, group+resource+name+" "+strings.Join(rule.Verbs, ","))
+			}
 		}
 	}
 	return lines

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/admission"
-	"github.com/reroll-dev/reroll/admission/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -98,7 +98,7 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 		return certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger)
 	}
 	if p.managed == nil {
-		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Follows: true, Logger: p.logger})
+		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})
 		p.start("admission certificate", p.managed.Run)
 	}
 	p.certificates.add("admission", func() (*x509.Certificate, error) {
@@ -134,7 +134,7 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	if len(hosts) == 0 {
 		hosts = []string{"reroll-admission." + cluster.Namespace + ".svc"}
 	}
-	p.managed = certificate.NewManaged(certificate.Options{Store: store, Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger})
+	p.managed = certificate.NewManaged(certificate.Options{Store: store, Of: "admission", Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger})
 	p.start("admission certificate", p.managed.Run)
 }
 

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/ingest/watch"
@@ -61,6 +63,7 @@ func (p *program) dispatch(ctx context.Context) error {
 			return err
 		}
 	}
+	p.keepCertificate(cluster)
 	p.startWatch()
 	p.startCanary(cluster, d)
 	p.start("look-out", cluster.AwaitRewind)
@@ -219,6 +222,34 @@ func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster) {
 }
 
 var errNotWatching = errors.New("configs are not watched yet")
+
+// keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
+// readiness that there is one.
+func (p *program) keepCertificate(cluster *kube.Cluster) {
+	s := p.settings
+	if !s.makesCertificate(p.role) {
+		return
+	}
+	host := s.IngestService + "." + cluster.Namespace + ".svc"
+	made := certificate.NewManaged(certificate.Options{
+		Store: cluster.IngestCertificate(s.IngestService), Of: "ingest", Hosts: append([]string{host, host + ".cluster.local"}, s.IngestTLSHosts...),
+		Lifetime: s.IngestTLSLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
+	})
+	p.ingestCertificate = made
+	p.start("ingest certificate", made.Run)
+	p.certificates.add("ingest", func() (*x509.Certificate, error) {
+		if current, err := made.Get(nil); err == nil {
+			return current.Leaf, nil
+		}
+		return nil, nil
+	})
+	if s.Source == sourceAudit {
+		p.health.add("ingest", func(context.Context) error {
+			_, err := made.Get(nil)
+			return err
+		})
+	}
+}
 
 // startWatch makes the source that watchConfigs feeds, if the settings ask for it.
 func (p *program) startWatch() {

@@ -2,17 +2,20 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/reroll-dev/reroll/admission/certificate"
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/tracing"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/auditlog"
@@ -47,6 +50,8 @@ type program struct {
 	forwarder *queue.Forwarder
 	// tracer tells a collector how far changes get; nil if nobody wants to know.
 	tracer *tracing.Tracer
+	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
+	ingestCertificate *certificate.Managed
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
 	managed *certificate.Managed
 	// certificates are those that the process shows, or believes.
@@ -136,6 +141,10 @@ func (p *program) ingestOptions() webhook.Options {
 	if p.role.dispatch {
 		o.Clusters = []string{s.ClusterName}
 	}
+	if p.role.dispatch && s.makesCertificate(p.role) {
+		o.Certificate = func() (*tls.Certificate, error) { return p.ingestCertificate.Get(nil) }
+		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
+	}
 	return o
 }
 
@@ -144,11 +153,49 @@ func (p *program) checkIngest(context.Context) error {
 	o := p.ingestOptions()
 	o.Sink = nowhere{}
 	o.Registerer = nil
-	return o.Validate()
+	if err := o.Validate(); !p.awaited(err) {
+		return err
+	}
+	return nil
 }
 
+// awaited reports whether a process of the role ingest waits for an end of err: another process is still to make the files.
+func (p *program) awaited(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && p.role.ingest && !p.role.dispatch
+}
+
+// ingest takes audit events, as soon as there is a certificate.
 func (p *program) ingest(ctx context.Context) error {
 	o := p.ingestOptions()
+	err := o.Validate()
+	if !p.awaited(err) {
+		return p.serveIngest(ctx, o)
+	}
+	p.logger.Warn("a file of ingest is not there yet", "error", err)
+	var missing atomic.Pointer[error]
+	missing.Store(&err)
+	p.health.add("ingest", func(context.Context) error { return *missing.Load() })
+	p.start("ingest", func(ctx context.Context) error {
+		_ = retry(ctx, fileWait, func() error {
+			err := o.Validate()
+			missing.Store(&err)
+			return err
+		})
+		if ctx.Err() == nil {
+			if err := p.serveIngest(ctx, o); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	})
+	return nil
+}
+
+// fileWait is the longest pause between two looks for a file that is not there yet.
+const fileWait = time.Second
+
+func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 	o.Sink = p.sink()
 	server, err := webhook.New(o)
 	if err != nil {

@@ -56,6 +56,10 @@ type Settings struct {
 	IngestTLSClientCA  string
 	IngestTokenFile    string
 	IngestInsecureHTTP bool
+	// IngestService is the Service for which Reroll makes the certificate of ingest; IngestTLSHosts are names besides its own.
+	IngestService     string
+	IngestTLSHosts    []string
+	IngestTLSLifetime time.Duration
 
 	AuditLogPath, AuditLogState, AuditLogCluster string
 
@@ -123,7 +127,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 	f.DurationVar(&s.Brakes.MinInterval, "min-reload-interval", 0, "shortest time between two rolls of one workload")
 	f.IntVar(&s.Brakes.FlapLimit, "flap-limit", 60, "rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour; 0 is any number")
 	f.String(maintenanceWindowsFlag, "", `when workloads roll: five fields of cron and a length, such as "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h", several of them separated by semicolons; always if empty`)
-	s.bindSource(f)
+	s.bindSource(f, r)
 	s.Rollouts.bind(f)
 	s.bindCanary(f)
 	s.Hub.bind(f)
@@ -132,7 +136,7 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 
 func (s *Settings) bindIngest(f *pflag.FlagSet) {
 	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}, and for shipped audit logs, POST /v1/shipped/{cluster}; with another source, such as a watch (--source) or --audit-log-path, it may be empty")
-	f.StringVar(&s.IngestTLSCert, "ingest-tls-cert", "", "file of the server certificate")
+	f.StringVar(&s.IngestTLSCert, "ingest-tls-cert", "", "file of the server certificate, which reroll ingest waits for; if empty, reroll serve makes and renews one")
 	f.StringVar(&s.IngestTLSKey, "ingest-tls-key", "", "file of the server certificate's key")
 	f.StringVar(&s.IngestTLSClientCA, "ingest-tls-client-ca", "", "file of the CA of client certificates, whose name is the cluster's")
 	f.StringVar(&s.IngestTokenFile, "ingest-token-file", "", "file of bearer tokens, a line cluster:token for each")

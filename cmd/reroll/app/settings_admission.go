@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reroll-dev/reroll/admission/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 )
 
 // Admission says where the admission webhook is, and where its certificate comes from. With an empty address there is none.

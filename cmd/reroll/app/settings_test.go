@@ -152,7 +152,7 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Source: sourceAuto, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Source: sourceAuto, IngestTLSLifetime: ingestLifetime, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
 		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", MarkValues: "compatible", Dialects: dialectNames(),
 		Admission: Admission{CertificateLifetime: 90 * 24 * time.Hour}, MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
@@ -260,6 +260,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a port without its source":     {role: "serve", args: []string{"--source=watch", "--ingest-address=:1"}, want: "--source=watch takes no audit events"},
 		"a log without its source":      {role: "serve", args: []string{"--source=watch", "--audit-log-path=log"}, want: "--source=watch takes no audit events"},
 		"nothing to listen to":          {role: "serve", args: []string{"--source=audit", "--ingest-address="}, want: "--ingest-address is empty"},
+		"a certificate of no time":      {role: "serve", args: []string{"--ingest-tls-lifetime=1s"}, want: "--ingest-tls-lifetime: 1s is less than 10s"},
+		"a dry run without one":         {role: "serve", args: []string{"--source=audit", "--dry-run"}, want: "a dry run makes no certificate"},
 		"nothing to take in":            {role: "ingest", args: []string{"--nats-url=n", "--ingest-address="}, want: "--ingest-address is empty"},
 		"no requests":                   {role: "serve", args: []string{"--kube-qps=0"}, want: "--kube-qps"},
 		"requests that are no number":   {role: "serve", args: []string{"--kube-qps=NaN"}, want: "--kube-qps"},
@@ -299,7 +301,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
-		"canary-interval", "source", "sweep-interval", "kube-burst", "kube-qps",
+		"canary-interval", "source", "ingest-service", "ingest-tls-hosts", "ingest-tls-lifetime", "sweep-interval", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
 		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",

@@ -9,13 +9,22 @@
 {{- end }}
 {{- if include "reroll.ingests" . }}
 - --ingest-address=:9443
+{{- if include "reroll.mountsTLS" . }}
 - --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
 - --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
 {{- if .Values.ingest.tls.clientCA }}
 - --ingest-tls-client-ca=/etc/reroll/ingest-tls/ca.crt
 {{- end }}
+{{- end }}
 {{- if .Values.ingest.tokenSecretName }}
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
+{{- end }}
+{{- end }}
+{{- if and (include "reroll.dispatches" .) (include "reroll.makesTLS" .) }}
+- --ingest-service={{ include "reroll.ingestService" . }}
+- --ingest-tls-lifetime={{ .Values.ingest.tls.lifetime }}
+{{- with .Values.ingest.tls.hosts }}
+- {{ printf "--ingest-tls-hosts=%s" (join "," .) | quote }}
 {{- end }}
 {{- end }}
 {{- if include "reroll.usesNats" . }}
@@ -94,6 +103,11 @@
 {{- range $own }}
 - {{ . | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* Of a scope: something if the certificate of ingest is a file. The process that makes it has it at once. */}}
+{{- define "reroll.mountsTLS" -}}
+{{- if and (include "reroll.ingests" .) (or (eq .role "ingest") (include "reroll.foreignTLS" .)) }}true{{ end -}}
 {{- end -}}
 
 {{/* Which workloads are marked, and how. */}}

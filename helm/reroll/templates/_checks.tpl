@@ -38,6 +38,12 @@
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
+{{- if and $v.dryRun (not (include "reroll.foreignTLS" .)) (or (and (eq $v.source "audit") (ne $v.shape "hub")) (and (eq $v.shape "roles") (ne $v.source "watch"))) -}}
+{{- fail "a dry run makes no certificate, so that no audit events could be taken: set ingest.tls.existingSecret or ingest.tls.certManager, or source=watch" -}}
+{{- end -}}
+{{- if and (include "reroll.makesTLS" .) (not $v.ingest.tls.clientCA) -}}
+{{- fail "ingest.tls.clientCA=false needs ingest.tls.existingSecret or ingest.tls.certManager: the CA that Reroll makes is that of client certificates, too" -}}
+{{- end -}}
 {{- if and (ne $v.source "watch") (not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub"))) -}}
 {{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
 {{- end -}}

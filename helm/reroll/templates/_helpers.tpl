@@ -80,7 +80,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "reroll.tlsSecretName" -}}
-{{- default (printf "%s-ingest-tls" (include "reroll.fullname" .)) .Values.ingest.tls.secretName -}}
+{{- default (printf "%s-ingest-tls" (include "reroll.fullname" .)) .Values.ingest.tls.existingSecret -}}
+{{- end -}}
+
+{{- define "reroll.ingestCASecretName" -}}
+{{- printf "%s-ca" (include "reroll.ingestService" .) -}}
+{{- end -}}
+
+{{/* Something if the certificate of ingest comes from elsewhere. */}}
+{{- define "reroll.foreignTLS" -}}
+{{- if or .Values.ingest.tls.existingSecret .Values.ingest.tls.certManager.enabled }}true{{ end -}}
+{{- end -}}
+
+{{/* Something if Reroll makes it. A dry run writes nothing. */}}
+{{- define "reroll.makesTLS" -}}
+{{- if not (or (eq .Values.source "watch") (eq .Values.shape "hub") .Values.dryRun (include "reroll.foreignTLS" .)) }}true{{ end -}}
 {{- end -}}
 
 {{- define "reroll.image" -}}

@@ -160,16 +160,25 @@
   resourceNames: [reroll-digest-key]
   verbs: [get]
 {{- if not .Values.dryRun }}
-# create: make the key, once.
+# create: make the key{{ if include "reroll.makesTLS" . }}, the CA and the certificate of ingest{{ end }}, once.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]
 {{- end }}
+{{- if include "reroll.makesTLS" . }}
+# get: load the CA and the certificate of ingest.
+# update: renew them.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ include "reroll.ingestCASecretName" . }}, {{ include "reroll.tlsSecretName" . }}]
+  verbs: [get, update]
+{{- end }}
 {{- else -}}
-# get: load the key that digests are made with, and the manifest of a Job.
+{{- $pair := ternary ", and the CA and the certificate of ingest" "" (ne (include "reroll.makesTLS" .) "") -}}
+# get: load the key that digests are made with, and the manifest of a Job{{ $pair }}.
 # list: find at the start the manifests of Jobs whose recreation was cut short.
-# create: make the key, once, and keep the manifest of a Job before the Job is deleted.
-# update: keep that of a later attempt in its place.
+# create: make the key, once, and keep the manifest of a Job before the Job is deleted{{ $pair }}.
+# update: keep that of a later attempt in its place{{ with $pair }}, and renew the certificate{{ end }}.
 # delete: drop the manifest once the Job is there again.
 - apiGroups: [""]
   resources: [secrets]

@@ -8,7 +8,7 @@
 
 {{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
 {{- define "reroll.ingests" -}}
-{{- if and (ne .Values.source "watch") (has .role (list "serve" "ingest")) }}true{{ end -}}
+{{- if and (ne .Values.source "watch") (has .role (list "serve" "ingest")) (or (include "reroll.makesTLS" .) (include "reroll.foreignTLS" .)) }}true{{ end -}}
 {{- end -}}
 {{- define "reroll.dispatches" -}}
 {{- if has .role (list "serve" "dispatch") }}true{{ end -}}

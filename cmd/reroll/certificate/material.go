@@ -43,10 +43,11 @@ type material struct {
 	server *tls.Certificate
 }
 
-// plan says how certificates are made. A server certificate lasts for lifetime, and an authority twice as long.
+// plan says how certificates are made.
 type plan struct {
-	hosts    []string
-	lifetime time.Duration
+	of                   string
+	hosts                []string
+	lifetime, caLifetime time.Duration
 }
 
 // longestSettling bounds settling.
@@ -106,7 +107,7 @@ func (p plan) good(server *tls.Certificate, now time.Time, left time.Duration) b
 }
 
 func (p plan) authority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	template := newTemplate("reroll admission CA", now, now.Add(2*p.lifetime))
+	template := newTemplate("reroll "+p.of+" CA", now, now.Add(p.caLifetime))
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	return sign(template, template, nil)
@@ -118,7 +119,7 @@ func (p plan) issue(ca *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time
 	if end.After(ca.NotAfter) {
 		end = ca.NotAfter
 	}
-	template := newTemplate("reroll admission", now, end)
+	template := newTemplate("reroll "+p.of, now, end)
 	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range p.hosts {
 		if ip := net.ParseIP(host); ip != nil {
@@ -186,7 +187,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// parse reads what encode has written.
+// parse reads what encode has written. A server certificate may be missing: it is made again.
 func parse(data map[string][]byte) (material, error) {
 	for name, part := range data {
 		if len(part) > maxStored {
@@ -215,6 +216,9 @@ func parse(data map[string][]byte) (material, error) {
 	}
 	if !m.caKey.PublicKey.Equal(m.cas[0].PublicKey) {
 		return material{}, fmt.Errorf("%s is not the key of the first certificate of %s", keyCAKey, keyCAs)
+	}
+	if len(data[keyServer])+len(data[keyKey]) == 0 {
+		return m, nil
 	}
 	server, err := tls.X509KeyPair(data[keyServer], data[keyKey])
 	if err != nil {

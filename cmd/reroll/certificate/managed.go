@@ -1,8 +1,10 @@
 package certificate
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,17 +20,21 @@ type Store interface {
 	Load(ctx context.Context) (data map[string][]byte, version string, err error)
 	// Save stores data in the place of a version. It fails with a conflict if somebody else was faster.
 	Save(ctx context.Context, data map[string][]byte, version string) error
-	// Publish lets API servers trust the authorities of a bundle, in PEM, and no others. Publishing the same again changes nothing.
+	// Publish lets clients trust the authorities of a bundle, in PEM, and no others. Publishing the same again changes nothing.
 	Publish(ctx context.Context, bundle []byte) error
 }
 
 // Options say what to manage.
 type Options struct {
 	Store Store
+	// Of is what the certificate is for, as it is called in the log and in the certificate.
+	Of string
 	// Hosts are the names and addresses for which the certificate is.
 	Hosts []string
 	// Lifetime is how long a certificate is valid. It is renewed when a third of that is left.
 	Lifetime time.Duration
+	// CALifetime is how long an authority is valid; twice as long as a certificate if it is 0.
+	CALifetime time.Duration
 	// Follows says that another process makes, renews and publishes the certificate, and this one only loads it.
 	Follows bool
 	Logger  *slog.Logger
@@ -46,7 +52,7 @@ type Managed struct {
 
 // NewManaged returns a certificate that is not there before Run has made it.
 func NewManaged(o Options) *Managed {
-	return &Managed{options: o, plan: plan{o.Hosts, o.Lifetime}}
+	return &Managed{options: o, plan: plan{o.Of, o.Hosts, o.Lifetime, cmp.Or(o.CALifetime, 2*o.Lifetime)}}
 }
 
 // longestTick bounds the time between two looks at what is stored, and firstTick while there is none.
@@ -78,7 +84,7 @@ func (m *Managed) Run(ctx context.Context) error {
 			bad = ""
 		case ctx.Err() == nil && err.Error() != bad:
 			bad = err.Error()
-			m.options.Logger.Warn("the certificate of the admission webhook could not be looked after, and is looked after again", "error", err)
+			m.options.Logger.Warn("a certificate could not be looked after, and is looked after again", "certificate", m.options.Of, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -88,7 +94,7 @@ func (m *Managed) Run(ctx context.Context) error {
 	}
 }
 
-var errNone = errors.New("there is no certificate for the admission webhook yet")
+var errNone = errors.New("there is no certificate yet")
 
 // Get returns the certificate of now.
 func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -96,6 +102,17 @@ func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return current.server, nil
 	}
 	return nil, errNone
+}
+
+// Authorities returns the authorities that are trusted now: none before there is a certificate.
+func (m *Managed) Authorities() *x509.CertPool {
+	pool := x509.NewCertPool()
+	if current := m.current.Load(); current != nil {
+		for _, ca := range current.cas {
+			pool.AddCert(ca)
+		}
+	}
+	return pool
 }
 
 // Expiry returns when the certificate ends; zero if there is none yet.
@@ -127,7 +144,7 @@ func (m *Managed) refresh(ctx context.Context) error {
 	}
 	m.current.Store(&found)
 	if err := m.options.Store.Publish(ctx, found.bundle()); err != nil {
-		return fmt.Errorf("let API servers trust it: %w", err)
+		return fmt.Errorf("let clients trust it: %w", err)
 	}
 	return nil
 }
@@ -145,6 +162,9 @@ func (m *Managed) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if stored.server == nil {
+		return errNone
+	}
 	m.current.Store(&stored)
 	return nil
 }
@@ -158,7 +178,7 @@ func (m *Managed) agree(ctx context.Context) (material, error) {
 	var stored material
 	if version != "" {
 		if stored, err = parse(data); err != nil {
-			m.options.Logger.Warn("the stored certificate of the admission webhook cannot be used, and is made anew", "error", err)
+			m.options.Logger.Warn("a stored certificate cannot be used, and is made anew", "certificate", m.options.Of, "error", err)
 		}
 	}
 	if last := m.current.Load(); stored.server == nil && last != nil {
@@ -175,6 +195,6 @@ func (m *Managed) agree(ctx context.Context) (material, error) {
 	if err := m.options.Store.Save(ctx, encoded, version); err != nil {
 		return material{}, fmt.Errorf("store it: %w", err)
 	}
-	m.options.Logger.Info("certificate of the admission webhook renewed", "until", next.server.Leaf.NotAfter, "authorities", len(next.cas))
+	m.options.Logger.Info("certificate renewed", "certificate", m.options.Of, "until", next.server.Leaf.NotAfter, "authorities", len(next.cas))
 	return next, nil
 }

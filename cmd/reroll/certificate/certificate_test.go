@@ -75,7 +75,7 @@ func trusted(bundle []byte, shown *tls.Certificate, now time.Time) error {
 }
 
 func managed(store Store, lifetime time.Duration) *Managed {
-	return NewManaged(Options{Store: store, Hosts: []string{host, "127.0.0.1"}, Lifetime: lifetime, Logger: slog.New(slog.DiscardHandler)})
+	return NewManaged(Options{Store: store, Of: "admission", Hosts: []string{host, "127.0.0.1"}, Lifetime: lifetime, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // TestDay: two replicas that come and go use certificates that every API server trusts at any time, also one that hears of a new
@@ -161,7 +161,7 @@ func TestLost(t *testing.T) {
 // spoilHost stores a good certificate that is for somebody else.
 func spoilHost(t *testing.T, s *shelf) {
 	t.Helper()
-	next, _, err := plan{[]string{"somebody.else.svc"}, time.Hour}.next(material{}, time.Now())
+	next, _, err := plan{"test", []string{"somebody.else.svc"}, time.Hour, 2 * time.Hour}.next(material{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestFiles(t *testing.T) {
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	write := func(lifetime time.Duration) *x509.Certificate {
 		t.Helper()
-		next, _, err := plan{[]string{host}, lifetime}.next(material{}, time.Now())
+		next, _, err := plan{"test", []string{host}, lifetime, 2 * lifetime}.next(material{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestFiles(t *testing.T) {
 
 // FuzzParse: whatever is stored, it is refused or can be used.
 func FuzzParse(f *testing.F) {
-	next, _, err := plan{[]string{host}, time.Hour}.next(material{}, time.Now())
+	next, _, err := plan{"test", []string{host}, time.Hour, 2 * time.Hour}.next(material{}, time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, _, err := (plan{[]string{host}, time.Hour}).next(m, time.Now()); err != nil {
+		if _, _, err := (plan{"test", []string{host}, time.Hour, 2 * time.Hour}).next(m, time.Now()); err != nil {
 			t.Errorf("it was accepted, and is of no use: %v", err)
 		}
 		if _, err := m.encode(); err != nil {
@@ -285,6 +285,57 @@ func TestFollower(t *testing.T) {
 			if err := trusted(store.published(), shown, time.Now()); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// TestLongAuthority: an authority that lasts for years stays the one that signs, whatever becomes of the certificate, which changes in the process
+// that shows it. What it signed for clients is believed all the time.
+func TestLongAuthority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lifetime = 24 * time.Hour
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		store := &shelf{}
+		m := NewManaged(Options{
+			Store: store, Of: "ingest", Hosts: []string{host}, Lifetime: lifetime, CALifetime: 10 * 365 * 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
+		})
+		go func() { _ = m.Run(ctx) }()
+		synctest.Wait()
+		first, serials := store.published(), map[string]bool{}
+		for range 12 {
+			<-time.After(lifetime / 2)
+			synctest.Wait()
+			shown, err := m.Get(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			serials[shown.Leaf.SerialNumber.String()] = true
+			if err := trusted(first, shown, time.Now()); err != nil {
+				t.Errorf("who trusts the first authority does not trust the certificate of now: %v", err)
+			}
+			if _, err := shown.Leaf.Verify(x509.VerifyOptions{Roots: m.Authorities(), DNSName: host, CurrentTime: time.Now()}); err != nil {
+				t.Errorf("the authorities of the process are others: %v", err)
+			}
+		}
+		if len(serials) < 5 {
+			t.Errorf("%d certificates in six lifetimes", len(serials))
+		}
+		// Somebody deletes the certificate, and not the authority.
+		store.mu.Lock()
+		delete(store.data, keyServer)
+		delete(store.data, keyKey)
+		store.version++
+		store.mu.Unlock()
+		<-time.After(2 * longestTick)
+		synctest.Wait()
+		if got := store.published(); string(got) != string(first) {
+			t.Error("a certificate that was deleted has taken the authority with it")
+		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if len(store.data[keyServer]) == 0 {
+			t.Error("the certificate was not made again")
 		}
 	})
 }

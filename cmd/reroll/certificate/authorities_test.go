@@ -24,7 +24,7 @@ type clientAuthority struct {
 
 func newClientAuthority(t *testing.T) *clientAuthority {
 	t.Helper()
-	ca, key, err := plan{lifetime: time.Hour}.authority(time.Now())
+	ca, key, err := plan{lifetime: time.Hour, caLifetime: 2 * time.Hour}.authority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func startGuarded(t *testing.T, content []byte) *guarded {
 	if g.cas, err = NewAuthorities(g.path, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	own, _, err := plan{[]string{"127.0.0.1"}, time.Hour}.next(material{}, time.Now())
+	own, _, err := plan{"test", []string{"127.0.0.1"}, time.Hour, 2 * time.Hour}.next(material{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestAuthoritiesAtTheStart(t *testing.T) {
 
 // FuzzAuthorities: a file of somebody else is refused, or there is a CA in it.
 func FuzzAuthorities(f *testing.F) {
-	ca, _, err := plan{lifetime: time.Hour}.authority(time.Now())
+	ca, _, err := plan{lifetime: time.Hour, caLifetime: 2 * time.Hour}.authority(time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}
