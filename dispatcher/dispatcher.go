@@ -241,6 +241,8 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	defer release()
 
 	d.replay(time.Now())
+	lists := d.lists()
+	d.starting.Store(&lists)
 	var begin, settle errgroup.Group
 	work(working, &settle, settlers, d.settleQ, func(ref reloader.WorkloadRef) time.Duration { return d.settle(working, ref) })
 	flush := func(ref reloader.WorkloadRef) time.Duration { return d.flush(working, ref) }
@@ -255,7 +257,9 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
 	work(ctx, &begin, verifiers, d.verifyQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
-	if err := d.sweep(ctx); err == nil {
+	err := d.sweep(ctx)
+	d.starting.Store(nil)
+	if err == nil {
 		d.forgetUnseen()
 		d.ready.Store(true)
 		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", len(d.index.refs(&d.mu)))

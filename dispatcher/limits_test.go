@@ -76,6 +76,10 @@ func TestTroubleOfAllIsWaitedFor(t *testing.T) {
 		w.usual()
 		w.give("other", "1")
 		w.deploy("second", auto, "other")
+		w.failing(func(string, string) error {
+			<-time.After(time.Second) // nothing is on record before the store is lost
+			return nil
+		})
 		p := w.launch()
 		w.store.lose(nil, errLost)
 		w.pass(10 * time.Second)

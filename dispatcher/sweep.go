@@ -27,9 +27,6 @@ func scopeOf(c reloader.Config) scope { return scope{c.Kind, c.Namespace} }
 // sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
 // those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
 func (d *Dispatcher) sweep(ctx context.Context) error {
-	lists := d.lists()
-	d.starting.Store(&lists)
-	defer d.starting.Store(nil)
 	for _, ref := range d.index.refs(&d.mu) {
 		d.edgesQ.Add(ref)
 	}

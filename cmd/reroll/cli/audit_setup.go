@@ -259,7 +259,7 @@ func (a *auditFiles) chooseServer() error {
 		a.server = address("127.0.0.1", a.from.NodePort)
 		a.warnings = append(a.warnings, "the NodePort is reached by way of 127.0.0.1, which kube-proxy in mode nftables does not serve: give --server with the address of a node there")
 	case a.from.ClusterIP == "":
-		return fmt.Errorf("Service %s/%s has no address yet: wait for it, or give --server", a.from.Namespace, a.from.Service)
+		return fmt.Errorf("the Service %s/%s has no address yet: wait for it, or give --server", a.from.Namespace, a.from.Service)
 	default:
 		a.server = address(a.from.ClusterIP, a.from.Port)
 	}
