@@ -82,14 +82,16 @@ func TestMendByHelm(t *testing.T) {
 	}
 }
 
-// expectClassless: a pod without a volume runs once there is a default class, or after a change to none, as docs/troubleshooting.md has it.
+// expectClassless: the default needs no volume. With one, the pod waits for a class, as docs/troubleshooting.md has it, and comes up without a volume
+// or once there is a class.
 func (r running) expectClassless() {
 	r.helm("install", documented, chart)
-	r.await("", false)
-	r.change(1, "persistence.enabled=false")
 	r.await("", true)
-	r.helm("uninstall", documented, "--wait")
-	r.helm("install", documented, chart)
+	r.helm("upgrade", documented, chart, "--set", "persistence.enabled=true")
+	r.await("", false)
+	r.helm("upgrade", documented, chart, "--set", "persistence.enabled=false")
+	r.await("", true)
+	r.helm("upgrade", documented, chart, "--set", "persistence.enabled=true")
 	r.await("", false)
 	kubectl(r.T, r.cluster, "create", "--filename="+r.path+"/volumes.yaml")
 	r.await("", true)
@@ -97,10 +99,10 @@ func (r running) expectClassless() {
 
 // expectReplaced: a pod that cannot become ready is replaced by an upgrade that mends its values, and by a rollback. Nobody has to delete it.
 func (r running) expectReplaced() {
-	const nowhere = `nodeSelector.kubernetes\.io/hostname=nowhere`
+	const nowhere = `persistence.enabled=true,nodeSelector.kubernetes\.io/hostname=nowhere`
 	r.helm("upgrade", documented, chart, "--set", nowhere)
 	r.await("nowhere", false)
-	r.helm("upgrade", documented, chart, "--reset-values")
+	r.helm("upgrade", documented, chart, "--set", "persistence.enabled=true")
 	r.await("", true)
 	r.helm("upgrade", documented, chart, "--set", nowhere)
 	r.await("nowhere", false)
@@ -108,10 +110,10 @@ func (r running) expectReplaced() {
 	r.await("", true)
 }
 
-// expectLarger: the claim grows, and the pod stays.
+// expectLarger: the claim grows by an upgrade, and the pod stays.
 func (r running) expectLarger() {
 	pod, claim := r.await("", true), r.claim()
-	r.change(0, "persistence.size=20Gi")
+	r.helm("upgrade", documented, chart, "--set", "persistence.enabled=true,persistence.size=20Gi")
 	if now := r.await("", true); now.UID != pod.UID {
 		r.Error("the pod was replaced")
 	}
@@ -121,24 +123,18 @@ func (r running) expectLarger() {
 	}
 }
 
-// expectOther: the claim is one of the other class.
+// expectOther: the claim is one of the other class, once somebody has done what the documents say.
 func (r running) expectOther() {
-	r.change(1, "persistence.size=20Gi,persistence.storageClass=other")
+	upgrade := []string{"upgrade", documented, chart, "--set", "persistence.enabled=true,persistence.size=20Gi,persistence.storageClass=other"}
+	if _, err := r.tryHelm(upgrade...); err == nil || !strings.Contains(err.Error(), "storageClassName") {
+		r.Fatalf("upgraded without further ado, or failed for another reason: %v", err)
+	}
+	r.follow(0)
+	r.helm(upgrade...)
 	r.await("", true)
 	if class := r.claim().Spec.StorageClassName; class == nil || *class != "other" {
 		r.Errorf("the claim is of the class %v", class)
 	}
-}
-
-// change upgrades to values that the API server refuses before somebody has done what the documents say.
-func (r running) change(commands int, set string) {
-	r.Helper()
-	upgrade := []string{"upgrade", documented, chart, "--set", set}
-	if _, err := r.tryHelm(upgrade...); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec for fields other than") {
-		r.Fatalf("upgraded without further ado, or failed for another reason: %v", err)
-	}
-	r.follow(commands)
-	r.helm(upgrade...)
 }
 
 // follow runs the commands of one fence of the documents.
@@ -211,7 +207,7 @@ func unschedulable(pod *corev1.Pod) bool {
 // claim returns that of the release's volume.
 func (r running) claim() *corev1.PersistentVolumeClaim {
 	r.Helper()
-	claim, err := r.cluster.Client().CoreV1().PersistentVolumeClaims(documented).Get(r.Context(), "data-"+documented+"-0", metav1.GetOptions{})
+	claim, err := r.cluster.Client().CoreV1().PersistentVolumeClaims(documented).Get(r.Context(), documented+"-data", metav1.GetOptions{})
 	if err != nil {
 		r.Fatal(err)
 	}

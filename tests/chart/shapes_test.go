@@ -22,7 +22,6 @@ type runner struct {
 	name     string
 	replicas int32
 	pod      corev1.PodTemplateSpec
-	claims   []corev1.PersistentVolumeClaim
 }
 
 // role is the subcommand that its pods run.
@@ -33,10 +32,10 @@ func workloads(t *testing.T, objects []runtime.Object) (found []runner) {
 	for _, object := range objects {
 		switch o := object.(type) {
 		case *appsv1.StatefulSet:
-			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template, o.Spec.VolumeClaimTemplates})
+			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template})
 			checkSelector(t, o.Spec.Selector, o.Spec.Template)
 		case *appsv1.Deployment:
-			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template, nil})
+			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template})
 			checkSelector(t, o.Spec.Selector, o.Spec.Template)
 		}
 	}

@@ -73,6 +73,7 @@ func TestValuesRejected(t *testing.T) {
 		"half of a map":         {"brakes=null", "brakes", "every brake would be off in silence"},
 		"a CA that nobody asks": {"ingest.tls.clientCA=false,ingest.tokenSecretName=s", "needs ingest.tls.existingSecret", "it would be asked for all the same"},
 		"nothing to show":       {"source=audit,dryRun=true", "a dry run makes no certificate", "no change would ever be heard of"},
+		"a claim of nobody":     {"persistence.existingClaim=c", "persistence.existingClaim has no effect", "the history would be lost in silence"},
 		"a source of another":   {"source=sweep", "source", "the binary refuses it"},
 		"a source taken away":   {"source=null", "source", "nothing would say what is granted"},
 		"a role of no source":   {"shape=roles,natsUrl=nats://n:4222,source=watch,ingest.extraArgs={--log-level=debug}", "ingest.extraArgs has no effect with the shape roles and source watch", "they would be ignored in silence"},

@@ -157,10 +157,10 @@ metadata: {name: data}
 spec:
   capacity: {storage: 4Gi}
   accessModes: [ReadWriteOnce]
-  claimRef: {namespace: %s, name: data-%s}
+  claimRef: {namespace: %s, name: %s-reroll-data}
   local: {path: %s}
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]}]}}
-`, namespace, pod, path, nodeName))
+`, namespace, release, path, nodeName))
 }
 
 // process returns the number of the process of a container, here in the namespace of all, by how its command line begins; 0 if there is

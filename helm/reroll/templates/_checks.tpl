@@ -38,6 +38,9 @@
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
+{{- if and $v.persistence.existingClaim (not $v.persistence.enabled) -}}
+{{- fail "persistence.existingClaim has no effect without persistence.enabled=true" -}}
+{{- end -}}
 {{- if and $v.dryRun (not (include "reroll.foreignTLS" .)) (or (and (eq $v.source "audit") (ne $v.shape "hub")) (and (eq $v.shape "roles") (ne $v.source "watch"))) -}}
 {{- fail "a dry run makes no certificate, so that no audit events could be taken: set ingest.tls.existingSecret or ingest.tls.certManager, or source=watch" -}}
 {{- end -}}

@@ -97,6 +97,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not (or (eq .Values.source "watch") (eq .Values.shape "hub") .Values.dryRun (include "reroll.foreignTLS" .)) }}true{{ end -}}
 {{- end -}}
 
+{{- define "reroll.claimName" -}}
+{{- default (printf "%s-data" (include "reroll.fullname" .)) .Values.persistence.existingClaim -}}
+{{- end -}}
+
 {{- define "reroll.image" -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
