@@ -18,25 +18,21 @@ import (
 // setupFolder is where reroll audit setup writes.
 const setupFolder = "reroll-audit"
 
-// install starts a cluster, and installs the chart in it with a CA in the Secret where Reroll keeps it. The API server posts no audit events.
-func (r *reader) install(t *testing.T, options kube.Options, values ...string) *kube.Cluster {
+// install starts a cluster, installs the chart in it, and runs what the chart has. The API server posts no audit events.
+func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (*kube.Cluster, *pod) {
 	t.Helper()
-	cluster, err := kube.Start(t.Context(), options)
+	cluster, err := kube.Start(ctx, kube.Options{ControlPlaneOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Stop)
-	r.link(t, "kubectl", cluster.Command(t.Context()).Path)
+	r.link(t, "kubectl", cluster.Command(ctx).Path)
 	r.kubeconfig = cluster.Kubeconfig()
 	r.env = append(r.env, "KUBECONFIG="+r.kubeconfig)
-	r.follow(t, commands(t, read(t, "quickstart.md"), "1. Certificates"))
-	r.follow(t, []string{
-		"kubectl create namespace reroll",
-		"kubectl -n reroll create secret generic reroll-ingest-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt",
-		"kubectl -n reroll create secret generic reroll-ingest-ca --from-file=tls.crt=ca.crt --from-file=tls.key=ca.key",
-		"helm install reroll helm/reroll --namespace reroll " + strings.Join(values, " "),
-	})
-	return cluster
+	r.follow(t, []string{"helm install reroll helm/reroll --namespace reroll --create-namespace " + strings.Join(values, " ")})
+	p := newPod(t)
+	p.start(ctx, t, cluster)
+	return cluster, p
 }
 
 // try runs a command that may fail, and returns what it prints and the code that it ends with.
@@ -62,9 +58,8 @@ func (r *reader) try(t *testing.T, command string) (printed string, code int) {
 func TestAuditSetup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
 	defer cancel()
-	r, p := newReader(t), newPod(t)
-	cluster := r.install(t, kube.Options{ControlPlaneOnly: true}, "--set canaryInterval=2s")
-	p.start(ctx, t, cluster)
+	r := newReader(t)
+	cluster, p := r.install(ctx, t, "--set canaryInterval=2s")
 	r.env = append(r.env, "REROLL_SERVER="+p.api)
 
 	told := r.follow(t, []string{"reroll audit setup --for kubeadm"})
@@ -140,7 +135,7 @@ func (r *reader) restart(ctx context.Context, t *testing.T, cluster *kube.Cluste
 // TestKindPatch: what is for kind is a patch that kubectl applies to the manifest of a static pod, as its steps have it.
 func TestKindPatch(t *testing.T) {
 	r := newReader(t)
-	r.install(t, kube.Options{ControlPlaneOnly: true})
+	r.install(t.Context(), t)
 	manifest := `{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {
   containers: [{name: kube-apiserver, image: x, command: [kube-apiserver, --secure-port=6443], volumeMounts: [{name: certs, mountPath: /etc/ssl/certs}]}],
   volumes: [{name: certs, hostPath: {path: /etc/ssl/certs}}]}}`

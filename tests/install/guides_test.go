@@ -11,8 +11,6 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/reroll-dev/reroll/tests/kube"
 )
 
 // TestGuides runs the commands of each guide beside a release. What they make is what the API server's own loaders take.
@@ -22,7 +20,7 @@ func TestGuides(t *testing.T) {
 		t.Fatalf("%d guides, %v", len(guides), err)
 	}
 	installed := newReader(t)
-	installed.install(t, kube.Options{ControlPlaneOnly: true})
+	installed.install(t.Context(), t)
 	for _, file := range guides {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := newReader(t)

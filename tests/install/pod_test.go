@@ -18,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
@@ -122,6 +123,9 @@ func (p *pod) mount(ctx context.Context, t *testing.T, cluster *kube.Cluster, te
 				continue
 			}
 			secret, err := cluster.Client().CoreV1().Secrets("reroll").Get(ctx, v.Secret.SecretName, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) && v.Secret.Optional != nil && *v.Secret.Optional {
+				continue
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
