@@ -51,7 +51,7 @@ func TestWrongStart(t *testing.T) {
 		"setting twice":         {args: []string{"serve", "--config", file("b.yaml", "log-level: info\nlog-level: debug\n")}, want: "log-level"},
 		"no kubeconfig":         {args: []string{"serve", "--ingest-insecure-http", "--ingest-address", "127.0.0.1:0", "--kubeconfig", filepath.Join(dir, "none")}, want: "none"},
 		"API server down":       {args: []string{"serve", "--ingest-insecure-http", "--ingest-address", "127.0.0.1:0", "--kubeconfig", nobody}, want: "127.0.0.1:1"},
-		"no authentication":     {args: []string{"serve", "--kubeconfig", real}, want: "ingest"},
+		"no authentication":     {args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", certificate, "--ingest-tls-key", key}, want: "ingest"},
 		"plain HTTP for all":    {args: []string{"serve", "--kubeconfig", real, "--ingest-insecure-http", "--ingest-address", "0.0.0.0:0"}, want: "loopback"},
 		"bad certificate": {
 			args: []string{"serve", "--kubeconfig", real, "--ingest-tls-cert", garbage, "--ingest-tls-key", garbage, "--ingest-tls-client-ca", garbage},
