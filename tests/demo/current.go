@@ -75,8 +75,6 @@ func currentCluster(ctx context.Context) (err error) {
 		client: client, reroll: r, namespace: namespace, out: os.Stdout,
 		as:  func(string) (kubernetes.Interface, error) { return client, nil },
 		who: func(c line.Candidate) string { return c.FieldManager },
-		// Two field managers that write within one second cannot be told apart: the API server keeps the time by the second.
-		apart: 1100 * time.Millisecond,
 	}
 	return s.show(ctx, "")
 }

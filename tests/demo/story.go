@@ -70,8 +70,6 @@ type story struct {
 	as func(user string) (kubernetes.Interface, error)
 	// who names the user that Reroll takes for the author of a change.
 	who func(line.Candidate) string
-	// apart is how long edits are apart at least.
-	apart time.Duration
 	// seen are the reloads that were shown already.
 	seen map[string]bool
 }
@@ -216,6 +214,10 @@ func (s *story) adopted(ctx context.Context) error {
 	})
 }
 
+// apart is how long edits are apart at least, as those of people are. Reroll names several possible authors if two write before it has looked, and
+// cannot tell two field managers apart that write within one second: the API server keeps that time by the second.
+const apart = 1100 * time.Millisecond
+
 // perform does one edit as its user and waits for what must come of it.
 func (s *story) perform(ctx context.Context, e edit) error {
 	ctx, cancel := context.WithTimeout(ctx, rolloutTime+time.Minute)
@@ -227,7 +229,7 @@ func (s *story) perform(ctx context.Context, e edit) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(s.apart):
+	case <-time.After(apart):
 	}
 	say("%s %s.", e.user, e.does)
 	client, err := s.as(e.user)
