@@ -1,6 +1,11 @@
 package gitops
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
 
 // healings is how often a tool looks after the workload between two changes.
 const healings = 3
@@ -33,6 +38,7 @@ func survives(t *testing.T, s *site, by tool) {
 	began := s.live(t).GetGeneration()
 	s.expect(t, by, "before", began, 0, "", false)
 	mark := s.edit(t, "2", 1)
+	rolled := time.Now()
 	s.expect(t, by, "rolled", began, 1, mark, false)
 	heal(t, s, by)
 	s.expect(t, by, "healed", began, 1, mark, false)
@@ -40,6 +46,12 @@ func survives(t *testing.T, s *site, by tool) {
 	s.expect(t, by, "committed", began, 1, mark, true)
 	heal(t, s, by)
 	s.expect(t, by, "synced", began, 2, mark, false)
+	s.poll(t, func(context.Context) error { // a Rollout is restarted by a time to the second
+		if time.Since(rolled) < time.Second {
+			return errors.New("it is the second of the first roll")
+		}
+		return nil
+	})
 	mark = s.edit(t, "3", 2)
 	heal(t, s, by)
 	s.expect(t, by, "rolled again", began, 3, mark, false)
