@@ -40,7 +40,7 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 		return again // whoever led before has stored a late word; if we lead no more, this is not asked again
 	}
 	d.stakater.failed(err)
-	if t != nil {
+	if t != nil && (err != nil || whole) { // a record without every baseline shows nothing about the store: it may have been lost since
 		d.mu.Lock()
 		d.tried(t, recording, err)
 		d.mu.Unlock()
