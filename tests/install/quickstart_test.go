@@ -79,7 +79,7 @@ func TestEverySectionIsFollowed(t *testing.T) {
 // kubectl gives the reader a kubectl that runs what is run in Reroll's pod as a process of this machine: no kubelet runs here.
 func (r *reader) kubectl(t *testing.T, path string) {
 	t.Helper()
-	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- '*) shift 5; exec \"$@\" ;;\nesac\nexec %q \"$@\"\n", path)
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", path)
 	if err := os.WriteFile(filepath.Join(r.dir, "bin", "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package app
 
 import (
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,10 +10,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 )
 
-// maxCertificateFile bounds a file of certificates, in bytes.
-const maxCertificateFile = 4 << 20
+// A file of certificates has at most so many bytes and certificates: a bundle of all public CAs has about 150.
+const (
+	maxCertificateFile = 4 << 20
+	maxCertificates    = 1000
+)
 
 // certificates tells Prometheus when the certificates end that the process shows, or believes. What is in files is read at each look:
 // whoever uses it reads changed files, too.
@@ -49,13 +52,13 @@ func (c *certificates) Collect(out chan<- prometheus.Metric) {
 	sources := slices.Clone(c.sources)
 	c.mu.Unlock()
 	for _, s := range sources {
-		certificate, err := s.get()
+		cert, err := s.get()
 		var begin, end float64
 		switch {
-		case err == nil && certificate == nil:
+		case err == nil && cert == nil:
 			continue
 		case err == nil:
-			begin, end = float64(certificate.NotBefore.Unix()), float64(certificate.NotAfter.Unix())
+			begin, end = float64(cert.NotBefore.Unix()), float64(cert.NotAfter.Unix())
 		}
 		out <- prometheus.MustNewConstMetric(certificateEnds, prometheus.GaugeValue, end, s.use)
 		out <- prometheus.MustNewConstMetric(certificateBegins, prometheus.GaugeValue, begin, s.use)
@@ -131,30 +134,8 @@ func readCertificates(path string) (found []*x509.Certificate, err error) {
 	if len(content) > maxCertificateFile {
 		return nil, fmt.Errorf("%s is longer than %d bytes", path, maxCertificateFile)
 	}
-	if found, err = parseCertificates(content); err != nil {
+	if found, err = certificate.ParsePEM(content, maxCertificates); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return found, nil
-}
-
-// parseCertificates reads certificates in PEM, and skips everything else.
-func parseCertificates(content []byte) (found []*x509.Certificate, err error) {
-	for {
-		var block *pem.Block
-		if block, content = pem.Decode(content); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d: %w", len(found)+1, err)
-		}
-		found = append(found, certificate)
-	}
-	if len(found) == 0 {
-		return nil, errors.New("holds no certificate")
 	}
 	return found, nil
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 )
 
 // certificateOf returns a certificate in PEM that began at a time and lasts.
@@ -85,7 +87,7 @@ func FuzzCertificates(f *testing.F) {
 	f.Add(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}))
 	f.Add([]byte("-----BEGIN CERTIFICATE-----"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		found, err := parseCertificates(content)
+		found, err := certificate.ParsePEM(content, maxCertificates)
 		if (err == nil) != (len(found) > 0) {
 			t.Errorf("%d certificates, %v", len(found), err)
 		}

@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 )
 
 const (
 	// auditDomain follows the name of a cluster in the name of its client certificate.
 	auditDomain = ".audit.reroll.dev"
-	// maxAuthorities bounds the certificates of a CA that are looked at: one that is being replaced has two.
+	// maxAuthorities bounds the certificates of a CA that are read: one that is being replaced has two.
 	maxAuthorities = 16
 	// maxCommonName is how long a common name may be; the DNS name counts as well.
 	maxCommonName = 64
@@ -42,7 +44,7 @@ func parseAuthority(certificates, key []byte, now time.Time) (a authority, err e
 	if a.key, err = parseKey(key); err != nil {
 		return a, err
 	}
-	all, err := parseCertificates(certificates)
+	all, err := certificate.ParsePEM(certificates, maxAuthorities)
 	if err != nil {
 		return a, err
 	}
@@ -63,30 +65,6 @@ func parseAuthority(certificates, key []byte, now time.Time) (a authority, err e
 		return a, fmt.Errorf("the CA is valid from %s to %s only", exactly(c.NotBefore), exactly(c.NotAfter))
 	}
 	return a, nil
-}
-
-// parseCertificates reads certificates in PEM; other blocks are passed over.
-func parseCertificates(content []byte) (all []*x509.Certificate, err error) {
-	for {
-		var block *pem.Block
-		if block, content = pem.Decode(content); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, errors.New("a certificate cannot be read")
-		}
-		if all = append(all, c); len(all) > maxAuthorities {
-			return nil, fmt.Errorf("there are more than %d certificates", maxAuthorities)
-		}
-	}
-	if len(all) == 0 {
-		return nil, errors.New("there is no certificate in PEM")
-	}
-	return all, nil
 }
 
 // parseKey reads the first private key in PEM, in any of the usual forms.

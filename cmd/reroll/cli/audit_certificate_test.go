@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 )
 
 // caPair is a CA as Reroll makes one.
@@ -47,7 +49,7 @@ func TestClientCertificate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := parseCertificates(client.certificate)
+			all, err := certificate.ParsePEM(client.certificate, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +96,7 @@ func TestAuthority(t *testing.T) {
 		"no certificate":        {nil, ca.key, "no certificate in PEM"},
 		"no key":                {ca.cert, nil, "no private key in PEM"},
 		"swapped":               {ca.key, ca.cert, "no private key in PEM"},
-		"a broken certificate":  {of("CERTIFICATE", []byte("x")), ca.key, "a certificate cannot be read"},
+		"a broken certificate":  {of("CERTIFICATE", []byte("x")), ca.key, "certificate 1 cannot be read"},
 		"a broken key":          {ca.cert, of("EC PRIVATE KEY", []byte("hunter2")), "the private key cannot be read"},
 		"an encrypted key":      {ca.cert, of("ENCRYPTED PRIVATE KEY", []byte("hunter2")), "is encrypted"},
 		"a long key":            {ca.cert, slices.Concat(bytes.Repeat([]byte("x"), maxKeyFile), ca.key), "longer than 16384 bytes"},

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -310,13 +311,13 @@ func (a *auditFiles) issue(certificates, key []byte, origin string, now time.Tim
 // useIssued takes the certificate that cert-manager has made.
 func (a *auditFiles) useIssued(now time.Time) error {
 	data, origin := a.from.Client.Data, "Secret "+a.from.Namespace+"/"+a.from.Client.Secret
-	client, err := parseCertificates(data[certKey])
+	client, err := certificate.ParsePEM(data[certKey], maxAuthorities)
 	if err == nil {
 		_, err = parseKey(data[keyKey])
 	}
 	if err == nil {
 		a.trusted = data[caKey]
-		_, err = parseCertificates(a.trusted)
+		_, err = certificate.ParsePEM(a.trusted, maxAuthorities)
 	}
 	if err != nil {
 		return fmt.Errorf("%s, with %s, %s and %s: %w", origin, certKey, keyKey, caKey, err)
@@ -350,7 +351,7 @@ func (a *auditFiles) useToken() error {
 	default:
 		a.trusted = a.from.Serving.Data[caKey]
 	}
-	if _, err := parseCertificates(a.trusted); err != nil {
+	if _, err := certificate.ParsePEM(a.trusted, maxAuthorities); err != nil {
 		return fmt.Errorf("the CA of the ingest: %w: give it with --ca-cert FILE", err)
 	}
 	return nil
