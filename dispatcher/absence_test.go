@@ -277,6 +277,42 @@ func TestCrashAfterDeletionPatch(t *testing.T) {
 	})
 }
 
+// TestCrashAfterAnotherDeletionPatch: as TestCrashAfterDeletionPatch, where neither the mark nor pods say which deletion it is of.
+func TestCrashAfterAnotherDeletionPatch(t *testing.T) {
+	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.cluster.podStart = -time.Hour // no pod is new from now on
+		w.must(w.delete(alice, app))
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.give("app", "2")
+		w.pass(time.Minute)
+		w.store.lose(nil, errLost)
+		w.must(w.delete(alice, app))
+		w.pass(time.Minute)
+		w.rolled(web, 2)
+		w.stop()
+		w.store.lose(nil, nil)
+		w.forbidPatches()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// forbidPatches fails the test at every patch from now on, also at one that changes nothing.
+func (w *world) forbidPatches() {
+	w.cluster.failing(func(verb, ref string) error {
+		if verb == "patch" {
+			w.t.Errorf("%s is patched once more", ref)
+		}
+		return nil
+	})
+}
+
 func TestDeletionInEndingNamespaceRollsNothing(t *testing.T) {
 	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
 		w.configure = absences(false, true)
@@ -343,7 +379,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 	})
 }
 
-// TestReloadOnDeleteWhereThePlaceIsTaken: what stands there stays, and the workload is rolled all the same.
+// TestReloadOnDeleteWhereThePlaceIsTaken: what stands there stays, and the workload is rolled all the same, once.
 func TestReloadOnDeleteWhereThePlaceIsTaken(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(false, true)
@@ -354,7 +390,15 @@ metadata: {name: web, annotations: {`+collaborneList+`}}
 spec: {template: {spec: {containers: [{name: main, env: [{name: _RELOADER_CONFIGMAP_APP, value: "Mine!"}], envFrom: [{configMapRef: {name: app}}]}]}}}`)))
 		w.start()
 		w.pass(quiet)
+		w.cluster.podStart = -time.Hour // no pod is new from now on
+		w.store.lose(nil, errLost)
 		w.must(w.delete(alice, app))
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.stop() // before it could record the patch
+		w.store.lose(nil, nil)
+		w.forbidPatches()
+		w.start()
 		w.pass(quiet)
 		w.rolled(web, 1)
 		template, err := w.Template(t.Context(), web)

@@ -27,8 +27,6 @@ type step struct {
 	mark     string
 	places   []placed
 	collides bool
-	// markedSince says that the workload was marked by somebody since the content was written.
-	markedSince bool
 	// earlier says that the workload is known to have been brought to the content, but perhaps to an earlier write of it.
 	earlier bool
 	// rewritten says that the content is as it was, and every write of it counts.
@@ -119,7 +117,8 @@ func (d *Dispatcher) stepGone(ctx context.Context, t *tracked, w *workload.Workl
 		s.outcome = w.Dormant
 	case len(places) == 0 && !e.marked && d.strategyBy(w, e.speaker).Tidy != nil:
 		s.outcome = reloader.ReasonUnmarked
-	case e.mark == strategy.DeletedValue && u.handled.Mark != strategy.DeletedValue, e.marked && e.mark == mark && e.provesAbsence(w, u.handled, s.latest):
+	case e.provesVersion(f, s.latest), e.mark == strategy.DeletedValue && u.handled.Mark != strategy.DeletedValue,
+		e.marked && e.mark == mark && e.provesAbsence(w, u.handled, s.latest):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark
 	default:
 		return d.rollGone(ctx, w, s, e, mark, places, u.shared)
@@ -223,7 +222,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		return s
 	}
 	s.rewritten = force && same && e.outOfDate(values)
-	s.mark, s.markedSince = mark, !s.rewritten && e.since(f, s.latest)
+	s.mark = mark
 	chosen := d.strategyBy(w, e.speaker)
 	switch {
 	case e.marked && held != e.mark && slices.Contains(values, e.mark):
