@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,9 @@ import (
 type trial struct {
 	name string
 	// set makes the run of a short one.
-	set      func(*options)
+	set func(*options)
+	// edits give time to what would hardly happen in so short a run. They are in every Reroll of the trial, and are no mistake.
+	edits    []edit
 	mistakes []mistake
 }
 
@@ -24,13 +27,23 @@ type trial struct {
 // given other files in their place.
 type mistake struct {
 	name string
-	// finds is what the oracle has to report.
-	finds string
-	edits []edit
+	// breaks is the promise that does not hold with it.
+	breaks string
+	// finds is what the oracle has to report, and by is how that shows.
+	finds, by string
+	// healed says what else keeps the promise, if anything does: edits, or the trial, switch that off too.
+	healed string
+	edits  []edit
 }
 
 // edit replaces a text, which must be there exactly once, in a file of the module. Without a text it adds a file that is not there.
 type edit struct{ file, from, to string }
+
+// with returns m with the edits of the trial.
+func (tr trial) with(m mistake) mistake {
+	m.edits = slices.Concat(tr.edits, m.edits)
+	return m
+}
 
 // build compiles Reroll with the mistake in it to a file in dir, and returns that file.
 func (m mistake) build(ctx context.Context, dir string) (string, error) {
