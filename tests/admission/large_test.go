@@ -113,7 +113,7 @@ func (s *site) peak(process *os.Process) int64 {
 // limit returns the memory limit that the chart gives to the webhook's process.
 func (s *site) limit() int64 {
 	s.t.Helper()
-	rendered, err := exec.CommandContext(s.ctx, helm, "template", "reroll", "../../helm/reroll", "--set", "shape=roles,natsUrl=nats://nats:4222,admission.enabled=true",
+	rendered, err := exec.CommandContext(s.ctx, helm, "template", "reroll", "../../helm/reroll", "--set", "deploymentMode=roles,nats.url=nats://nats:4222,admission.enabled=true",
 		"--show-only", "templates/deployment.yaml").Output()
 	s.must(err)
 	for _, document := range documents(rendered) {

@@ -37,14 +37,14 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 		more     dialect.CollaborneOptions
 	}{
 		"all": {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
-		"one": {[]string{"--set", "dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
+		"one": {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
 		"alternatives": {
-			[]string{"--set", "dialects={collaborne},annotationKeys.alternativeConfigmap=example.com/cm,annotationKeys.alternativeSecret=example.com/s"},
+			[]string{"--set", "compatibility.dialects={collaborne},compatibility.annotationKeys.alternativeConfigmap=example.com/cm,compatibility.annotationKeys.alternativeSecret=example.com/s"},
 			[]string{"collaborne"},
 			dialect.StakaterOptions{},
 			dialect.CollaborneOptions{ConfigMap: "example.com/cm", Secret: "example.com/s"},
 		},
-		"another name": {[]string{"--set", "dialects={stakater},annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}, dialect.CollaborneOptions{}},
+		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}, dialect.CollaborneOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -86,7 +86,7 @@ func optIns(d *dialect.Dialect) []string {
 // TestWebhookKeepsOut: who reloads everything asks about everything; nobody asks about Reroll's own namespace; and values that do not go
 // together are refused.
 func TestWebhookKeepsOut(t *testing.T) {
-	all := webhookOf(t, "--set", "admission.enabled=true,autoReloadAll=true,namespacesToIgnore={infra}")
+	all := webhookOf(t, "--set", "admission.enabled=true,reload.autoAll=true,scope.namespacesToIgnore={infra}")
 	if len(all.MatchConditions) > 0 {
 		t.Errorf("conditions %v", all.MatchConditions)
 	}
@@ -97,11 +97,11 @@ func TestWebhookKeepsOut(t *testing.T) {
 		t.Errorf("webhook %+v", all)
 	}
 	for values, want := range map[string]string{
-		"dryRun=true":                      "dryRun",
-		"webhook.url=https://example.com":  "no marks are written",
-		"namespaceSelector={env=prod}":     "admission.namespaceSelector",
-		"admission.tls.clientCA=true":      "admission.tls.secretName",
-		"admission.failurePolicy=Whatever": "failurePolicy",
+		"dryRun=true":                            "dryRun",
+		"reload.webhook.url=https://example.com": "no marks are written",
+		"scope.namespaceSelector={env=prod}":     "admission.namespaceSelector",
+		"admission.tls.requireClientCert=true":   "admission.tls.existingSecret",
+		"admission.failurePolicy=Whatever":       "failurePolicy",
 	} {
 		if _, err := tool(t, "helm", "template", release, chart, "--set", "admission.enabled=true,"+values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error that says %q", values, err, want)

@@ -61,11 +61,11 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 			kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Rollout", "DeploymentConfig"}, configs: both,
 		},
 		"roles": {
-			folder: "default", set: "shape=roles,admission.enabled=true,natsUrl=" + natsserver.Start(t).ClientURL(), templates: []string{"admission-rbac.yaml"},
+			folder: "default", set: "deploymentMode=roles,admission.enabled=true,nats.url=" + natsserver.Start(t).ClientURL(), templates: []string{"admission-rbac.yaml"},
 			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
 		},
 		"audit":   {folder: "audit", kinds: builtIn, configs: both, refused: []string{"shop: secrets list"}},
-		"watched": {folder: "watched", set: "natsUrl=,nats.secretName=,nats.keys.creds=", kinds: builtIn, configs: both},
+		"watched": {folder: "watched", set: "nats.url=,nats.existingSecret=,nats.keys.creds=", kinds: builtIn, configs: both},
 	}
 }
 

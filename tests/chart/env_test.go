@@ -45,7 +45,7 @@ func TestEnvironment(t *testing.T) {
 			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=rolls-urls/alert-webhook-url", "ALERT_WEBHOOK_PROXY=rolls-urls/alert-webhook-proxy?",
 			"ALERT_SINK=teams", "ALERT_ADDITIONAL_INFO=production: eu"),
 		"ha": append(slices.Clone(meta),
-			"REROLL_NATS_URL=nats/nats-url", "REROLL_WEBHOOK_URL=hook/webhook-url",
+			"REROLL_NATS_URL=nats-login/nats-url", "REROLL_WEBHOOK_URL=hook/webhook-url",
 			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=chat/alert-webhook-url", "ALERT_WEBHOOK_PROXY=chat/alert-webhook-proxy?",
 			"ALERT_SINK=slack"),
 	} {
@@ -102,7 +102,7 @@ func TestSecretsOfOthersAreLeftAlone(t *testing.T) {
 func TestNewURLsMakeANewPod(t *testing.T) {
 	checksum := func(url string) string {
 		t.Helper()
-		set := statefulSet(t, decode(t, render(t, "--set", "webhook.url="+url)))
+		set := statefulSet(t, decode(t, render(t, "--set", "reload.webhook.url="+url)))
 		return set.Spec.Template.Annotations["checksum/urls"]
 	}
 	one, other := checksum("https://example.com/1"), checksum("https://example.com/2")

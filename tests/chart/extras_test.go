@@ -76,7 +76,7 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 // ruleFile is where Prometheus reads the alerts of a PrometheusRule from.
 func ruleFile(t *testing.T, args ...string) string {
 	t.Helper()
-	found := custom(decode(t, render(t, append([]string{"--set", "prometheusRule.enabled=true"}, args...)...)), "PrometheusRule")
+	found := custom(decode(t, render(t, append([]string{"--set", "metrics.prometheusRule.enabled=true"}, args...)...)), "PrometheusRule")
 	if len(found) != 1 {
 		t.Fatalf("%d PrometheusRules", len(found))
 	}
@@ -116,9 +116,9 @@ tests:
 	for name, c := range map[string]struct {
 		set, fires string
 	}{
-		"a member":          {"serviceMonitor.enabled=true", fires("RerollAPIAbsent") + ", " + fires("RerollAbsent")},
-		"a hub":             {"podMonitor.enabled=true,shape=hub,natsUrl=nats://n:4222", fires("RerollAPIAbsent")},
-		"scraped otherwise": {"shape=hub,natsUrl=nats://n:4222", ""}, // nobody knows with which labels
+		"a member":          {"metrics.serviceMonitor.enabled=true", fires("RerollAPIAbsent") + ", " + fires("RerollAbsent")},
+		"a hub":             {"metrics.podMonitor.enabled=true,deploymentMode=hub,nats.url=nats://n:4222", fires("RerollAPIAbsent")},
+		"scraped otherwise": {"deploymentMode=hub,nats.url=nats://n:4222", ""}, // nobody knows with which labels
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(filepath.Dir(ruleFile(t, "--set", c.set)), "history.yaml")
@@ -135,13 +135,13 @@ tests:
 // TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
 func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
 	for set, want := range map[string]bool{
-		"shape=roles,natsUrl=nats://n:4222":                true,
-		"shape=roles,natsUrl=nats://n:4222,api.replicas=0": false,
-		"shape=hub,natsUrl=nats://n:4222,api.replicas=0":   false,
-		"metaInfo=true":  true,
-		"api.replicas=0": true, // of roles
-		"replicas=0":     false,
-		"shape=roles,natsUrl=nats://n:4222,ingest.replicas=0": true,
+		"deploymentMode=roles,nats.url=nats://n:4222":                       true,
+		"deploymentMode=roles,nats.url=nats://n:4222,api.replicaCount=0":    false,
+		"deploymentMode=hub,nats.url=nats://n:4222,api.replicaCount=0":      false,
+		"compatibility.metaInfo=true":                                       true,
+		"api.replicaCount=0":                                                true, // of roles
+		"replicaCount=0":                                                    false,
+		"deploymentMode=roles,nats.url=nats://n:4222,ingest.replicaCount=0": true,
 	} {
 		text, err := os.ReadFile(ruleFile(t, "--set", set))
 		if err != nil {
@@ -170,7 +170,7 @@ func TestDashboardsAreTheFiles(t *testing.T) {
 		want[filepath.Base(file)] = strings.TrimSpace(string(text))
 	}
 	got := map[string]string{}
-	for _, object := range decode(t, render(t, "--set", "dashboards.enabled=true,dashboards.namespace=grafana")) {
+	for _, object := range decode(t, render(t, "--set", "grafanaDashboards.enabled=true,grafanaDashboards.namespace=grafana")) {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Namespace == "grafana" && config.Labels["grafana_dashboard"] == "1" {
 			for name, text := range config.Data {
 				got[name] = strings.TrimSpace(text)
@@ -203,7 +203,7 @@ func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
 // TestNobodyAsksForCertificatesOfNobody: without a feed there is neither a certificate, whatever cert-manager is told, nor somebody to be
 // recognised by one.
 func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
-	objects := rendered(t, "watched", "--set", "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.clientCA=false")
+	objects := rendered(t, "watched", "--set", "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.requireClientCert=false")
 	if made := custom(objects, "Certificate"); len(made) > 0 {
 		t.Errorf("%d certificates, and nobody shows them", len(made))
 	}
@@ -212,7 +212,7 @@ func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
 // TestCertificateOfTheWebhook: cert-manager makes what the pods mount, for the name that the API server calls, and nobody else may make one. Reroll
 // publishes the secret path alone, and with client certificates nothing.
 func TestCertificateOfTheWebhook(t *testing.T) {
-	for shape, values := range map[string]string{"default": "metaInfo=true", "roles": "admission.tls.secretName="} {
+	for shape, values := range map[string]string{"default": "compatibility.metaInfo=true", "roles": "admission.tls.existingSecret="} {
 		objects := rendered(t, shape, "--set", values+",admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca")
 		made := ""
 		for _, o := range custom(objects, "Certificate") {

@@ -31,7 +31,7 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	bind(t, cluster, "fleet-member")
 	bind(t, cluster, "hub")
 	member := newReleased(t, cluster, rendered(t, "fleet-member", "--set", "hub.keys.tlsCA=,hub.url="+url))
-	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=hub-api,nats.inboxPrefix=_INBOX_hub-api,natsUrl="+url))
+	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=hub-api,nats.inboxPrefix=_INBOX_hub-api,nats.url="+url))
 	if granted := hub.processes[0].granted; len(granted[""]) != 2 || len(granted) != 1 {
 		t.Errorf("the hub may %q, want to ask who somebody is and what they may", granted)
 	}
@@ -63,7 +63,7 @@ func TestHubWorksWithItsRights(t *testing.T) {
 // returns its URL.
 func startHubNATS(t *testing.T, clusters ...string) string {
 	t.Helper()
-	conf := natsPermissions(t, "hub.conf", "shape=hub,natsPermissions.clusters={"+strings.Join(clusters, ",")+"}")
+	conf := natsPermissions(t, "hub.conf", "deploymentMode=hub,nats.permissions.clusters={"+strings.Join(clusters, ",")+"}")
 	understood(t, conf)
 	file := filepath.Join(t.TempDir(), "server.conf")
 	head := fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: {store_dir: %q}\n", t.TempDir())

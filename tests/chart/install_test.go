@@ -13,9 +13,9 @@ import (
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
 // nobody runs Jobs.
 var installs = map[string]string{
-	"default": "metaInfo=true", "namespaced": "metaInfo=true", "ha": "metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "metaInfo=true",
-	"fleet-member": "dashboards.enabled=true", "admission": "admission.holdScheduling=false",
-	"full": "ingest.service.clusterIP=", "external-nats": "metaInfo=true", "nats-nkey": "metaInfo=true", "watched": "metaInfo=true",
+	"default": "compatibility.metaInfo=true", "namespaced": "compatibility.metaInfo=true", "ha": "compatibility.metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "compatibility.metaInfo=true",
+	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.holdScheduling=false",
+	"full": "ingest.service.clusterIP=", "external-nats": "compatibility.metaInfo=true", "nats-nkey": "compatibility.metaInfo=true", "watched": "compatibility.metaInfo=true",
 }
 
 // TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,
@@ -52,7 +52,7 @@ func installer(t *testing.T, cluster *rig.Cluster, version string) (helm func(ar
 func grow(t *testing.T, cluster *rig.Cluster, version string) {
 	helm, uninstall := installer(t, cluster, version)
 	defer uninstall()
-	bigger := []string{"upgrade", release, chart, "--set", "natsUrl=nats://nats:4222,enableHA=true,replicas=2"}
+	bigger := []string{"upgrade", release, chart, "--set", "nats.url=nats://nats:4222,replicaCount=2"}
 	if _, err := helm("install", release, chart); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestNATSPermissions(t *testing.T) {
 		"hub":   {"hub.conf", queue.HubAccounts},
 	} {
 		t.Run(shape, func(t *testing.T) {
-			got := natsPermissions(t, tc.file, "shape="+shape+",natsPermissions.clusters={"+strings.Join(clusters, ",")+"}")
+			got := natsPermissions(t, tc.file, "deploymentMode="+shape+",nats.permissions.clusters={"+strings.Join(clusters, ",")+"}")
 			want, err := tc.want(clusters)
 			if err != nil {
 				t.Fatal(err)
@@ -36,7 +36,7 @@ func TestNATSPermissions(t *testing.T) {
 			understood(t, got)
 		})
 	}
-	own := natsPermissions(t, "clusters.conf", "shape=roles,clusterName=north")
+	own := natsPermissions(t, "clusters.conf", "deploymentMode=roles,clusterName=north")
 	if want, err := queue.ClusterAccounts([]string{"north"}); err != nil || cmp.Diff(statements(want), statements(own)) != "" {
 		t.Errorf("permissions without names of clusters are not those of the cluster itself: %v\n%s", err, own)
 	}
@@ -45,7 +45,7 @@ func TestNATSPermissions(t *testing.T) {
 // natsPermissions returns a part of the configuration of a NATS server that the chart makes.
 func natsPermissions(t *testing.T, file, set string) string {
 	t.Helper()
-	rendered := render(t, "--set", "natsUrl=nats://nats:4222,natsPermissions.create=true,"+set)
+	rendered := render(t, "--set", "nats.url=nats://nats:4222,nats.permissions.create=true,"+set)
 	for _, object := range decode(t, rendered) {
 		if m, ok := object.(*corev1.ConfigMap); ok && strings.HasSuffix(m.Name, "-nats") {
 			return m.Data[file]

@@ -38,9 +38,9 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		has   []string
 		hasNo []string
 	}{
-		"audit events": {"metaInfo=true", []string{"   reroll audit setup --namespace reroll-system --for kubeadm\n   reroll audit check --namespace reroll-system\n"}, []string{"pod waits"}},
+		"audit events": {"compatibility.metaInfo=true", []string{"   reroll audit setup --namespace reroll-system --for kubeadm\n   reroll audit check --namespace reroll-system\n"}, []string{"pod waits"}},
 		"audit events of a token": {
-			"source=audit,ingest.tls.clientCA=false,ingest.tokenSecretName=t,ingest.tls.existingSecret=mine",
+			"source=audit,ingest.tls.requireClientCert=false,ingest.tokens.existingSecret=t,ingest.tls.existingSecret=mine",
 			[]string{"--for kubeadm --token-file FILE\n", "The pod waits for Secret mine with tls.crt, tls.key (for example-reroll-ingest.reroll-system.svc).\n"},
 			nil,
 		},
@@ -49,40 +49,40 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"only the field manager", "source=auto", "\nSee what it did", "\nSee that it reaches the hub"},
 			[]string{"audit setup", "ingest-tls"},
 		},
-		"the API as it is": {"metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
-		"an exposed API":   {"api.expose=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
+		"the API as it is": {"compatibility.metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
+		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
 		"an exposed API with TLS": {
-			"api.expose=true,api.tls.secretName=t,api.audiences={a}",
+			"api.service.enabled=true,api.tls.existingSecret=t,api.audiences={a}",
 			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
 			nil,
 		},
 		"an API for certificates": {
-			"api.auth=mtls,api.tls.secretName=t",
+			"api.auth=mtls,api.tls.existingSecret=t",
 			[]string{
-				"port-forward pod/example-reroll-0 8080:8080", "a CA in ca.crt of that Secret",
+				"port-forward pod/example-reroll-0 8080", "a CA in ca.crt of that Secret",
 				"reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --client-certificate=you.crt --client-key=you.key",
 			},
 			[]string{"create token"},
 		},
-		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.secretName=t`, []string{"--token-file=token"}, []string{"--client-certificate"}},
+		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.existingSecret=t`, []string{"--token-file=token"}, []string{"--client-certificate"}},
 		"an API for a proxy alone": {
-			"api.auth=request-header,api.tls.secretName=t,api.proxyNames={front}",
+			"api.auth=request-header,api.tls.existingSecret=t,api.proxyNames={front}",
 			[]string{"reroll status --server=https://PROXY"},
 			[]string{"port-forward", "--certificate-authority=ca.crt", "create token"},
 		},
-		"no volume":             {"metaInfo=true", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
+		"no volume":             {"compatibility.metaInfo=true", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
 		"a volume":              {"persistence.enabled=true", nil, []string{"history is lost"}},
-		"the volume of another": {"natsUrl=nats://n:4222", nil, []string{"history is lost"}},
-		"no volume of roles":    {"shape=roles,natsUrl=nats://n:4222", nil, []string{"history is lost"}},
-		"a watch":               {"metaInfo=true", []string{"may list and watch Secrets", "--set source=audit", "reroll explain "}, nil},
+		"the volume of another": {"nats.url=nats://n:4222", nil, []string{"history is lost"}},
+		"no volume of roles":    {"deploymentMode=roles,nats.url=nats://n:4222", nil, []string{"history is lost"}},
+		"a watch":               {"compatibility.metaInfo=true", []string{"may list and watch Secrets", "--set source=audit", "reroll explain "}, nil},
 		"no watch":              {"source=audit", []string{"lists and watches no Secrets"}, []string{"may list and watch"}},
 		"a hub": {
-			"shape=hub,natsUrl=nats://n:4222,api.expose=true,api.insecureHTTP=true",
-			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080:8080", "reroll clusters --token-file=token"},
+			"deploymentMode=hub,nats.url=nats://n:4222,api.service.enabled=true,api.insecureHTTP=true",
+			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080", "reroll clusters --token-file=token"},
 			[]string{"audit setup", "history is lost"},
 		},
 		"a cluster of a fleet":        {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
-		"streams of an administrator": {"natsUrl=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"streams of an administrator": {"nats.url=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestGrants(t *testing.T) {
 func TestIgnoredConfigsAreNotGranted(t *testing.T) {
 	for _, set := range []string{"source=auto", "source=watch", "source=audit,rbac.listSecrets=true"} {
 		for _, kind := range []string{"configmaps", "secrets"} {
-			objects := decode(t, render(t, "--set", "resourcesToIgnore={"+kind+"},"+set))
+			objects := decode(t, render(t, "--set", "scope.resourcesToIgnore={"+kind+"},"+set))
 			for _, grant := range grants(objects)[""] {
 				if strings.HasPrefix(grant, kind+" ") {
 					t.Errorf("with %s the ignored %s are granted: %s", set, kind, grant)

@@ -188,12 +188,12 @@ func TestVolumes(t *testing.T) {
 		made  bool
 		class *string
 	}{
-		"metaInfo=true":            {},
-		"persistence.enabled=true": {claim: "example-reroll-data", made: true},
+		"compatibility.metaInfo=true":                             {},
+		"persistence.enabled=true":                                {claim: "example-reroll-data", made: true},
 		"persistence.enabled=true,persistence.storageClass=fast":  {claim: "example-reroll-data", made: true, class: new("fast")},
 		"persistence.enabled=true,persistence.storageClass=-":     {claim: "example-reroll-data", made: true, class: new("")},
 		"persistence.enabled=true,persistence.existingClaim=ours": {claim: "ours"},
-		"persistence.enabled=true,natsUrl=nats://n:4222":          {},
+		"persistence.enabled=true,nats.url=nats://n:4222":         {},
 	} {
 		objects := decode(t, render(t, "--set", set))
 		pod := statefulSet(t, objects).Spec.Template.Spec

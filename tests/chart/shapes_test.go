@@ -174,7 +174,7 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 func TestRightsAreByRole(t *testing.T) {
 	expectRightsByRole(t, rendered(t, "roles"), []string{"secrets/reroll-digest-key get"})
 	// The process that API servers call may not change what they call, also if Reroll makes the certificate.
-	objects := rendered(t, "roles", "--set", "admission.tls.secretName=,admission.tls.clientCA=false")
+	objects := rendered(t, "roles", "--set", "admission.tls.existingSecret=,admission.tls.requireClientCert=false")
 	expectRightsByRole(t, objects, []string{"secrets/reroll-admission-tls get", "secrets/reroll-digest-key get"})
 	const publish = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " get,patch"
 	for _, w := range workloads(t, objects) {

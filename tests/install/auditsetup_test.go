@@ -59,7 +59,7 @@ func TestAuditSetup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
 	defer cancel()
 	r := newReader(t)
-	cluster, p := r.install(ctx, t, "--set canaryInterval=2s")
+	cluster, p := r.install(ctx, t, "--set ingest.canaryInterval=2s")
 	r.env = append(r.env, "REROLL_SERVER="+p.api)
 
 	told := r.follow(t, []string{"reroll audit setup --for kubeadm"})

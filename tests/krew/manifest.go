@@ -56,14 +56,12 @@ func newManifest(version string) manifest {
 	}
 }
 
-// platformOf describes an archive with the binary that system, a match of named, is about.
-func platformOf(version, archive, sum string, system []string) platform {
-	binary := binaryName + system[3]
+func platformOf(version, archive, sum, system, architecture string) platform {
 	return platform{
-		Selector: selector{map[string]string{"os": system[1], "arch": system[2]}},
+		Selector: selector{map[string]string{"os": system, "arch": architecture}},
 		URI:      repository + "/releases/download/v" + version + "/" + archive,
 		SHA256:   sum,
-		Files:    []file{{From: binary, To: "."}, {From: licenseName, To: "."}},
-		Bin:      binary,
+		Files:    []file{{From: binaryName, To: "."}, {From: licenseName, To: "."}},
+		Bin:      binaryName,
 	}
 }

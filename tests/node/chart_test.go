@@ -18,7 +18,7 @@ import (
 
 const chart = "../../helm/reroll"
 
-// settings are the values of the release: the default shape, with what is different on every machine.
+// settings are the values of the release: the default mode, with what is different on every machine.
 var settings = []string{"--set", "image.repository=" + repository, "--set", "image.tag=" + tag, "--set", "ingest.service.clusterIP=" + ingestAddress, "--set", "ingest.tls.existingSecret=" + release + "-reroll-ingest-tls", "--set", "persistence.enabled=true"}
 
 // TestChart lets a release come, work, be tested, be killed, be changed and go, each in containers.

@@ -19,7 +19,7 @@ func TestRoles(t *testing.T) {
 	s.api = "deployment/" + release + "-reroll-api"
 	s.space()
 	s.certificates()
-	s.runHelm(append([]string{"install", release, chart, "--wait", "--timeout=4m", "--set", "shape=roles,admission.enabled=true", "--set", "natsUrl=" + natsserver.Start(s.t, func(o *server.Options) { o.Host, o.StoreDir = nodeAddress, filepath.Join(s.dir, "nats") }).ClientURL()}, settings...)...)
+	s.runHelm(append([]string{"install", release, chart, "--wait", "--timeout=4m", "--set", "deploymentMode=roles,admission.enabled=true", "--set", "nats.url=" + natsserver.Start(s.t, func(o *server.Options) { o.Host, o.StoreDir = nodeAddress, filepath.Join(s.dir, "nats") }).ClientURL()}, settings...)...)
 	for role, want := range map[string]int{"ingest": 0, "dispatch": 2, "api": 0, "admission": 2} {
 		tokens := s.kubectl("get", "pods", "--namespace="+namespace, "--selector=app.kubernetes.io/component="+role, "--output=jsonpath={.items[*].spec.volumes[*].projected.sources[*].serviceAccountToken.path}")
 		if got := strings.Count(tokens, "token"); got != want {

@@ -279,7 +279,7 @@ func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
 		found.add("dispatcher", wrong, "it has published no status lately", "reroll doctor")
 		return found
 	case len(w.last.Feeds) == 0:
-		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set canaryInterval=1m in the chart's values (--canary-interval of the dispatcher)")
+		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m in the chart's values (--canary-interval of the dispatcher)")
 		return found
 	case w.heardSince():
 		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out ConfigMaps of namespace "+c.own,

@@ -89,7 +89,7 @@ var natsURL = regexp.MustCompile(`^((nats|tls|ws|wss)://\S+)?$`)
 func (m migrateValues) checkNATS() error {
 	switch {
 	case strings.Contains(m.natsURL, "@"):
-		return Usage(errors.New("--nats-url has credentials: leave it without them, and put the address with them into a Secret, under the key nats-url, for natsUrlSecretName"))
+		return Usage(errors.New("--nats-url has credentials: leave it without them, and put the address with them into a Secret, and set nats.existingSecret and nats.keys.url"))
 	case !natsURL.MatchString(m.natsURL):
 		return Usage(fmt.Errorf("--nats-url: %q is no address such as nats://nats:4222", m.natsURL))
 	}
@@ -134,6 +134,9 @@ type conversion struct {
 	migrateValues
 	theirs, ours map[string]any
 	notes        []string
+	// ha and replicas are theirs: whether several may run, and how many.
+	ha       bool
+	replicas int
 	// err is why nothing at all can be taken over.
 	err error
 }
@@ -200,7 +203,9 @@ func (c *conversion) apply(m mapping, at string, value any) {
 }
 
 // limiting are the values without which more would be rolled than before: what is wrong with them ends the command.
-var limiting = []string{"namespaces", "namespacesToIgnore", "namespaceSelector", "resourceLabelSelector", "resourcesToIgnore", "ignoredWorkloadTypes"}
+var limiting = []string{
+	"scope.namespaces", "scope.namespacesToIgnore", "scope.namespaceSelector", "scope.resourceLabelSelector", "scope.resourcesToIgnore", "scope.ignoredWorkloadTypes",
+}
 
 // isNothing reports whether a value is as good as none.
 func isNothing(value any) bool {
@@ -250,45 +255,68 @@ func lookup(values map[string]any, path string) any {
 	return at
 }
 
-// finish mends what fits the types of our chart and not its checks.
-func (c *conversion) finish() {
-	c.finishReplicas()
-	c.dropIf(c.ours["syncAfterRestart"] == true && c.ours["reloadOnCreate"] != true, "syncAfterRestart", "reloader.syncAfterRestart",
-		"it has no effect without reloadOnCreate, here as there")
-	ignored, _ := c.ours["resourcesToIgnore"].([]any)
-	if len(ignored) > 1 {
-		c.err = errors.Join(c.err, errors.New("reloader.ignoreSecrets: with ignoreConfigMaps nothing would be left to react to; Stakater Reloader does not start with both"))
+// unset removes one of our values, and what it was in if nothing else is there.
+func (c *conversion) unset(path string) {
+	above, key := "", path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		above, key = path[:i], path[i+1:]
 	}
-	const named = "namespaces names those that count; it has no effect beside it, here as there"
-	c.dropIf(c.ours["namespaces"] != nil && c.ours["namespacesToIgnore"] != nil, "namespacesToIgnore", "reloader.ignoreNamespaces", named)
-	c.dropIf(c.ours["namespaces"] != nil && c.ours["namespaceSelector"] != nil, "namespaceSelector", "reloader.namespaceSelector", named)
-	c.dropIf(lookup(c.ours, "serviceMonitor.enabled") == true && lookup(c.ours, "podMonitor.enabled") == true, "serviceMonitor",
-		"reloader.serviceMonitor", "podMonitor scrapes the same pods")
-	c.dropIf(lookup(c.ours, "serviceAccount.create") == false && lookup(c.ours, "serviceAccount.name") == nil, "serviceAccount",
-		"reloader.serviceAccount.create", "without one of its own, the name of another is needed")
-	if lookup(c.ours, "alerts.enabled") == true && lookup(c.ours, "alerts.url") == nil {
-		c.set("alerts.enabled", false)
-		c.note("reloader.deployment.env", "alerts need a URL: put it into a Secret under the key alert-webhook-url, name that in alerts.existingSecret, and set alerts.enabled")
+	at := c.ours
+	if above != "" {
+		at, _ = lookup(c.ours, above).(map[string]any)
+	}
+	delete(at, key)
+	if above != "" && len(at) == 0 {
+		c.unset(above)
 	}
 }
 
-// finishReplicas allows several only where they share a memory.
-func (c *conversion) finishReplicas() {
-	ha := c.ours["enableHA"] == true
-	c.dropIf(!ha && c.ours["replicas"] != nil, "replicas", "reloader.deployment.replicas", "more than one needs enableHA, as it does there")
-	if ha && c.natsURL != "" {
-		c.set("natsUrl", c.natsURL)
-		return
+// finish fixes what fits the types of our chart and not its checks.
+func (c *conversion) finish() {
+	c.finishReplicas()
+	c.dropIf(c.get("reload.syncAfterRestart") == true && c.get("reload.onCreate") != true, "reload.syncAfterRestart", "reloader.syncAfterRestart",
+		"it has no effect without reloadOnCreate there, and without reload.onCreate here")
+	ignored, _ := c.get("scope.resourcesToIgnore").([]any)
+	if len(ignored) > 1 {
+		c.err = errors.Join(c.err, errors.New("reloader.ignoreSecrets: with ignoreConfigMaps nothing would be left to react to; Stakater Reloader does not start with both"))
 	}
-	c.dropIf(ha, "enableHA", "reloader.enableHA",
-		"several replicas need an external NATS: give --nats-url, or leave it at one, whose work waits while it starts anew")
-	delete(c.ours, "replicas")
+	named := c.get("scope.namespaces") != nil
+	const noEffect = "it has no effect with reloader.namespaces, here as there"
+	c.dropIf(named && c.get("scope.namespacesToIgnore") != nil, "scope.namespacesToIgnore", "reloader.ignoreNamespaces", noEffect)
+	c.dropIf(named && c.get("scope.namespaceSelector") != nil, "scope.namespaceSelector", "reloader.namespaceSelector", noEffect)
+	c.dropIf(c.get("metrics.serviceMonitor.enabled") == true && c.get("metrics.podMonitor.enabled") == true, "metrics.serviceMonitor",
+		"reloader.serviceMonitor", "podMonitor scrapes the same pods")
+	c.dropIf(c.get("serviceAccount.create") == false && c.get("serviceAccount.name") == nil, "serviceAccount",
+		"reloader.serviceAccount.create", "without one of its own, the name of another is needed")
+	if c.get("notifications.enabled") == true && c.get("notifications.url") == nil {
+		c.set("notifications.enabled", false)
+		c.note("reloader.deployment.env",
+			"notifications need a URL: put it into a Secret under the key alert-webhook-url, name that in notifications.existingSecret, and set notifications.enabled")
+	}
+}
+
+// get returns one of our values, nil if it is not set.
+func (c *conversion) get(path string) any { return lookup(c.ours, path) }
+
+// finishReplicas allows several only where they share a NATS.
+func (c *conversion) finishReplicas() {
+	switch {
+	case c.ha && c.natsURL != "":
+		c.set("nats.url", c.natsURL)
+		if c.replicas > 1 {
+			c.set("replicaCount", c.replicas)
+		}
+	case c.ha:
+		c.note("reloader.enableHA", "several replicas need an external NATS: give --nats-url, or leave it at one, whose work waits while it restarts")
+	case c.replicas > 1:
+		c.note("reloader.deployment.replicas", "more than one runs only with enableHA there")
+	}
 }
 
 // dropIf takes one of our values back, and says why theirs is not taken over.
 func (c *conversion) dropIf(wrong bool, path, from, why string) {
 	if wrong {
-		delete(c.ours, path)
+		c.unset(path)
 		c.note(from, why)
 	}
 }

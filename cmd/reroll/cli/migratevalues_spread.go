@@ -42,7 +42,7 @@ func takeSpread(c *conversion, value any) error {
 		}
 		all = append(all, constraint)
 	}
-	c.set("topologySpread", all)
+	c.set("topologySpreadConstraints", all)
 	return nil
 }
 

@@ -23,43 +23,43 @@ const podOfOurs = "this chart has no such value; a post-renderer of helm can set
 
 // mappings are all values of Stakater's chart 2.2. docs/migrate-from-stakater.md is made of it.
 var mappings = []mapping{
-	same("reloader.autoReloadAll", "autoReloadAll", false),
-	same("reloader.isArgoRollouts", "argoRollouts", false),
+	same("reloader.autoReloadAll", "reload.autoAll", false),
+	same("reloader.isArgoRollouts", "argoRollouts.enabled", false),
 	same("reloader.isOpenshift", "rbac.deploymentConfigs", false),
-	{"reloader.ignoreSecrets", "resourcesToIgnore", "`secrets` in the list", listed("resourcesToIgnore", "secrets")},
-	{"reloader.ignoreConfigMaps", "resourcesToIgnore", "`configmaps` in the list", listed("resourcesToIgnore", "configmaps")},
-	{"reloader.ignoreJobs", "ignoredWorkloadTypes", "`jobs` in the list", listed("ignoredWorkloadTypes", "jobs")},
-	{"reloader.ignoreCronJobs", "ignoredWorkloadTypes", "`cronjobs` in the list", listed("ignoredWorkloadTypes", "cronjobs")},
-	same("reloader.reloadOnCreate", "reloadOnCreate", false),
-	same("reloader.reloadOnDelete", "reloadOnDelete", false),
-	same("reloader.syncAfterRestart", "syncAfterRestart", false),
-	{"reloader.reloadStrategy", "reloadStrategy", "`default` is `env-vars`", oneOf("reloadStrategy", map[string]string{
+	{"reloader.ignoreSecrets", "scope.resourcesToIgnore", "`secrets` in the list", listed("scope.resourcesToIgnore", "secrets")},
+	{"reloader.ignoreConfigMaps", "scope.resourcesToIgnore", "`configmaps` in the list", listed("scope.resourcesToIgnore", "configmaps")},
+	{"reloader.ignoreJobs", "scope.ignoredWorkloadTypes", "`jobs` in the list", listed("scope.ignoredWorkloadTypes", "jobs")},
+	{"reloader.ignoreCronJobs", "scope.ignoredWorkloadTypes", "`cronjobs` in the list", listed("scope.ignoredWorkloadTypes", "cronjobs")},
+	same("reloader.reloadOnCreate", "reload.onCreate", false),
+	same("reloader.reloadOnDelete", "reload.onDelete", false),
+	same("reloader.syncAfterRestart", "reload.syncAfterRestart", false),
+	{"reloader.reloadStrategy", "reload.strategy", "`default` is `env-vars`", oneOf("reload.strategy", map[string]string{
 		"default": "env-vars", "env-vars": "env-vars", "annotations": "annotations",
 	})},
-	{"reloader.namespaces", "namespaces", "a list, or a text with commas", names("namespaces")},
-	{"reloader.watchGlobally", "namespaces", "`false` is the one of `--namespace`", takeScope},
-	{"reloader.ignoreNamespaces", "namespacesToIgnore", "a list, or a text with commas", names("namespacesToIgnore")},
-	{"reloader.namespaceSelector", "namespaceSelector", "", selector("namespaceSelector")},
-	{"reloader.resourceLabelSelector", "resourceLabelSelector", "", selector("resourceLabelSelector")},
+	{"reloader.namespaces", "scope.namespaces", "a list, or a text with commas", names("scope.namespaces")},
+	{"reloader.watchGlobally", "scope.namespaces", "`false` is the one of `--namespace`", takeScope},
+	{"reloader.ignoreNamespaces", "scope.namespacesToIgnore", "a list, or a text with commas", names("scope.namespacesToIgnore")},
+	{"reloader.namespaceSelector", "scope.namespaceSelector", "", selector("scope.namespaceSelector")},
+	{"reloader.resourceLabelSelector", "scope.resourceLabelSelector", "", selector("scope.resourceLabelSelector")},
 	{"reloader.logFormat", "log.format", "empty is `json` here", oneOf("log.format", map[string]string{"json": "json", "text": "text"})},
 	{"reloader.logLevel", "log.level", "`trace` is `debug`; `fatal` and `panic` are `error`", oneOf("log.level", map[string]string{
 		"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "warning": "warn", "error": "error", "fatal": "error", "panic": "error",
 	})},
-	{"reloader.enableHA", "enableHA", "with `--nats-url`: replicas share a NATS", same("reloader.enableHA", "enableHA", false).take},
-	{"reloader.deployment.replicas", "replicas", "with `enableHA`", takeReplicas},
+	{"reloader.enableHA", "replicaCount", "with `--nats-url`: replicas share a NATS", takeHA},
+	{"reloader.deployment.replicas", "replicaCount", "with `enableHA` there", takeReplicas},
 	same("reloader.enablePProf", "pprof.enabled", false),
 	{"reloader.pprofAddr", "pprof.address", "", matching("pprof.address", `^\S*:[0-9]{1,5}$`)},
-	same("reloader.enableCSIIntegration", "csi", false),
+	same("reloader.enableCSIIntegration", "csi.enabled", false),
 	same("reloader.enableMetricsByNamespace", "metrics.countByNamespace", false),
-	{"reloader.webhookUrl", "webhook.url", "and `webhook.legacyBody`, which sends the same body", takeWebhook},
-	{"reloader.deployment.env.open", "alerts", "`ALERT_…`", takeEnvironment("reloader.deployment.env.open")},
-	{"reloader.deployment.env.secret", "alerts", "`ALERT_…`; URLs go into a Secret here as well", takeEnvironment("reloader.deployment.env.secret")},
-	none("reloader.deployment.env.existing", "variables of Secrets have fixed keys here: alerts.existingSecret with alert-webhook-url"),
+	{"reloader.webhookUrl", "reload.webhook.url", "and `reload.webhook.legacyBody`, which sends the same body", takeWebhook},
+	{"reloader.deployment.env.open", "notifications", "`ALERT_…`", takeEnvironment("reloader.deployment.env.open")},
+	{"reloader.deployment.env.secret", "notifications", "`ALERT_…`; URLs go into a Secret here as well", takeEnvironment("reloader.deployment.env.secret")},
+	none("reloader.deployment.env.existing", "variables of Secrets have fixed keys here: notifications.existingSecret with alert-webhook-url"),
 	none("reloader.deployment.env.field", "the pod has what it needs of itself"),
 	moved("reloader.deployment.nodeSelector", "nodeSelector"),
 	moved("reloader.deployment.affinity", "affinity"),
 	moved("reloader.deployment.tolerations", "tolerations"),
-	{"reloader.deployment.topologySpreadConstraints", "topologySpread", "without `labelSelector`, which the chart fills in; with more than one replica", takeSpread},
+	{"reloader.deployment.topologySpreadConstraints", "topologySpreadConstraints", "without `labelSelector`, which the chart fills in; with more than one replica", takeSpread},
 	moved("reloader.deployment.resources", "resources"),
 	moved("reloader.deployment.pod.annotations", "podAnnotations"),
 	{"reloader.deployment.priorityClassName", "priorityClassName", "", matching("priorityClassName", objectName)},
@@ -74,15 +74,15 @@ var mappings = []mapping{
 	{"reloader.serviceAccount.name", "serviceAccount.name", "", matching("serviceAccount.name", objectName)},
 	moved("reloader.serviceAccount.annotations", "serviceAccount.annotations"),
 	none("reloader.serviceAccount.labels", "it has the labels of the release"),
-	same("reloader.serviceMonitor.enabled", "serviceMonitor.enabled", false),
-	moved("reloader.serviceMonitor.labels", "serviceMonitor.labels"),
-	{"reloader.serviceMonitor.interval", "serviceMonitor.interval", "", matching("serviceMonitor.interval", goDuration)},
-	{"reloader.serviceMonitor.timeout", "serviceMonitor.scrapeTimeout", "", matching("serviceMonitor.scrapeTimeout", goDuration)},
+	same("reloader.serviceMonitor.enabled", "metrics.serviceMonitor.enabled", false),
+	moved("reloader.serviceMonitor.labels", "metrics.serviceMonitor.labels"),
+	{"reloader.serviceMonitor.interval", "metrics.serviceMonitor.interval", "", matching("metrics.serviceMonitor.interval", goDuration)},
+	{"reloader.serviceMonitor.timeout", "metrics.serviceMonitor.scrapeTimeout", "", matching("metrics.serviceMonitor.scrapeTimeout", goDuration)},
 	none("reloader.serviceMonitor", "its other fields are relabelings and metricRelabelings here"),
-	same("reloader.podMonitor.enabled", "podMonitor.enabled", false),
-	moved("reloader.podMonitor.labels", "podMonitor.labels"),
-	{"reloader.podMonitor.interval", "podMonitor.interval", "", matching("podMonitor.interval", goDuration)},
-	{"reloader.podMonitor.timeout", "podMonitor.scrapeTimeout", "", matching("podMonitor.scrapeTimeout", goDuration)},
+	same("reloader.podMonitor.enabled", "metrics.podMonitor.enabled", false),
+	moved("reloader.podMonitor.labels", "metrics.podMonitor.labels"),
+	{"reloader.podMonitor.interval", "metrics.podMonitor.interval", "", matching("metrics.podMonitor.interval", goDuration)},
+	{"reloader.podMonitor.timeout", "metrics.podMonitor.scrapeTimeout", "", matching("metrics.podMonitor.scrapeTimeout", goDuration)},
 	none("reloader.podMonitor", "its other fields are relabelings and metricRelabelings here"),
 	none("reloader.podDisruptionBudget", "it is there for more than one replica; see podDisruptionBudget"),
 	none("reloader.netpol", "other ports and other peers: see networkPolicy"),
@@ -162,7 +162,7 @@ func listed(to, word string) func(*conversion, any) error {
 	return func(c *conversion, value any) error {
 		on, err := boolean(value)
 		if err == nil && on {
-			words, _ := c.ours[to].([]any)
+			words, _ := c.get(to).([]any)
 			c.set(to, append(words, word))
 		}
 		return err
@@ -194,7 +194,7 @@ func matching(to, pattern string) func(*conversion, any) error {
 }
 
 func annotation(from, to string) mapping {
-	return mapping{"reloader.custom_annotations." + from, "annotationKeys." + to, "", matching("annotationKeys."+to, annotated)}
+	return mapping{"reloader.custom_annotations." + from, "compatibility.annotationKeys." + to, "", matching("compatibility.annotationKeys."+to, annotated)}
 }
 
 // moved is an object or a list that Kubernetes knows, as it is.

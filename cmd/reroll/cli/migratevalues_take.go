@@ -36,9 +36,14 @@ func takeScope(c *conversion, value any) error {
 		return err
 	}
 	if c.namespace == "" {
-		return errors.New("only the namespace of that release counts: give it as --namespace, or set namespaces")
+		return errors.New("only the namespace of that release counts: give it as --namespace, or set scope.namespaces")
 	}
-	return names("namespaces")(c, []any{c.namespace})
+	return names("scope.namespaces")(c, []any{c.namespace})
+}
+
+func takeHA(c *conversion, value any) (err error) {
+	c.ha, err = boolean(value)
+	return err
 }
 
 func takeReplicas(c *conversion, value any) error {
@@ -46,9 +51,7 @@ func takeReplicas(c *conversion, value any) error {
 	if !ok || n != float64(int32(n)) || n < 0 {
 		return fmt.Errorf("%s is no number of replicas", shortly(value))
 	}
-	if n > 1 {
-		c.set("replicas", int(n))
-	}
+	c.replicas = int(n)
 	return nil
 }
 
@@ -59,8 +62,8 @@ func takeWebhook(c *conversion, value any) error {
 	if !ok || !httpURL.MatchString(url) {
 		return errors.New("it should be an http or https URL")
 	}
-	c.set("webhook.url", url)
-	c.set("webhook.legacyBody", true)
+	c.set("reload.webhook.url", url)
+	c.set("reload.webhook.legacyBody", true)
 	return nil
 }
 
@@ -69,10 +72,10 @@ var alertVariables = map[string]struct {
 	to      string
 	pattern *regexp.Regexp
 }{
-	"ALERT_SINK":            {"alerts.sink", regexp.MustCompile(`^(slack|teams|gchat)$`)},
-	"ALERT_WEBHOOK_URL":     {"alerts.url", httpURL},
-	"ALERT_WEBHOOK_PROXY":   {"alerts.proxy", regexp.MustCompile(`^(https?|socks5)://\S+$`)},
-	"ALERT_ADDITIONAL_INFO": {"alerts.additionalInfo", regexp.MustCompile(`(?s)^.+$`)},
+	"ALERT_SINK":            {"notifications.sink", regexp.MustCompile(`^(slack|teams|gchat)$`)},
+	"ALERT_WEBHOOK_URL":     {"notifications.url", httpURL},
+	"ALERT_WEBHOOK_PROXY":   {"notifications.proxy", regexp.MustCompile(`^(https?|socks5)://\S+$`)},
+	"ALERT_ADDITIONAL_INFO": {"notifications.additionalInfo", regexp.MustCompile(`(?s)^.+$`)},
 }
 
 // takeEnvironment takes over the variables of alerts; others have no meaning here.
@@ -100,7 +103,7 @@ func (c *conversion) takeVariable(from, name string, value any) {
 		if on, err := boolean(value); err != nil {
 			c.note(join(from, name), err.Error())
 		} else if on {
-			c.set("alerts.enabled", true)
+			c.set("notifications.enabled", true)
 		}
 	case !ok:
 		c.note(join(from, name), "the variable has no value here; extraEnv sets any, and docs/configuration.md has those that the program reads")

@@ -88,7 +88,7 @@ func TestMigrateValuesRefuses(t *testing.T) {
 // TestMigrateValuesKnowsAddresses: our chart takes no other ones, and credentials in one would stand in the arguments of pods.
 func TestMigrateValuesKnowsAddresses(t *testing.T) {
 	for url, says := range map[string]string{
-		"nats://a:4222,nats://b:4222": "", "foo:4222": `"foo:4222" is no address`, "http://foo:4222": "is no address", "nats://u:secret@n:4222": "natsUrlSecretName",
+		"nats://a:4222,nats://b:4222": "", "foo:4222": `"foo:4222" is no address`, "http://foo:4222": "is no address", "nats://u:secret@n:4222": "nats.existingSecret",
 	} {
 		var out bytes.Buffer
 		err := migrateValues{natsURL: url}.run(strings.NewReader("reloader: {enableHA: true}"), &out, &out)
@@ -115,7 +115,7 @@ func TestMigrateValuesSpread(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (values["topologySpread"] != nil) != (tc.says == "") || !strings.Contains(strings.Join(notes, " "), tc.says) {
+			if (values["topologySpreadConstraints"] != nil) != (tc.says == "") || !strings.Contains(strings.Join(notes, " "), tc.says) {
 				t.Errorf("values %v, notes %q", values, notes)
 			}
 		})

@@ -11,12 +11,12 @@
 {{/* The Secret of the webhook's certificate, unless Reroll makes that. */}}
 {{- define "reroll.admissionTLSSecret" -}}
 {{- $tls := .Values.admission.tls -}}
-{{- default (ternary (printf "%s-admission-tls" (include "reroll.fullname" .)) "" $tls.certManager.enabled) $tls.secretName -}}
+{{- default (ternary (printf "%s-admission-tls" (include "reroll.fullname" .)) "" $tls.certManager.enabled) $tls.existingSecret -}}
 {{- end -}}
 
 {{/* The scope of who is asked. */}}
 {{- define "reroll.admissionRole" -}}
-{{- ternary "serve" "admission" (eq .Values.shape "one-process") -}}
+{{- ternary "serve" "admission" (eq .Values.deploymentMode "one-process") -}}
 {{- end -}}
 
 {{/* Of a scope: something if the API server asks its pods. */}}
@@ -38,7 +38,7 @@
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
 {{- end }}
-{{- if .tls.clientCA }}
+{{- if .tls.requireClientCert }}
 - --admission-tls-client-ca=/etc/reroll/admission-tls/ca.crt
 {{- end }}
 {{- end }}
@@ -47,7 +47,7 @@
 
 {{/* Of a scope: something if it keeps the secret path, by which API servers prove themselves, and the CA in the webhook's configuration. */}}
 {{- define "reroll.publishesAdmission" -}}
-{{- if and .Values.admission.enabled (not .Values.admission.tls.clientCA) (include "reroll.dispatches" .) }}yes{{ end -}}
+{{- if and .Values.admission.enabled (not .Values.admission.tls.requireClientCert) (include "reroll.dispatches" .) }}yes{{ end -}}
 {{- end -}}
 
 {{- define "reroll.admissionPublishArgs" }}
@@ -56,7 +56,7 @@
 - --admission-certificate-lifetime=0s
 {{- else }}
 - --admission-hosts={{ include "reroll.admissionService" . }}.{{ .Release.Namespace }}.svc
-- --admission-certificate-lifetime={{ .Values.admission.tls.lifetime }}
+- --admission-certificate-lifetime={{ .Values.admission.tls.duration }}
 {{- end }}
 {{- end -}}
 
@@ -67,23 +67,23 @@
   "sap" (list "pod-reloader.cs.sap.com/configmaps" "pod-reloader.cs.sap.com/secrets")
   "wave" (list "wave.pusher.com/update-on-config-change" "wave.pusher.com/extra-configmaps" "wave.pusher.com/extra-secrets")
   "collaborne" (compact (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret"
-    .Values.annotationKeys.alternativeConfigmap .Values.annotationKeys.alternativeSecret))
+    .Values.compatibility.annotationKeys.alternativeConfigmap .Values.compatibility.annotationKeys.alternativeSecret))
   "fabric8" (list "configmap.fabric8.io/update-on-change")
   "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets")
   "xing" (list "com.xing.deployment-restart") }}
 {{- $own := list }}
 {{- range $tool, $keys := $tools }}
-{{- if or (not $.Values.dialects) (has $tool $.Values.dialects) }}{{ $own = concat $own $keys }}{{ end }}
+{{- if or (not $.Values.compatibility.dialects) (has $tool $.Values.compatibility.dialects) }}{{ $own = concat $own $keys }}{{ end }}
 {{- end }}
 {{- $either := list }}
-{{- if or (not .Values.dialects) (has "stakater" .Values.dialects) }}
+{{- if or (not .Values.compatibility.dialects) (has "stakater" .Values.compatibility.dialects) }}
 {{- range $name, $key := dict
   "auto" "reloader.stakater.com/auto" "autoSearch" "reloader.stakater.com/search"
   "configmap" "configmap.reloader.stakater.com/reload" "configmapAuto" "configmap.reloader.stakater.com/auto"
   "secret" "secret.reloader.stakater.com/reload" "secretAuto" "secret.reloader.stakater.com/auto"
   "secretproviderclass" "secretproviderclass.reloader.stakater.com/reload"
   "secretproviderclassAuto" "secretproviderclass.reloader.stakater.com/auto" }}
-{{- $either = append $either (default $key (index $.Values.annotationKeys $name)) }}
+{{- $either = append $either (default $key (index $.Values.compatibility.annotationKeys $name)) }}
 {{- end }}
 {{- end }}
 {{- dict "own" (concat $own $either) "either" $either | toJson -}}
@@ -100,20 +100,20 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- define "reroll.admissionChecks" -}}
 {{- $v := .Values -}}
 {{- if $v.admission.enabled -}}
-{{- if eq $v.shape "hub" -}}
+{{- if eq $v.deploymentMode "hub" -}}
 {{- fail "admission.enabled has no use at a hub, which rolls nothing: enable it in the release of each cluster" -}}
 {{- end -}}
-{{- if or $v.webhook.url $v.webhook.existingSecret -}}
-{{- fail "admission.enabled has no use beside webhook.url and webhook.existingSecret, with which no marks are written" -}}
+{{- if or $v.reload.webhook.url $v.reload.webhook.existingSecret -}}
+{{- fail "admission.enabled has no use beside reload.webhook.url and reload.webhook.existingSecret, with which no marks are written" -}}
 {{- end -}}
 {{- if $v.dryRun -}}
 {{- fail "admission.enabled has no use in a dryRun, which changes nothing" -}}
 {{- end -}}
-{{- if and $v.namespaceSelector (not $v.admission.namespaceSelector) -}}
-{{- fail "admission.enabled needs admission.namespaceSelector beside namespaceSelector: the same, as the API server has it" -}}
+{{- if and $v.scope.namespaceSelector (not $v.admission.namespaceSelector) -}}
+{{- fail "admission.enabled with scope.namespaceSelector needs admission.namespaceSelector: the same namespaces, as a LabelSelector" -}}
 {{- end -}}
-{{- if and $v.admission.tls.clientCA (not (include "reroll.admissionTLSSecret" .)) -}}
-{{- fail "admission.tls.clientCA needs admission.tls.secretName, whose ca.crt it is" -}}
+{{- if and $v.admission.tls.requireClientCert (not (include "reroll.admissionTLSSecret" .)) -}}
+{{- fail "admission.tls.requireClientCert needs admission.tls.existingSecret, whose ca.crt it is" -}}
 {{- end -}}
 {{- if and $v.admission.tls.certManager.enabled (not $v.admission.tls.certManager.issuerRef.name) -}}
 {{- fail "admission.tls.certManager needs issuerRef.name: who signs?" -}}
@@ -128,13 +128,13 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- define "reroll.admissionRules" -}}
 {{- $kinds := list }}
 {{- range list "configmaps" "secrets" }}
-{{- if not (has . $.Values.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
+{{- if not (has . $.Values.scope.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
 {{- end -}}
 # get: read the configs of a workload that is being written, to mark it.
 - apiGroups: [""]
   resources: [{{ join ", " $kinds }}]
   verbs: [get]
-{{- if .Values.csi }}
+{{- if .Values.csi.enabled }}
 # get: read the annotations of a class.
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses]

@@ -12,17 +12,17 @@
 {{- if include "reroll.mountsTLS" . }}
 - --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
 - --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
-{{- if .Values.ingest.tls.clientCA }}
+{{- if .Values.ingest.tls.requireClientCert }}
 - --ingest-tls-client-ca=/etc/reroll/ingest-tls/ca.crt
 {{- end }}
 {{- end }}
-{{- if .Values.ingest.tokenSecretName }}
+{{- if .Values.ingest.tokens.existingSecret }}
 - --ingest-token-file=/etc/reroll/ingest-tokens/tokens
 {{- end }}
 {{- end }}
 {{- if and (include "reroll.dispatches" .) (include "reroll.makesTLS" .) }}
 - --ingest-service={{ include "reroll.ingestService" . }}
-- --ingest-tls-lifetime={{ .Values.ingest.tls.lifetime }}
+- --ingest-tls-lifetime={{ .Values.ingest.tls.duration }}
 {{- with .Values.ingest.tls.hosts }}
 - {{ printf "--ingest-tls-hosts=%s" (join "," .) | quote }}
 {{- end }}
@@ -30,8 +30,8 @@
 {{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}
 - --data-dir=/var/lib/reroll
-{{- else if not .Values.natsUrlSecretName }}
-- --nats-url={{ .Values.natsUrl }}
+{{- else if not .Values.nats.keys.url }}
+- --nats-url={{ .Values.nats.url }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
 {{- end }}
@@ -45,20 +45,20 @@
 {{- include "reroll.admissionPublishArgs" . }}
 {{- end }}
 {{- if include "reroll.answers" . }}
-- --api-address={{ ternary "" "127.0.0.1" .Values.api.expose }}:{{ .Values.api.port }}
+- --api-address={{ ternary "" "127.0.0.1" .Values.api.service.enabled }}:8080
 - --auth={{ include "reroll.apiAuth" . }}
 {{- if include "reroll.apiAuthBy" (list "token" .) }}
 {{- with .Values.api.audiences }}
 - {{ printf "--auth-audiences=%s" (join "," .) | quote }}
 {{- end }}
-{{- if and .Values.api.insecureHTTP (not .Values.api.tls.secretName) }}
+{{- if and .Values.api.insecureHTTP (not .Values.api.tls.existingSecret) }}
 - --api-insecure-http
 {{- end }}
 {{- end }}
 {{- with .Values.api.hosts }}
 - {{ printf "--api-hosts=%s" (join "," .) | quote }}
 {{- end }}
-{{- with .Values.api.tls.secretName }}
+{{- with .Values.api.tls.existingSecret }}
 - --api-tls-cert=/etc/reroll/api-tls/tls.crt
 - --api-tls-key=/etc/reroll/api-tls/tls.key
 {{- end }}
@@ -72,22 +72,22 @@
 {{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
 {{- if include "reroll.dispatches" . }}
-- --coalesce-window={{ .Values.coalesce.window }}
-- --coalesce-max-wait={{ .Values.coalesce.maxWait }}
-- --sweep-interval={{ .Values.sweepInterval }}
+- --coalesce-window={{ .Values.debounce.window }}
+- --coalesce-max-wait={{ .Values.debounce.maxWait }}
+- --sweep-interval={{ .Values.resyncInterval }}
 - --source={{ .Values.source }}
-- --canary-interval={{ .Values.canaryInterval }}
-- --reloads-per-minute={{ int .Values.brakes.reloadsPerMinute }}
-- --namespace-reloads-per-minute={{ int .Values.brakes.namespaceReloadsPerMinute }}
-- --max-concurrent-rollouts={{ int .Values.brakes.maxConcurrentRollouts }}
-- --namespace-max-concurrent-rollouts={{ int .Values.brakes.namespaceMaxConcurrentRollouts }}
-- --min-reload-interval={{ .Values.brakes.minReloadInterval }}
-- --flap-limit={{ int .Values.brakes.flapLimit }}
-{{- with .Values.brakes.maintenanceWindows }}
+- --canary-interval={{ .Values.ingest.canaryInterval }}
+- --reloads-per-minute={{ int .Values.rolloutLimits.reloadsPerMinute }}
+- --namespace-reloads-per-minute={{ int .Values.rolloutLimits.namespaceReloadsPerMinute }}
+- --max-concurrent-rollouts={{ int .Values.rolloutLimits.maxConcurrentRollouts }}
+- --namespace-max-concurrent-rollouts={{ int .Values.rolloutLimits.namespaceMaxConcurrentRollouts }}
+- --min-reload-interval={{ .Values.rolloutLimits.minReloadInterval }}
+- --flap-limit={{ int .Values.rolloutLimits.flapLimit }}
+{{- with .Values.rolloutLimits.maintenanceWindows }}
 - {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
 {{- end }}
-- --rollout-deadline={{ .Values.rolloutDeadline }}
-{{- with .Values.collaborneState }}
+- --rollout-deadline={{ .Values.rolloutLimits.deadline }}
+{{- with .Values.compatibility.collaborneState }}
 - --collaborne-state={{ . }}
 {{- end }}
 {{- include "reroll.switches" . }}
@@ -112,30 +112,30 @@
 
 {{/* Which workloads are marked, and how. */}}
 {{- define "reroll.markArgs" }}
-- --reload-strategy={{ .Values.reloadStrategy }}
-{{- if ne .Values.markValues "compatible" }}
-- --mark-values={{ .Values.markValues }}
+- --reload-strategy={{ .Values.reload.strategy }}
+{{- if ne .Values.compatibility.markValues "compatible" }}
+- --mark-values={{ .Values.compatibility.markValues }}
 {{- end }}
-{{- with .Values.dialects }}
+{{- with .Values.compatibility.dialects }}
 - --dialects={{ join "," . }}
 {{- end }}
-{{- if .Values.sapVersions }}
+{{- if .Values.compatibility.sapVersions }}
 - --sap-versions
 {{- end }}
-{{- if .Values.autoReloadAll }}
+{{- if .Values.reload.autoAll }}
 - --auto-reload-all
 {{- end }}
-{{- if .Values.csi }}
+{{- if .Values.csi.enabled }}
 - --enable-csi-integration
 {{- end }}
-{{- if not (kindIs "invalid" .Values.kube.qps) }}
-- --kube-qps={{ .Values.kube.qps }}
+{{- if not (kindIs "invalid" .Values.kubeClient.qps) }}
+- --kube-qps={{ .Values.kubeClient.qps }}
 {{- end }}
-{{- if not (kindIs "invalid" .Values.kube.burst) }}
-- --kube-burst={{ int .Values.kube.burst }}
+{{- if not (kindIs "invalid" .Values.kubeClient.burst) }}
+- --kube-burst={{ int .Values.kubeClient.burst }}
 {{- end }}
 {{- include "reroll.scopeArgs" . }}
-{{- range $key, $annotation := .Values.annotationKeys }}
+{{- range $key, $annotation := .Values.compatibility.annotationKeys }}
 {{- with $annotation }}
 - --{{ kebabcase $key }}-annotation={{ . }}
 {{- end }}
@@ -148,7 +148,7 @@
 
 {{/* How clients of the API say who they are. */}}
 {{- define "reroll.apiAuth" -}}
-{{- .Values.api.auth | default (ternary "token" "none" .Values.api.expose) }}
+{{- .Values.api.auth | default (ternary "token" "none" .Values.api.service.enabled) }}
 {{- end -}}
 
 {{/* Of a way to do so, and the root: something if it is open. */}}
@@ -209,28 +209,28 @@
 {{- if .Values.dryRun }}
 - --dry-run
 {{- end }}
-{{- if or .Values.enableHA (eq .role "dispatch") }}
+{{- if include "reroll.elects" . }}
 - --enable-ha
 {{- end }}
-{{- if .Values.haltOnFailedRollouts }}
+{{- if .Values.rolloutLimits.haltOnFailure }}
 - --halt-on-failed-rollouts
 {{- end }}
-{{- if .Values.reloadOnCreate }}
+{{- if .Values.reload.onCreate }}
 - --reload-on-create=true
 {{- end }}
-{{- if .Values.reloadOnDelete }}
+{{- if .Values.reload.onDelete }}
 - --reload-on-delete=true
 {{- end }}
-{{- if .Values.syncAfterRestart }}
+{{- if .Values.reload.syncAfterRestart }}
 - --sync-after-restart
 {{- end }}
-{{- if .Values.argoRollouts }}
+{{- if .Values.argoRollouts.enabled }}
 - --is-Argo-Rollouts=true
 {{- end }}
 {{- if .Values.redactActors }}
 - --redact-actors
 {{- end }}
-{{- if .Values.webhook.legacyBody }}
+{{- if .Values.reload.webhook.legacyBody }}
 - --webhook-legacy-body
 {{- end }}
 {{- end -}}
@@ -238,12 +238,12 @@
 {{/* Which namespaces, configs and workloads count. */}}
 {{- define "reroll.scopeArgs" -}}
 {{- range $flag, $items := dict
-  "namespaces" .Values.namespaces
-  "namespaces-to-ignore" .Values.namespacesToIgnore
-  "namespace-selector" .Values.namespaceSelector
-  "resource-label-selector" .Values.resourceLabelSelector
-  "resources-to-ignore" .Values.resourcesToIgnore
-  "ignored-workload-types" .Values.ignoredWorkloadTypes }}
+  "namespaces" .Values.scope.namespaces
+  "namespaces-to-ignore" .Values.scope.namespacesToIgnore
+  "namespace-selector" .Values.scope.namespaceSelector
+  "resource-label-selector" .Values.scope.resourceLabelSelector
+  "resources-to-ignore" .Values.scope.resourcesToIgnore
+  "ignored-workload-types" .Values.scope.ignoredWorkloadTypes }}
 {{- with $items }}
 - {{ printf "--%s=%s" $flag (join "," .) | quote }}
 {{- end }}

@@ -5,117 +5,114 @@
 {{- include "reroll.checkPorts" . -}}
 {{- include "reroll.checkCertificates" . -}}
 {{- include "reroll.checkAddresses" . -}}
-{{- if and (ne $v.shape "one-process") (not (include "reroll.externalNats" .)) -}}
-{{- fail (printf "shape %s needs natsUrl or natsUrlSecretName: its processes meet at an external NATS" $v.shape) -}}
+{{- if and (ne $v.deploymentMode "one-process") (not (include "reroll.externalNats" .)) -}}
+{{- fail (printf "deploymentMode %s needs nats.url or nats.keys.url: its processes meet at an external NATS" $v.deploymentMode) -}}
 {{- end -}}
-{{- if and (ne $v.shape "one-process") (ne (int $v.replicas) 1) -}}
-{{- fail "replicas is of the shape one-process: set ingest.replicas, dispatch.replicas or api.replicas" -}}
+{{- if and (ne $v.deploymentMode "one-process") (ne (int $v.replicaCount) 1) -}}
+{{- fail "replicaCount is for deploymentMode one-process: set ingest.replicaCount, dispatch.replicaCount or api.replicaCount" -}}
 {{- end -}}
-{{- if and (eq $v.shape "hub") $v.hub.url -}}
+{{- if and (eq $v.deploymentMode "hub") $v.hub.url -}}
 {{- fail "hub.url is of a cluster that forwards to a hub; a hub forwards nothing" -}}
 {{- end -}}
-{{- if and $v.hub.url $v.namespaces $v.rbac.create -}}
+{{- if and $v.hub.url $v.scope.namespaces $v.rbac.create -}}
 {{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded; with rights of your own (rbac.create=false), get of the namespace kube-system is among them" -}}
 {{- end -}}
-{{- if and $v.flowSchema.enabled (eq $v.shape "hub") (not (include "reroll.apiAsks" .)) -}}
+{{- if and $v.flowSchema.enabled (eq $v.deploymentMode "hub") (not (include "reroll.apiAsks" .)) -}}
 {{- fail "flowSchema.enabled has no use at a hub whose API asks nobody who its clients are (api.auth): no pod of it asks the API server" -}}
 {{- end -}}
-{{- if and $v.natsPermissions.create (not (include "reroll.externalNats" .)) -}}
-{{- fail "natsPermissions are of an external NATS (natsUrl): the embedded one lets nobody else in" -}}
+{{- if and $v.nats.permissions.create (not (include "reroll.externalNats" .)) -}}
+{{- fail "nats.permissions are of an external NATS (nats.url): the embedded one lets nobody else in" -}}
 {{- end -}}
-{{- if and $v.natsPermissions.create (eq $v.shape "hub") (not $v.natsPermissions.clusters) -}}
-{{- fail "natsPermissions.clusters: name the clusters that bring their records to this hub" -}}
+{{- if and $v.nats.permissions.create (eq $v.deploymentMode "hub") (not $v.nats.permissions.clusters) -}}
+{{- fail "nats.permissions.clusters: name the clusters that bring their records to this hub" -}}
 {{- end -}}
 {{- range $role := list "ingest" "dispatch" "api" -}}
 {{- $own := (index $v $role).nats -}}
-{{- if and (compact (values $own.keys)) (not $own.secretName) -}}
-{{- fail (printf "%s.nats.keys needs %s.nats.secretName: keys of which Secret?" $role $role) -}}
+{{- if and (compact (values $own.keys)) (not $own.existingSecret) -}}
+{{- fail (printf "%s.nats.keys needs %s.nats.existingSecret: keys of which Secret?" $role $role) -}}
 {{- end -}}
-{{- if and (eq $v.shape "one-process") (or $own.secretName $own.user $own.inboxPrefix) -}}
-{{- fail (printf "%s.nats is of the shapes with roles: one process has one log-in, nats" $role) -}}
+{{- if and (eq $v.deploymentMode "one-process") (or $own.existingSecret $own.user $own.inboxPrefix) -}}
+{{- fail (printf "%s.nats is for deploymentMode roles and hub: one process has one login, nats" $role) -}}
 {{- end -}}
 {{- end -}}
-{{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
-{{- fail "serviceMonitor and podMonitor would scrape the same pods twice: enable one of them" -}}
+{{- if and $v.metrics.serviceMonitor.enabled $v.metrics.podMonitor.enabled -}}
+{{- fail "metrics.serviceMonitor and metrics.podMonitor would scrape the same pods twice: enable one of them" -}}
 {{- end -}}
 {{- if and $v.persistence.existingClaim (not $v.persistence.enabled) -}}
 {{- fail "persistence.existingClaim has no effect without persistence.enabled=true" -}}
 {{- end -}}
-{{- if and $v.dryRun (not (include "reroll.foreignTLS" .)) (or (and (eq $v.source "audit") (ne $v.shape "hub")) (and (eq $v.shape "roles") (ne $v.source "watch"))) -}}
+{{- if and $v.dryRun (not (include "reroll.foreignTLS" .)) (or (and (eq $v.source "audit") (ne $v.deploymentMode "hub")) (and (eq $v.deploymentMode "roles") (ne $v.source "watch"))) -}}
 {{- fail "a dry run makes no certificate, so that no audit events could be taken: set ingest.tls.existingSecret or ingest.tls.certManager, or source=watch" -}}
 {{- end -}}
-{{- if and (include "reroll.makesTLS" .) (not $v.ingest.tls.clientCA) -}}
-{{- fail "ingest.tls.clientCA=false needs ingest.tls.existingSecret or ingest.tls.certManager: the CA that Reroll makes is that of client certificates, too" -}}
+{{- if and (include "reroll.makesTLS" .) (not $v.ingest.tls.requireClientCert) -}}
+{{- fail "ingest.tls.requireClientCert=false needs ingest.tls.existingSecret or ingest.tls.certManager: the CA that Reroll makes is that of client certificates, too" -}}
 {{- end -}}
-{{- if and (ne $v.source "watch") (not (or $v.ingest.tls.clientCA $v.ingest.tokenSecretName (eq $v.shape "hub"))) -}}
-{{- fail "nobody could be recognised: set ingest.tls.clientCA, or ingest.tokenSecretName, or both" -}}
+{{- if and (ne $v.source "watch") (not (or $v.ingest.tls.requireClientCert $v.ingest.tokens.existingSecret (eq $v.deploymentMode "hub"))) -}}
+{{- fail "nobody could be recognised: set ingest.tls.requireClientCert, or ingest.tokens.existingSecret, or both" -}}
 {{- end -}}
-{{- if and (gt (int $v.replicas) 1) (not $v.enableHA) -}}
-{{- fail "replicas: more than one needs enableHA, which lets one of them work at a time" -}}
+{{- if and $v.api.service.enabled (eq $v.api.auth "none") -}}
+{{- fail "api.auth: none is for the pod's loopback; with api.service.enabled it is token, or anonymous if everybody who reaches the API may read everything" -}}
 {{- end -}}
-{{- if and $v.api.expose (eq $v.api.auth "none") -}}
-{{- fail "api.auth: none is for the pod's loopback; with api.expose it is token, or anonymous if everybody who reaches the API may read everything" -}}
-{{- end -}}
-{{- if and $v.api.expose (include "reroll.apiAuthBy" (list "token" .)) (not $v.api.tls.secretName) (not $v.api.insecureHTTP) -}}
-{{- fail "api.expose with tokens needs api.tls.secretName, or tokens cross the network in clear; set api.insecureHTTP=true if something in front of the API encrypts" -}}
+{{- if and $v.api.service.enabled (include "reroll.apiAuthBy" (list "token" .)) (not $v.api.tls.existingSecret) (not $v.api.insecureHTTP) -}}
+{{- fail "api.service.enabled with tokens needs api.tls.existingSecret, or tokens cross the network in clear; set api.insecureHTTP=true if something in front of the API encrypts" -}}
 {{- end -}}
 {{- if and $v.api.hosts (include "reroll.apiAsks" .) -}}
 {{- fail "api.hosts has no effect where clients prove who they are: it is for api.auth none and anonymous" -}}
 {{- end -}}
 {{- $certificates := or (include "reroll.apiAuthBy" (list "mtls" .)) (include "reroll.apiAuthBy" (list "request-header" .)) -}}
-{{- if and $certificates (not $v.api.tls.secretName) -}}
-{{- fail "api.auth: mtls and request-header need api.tls.secretName: certificates are shown over TLS alone" -}}
+{{- if and $certificates (not $v.api.tls.existingSecret) -}}
+{{- fail "api.auth: mtls and request-header need api.tls.existingSecret: certificates are shown over TLS alone" -}}
 {{- end -}}
 {{- if ne (gt (len $v.api.proxyNames) 0) (ne (include "reroll.apiAuthBy" (list "request-header" .)) "") -}}
 {{- fail "api.proxyNames and api.auth request-header need each other: whoever has another certificate of that CA is no proxy" -}}
 {{- end -}}
-{{- if and $v.enableHA (not (include "reroll.externalNats" .)) -}}
-{{- fail "enableHA needs natsUrl or natsUrlSecretName: with its embedded NATS each replica would have a memory of its own" -}}
+{{- if and (gt (int $v.replicaCount) 1) (not (include "reroll.externalNats" .)) -}}
+{{- fail "replicaCount: more than one needs nats.url or nats.keys.url: with an embedded NATS each replica would have a store of its own" -}}
 {{- end -}}
 {{- $keys := compact (values $v.nats.keys) -}}
 {{- if and (or $keys $v.nats.user $v.nats.inboxPrefix $v.nats.bindOnly $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
-{{- fail "nats: all but storeSize needs natsUrl or natsUrlSecretName: the embedded NATS asks for nothing" -}}
+{{- fail "nats: all but storeSize needs nats.url or nats.keys.url: the embedded NATS asks for nothing" -}}
 {{- end -}}
-{{- if and $keys (not $v.nats.secretName) -}}
-{{- fail "nats.keys needs nats.secretName: keys of which Secret?" -}}
+{{- if and $keys (not $v.nats.existingSecret) -}}
+{{- fail "nats.keys needs nats.existingSecret: keys of which Secret?" -}}
 {{- end -}}
 {{- $hubKeys := compact (values $v.hub.keys) -}}
-{{- if and (or $hubKeys $v.hub.user $v.hub.inboxPrefix $v.hub.secretName) (not $v.hub.url) -}}
+{{- if and (or $hubKeys $v.hub.user $v.hub.inboxPrefix $v.hub.existingSecret) (not $v.hub.url) -}}
 {{- fail "hub needs hub.url: where is it?" -}}
 {{- end -}}
-{{- if and $hubKeys (not $v.hub.secretName) -}}
-{{- fail "hub.keys needs hub.secretName: keys of which Secret?" -}}
+{{- if and $hubKeys (not $v.hub.existingSecret) -}}
+{{- fail "hub.keys needs hub.existingSecret: keys of which Secret?" -}}
 {{- end -}}
-{{- if and $v.namespaces (or $v.namespacesToIgnore $v.namespaceSelector) -}}
-{{- fail "namespaces names those that count: namespacesToIgnore and namespaceSelector would have no effect beside it" -}}
+{{- if and $v.scope.namespaces (or $v.scope.namespacesToIgnore $v.scope.namespaceSelector) -}}
+{{- fail "scope.namespaces names those that count: scope.namespacesToIgnore and scope.namespaceSelector have no effect with it" -}}
 {{- end -}}
-{{- if and $v.alerts.enabled (not (or $v.alerts.url $v.alerts.existingSecret)) -}}
-{{- fail "alerts.enabled needs alerts.url or alerts.existingSecret: there is nobody to alert" -}}
+{{- if and $v.notifications.enabled (not (or $v.notifications.url $v.notifications.existingSecret)) -}}
+{{- fail "notifications.enabled needs notifications.url or notifications.existingSecret: where to?" -}}
 {{- end -}}
-{{- if and $v.syncAfterRestart (not $v.reloadOnCreate) -}}
-{{- fail "syncAfterRestart has no effect without reloadOnCreate" -}}
+{{- if and $v.reload.syncAfterRestart (not $v.reload.onCreate) -}}
+{{- fail "reload.syncAfterRestart has no effect without reload.onCreate" -}}
 {{- end -}}
-{{- if and $v.webhook.legacyBody (not (or $v.webhook.url $v.webhook.existingSecret)) -}}
-{{- fail "webhook.legacyBody has no effect without webhook.url or webhook.existingSecret" -}}
+{{- if and $v.reload.webhook.legacyBody (not (or $v.reload.webhook.url $v.reload.webhook.existingSecret)) -}}
+{{- fail "reload.webhook.legacyBody has no effect without reload.webhook.url or reload.webhook.existingSecret" -}}
 {{- end -}}
 {{- end -}}
 
 {{/* Fails on values of processes that do not run: they would do nothing in silence. How many there would be says nothing of those that run, so that
-one file may be of several shapes. */}}
+one file may be used with several modes. */}}
 {{- define "reroll.checkRoles" -}}
 {{- $running := splitList "," (include "reroll.roles" .) -}}
 {{- range $role := list "ingest" "dispatch" "api" "admission" -}}
 {{- $own := index $.Values $role -}}
-{{- if not (or (has $role $running) (and (eq $role "admission") (eq $.Values.shape "roles"))) -}}
+{{- if not (or (has $role $running) (and (eq $role "admission") (eq $.Values.deploymentMode "roles"))) -}}
 {{- $set := dict "resources" $own.resources "extraArgs" $own.extraArgs -}}
 {{- range $value, $given := $set -}}
 {{- if $given -}}
-{{- fail (printf "%s.%s has no effect with the shape %s%s, which has no such process%s" $role $value $.Values.shape (ternary " and source watch" "" (and (eq $role "ingest") (eq $.Values.shape "roles"))) (ternary (printf ": set %s" $value) "" (eq $.Values.shape "one-process"))) -}}
+{{- fail (printf "%s.%s has no effect with deploymentMode %s%s, which has no such process%s" $role $value $.Values.deploymentMode (ternary " and source watch" "" (and (eq $role "ingest") (eq $.Values.deploymentMode "roles"))) (ternary (printf ": set %s" $value) "" (eq $.Values.deploymentMode "one-process"))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if eq .Values.shape "hub" -}}
+{{- if eq .Values.deploymentMode "hub" -}}
 {{- range $value, $of := dict "extraArgs" .Values.extraArgs "admission.enabled" .Values.admission.enabled "pprof.enabled" .Values.pprof.enabled -}}
 {{- if $of -}}{{- fail (printf "%s has no effect at a hub, which runs reroll api alone%s" $value (ternary ": set api.extraArgs" "" (eq $value "extraArgs"))) -}}{{- end -}}
 {{- end -}}
@@ -129,15 +126,15 @@ one file may be of several shapes. */}}
 {{- $taken := dict (toString (int $.Values.metrics.port)) "metrics.port" -}}
 {{- $wanted := list -}}
 {{- if include "reroll.ingests" $scope }}{{ $wanted = append $wanted (list "the one of audit events" "9443") }}{{ end -}}
-{{- if include "reroll.answers" $scope }}{{ $wanted = append $wanted (list "api.port" (toString (int $.Values.api.port))) }}{{ end -}}
+{{- if include "reroll.answers" $scope }}{{ $wanted = append $wanted (list "the one of the API" "8080") }}{{ end -}}
 {{- if include "reroll.admits" $scope }}{{ $wanted = append $wanted (list "admission.port" (toString (int $.Values.admission.port))) }}{{ end -}}
 {{- /* Who listens on another address of the loopback does not meet an API on 127.0.0.1. */ -}}
 {{- $pprof := $.Values.pprof.address -}}
-{{- $apart := and (not $.Values.api.expose) (regexMatch "^(\\[::1\\]|127[.][0-9.]+):" $pprof) (not (hasPrefix "127.0.0.1:" $pprof)) -}}
+{{- $apart := and (not $.Values.api.service.enabled) (regexMatch "^(\\[::1\\]|127[.][0-9.]+):" $pprof) (not (hasPrefix "127.0.0.1:" $pprof)) -}}
 {{- if and $.Values.pprof.enabled (include "reroll.marks" $scope) }}{{ $wanted = append $wanted (list "pprof.address" (regexFind "[0-9]+$" $pprof)) }}{{ end -}}
 {{- range $wanted -}}
 {{- $name := first . -}}{{- $port := last . -}}
-{{- if and (hasKey $taken $port) (not (and $apart (eq $name "pprof.address") (eq (get $taken $port) "api.port"))) -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
+{{- if and (hasKey $taken $port) (not (and $apart (eq $name "pprof.address") (eq (get $taken $port) "the one of the API"))) -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
 {{- $_ := set $taken $port $name -}}
 {{- end -}}
 {{- end -}}
@@ -146,11 +143,16 @@ one file may be of several shapes. */}}
 {{/* Fails on certificates of nobody, and on those that cert-manager would have to renew before it has made them, which it refuses. */}}
 {{- define "reroll.checkCertificates" -}}
 {{- $c := .Values.ingest.tls.certManager -}}
-{{- if and (ne .Values.source "watch") $c.enabled (ne .Values.shape "hub") -}}
-{{- $asked := dict "ingest.tls.certManager" $c -}}
-{{- if and $c.auditClient.enabled .Values.ingest.tls.clientCA }}{{ $_ := set $asked "ingest.tls.certManager.auditClient" $c.auditClient }}{{ end -}}
+{{- $asked := dict -}}
+{{- if and (ne .Values.source "watch") $c.enabled (ne .Values.deploymentMode "hub") -}}
+{{- $_ := set $asked "ingest.tls" .Values.ingest.tls -}}
+{{- if and $c.auditClient.enabled .Values.ingest.tls.requireClientCert }}{{ $_ := set $asked "ingest.tls.certManager.auditClient" $c.auditClient }}{{ end -}}
 {{- if not $c.issuerRef.name -}}
 {{- fail "ingest.tls.certManager needs issuerRef.name: who signs?" -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.admission.enabled .Values.admission.tls.certManager.enabled -}}
+{{- $_ := set $asked "admission.tls" .Values.admission.tls -}}
 {{- end -}}
 {{- range $path, $of := $asked -}}
 {{- if ge (include "reroll.milliseconds" $of.renewBefore | float64) (include "reroll.milliseconds" $of.duration | float64) -}}
@@ -158,15 +160,14 @@ one file may be of several shapes. */}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
 
 {{/* Fails on credentials that everybody could read who may read pods. */}}
 {{- define "reroll.checkAddresses" -}}
-{{- if and (not .Values.natsUrlSecretName) (contains "@" (default "" .Values.natsUrl)) -}}
-{{- fail "natsUrl has credentials, which would stand in the arguments of pods: put the URL into a Secret under the key nats-url, and name that in natsUrlSecretName" -}}
+{{- if and (not .Values.nats.keys.url) (contains "@" (default "" .Values.nats.url)) -}}
+{{- fail "nats.url has credentials, which would be visible in the arguments of pods: put the URL into a Secret, and set nats.existingSecret and nats.keys.url" -}}
 {{- end -}}
 {{- if contains "@" (default "" .Values.hub.url) -}}
-{{- fail "hub.url has credentials, which would stand in the arguments of pods: put them into a Secret, and name that in hub.secretName and its keys in hub.keys" -}}
+{{- fail "hub.url has credentials, which would be visible in the arguments of pods: put them into a Secret, and set hub.existingSecret and hub.keys" -}}
 {{- end -}}
 {{- end -}}
 

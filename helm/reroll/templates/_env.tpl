@@ -5,7 +5,7 @@
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- $dispatches := include "reroll.dispatches" . }}
-{{- if and .Values.metaInfo $dispatches }}
+{{- if and .Values.compatibility.metaInfo $dispatches }}
 - name: RELOADER_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: RELOADER_DEPLOYMENT_NAME
@@ -15,15 +15,15 @@
 - name: METRICS_COUNT_BY_NAMESPACE
   value: enabled
 {{- end }}
-{{- if and .Values.natsUrlSecretName (include "reroll.usesNats" .) }}
+{{- if and .Values.nats.keys.url (include "reroll.usesNats" .) }}
 - name: REROLL_NATS_URL
-  valueFrom: {secretKeyRef: {name: {{ .Values.natsUrlSecretName }}, key: nats-url}}
+  valueFrom: {secretKeyRef: {name: {{ .Values.nats.existingSecret }}, key: {{ .Values.nats.keys.url }}}}
 {{- end }}
-{{- if and (or .Values.webhook.url .Values.webhook.existingSecret) $dispatches }}
+{{- if and (or .Values.reload.webhook.url .Values.reload.webhook.existingSecret) $dispatches }}
 - name: REROLL_WEBHOOK_URL
-  valueFrom: {secretKeyRef: {name: {{ default (include "reroll.urlsSecretName" .) .Values.webhook.existingSecret }}, key: webhook-url}}
+  valueFrom: {secretKeyRef: {name: {{ default (include "reroll.urlsSecretName" .) .Values.reload.webhook.existingSecret }}, key: webhook-url}}
 {{- end }}
-{{- if and .Values.alerts.enabled $dispatches }}
+{{- if and .Values.notifications.enabled $dispatches }}
 {{- include "reroll.alertEnv" . }}
 {{- end }}
 {{- with .Values.extraEnv }}
@@ -32,20 +32,20 @@
 {{- end -}}
 
 {{- define "reroll.alertEnv" }}
-{{- $secret := default (include "reroll.urlsSecretName" .) .Values.alerts.existingSecret }}
+{{- $secret := default (include "reroll.urlsSecretName" .) .Values.notifications.existingSecret }}
 - name: ALERT_ON_RELOAD
   value: "true"
 - name: ALERT_WEBHOOK_URL
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-url}}
-{{- if or .Values.alerts.proxy .Values.alerts.existingSecret }}
+{{- if or .Values.notifications.proxy .Values.notifications.existingSecret }}
 - name: ALERT_WEBHOOK_PROXY
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-proxy, optional: true}}
 {{- end }}
-{{- with .Values.alerts.sink }}
+{{- with .Values.notifications.sink }}
 - name: ALERT_SINK
   value: {{ . }}
 {{- end }}
-{{- with .Values.alerts.additionalInfo }}
+{{- with .Values.notifications.additionalInfo }}
 - name: ALERT_ADDITIONAL_INFO
   value: {{ . | quote }}
 {{- end }}
@@ -53,12 +53,12 @@
 
 {{/* The URLs that stand in the values, as keys of the release's Secret; those in a Secret of somebody else's are not among them. */}}
 {{- define "reroll.urls" -}}
-{{- if and .Values.webhook.url (not .Values.webhook.existingSecret) }}
-webhook-url: {{ .Values.webhook.url | quote }}
+{{- if and .Values.reload.webhook.url (not .Values.reload.webhook.existingSecret) }}
+webhook-url: {{ .Values.reload.webhook.url | quote }}
 {{- end }}
-{{- if and .Values.alerts.enabled (not .Values.alerts.existingSecret) }}
-alert-webhook-url: {{ .Values.alerts.url | quote }}
-{{- with .Values.alerts.proxy }}
+{{- if and .Values.notifications.enabled (not .Values.notifications.existingSecret) }}
+alert-webhook-url: {{ .Values.notifications.url | quote }}
+{{- with .Values.notifications.proxy }}
 alert-webhook-proxy: {{ . | quote }}
 {{- end }}
 {{- end }}

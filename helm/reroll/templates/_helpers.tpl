@@ -29,8 +29,8 @@
    # The API believes a proxy alone: PROXY is its address, where you say who you are as it asks you to.
    reroll {{ last . }} --server=https://PROXY
 {{- else }}
-   kubectl -n {{ $root.Release.Namespace }} port-forward {{ include "reroll.apiPods" $root }} 8080:{{ $root.Values.api.port }}
-{{- with $root.Values.api.tls.secretName }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
+   kubectl -n {{ $root.Release.Namespace }} port-forward {{ include "reroll.apiPods" $root }} 8080
+{{- with $root.Values.api.tls.existingSecret }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
    # ca.crt has the CA of the certificate in Secret {{ . }}, which must be valid for 127.0.0.1 as well.
 {{- end }}
 {{- if $byToken }}{{ $flags = printf "%s --token-file=token" $flags }}
@@ -45,7 +45,7 @@
 
 {{/* What has the API, as kubectl port-forward wants it. */}}
 {{- define "reroll.apiPods" -}}
-{{- ternary (printf "pod/%s-0" (include "reroll.fullname" .)) (printf "deployment/%s-api" (include "reroll.fullname" .)) (eq .Values.shape "one-process") -}}
+{{- ternary (printf "pod/%s-0" (include "reroll.fullname" .)) (printf "deployment/%s-api" (include "reroll.fullname" .)) (eq .Values.deploymentMode "one-process") -}}
 {{- end -}}
 
 {{- define "reroll.selectorLabels" -}}
@@ -75,6 +75,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s-ingest" (include "reroll.fullname" .) -}}
 {{- end -}}
 
+{{- define "reroll.apiService" -}}
+{{- printf "%s-api" (include "reroll.fullname" .) -}}
+{{- end -}}
+
 {{- define "reroll.ingestHost" -}}
 {{- printf "%s.%s.svc" (include "reroll.ingestService" .) .Release.Namespace -}}
 {{- end -}}
@@ -94,7 +98,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Something if Reroll makes it. A dry run writes nothing. */}}
 {{- define "reroll.makesTLS" -}}
-{{- if not (or (eq .Values.source "watch") (eq .Values.shape "hub") .Values.dryRun (include "reroll.foreignTLS" .)) }}true{{ end -}}
+{{- if not (or (eq .Values.source "watch") (eq .Values.deploymentMode "hub") .Values.dryRun (include "reroll.foreignTLS" .)) }}true{{ end -}}
 {{- end -}}
 
 {{- define "reroll.claimName" -}}
@@ -115,6 +119,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Something if several replicas can share a NATS, nothing if each would have its own. */}}
 {{- define "reroll.externalNats" -}}
-{{- or .Values.natsUrl .Values.natsUrlSecretName -}}
+{{- or .Values.nats.url .Values.nats.keys.url -}}
 {{- end -}}
 

@@ -2,7 +2,7 @@
 {{- define "reroll.rules" -}}
 {{- include "reroll.configRules" . | trim }}
 {{ include "reroll.inPlaceRule" (dict "group" "apps" "resources" "deployments, statefulsets, daemonsets" "dryRun" .Values.dryRun) }}
-{{- if .Values.argoRollouts }}
+{{- if .Values.argoRollouts.enabled }}
 {{ include "reroll.inPlaceRule" (dict "group" "argoproj.io" "resources" "rollouts" "dryRun" .Values.dryRun) }}
 {{- end }}
 {{- if or .Values.rbac.deploymentConfigs (.Capabilities.APIVersions.Has "apps.openshift.io/v1") }}
@@ -25,12 +25,12 @@
 {{- $v := .Values }}
 {{- $watch := ne $v.source "audit" }}
 {{- $found := "ConfigMaps that a workload names by a pattern or searches for, and what a sweep compares" }}
-{{- if not $v.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
-{{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.resourcesToIgnore)
+{{- if not $v.scope.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
+{{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.scope.resourcesToIgnore)
   "list" true "watch" $watch "found" (printf "%s (metadata only)" $found)) }}
-{{- include "reroll.configRule" (dict "resource" "secrets" "ignored" (has "secrets" $v.resourcesToIgnore)
+{{- include "reroll.configRule" (dict "resource" "secrets" "ignored" (has "secrets" $v.scope.resourcesToIgnore)
   "list" $v.rbac.listSecrets "watch" $watch "found" "Secrets that a workload names by a pattern or searches for, and what a sweep compares (metadata only)") }}
-{{- if .Values.csi }}
+{{- if .Values.csi.enabled }}
 # get: read the annotations of a class.
 # list: classes that a workload names by a pattern or searches for (metadata only).
 - apiGroups: [secrets-store.csi.x-k8s.io]
@@ -78,7 +78,7 @@
 
 {{- define "reroll.batchRules" -}}
 {{- $write := not .Values.dryRun }}
-{{- $cronJobs := not (has "cronjobs" .Values.ignoredWorkloadTypes) }}
+{{- $cronJobs := not (has "cronjobs" .Values.scope.ignoredWorkloadTypes) }}
 {{- if $cronJobs }}
 # get: read the template of which a Job is started.
 # list: know at the start which CronJobs exist and which configs they use.
@@ -87,7 +87,7 @@
   resources: [cronjobs]
   verbs: [get, list, watch]
 {{- end }}
-{{- if not (has "jobs" .Values.ignoredWorkloadTypes) }}
+{{- if not (has "jobs" .Values.scope.ignoredWorkloadTypes) }}
 # get: read a Job again before it is recreated, and see what stands in its place.
 # list: know at the start which Jobs exist and which configs they use.
 # watch: follow both from then on.
@@ -109,7 +109,7 @@
 
 {{/* Not empty if the canary is touched. */}}
 {{- define "reroll.canary" -}}
-{{- if and (ne .Values.source "watch") (not .Values.dryRun) (regexMatch "[1-9]" .Values.canaryInterval) }}true{{ end }}
+{{- if and (ne .Values.source "watch") (not .Values.dryRun) (regexMatch "[1-9]" .Values.ingest.canaryInterval) }}true{{ end }}
 {{- end -}}
 
 {{/* What may be known of the cluster if all namespaces may count. */}}
@@ -126,13 +126,13 @@
 
 {{/* What may be known of namespaces if all may count. */}}
 {{- define "reroll.namespaceRules" -}}
-{{- if not .Values.reloadOnDelete -}}
+{{- if not .Values.reload.onDelete -}}
 # get: identify the cluster.
 - apiGroups: [""]
   resources: [namespaces]
   resourceNames: [kube-system]
   verbs: [get]
-{{- if .Values.namespaceSelector }}
+{{- if .Values.scope.namespaceSelector }}
 # list: know at the start whose labels are selected.
 # watch: follow the labels from then on.
 - apiGroups: [""]
@@ -141,19 +141,19 @@
 {{- end }}
 {{- else -}}
 # get: identify the cluster by kube-system, and take no config for deleted whose namespace is.
-{{- if .Values.namespaceSelector }}
+{{- if .Values.scope.namespaceSelector }}
 # list: know at the start whose labels are selected.
 # watch: follow the labels from then on.
 {{- end }}
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get{{ if .Values.namespaceSelector }}, list, watch{{ end }}]
+  verbs: [get{{ if .Values.scope.namespaceSelector }}, list, watch{{ end }}]
 {{- end }}
 {{- end -}}
 
 {{/* What may be done in Reroll's own namespace. Kubernetes cannot limit create and list to names. */}}
 {{- define "reroll.ownRules" -}}
-{{- if or .Values.dryRun (has "jobs" .Values.ignoredWorkloadTypes) -}}
+{{- if or .Values.dryRun (has "jobs" .Values.scope.ignoredWorkloadTypes) -}}
 # get: load the key that digests are made with.
 - apiGroups: [""]
   resources: [secrets]
@@ -199,7 +199,7 @@
   resourceNames: [reroll-control]
   verbs: [get, update]
 {{- end }}
-{{- $info := and .Values.metaInfo (not .Values.dryRun) }}
+{{- $info := and .Values.compatibility.metaInfo (not .Values.dryRun) }}
 {{- if $info }}
 # get: see whether it says already which version runs here.
 # update: say it.
@@ -221,7 +221,7 @@
   resources: [configmaps]
   verbs: [create]
 {{- end }}
-{{- if and (or .Values.enableHA (eq .Values.shape "roles")) (not .Values.dryRun) }}
+{{- if and (include "reroll.elects" .) (not .Values.dryRun) }}
 # get: see which replica leads.
 # update: lead on, or give it up.
 - apiGroups: [coordination.k8s.io]

@@ -1,9 +1,9 @@
-{{/* What follows from the shape. A scope is the root with the name of a role beside the values: set (omit $ "role") "role" $role. */}}
+{{/* What follows from the deployment mode. A scope is the root with the name of a role beside the values: set (omit $ "role") "role" $role. */}}
 
 {{/* The roles that run, separated by commas. */}}
 {{- define "reroll.roles" -}}
-{{- get (dict "one-process" "serve" "roles" (ternary "dispatch,api" "ingest,dispatch,api" (eq .Values.source "watch")) "hub" "api") .Values.shape -}}
-{{- if and (eq .Values.shape "roles") .Values.admission.enabled }},admission{{ end -}}
+{{- get (dict "one-process" "serve" "roles" (ternary "dispatch,api" "ingest,dispatch,api" (eq .Values.source "watch")) "hub" "api") .Values.deploymentMode -}}
+{{- if and (eq .Values.deploymentMode "roles") .Values.admission.enabled }},admission{{ end -}}
 {{- end -}}
 
 {{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
@@ -58,22 +58,28 @@ app.kubernetes.io/component: {{ .role }}
 
 {{/* Of a scope: how many. In a dry run no Lease is written that would tell several who decide from each other. */}}
 {{- define "reroll.replicas" -}}
-{{- $replicas := int .Values.replicas -}}
-{{- if ne .role "serve" }}{{ $replicas = int (index .Values .role).replicas }}{{ end -}}
+{{- $replicas := int .Values.replicaCount -}}
+{{- if ne .role "serve" }}{{ $replicas = int (index .Values .role).replicaCount }}{{ end -}}
 {{- if and .Values.dryRun (include "reroll.dispatches" .) }}{{ $replicas = min 1 $replicas }}{{ end -}}
 {{- $replicas -}}
 {{- end -}}
 
-{{/* Of a scope: how it logs in to NATS, as YAML. What a role has of its own stands for all of it. */}}
+{{/* Something if several replicas decide, so that a Lease elects the active one. */}}
+{{- define "reroll.elects" -}}
+{{- if or (eq .Values.deploymentMode "roles") (and (eq .Values.deploymentMode "one-process") (gt (int .Values.replicaCount) 1)) }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: how it logs in to NATS, as YAML. A login of the role's own replaces all of it. The Secret is empty if no file of it is needed. */}}
 {{- define "reroll.natsLogin" -}}
 {{- $login := .Values.nats -}}
 {{- if not (include "reroll.usesNats" .) -}}
-{{- $login = dict "secretName" "" "keys" dict -}}
+{{- $login = dict "existingSecret" "" "keys" dict -}}
 {{- else if ne .role "serve" -}}
 {{- $own := (index .Values .role).nats -}}
-{{- if or $own.secretName $own.user }}{{ $login = $own }}{{ end -}}
+{{- if or $own.existingSecret $own.user }}{{ $login = $own }}{{ end -}}
 {{- end -}}
-{{- pick $login "secretName" "keys" "user" "inboxPrefix" | toYaml -}}
+{{- $mounted := compact (values (omit $login.keys "url")) -}}
+{{- pick $login "keys" "user" "inboxPrefix" | merge (dict "existingSecret" (ternary $login.existingSecret "" (gt (len $mounted) 0))) | toYaml -}}
 {{- end -}}
 
 {{- define "reroll.resources" -}}
