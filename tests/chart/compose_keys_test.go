@@ -16,10 +16,6 @@ var pkiFile = regexp.MustCompile(`/pki/([a-z0-9.-]+)`)
 func TestComposeKeysAreWhereTheyAreUsed(t *testing.T) {
 	p, dir := compose(t), t.TempDir()
 	shell(t, dir, p.Configs["certificates"].Content)
-	kubeconfig, err := os.ReadFile(filepath.Join(dir, "kubeconfig.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	folders := map[string]string{}
 	for _, v := range p.Services["certificates"].Volumes {
 		folders[v.Source] = strings.TrimPrefix(v.Target, "/")
@@ -30,8 +26,12 @@ func TestComposeKeysAreWhereTheyAreUsed(t *testing.T) {
 		for _, c := range service.Configs {
 			texts = append(texts, p.Configs[c.Source].Content)
 		}
-		if strings.Contains(strings.Join(texts, " "), "/pki/kubeconfig.yaml") {
-			texts = append(texts, string(kubeconfig))
+		for _, kubeconfig := range regexp.MustCompile(`/pki/(kubeconfig\S*)`).FindAllStringSubmatch(strings.Join(texts, " "), -1) {
+			content, err := os.ReadFile(filepath.Join(dir, kubeconfig[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(content))
 		}
 		for _, v := range service.Volumes {
 			if v.Target != "/pki" || name == "certificates" {
@@ -43,7 +43,7 @@ func TestComposeKeysAreWhereTheyAreUsed(t *testing.T) {
 			}
 		}
 	}
-	if mounted < 9 {
+	if mounted < 10 {
 		t.Errorf("%d services have certificates", mounted)
 	}
 }

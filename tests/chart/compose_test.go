@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -29,6 +31,9 @@ type project struct {
 			Source string `json:"source"`
 			Target string `json:"target"`
 		} `json:"configs"`
+		Healthcheck struct {
+			Test []string `json:"test"`
+		} `json:"healthcheck"`
 		Volumes     []volume          `json:"volumes"`
 		Environment map[string]string `json:"environment"`
 		Ports       []struct {
@@ -196,6 +201,49 @@ func TestComposeAuditPolicyIsTheCharts(t *testing.T) {
 	checkPolicy(t, compose(t).Configs["audit-policy"].Content)
 }
 
+// TestComposeRightsAreTheCharts: the dispatcher, whose certificate has no group, may do what the chart lets it do.
+func TestComposeRightsAreTheCharts(t *testing.T) {
+	rules := func(text string) (rules [][]rbacv1.PolicyRule, subjects []rbacv1.Subject) {
+		for _, o := range decode(t, text) {
+			switch o := o.(type) {
+			case *rbacv1.ClusterRole:
+				rules = append(rules, o.Rules)
+			case *rbacv1.Role:
+				rules = append(rules, o.Rules)
+			case *rbacv1.ClusterRoleBinding:
+				subjects = append(subjects, o.Subjects...)
+			case *rbacv1.RoleBinding:
+				subjects = append(subjects, o.Subjects...)
+			}
+		}
+		return rules, subjects
+	}
+	want, _ := rules(render(t, "--show-only", "templates/rbac.yaml", "--set",
+		"shape=roles,source=audit,natsUrl=tls://nats:4222,ingest.tls.existingSecret=tls,metaInfo=false,rbac.listSecrets=true"))
+	got, subjects := rules(compose(t).Configs["rbac"].Content)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 2 {
+		t.Errorf("rules (-chart +Compose):\n%s", diff)
+	}
+	for _, s := range subjects {
+		if s.Kind != rbacv1.UserKind || s.Name != "reroll-dispatch" {
+			t.Errorf("they are granted to %+v", s)
+		}
+	}
+	if len(subjects) != 2 {
+		t.Errorf("they are granted %d times", len(subjects))
+	}
+}
+
+// TestComposeIsHealthyWhenReady: docker compose up --wait waits for every role of Reroll.
+func TestComposeIsHealthyWhenReady(t *testing.T) {
+	p := compose(t)
+	for _, role := range []string{"ingest", "dispatch", "api"} {
+		if test := p.Services[role].Healthcheck.Test; !slices.Equal(test, []string{"CMD", "/reroll", "ready"}) {
+			t.Errorf("service %s is healthy by %q", role, test)
+		}
+	}
+}
+
 // TestComposeCertificates runs the certificate script and checks that every end of every connection will be believed.
 func TestComposeCertificates(t *testing.T) {
 	p := compose(t)
@@ -205,6 +253,8 @@ func TestComposeCertificates(t *testing.T) {
 	shell(t, dir, script)
 	checkPair(t, in("cluster-ca"), in("kube-apiserver"), serves, "kube-apiserver")
 	checkPair(t, in("cluster-ca"), in("admin"), asks, "admin")
+	checkPair(t, in("cluster-ca"), in("dispatch"), asks, "dispatch")
+	shell(t, dir, "openssl x509 -in dispatch.crt -noout -subject -nameopt RFC2253 | grep -x 'subject=CN=reroll-dispatch'")
 	checkPair(t, in("audit-ca"), in("reroll"), serves, "ingest")
 	checkPair(t, in("audit-ca"), in("audit-client"), asks, "compose.audit.reroll.dev")
 

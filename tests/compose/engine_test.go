@@ -44,6 +44,9 @@ type service struct {
 	Ports []struct {
 		Target int `json:"target"`
 	} `json:"ports"`
+	Healthcheck struct {
+		Test []string `json:"test"`
+	} `json:"healthcheck"`
 }
 
 // project is the Compose file.
@@ -180,7 +183,7 @@ func (e *engine) running(t *testing.T) []string {
 func (e *engine) up(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if e.command {
-		e.docker(ctx, t, e.compose("up", "--detach", "--no-build", "--pull", "never")...)
+		e.docker(ctx, t, e.compose("up", "--detach", "--no-build", "--pull", "never", "--wait")...)
 		return
 	}
 	for _, name := range e.running(t) {
@@ -192,6 +195,30 @@ func (e *engine) up(ctx context.Context, t *testing.T) {
 			}
 		}
 		e.docker(ctx, t, append([]string{"run", "--detach", "--name", e.name(name)}, e.arguments(name, e.Services[name].Command)...)...)
+	}
+	for _, name := range e.running(t) {
+		e.healthy(ctx, t, name)
+	}
+}
+
+// healthy waits until the health check of a service, if it has one, succeeds. The engine's own option would need a shell in the image.
+func (e *engine) healthy(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	test := e.Services[name].Healthcheck.Test
+	if len(test) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		out, err := exec.CommandContext(ctx, "docker", append([]string{"exec", e.name(name)}, test[1:]...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s is not healthy: %w: %s", name, err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
