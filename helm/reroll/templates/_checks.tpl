@@ -50,6 +50,15 @@
 {{- if and (ne $v.source "watch") (not (or $v.ingest.tls.requireClientCert $v.ingest.tokens.existingSecret (eq $v.deploymentMode "hub"))) -}}
 {{- fail "nobody could be recognised: set ingest.tls.requireClientCert, or ingest.tokens.existingSecret, or both" -}}
 {{- end -}}
+{{- if and (or $v.api.ingress.enabled $v.api.httpRoute.enabled) (not $v.api.service.enabled) -}}
+{{- fail "api.ingress and api.httpRoute need api.service.enabled=true: they lead to that Service" -}}
+{{- end -}}
+{{- if and $v.api.ingress.enabled (not $v.api.ingress.hosts) -}}
+{{- fail "api.ingress.enabled needs api.ingress.hosts" -}}
+{{- end -}}
+{{- if and $v.api.httpRoute.enabled (not $v.api.httpRoute.parentRefs) -}}
+{{- fail "api.httpRoute.enabled needs api.httpRoute.parentRefs: which Gateway?" -}}
+{{- end -}}
 {{- if and $v.api.service.enabled (eq $v.api.auth "none") -}}
 {{- fail "api.auth: none is for the pod's loopback; with api.service.enabled it is token, or anonymous if everybody who reaches the API may read everything" -}}
 {{- end -}}

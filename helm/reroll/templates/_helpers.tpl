@@ -106,11 +106,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "reroll.image" -}}
+{{- $repository := .Values.image.repository -}}
+{{- with (.Values.global).imageRegistry }}{{ $repository = printf "%s/%s" . (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") }}{{ end -}}
 {{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- printf "%s@%s" $repository .Values.image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The field imagePullSecrets of a pod, if it has any. */}}
+{{- define "reroll.imagePullSecrets" -}}
+{{- $all := list }}
+{{- range concat (default list (.Values.global).imagePullSecrets) (default list .Values.imagePullSecrets) }}
+{{- $all = append $all (kindIs "map" . | ternary . (dict "name" .)) }}
+{{- end }}
+{{- with uniq $all -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "reroll.urlsSecretName" -}}

@@ -47,7 +47,7 @@ func (r *reader) schema(values []value) ([]byte, error) {
 	top["$schema"] = "http://json-schema.org/draft-07/schema#"
 	top["title"] = "Values of the reroll chart"
 	top["definitions"] = r.definitions
-	top["properties"].(map[string]schema)["global"] = schema{"type": "object", "description": "Set by Helm when this chart is a dependency; not read."}
+	top["properties"].(map[string]schema)["enabled"] = schema{"type": "boolean", "description": "For the condition of a parent chart; not read here."}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
