@@ -179,7 +179,7 @@ func (s *stream) send(e *projection.Event) error {
 			e.Change.Type == reloader.ChangeBaseline && !s.filter.IncludeBaselines {
 			return nil
 		}
-		return s.write("change", e.Body(renderEvent))
+		return s.write("change", e.Body(s.renderEvent))
 	case e.Reload != nil:
 		return s.writeIf("reload", e.Reload.Cluster, e.Reload.Workload.Namespace, e)
 	case e.Workload != nil:
@@ -196,7 +196,7 @@ func (s *stream) writeIf(name, cluster, namespace string, e *projection.Event) e
 	if !s.filter.lets(name, cluster, namespace) {
 		return nil
 	}
-	return s.write(name, e.Body(renderEvent))
+	return s.write(name, e.Body(s.renderEvent))
 }
 
 func (s *stream) cluster(name string) error {
@@ -232,14 +232,15 @@ func (f *EventFilter) wants(name string) bool {
 	return false
 }
 
-func renderEvent(e *projection.Event) []byte {
+func (s *stream) renderEvent(e *projection.Event) []byte {
 	switch {
 	case e.Change != nil:
 		return render(view.FromChange(e.Change))
 	case e.Reload != nil:
 		return render(view.FromReload(e.Reload))
 	case e.Workload != nil:
-		return render(view.FromWorkload(e.Workload))
+		c, _ := s.records.Cluster(e.Workload.Cluster)
+		return render(view.FromWorkload(e.Workload, c, time.Now()))
 	}
 	return render(view.FromGone(*e.Gone))
 }

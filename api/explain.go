@@ -31,8 +31,12 @@ type explainInput struct {
 	ExplainFilter
 }
 
+type explainOutput struct {
+	Body view.Explained
+}
+
 // explain answers also for what is not on record: that nothing is, is the explanation.
-func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Explanation], error) {
+func (a *server) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
 	if (in.ConfigKind == "") != (in.ConfigName == "") {
 		return nil, huma.Error422UnprocessableEntity("The parameters configKind and configName belong together.")
 	}
@@ -51,13 +55,17 @@ func (a *server) explain(ctx context.Context, in *explainInput) (*listed[view.Ex
 		}
 		explanations = append(explanations, view.Explain(e))
 	}
-	if explanations == nil && e.Workload == nil {
-		return nil, a.missing("workload")
+	if e.Workload == nil && !a.records.CaughtUp() {
+		return nil, stillReading()
 	}
 	q := question{Paging: in.Paging, binding: bind("explain", []any{in.WorkloadPath, in.ExplainFilter}), clusters: in.clusters()}
-	return byKey(ctx, a, q, explanations, func(x view.Explanation) string {
+	page, err := byKey(ctx, a, q, explanations, func(x view.Explanation) string {
 		return strings.Join([]string{x.Config.Cluster, x.Config.Namespace, x.Config.Kind, x.Config.Name}, "\x00")
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &explainOutput{Body: view.Explained{Verdict: e.Verdict(), List: page.Body}}, nil
 }
 
 // tellsOf reports whether an explanation of w may tell of the newest change of c. Who may see w need not be allowed to see configs of other

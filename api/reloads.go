@@ -16,7 +16,7 @@ import (
 type ReloadFilter struct {
 	Cluster    string      `query:"cluster" maxLength:"63" doc:"Only reloads in this cluster."`
 	Namespace  string      `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
-	Kind       string      `query:"kind" maxLength:"63" doc:"Only reloads of workloads of this kind." example:"Deployment"`
+	Kind       string      `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
 	Name       string      `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
 	ConfigKind string      `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
 	ConfigName string      `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`

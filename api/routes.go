@@ -75,7 +75,7 @@ func mountRecords(h huma.API, a *server) {
 // mountQuestions registers the routes that answer more than what is on record.
 func mountQuestions(h huma.API, a *server) {
 	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}/explain", "explain-workload",
-		"Explain, step by step, why a workload does or does not roll for a config", inPlace(a, a.explain, getWorkloads), 404)
+		"Explain, step by step, why a workload does or does not roll for a config", inPlace(a, a.explain, getWorkloads))
 	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}/impact", "get-impact", "Get what would roll if a config changed", inPlace(a, a.getImpact, getConfigs), 404)
 	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
 	graph := operation(http.MethodGet, "/api/v1/graph", "get-graph", "Get which workloads depend on which configs, as JSON or for Graphviz")

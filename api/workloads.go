@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // WorkloadFilter is what a listing of workloads can be narrowed to. An empty field does not narrow it. One dependency must meet
@@ -15,7 +17,7 @@ import (
 type WorkloadFilter struct {
 	Cluster    string `query:"cluster" maxLength:"63" doc:"Only workloads in this cluster."`
 	Namespace  string `query:"namespace" maxLength:"63" doc:"Only workloads in this namespace."`
-	Kind       string `query:"kind" maxLength:"63" doc:"Only workloads of this kind." example:"Deployment"`
+	Kind       string `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only workloads of this kind." example:"Deployment"`
 	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
 	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only workloads that depend on a config of this kind."`
 	ConfigName string `query:"configName" maxLength:"253" doc:"Only workloads that depend on a config of this name."`
@@ -47,15 +49,45 @@ func (f *WorkloadFilter) matchConfig(w *reloader.WorkloadRecord, c reloader.Conf
 		is(f.ConfigCluster, cmp.Or(c.Cluster, w.Cluster))
 }
 
+// StateFilter is what a listing of workloads can be narrowed to by their verdicts.
+type StateFilter struct {
+	WorkloadFilter
+	State     view.State `query:"state" doc:"Only workloads in this state."`
+	Unsettled bool       `query:"unsettled" doc:"Only workloads that wait or need attention."`
+}
+
+func (f *StateFilter) match(v verdict.Verdict) bool {
+	return is(string(f.State), v.State) && (!f.Unsettled || !v.State.Settled())
+}
+
+// clusterOf returns what looks up the cluster of a workload, once for each cluster.
+func (a *server) clusterOf() func(w *reloader.WorkloadRecord) *projection.ClusterState {
+	known := map[string]*projection.ClusterState{}
+	return func(w *reloader.WorkloadRecord) *projection.ClusterState {
+		c, ok := known[w.Cluster]
+		if !ok {
+			c, _ = a.records.Cluster(w.Cluster)
+			known[w.Cluster] = c
+		}
+		return c
+	}
+}
+
 type listWorkloadsInput struct {
 	Paging
-	WorkloadFilter
+	StateFilter
 }
 
 func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
-	return byWorkload(ctx, a, asked("workloads", in.Paging, in.WorkloadFilter), view.FromWorkload,
+	now, clusterOf := time.Now(), a.clusterOf()
+	show := func(w *reloader.WorkloadRecord) view.Workload { return view.FromWorkload(w, clusterOf(w), now) }
+	match := func(w *reloader.WorkloadRecord) bool {
+		narrowed := in.State != "" || in.Unsettled
+		return in.WorkloadFilter.match(w) && (!narrowed || in.StateFilter.match(view.Judge(w, clusterOf(w), now)))
+	}
+	return byWorkload(ctx, a, asked("workloads", in.Paging, in.StateFilter), show,
 		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {
-			return a.records.Workloads(after, limit, in.match)
+			return a.records.Workloads(after, limit, match)
 		})
 }
 
@@ -85,5 +117,5 @@ func (a *server) getWorkload(_ context.Context, in *getWorkloadInput) (*workload
 	if !ok {
 		return nil, a.missing("workload")
 	}
-	return &workloadOutput{Body: view.FromWorkload(w)}, nil
+	return &workloadOutput{Body: view.FromWorkload(w, a.clusterOf()(w), time.Now())}, nil
 }

@@ -121,6 +121,8 @@ type Dispatcher struct {
 	abandoned map[reloader.WorkloadRef]bool
 	// unscheduled has the workloads whose pods nobody schedules, opted in or not.
 	unscheduled map[reloader.WorkloadRef]*workload.Workload
+	// unreadable says why a config that somebody needs cannot be read.
+	unreadable map[reloader.Config]string
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
 	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
@@ -183,6 +185,7 @@ func New(o Options) *Dispatcher {
 		records:      map[reloader.WorkloadRef]reloader.WorkloadRecord{},
 		paused:       map[reloader.WorkloadRef]*workload.Workload{},
 		abandoned:    map[reloader.WorkloadRef]bool{},
+		unreadable:   map[reloader.Config]string{},
 		denials:      map[reloader.Config]denial{},
 
 		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},

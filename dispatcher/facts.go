@@ -153,9 +153,8 @@ func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reload
 	return d.lookLocked(ctx, c, hints, hashed)
 }
 
-// lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
-// reasons to look, which say who may have made the change. The caller holds the flight lock of c.
-func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
+// lookOnce is lookLocked without what is noted of its end.
+func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
 	if c.Cluster != "" {
 		return d.lookAbroad(ctx, c)
 	}
@@ -324,6 +323,7 @@ func (d *Dispatcher) trim() {
 			delete(d.facts, c)
 		}
 	}
+	maps.DeleteFunc(d.unreadable, func(c reloader.Config, _ string) bool { return !d.needed(c) })
 	maps.DeleteFunc(d.told, func(c reloader.Config, _ []uint64) bool { return !d.needed(c) })
 	d.forgetAnswered(time.Now())
 }

@@ -149,12 +149,12 @@ func TestForbiddenConfigAtStart(t *testing.T) {
 		w.failing(only("meta", "/app", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)))
 		w.start()
 		w.pass(quiet)
-		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 1 {
-			t.Errorf("problems %q, want one", record.Problems)
+		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 0 || len(record.Unreadable) != 1 || record.Unreadable[0].Config.Name != "app" {
+			t.Errorf("unreadable %+v, want one; problems %q, want none", record.Unreadable, record.Problems)
 		}
 		w.failing(nil)
 		w.pass(quiet)
-		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 0 || record.Edges[0].Handled.How == "" {
+		if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != 0 || record.Edges[0].Handled.How == "" {
 			t.Errorf("record after the config may be read: %+v", record)
 		}
 		w.edit(alice, app, "2")

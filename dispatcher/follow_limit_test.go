@@ -145,7 +145,7 @@ spec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}
 			t.Errorf("asked for are %v", asked)
 		}
 		w.pass(quiet)
-		if r, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "modest", Name: "web"}); strings.Contains(strings.Join(r.Problems, ""), "more than") {
+		if r, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "modest", Name: "web"}); strings.Contains(strings.Join(troubles(r), ""), "more than") {
 			t.Errorf("who follows little is told %q", r.Problems)
 		}
 	})

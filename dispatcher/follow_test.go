@@ -240,11 +240,20 @@ func TestFollowThatIsRefusedIsNamedOnTheWorkload(t *testing.T) {
 	})
 }
 
+// troubles returns the problems of r, and why its configs cannot be read.
+func troubles(r reloader.WorkloadRecord) []string {
+	found := slices.Clone(r.Problems)
+	for _, u := range r.Unreadable {
+		found = append(found, u.Message)
+	}
+	return found
+}
+
 // wantProblem fails the test unless the record of web names that problem, or none if it is empty.
 func (w *world) wantProblem(t *testing.T, text string) {
 	t.Helper()
 	r, _ := w.store.recordOf(webRef)
-	if got := strings.Join(r.Problems, "\n"); text == "" && got != "" || !strings.Contains(got, text) {
+	if got := strings.Join(troubles(r), "\n"); text == "" && got != "" || !strings.Contains(got, text) {
 		t.Errorf("problems %q, want %q", got, text)
 	}
 }

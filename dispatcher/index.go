@@ -64,6 +64,8 @@ type tracked struct {
 	crowded string
 	// told is what somebody was last told of that.
 	told string
+	// lacked is what the record says of each config that is missing.
+	lacked map[reloader.Config]string
 	// stuck says that its edges could not be settled when that was tried last.
 	stuck bool
 	// trouble is how the last attempts went to read what w depends on, and to record it.

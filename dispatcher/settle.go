@@ -166,11 +166,10 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	if len(t.pending) > 0 {
 		r.WaitsSince = t.first
 	}
-	for _, problem := range []string{t.crowded, t.refused} {
-		if problem != "" {
-			r.Problems = append(r.Problems, problem)
-		}
+	if t.crowded != "" {
+		r.Problems = append(r.Problems, t.crowded)
 	}
+	r.Missing, r.Unreadable = d.lacks(t), d.unreadableOf(t)
 	r.Hold = d.pauseHold(t)
 	if t.hold != nil {
 		hold := *t.hold

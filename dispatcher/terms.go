@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // terms says what t itself asks for about when it is rolled and for what, for whoever wants to know what a change would do. The caller holds mu.
 func (d *Dispatcher) terms(t *tracked) reloader.Terms {
 	terms := reloader.Terms{
-		Weight: d.Dialects.Weight(t.w), Missing: d.lacks(t), Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
+		Weight: d.Dialects.Weight(t.w), Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
 	}
 	for _, w := range d.Dialects.Maintenance(t.w) {
 		terms.Windows = append(terms.Windows, w.String())
@@ -24,30 +23,6 @@ func (d *Dispatcher) terms(t *tracked) reloader.Terms {
 	}
 	terms.MinInterval = int64(interval / time.Second)
 	return terms
-}
-
-// lacks says what t waits for, as far as it was looked for. The caller holds mu.
-func (d *Dispatcher) lacks(t *tracked) []reloader.Missing {
-	var missing []reloader.Missing
-	for _, c := range d.Dialects.Awaits(t.w) {
-		f, looked := d.facts[c]
-		keys := dialect.MissingKeys(t.w.Template.References[c], f.digest.Keys)
-		switch {
-		case !looked:
-		case f.absent:
-			missing = append(missing, reloader.Missing{Config: c})
-		case len(keys) > 0:
-			missing = append(missing, reloader.Missing{Config: c, Keys: keys})
-		}
-	}
-	return missing
-}
-
-// retold has the record of t written again if it is to tell of c whether that is missing. The caller holds mu.
-func (d *Dispatcher) retold(t *tracked, c reloader.Config) {
-	if slices.Contains(d.Dialects.Awaits(t.w), c) {
-		d.settleQ.Add(t.w.Ref())
-	}
 }
 
 // retells reports whether the record of a workload is to be written again because it has become w: it tells of what others foresee.

@@ -19,24 +19,28 @@ func TestTerms(t *testing.T) {
 		w.start()
 		w.pass(quiet)
 		more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
-		says := func(want reloader.Terms) {
+		says := func(want reloader.Terms, missing ...reloader.Missing) {
 			t.Helper()
 			record, _ := w.store.recordOf(webRef)
 			if diff := cmp.Diff(want, record.Terms); diff != "" {
 				t.Errorf("terms (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(missing, record.Missing); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
 		}
-		says(reloader.Terms{Missing: []reloader.Missing{{Config: more}}})
+		gone := reloader.Missing{Config: more, Required: true, Awaited: true}
+		says(reloader.Terms{}, gone)
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {c: "1"}}`)))
 		w.pass(quiet)
-		says(reloader.Terms{Missing: []reloader.Missing{{Config: more, Keys: []string{"b"}}}})
+		says(reloader.Terms{}, reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
 		w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
 		says(reloader.Terms{})
 		w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m","reroll.dev/weight":"7"}}}`)
 		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600, Weight: 7})
 		w.must(w.delete(alice, "ConfigMap/more"))
 		w.pass(quiet)
-		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600, Weight: 7, Missing: []reloader.Missing{{Config: more}}})
+		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600, Weight: 7}, gone)
 	})
 }
 

@@ -33,7 +33,7 @@ func TestOneConfigThatCannotBeServed(t *testing.T) {
 		w.pass(quiet)
 		w.rolled(web, 1)
 		record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: scenario.DefaultNamespace, Name: "victim"})
-		if len(record.Problems) == 0 {
+		if len(record.Unreadable) == 0 {
 			t.Error("nothing on record says why the other workload has no baseline")
 		}
 		w.failing(nil)

@@ -81,19 +81,29 @@ type Terms struct {
 	MinInterval int64 `json:"minInterval,omitempty"`
 	// Weight is its place among those of its namespace that roll for the same change: those with less go before it.
 	Weight int `json:"weight,omitempty"`
-	// Missing are the configs, and keys of configs, without which none of its pods starts and for which it waits, whatever else has changed.
-	Missing []Missing `json:"missing,omitempty"`
 	// Dormant is why it is not rolled at all as it is now, Suspended or Finished; empty if it is.
 	Dormant Reason `json:"dormant,omitempty"`
 	// Keys are the keys of all its configs whose change matters, as its annotation lists them; empty for every key. See dialect.ParseKeys.
 	Keys string `json:"keys,omitempty"`
 }
 
-// Missing is a config that is not there, or some of whose keys are not.
+// Missing is a config that a workload names or refers to and that does not exist, or some of whose keys do not.
 type Missing struct {
 	Config Config `json:"config"`
 	// Keys are the missing keys; none if the config itself is missing.
 	Keys []string `json:"keys,omitempty"`
+	// Meant is the name that was probably meant, with what makes that likely; empty if no name is near.
+	Meant string `json:"meant,omitempty"`
+	// Required says that no pod starts without it, and Awaited that the workload is not rolled without it, whatever else has changed.
+	Required bool `json:"required,omitempty"`
+	Awaited  bool `json:"awaited,omitempty"`
+}
+
+// Unreadable is a config that the dispatcher may not or cannot read, so that it sees no change of it.
+type Unreadable struct {
+	// Config is zero if it is not one config alone.
+	Config  Config `json:"config,omitzero"`
+	Message string `json:"message"`
 }
 
 // WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
@@ -107,9 +117,12 @@ type WorkloadRecord struct {
 	Strategy string      `json:"strategy"`
 	Edges    []Edge      `json:"edges"`
 	// Problems are faults of the workload's own annotations.
-	Problems   []string `json:"problems,omitempty"`
-	Hold       *Hold    `json:"hold,omitempty"`
-	LastReload string   `json:"lastReload,omitempty"`
+	Problems []string `json:"problems,omitempty"`
+	// Missing is what it names or refers to and is not there, and Unreadable is what cannot be read, the first ones.
+	Missing    []Missing    `json:"missing,omitempty"`
+	Unreadable []Unreadable `json:"unreadable,omitempty"`
+	Hold       *Hold        `json:"hold,omitempty"`
+	LastReload string       `json:"lastReload,omitempty"`
 	// Rollout is what became of the last reload so far; nil if nobody follows it.
 	Rollout *Rollout `json:"rollout,omitempty"`
 	// Recent are the newest reloads on record, the newest last, and MarkedAt is when the newest of them marked the workload, by the API

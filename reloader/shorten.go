@@ -97,8 +97,8 @@ func (r *WorkloadRecord) shorten() bool {
 			r.Edges[i].Uses = nil
 		}
 		return r.complain(PartUses)
-	case r.Terms.Keys != "" || r.Terms.Missing != nil || r.Terms.Windows != nil:
-		r.Terms.Keys, r.Terms.Missing, r.Terms.Windows = "", nil, nil
+	case r.Terms.Keys != "" || r.Missing != nil || r.Terms.Windows != nil:
+		r.Terms.Keys, r.Missing, r.Terms.Windows = "", nil, nil
 		return r.complain(PartTerms)
 	case len(r.Edges) > 0:
 		r.Edges = r.Edges[:len(r.Edges)-(len(r.Edges)+3)/4]
@@ -136,6 +136,10 @@ func (r *WorkloadRecord) cutMessages() bool {
 	r.Problems = slices.Clone(r.Problems)
 	for i := range r.Problems {
 		was = cut(&r.Problems[i]) || was
+	}
+	r.Unreadable = slices.Clone(r.Unreadable)
+	for i := range r.Unreadable {
+		was = cut(&r.Unreadable[i].Message) || was
 	}
 	if r.Hold != nil {
 		hold := *r.Hold

@@ -37,8 +37,9 @@ func TestGoldenTerms(t *testing.T) {
 	w := wholeWorkload
 	w.Terms = reloader.Terms{
 		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600, Weight: 20,
-		Missing: []reloader.Missing{{Config: prices}, {Config: prices, Keys: []string{"a"}}},
 	}
+	w.Missing = []reloader.Missing{{Config: prices, Required: true}, {Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Awaited: true}}
+	w.Unreadable = []reloader.Unreadable{{Config: prices, Message: "forbidden"}, {Message: "a list failed"}}
 	golden(t, "workload-terms", w)
 	data, err := os.ReadFile("testdata/wire/workload.v1.json")
 	if err != nil {

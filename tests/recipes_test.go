@@ -115,7 +115,7 @@ func TestRecipeRulesCatch(t *testing.T) {
 	keys := annotationKeys(t)
 	for manifest, want := range map[string]string{
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\"}}, spec: " + pod + "}":                                "",
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"yes\"}}, spec: " + pod + "}":                                 "no boolean",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"yes\"}}, spec: " + pod + "}":                                 `is "yes"; use`,
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\", reroll.dev/window: 30}}, spec: " + pod + "}":         "cannot unmarshal",
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: " + pod + "}":                                                                          "does not opt in",
 		"{kind: ConfigMap, metadata: {annotations: {reroll.dev/shared-with: shop}}}":                                                                                                  "reroll.dev/shared-with is unknown",

@@ -2,40 +2,34 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// State says in one word how a workload stands to a config.
-type State string
-
-// The states of a workload and a config.
-const (
-	StateNotOptedIn     State = "NotOptedIn"
-	StateNotADependency State = "NotADependency"
-	StateNoBaseline     State = "NoBaseline"
-	StateUpToDate       State = "UpToDate"
-	StatePending        State = "Pending"
-	StateHeld           State = "Held"
-)
+// Explained is how a workload stands, and how it stands to each of its configs.
+type Explained struct {
+	Verdict Verdict `json:"verdict" doc:"How the workload stands."`
+	List[Explanation]
+}
 
 // Explanation says how a workload stands to a config, and by which steps that is known.
 type Explanation struct {
 	Cluster  string      `json:"cluster" doc:"The workload's cluster."`
 	Workload WorkloadRef `json:"workload" doc:"The workload."`
 	Config   Config      `json:"config" doc:"The config."`
-	State    State       `json:"state" enum:"NotOptedIn,NotADependency,NoBaseline,UpToDate,Pending,Held" doc:"How the workload stands to the config. NoBaseline: what it was brought to is not recorded yet. Pending: it waits for its quiet window. Held: it waits longer, and reason says why."`
-	Reason   Reason      `json:"reason,omitempty" doc:"How an up-to-date workload was brought there, or why a held one waits. Absent in other states."`
-	Steps    []Step      `json:"steps" nullable:"false" doc:"How that is known, in the order in which it is decided."`
+	Verdict
+	Steps []Step `json:"steps" nullable:"false" doc:"How that is known, in the order in which it is decided."`
 }
 
 // Step is one thing that was looked at.
 type Step struct {
 	Step    string    `json:"step" enum:"OptIn,Rule,Use,Change,Content,Brakes,Outcome" doc:"What was looked at: whether the workload is opted in; which annotation asks for the config; how the pod template uses it; its newest change; to which content the workload was brought; what holds the workload back; what became of the change."`
-	Result  string    `json:"result" enum:"Passed,Stopped,Noted" doc:"Passed: on to the next step. Stopped: this is why nothing rolls. Noted: good to know."`
+	Result  string    `json:"result" enum:"Passed,Stopped,Noted" doc:"Passed: it is as it should be. Stopped: this is why nothing rolls, or what is waited for. Noted: good to know."`
 	Reason  Reason    `json:"reason,omitempty" doc:"The reason, if one of the closed list says it."`
 	Clause  string    `json:"clause,omitempty" doc:"The annotation that decided."`
 	Message string    `json:"message" doc:"The same for people."`
@@ -64,6 +58,18 @@ type Evidence struct {
 	Now     time.Time
 }
 
+// Verdict says how the workload stands, whatever the config.
+func (e Evidence) Verdict() Verdict { return FromVerdict(verdict.Judge(e.judged())) }
+
+func (e Evidence) judged() verdict.Case {
+	return caseOf(e.Key.Cluster, e.Key.Workload, e.Workload, e.Cluster, e.Now)
+}
+
+// forLast reports whether the last reload of the workload was for the newest change of the config.
+func (e Evidence) forLast() bool {
+	return slices.ContainsFunc(e.Reloads, func(r *reloader.Reload) bool { return r.ID == e.Workload.LastReload && r.Workload == e.Key.Workload })
+}
+
 // Explain says how a workload stands to a config.
 func Explain(e Evidence) Explanation {
 	x := Explanation{Cluster: e.Key.Cluster, Workload: fromWorkloadRef(e.Key.Workload), Config: fromConfig(e.Config), Steps: []Step{}}
@@ -73,9 +79,10 @@ func Explain(e Evidence) Explanation {
 	}
 	x.rule(edge)
 	if edge.Why == reloader.ReasonNotShared {
-		x.State = StateNotADependency
+		x.isNone("The workload " + reloader.Reasons[edge.Why] + ".")
 		return x
 	}
+	x.Verdict = FromVerdict(verdict.Judge(e.judged().About(edge, e.forLast())))
 	x.change(e)
 	if x.content(edge) {
 		x.outcome(e)
@@ -91,7 +98,7 @@ func (x *Explanation) step(s Step) { x.Steps = append(x.Steps, s) }
 // optIn returns the edge, if the workload is opted in and has one.
 func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 	if e.Workload == nil {
-		x.State = StateNotOptedIn
+		x.Verdict = e.Verdict()
 		x.step(Step{
 			Step: "OptIn", Result: stopped, Reason: Reason(reloader.ReasonNotOptedIn),
 			Message: "Nothing is on record about this workload: it does not exist, carries no annotation that asks for a config, is told to be ignored, or is of a kind or in a namespace that the dispatcher leaves out.",
@@ -108,12 +115,15 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 			return edge, true
 		}
 	}
-	x.State = StateNotADependency
-	x.step(Step{
-		Step: "Rule", Result: stopped,
-		Message: "No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace.",
-	})
+	const none = "No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace."
+	x.isNone(none)
+	x.step(Step{Step: "Rule", Result: stopped, Message: none})
 	return reloader.Edge{}, false
+}
+
+// isNone says that the config is none of those that the workload asks for.
+func (x *Explanation) isNone(message string) {
+	x.Verdict = Verdict{State: State(verdict.NotADependency), Message: message}
 }
 
 func (x *Explanation) rule(edge reloader.Edge) {
@@ -173,34 +183,30 @@ func sayWho(candidates []reloader.Candidate) string {
 
 // content reports whether that is the end of it: the workload is up to date, or nothing can be told.
 func (x *Explanation) content(edge reloader.Edge) bool {
-	switch {
-	case edge.Handled.How == "" && edge.Pending == "":
-		x.State = StateNoBaseline
-		x.step(Step{Step: "Content", Result: stopped, Message: "To which content the workload was brought is not recorded yet."})
-		return true
-	case edge.Pending == "":
-		x.State, x.Reason = StateUpToDate, Reason(edge.Handled.How)
-		x.step(Step{
-			Step: "Content", Result: stopped, Reason: Reason(edge.Handled.How), At: edge.Handled.At,
-			Message: "The workload is at the newest content: it " + reloader.Reasons[edge.Handled.How] + ".",
-		})
-		return true
+	if edge.Pending != "" {
+		x.step(Step{Step: "Content", Result: stopped, Change: edge.Pending, Message: "The workload runs with older content and waits to be rolled for this change."})
+		return false
 	}
-	x.State = StatePending
-	x.step(Step{Step: "Content", Result: passed, Change: edge.Pending, Message: "The workload is not at the newest content yet: it is to be rolled for this change."})
-	return false
+	s := Step{Step: "Content", Result: stopped, Message: x.Message}
+	if x.State == State(verdict.UpToDate) {
+		s = Step{
+			Step: "Content", Result: passed, Reason: Reason(edge.Handled.How), At: edge.Handled.At,
+			Message: "The workload runs with the newest content: it " + reloader.Reasons[edge.Handled.How] + ".",
+		}
+	}
+	x.step(s)
+	return true
 }
 
 func (x *Explanation) brakes(e Evidence) {
 	if hold := e.Workload.Hold; hold != nil {
-		x.State, x.Reason = StateHeld, Reason(hold.Reason)
 		message := "The workload " + reloader.Reasons[hold.Reason] + "."
 		if hold.Message != "" {
 			message += " " + hold.Message
 		}
 		x.step(Step{Step: "Brakes", Result: stopped, Reason: Reason(hold.Reason), Message: message, At: hold.Since})
 	} else {
-		x.step(Step{Step: "Brakes", Result: passed, Message: "Nothing holds the workload back but its quiet window."})
+		x.step(Step{Step: "Brakes", Result: passed, Message: "Nothing holds the workload back but its debounce window."})
 	}
 	if e.Cluster == nil || e.Cluster.Status == nil {
 		return
@@ -221,7 +227,7 @@ func (x *Explanation) outcome(e Evidence) {
 			last = r
 		}
 	}
-	if last == nil {
+	if last == nil || x.Reason == Reason(last.Outcome) && last.Message == "" { // the verdict has said so
 		return
 	}
 	message := "For its newest change the workload " + reloader.Reasons[last.Outcome] + "."

@@ -164,7 +164,10 @@ func (s Supposed) heldByItself(w *reloader.WorkloadRecord) foreseen {
 	if due := w.Pace.At.Add(time.Duration(w.Terms.MinInterval) * time.Second); w.Terms.MinInterval > 0 && due.After(s.Now) {
 		return foreseen{outcome: reloader.ReasonTooSoon, due: due}
 	}
-	for _, m := range w.Terms.Missing {
+	for _, m := range w.Missing {
+		if !m.Awaited {
+			continue
+		}
 		if !s.isOf(w, m.Config) {
 			return foreseen{outcome: reloader.ReasonMissingConfig, message: missingText(m)}
 		}

@@ -54,7 +54,7 @@ func TestNoListIsNull(t *testing.T) {
 	for _, v := range []any{
 		FromChange(&reloader.Change{}),
 		FromReload(&reloader.Reload{Causes: []reloader.Cause{{}}}),
-		FromWorkload(&reloader.WorkloadRecord{Edges: []reloader.Edge{{Uses: []reloader.Use{{}}}}}),
+		FromWorkload(&reloader.WorkloadRecord{Edges: []reloader.Edge{{Uses: []reloader.Use{{}}}}}, nil, time.Time{}),
 	} {
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestExplanationSaysWhatIsNotProved(t *testing.T) {
 func TestHoldSaysWhetherSomebodyHasToLook(t *testing.T) {
 	for _, reason := range reloader.HoldReasons {
 		want := reason == reloader.ReasonRefused || reason == reloader.ReasonInvalid || reason == reloader.ReasonFailing
-		got := FromWorkload(&reloader.WorkloadRecord{Hold: &reloader.Hold{Reason: reason, Attempts: 3}}).Hold
+		got := FromWorkload(&reloader.WorkloadRecord{Hold: &reloader.Hold{Reason: reason, Attempts: 3}}, nil, time.Time{}).Hold
 		if got.DeadLetter != want || got.Attempts != 3 {
 			t.Errorf("%s: %+v, want a dead letter: %t", reason, got, want)
 		}
@@ -101,7 +101,7 @@ func TestRolloutIsAbsentUntilDecided(t *testing.T) {
 	if got := FromReload(&reloader.Reload{Rollout: r}).Rollout; got == nil || *got != want {
 		t.Errorf("reload: %+v, want %+v", got, want)
 	}
-	if got := FromWorkload(&reloader.WorkloadRecord{Rollout: r}).Rollout; got == nil || *got != want {
+	if got := FromWorkload(&reloader.WorkloadRecord{Rollout: r}, nil, time.Time{}).Rollout; got == nil || *got != want {
 		t.Errorf("workload: %+v, want %+v", got, want)
 	}
 }
@@ -129,7 +129,7 @@ func TestFollowedConfigIsItsOwners(t *testing.T) {
 		}
 	}
 	west := workload("west", followed)
-	if got := FromWorkload(west).Dependencies[0].Config.Cluster; got != "east" {
+	if got := FromWorkload(west, nil, time.Time{}).Dependencies[0].Config.Cluster; got != "east" {
 		t.Errorf("the config is one of %q, want east", got)
 	}
 	g := GraphOf([]*reloader.WorkloadRecord{workload("east", flags), west}, func(*reloader.WorkloadRecord, reloader.Edge) bool { return true }, 10)

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -49,7 +50,10 @@ type Workload struct {
 	Dialect      string       `json:"dialect" doc:"Whose annotations it carries." example:"stakater"`
 	Strategy     string       `json:"strategy" doc:"How marks are written on it." example:"env-vars"`
 	Dependencies []Dependency `json:"dependencies" nullable:"false" doc:"The configs that it asks for."`
+	Verdict      Verdict      `json:"verdict" doc:"How the workload stands."`
 	Problems     []string     `json:"problems" nullable:"false" doc:"Faults of the workload's own annotations, for people."`
+	Missing      []Missing    `json:"missing" nullable:"false" doc:"Configs that the workload names or refers to and that do not exist, or lack a key: the first ones."`
+	Unreadable   []Unreadable `json:"unreadable" nullable:"false" doc:"Configs that the dispatcher cannot read, so that it sees no change of them: the first ones."`
 	Hold         *Hold        `json:"hold,omitempty" doc:"Why a pending reload is not done now. Absent if nothing holds it."`
 	LastReload   string       `json:"lastReload,omitempty" doc:"The ID of its last reload."`
 	Rollout      *Rollout     `json:"rollout,omitempty" doc:"What became of the last reload so far. Absent if nobody follows it."`
@@ -57,8 +61,8 @@ type Workload struct {
 	UpdatedAt    time.Time    `json:"updatedAt" doc:"When its dispatcher last published it."`
 }
 
-// FromWorkload returns the view of w.
-func FromWorkload(w *reloader.WorkloadRecord) Workload {
+// FromWorkload returns the view of w, which is in cluster c, at a time. c is nil if nothing is known of it.
+func FromWorkload(w *reloader.WorkloadRecord, c *projection.ClusterState, now time.Time) Workload {
 	return Workload{
 		Cluster:      w.Cluster,
 		Workload:     fromWorkloadRef(w.Workload),
@@ -66,7 +70,10 @@ func FromWorkload(w *reloader.WorkloadRecord) Workload {
 		Dialect:      w.Dialect,
 		Strategy:     w.Strategy,
 		Dependencies: each(w.Edges, fromEdge),
+		Verdict:      FromVerdict(Judge(w, c, now)),
 		Problems:     append([]string{}, w.Problems...),
+		Missing:      each(w.Missing, fromMissing),
+		Unreadable:   each(w.Unreadable, fromUnreadable),
 		Hold:         fromHold(w.Hold),
 		LastReload:   w.LastReload,
 		Rollout:      fromRollout(w.Rollout),

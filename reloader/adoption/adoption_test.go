@@ -19,6 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -319,17 +320,6 @@ func TestContentsAreReadForMarksAlone(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"auto", "auto", 0}, {"auto", "atuo", 1}, {"auto", "aut", 1}, {"auto", "autos", 1}, {"auto", "bute", 2}, {"auto", "search", 3}, {"", "abc", 3}} {
-		if got := distance(tc.a, tc.b, 3); got != tc.want {
-			t.Errorf("from %q to %q it is %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
 // TestEveryAnnotationIsKnown: what the dialects keep of a workload is what somebody can misspell.
 func TestEveryAnnotationIsKnown(t *testing.T) {
 	keys := keysOf(view().All)
@@ -338,8 +328,8 @@ func TestEveryAnnotationIsKnown(t *testing.T) {
 		if !slices.Contains(keys, key) {
 			t.Errorf("%s is not known", key)
 		}
-		if near, ok := nearest(key+"s", keys); !ok || near != key {
-			t.Errorf("%ss is taken for %q, want %s", key, near, key)
+		if like, ok := near.Word(key+"s", keys); !ok || like != key {
+			t.Errorf("%ss is taken for %q, want %s", key, like, key)
 		}
 	}
 }

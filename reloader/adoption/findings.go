@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -235,7 +236,7 @@ func (s sight) absent() []Finding {
 // absence tells of a name of nothing, and what was meant perhaps.
 func (s sight) absence(m dialect.Mention) Finding {
 	f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, shortName(s.w, m.Config)), "create it, or correct the name"}
-	if like, ok := nearest(m.Config.Name, s.names[m.Config.Kind]); ok && m.Config.Namespace == s.w.Namespace {
+	if like, ok := near.Word(m.Config.Name, s.names[m.Config.Kind]); ok && m.Config.Namespace == s.w.Namespace {
 		f.Mend = "did you mean " + like + "?"
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -25,15 +26,15 @@ func (v View) strange(w *workload.Workload) []Finding {
 			if known(v.All, key) || t.dialect == "reroll" {
 				continue
 			}
-			like, near := nearest(key, keysOf(v.All))
-			if !owned && !near {
+			like, misspelt := near.Word(key, keysOf(v.All))
+			if !owned && !misspelt {
 				continue
 			}
 			f := Finding{Typo, fmt.Sprintf("%s%s is no annotation of any tool", key, place), "take it away"}
 			if owned {
 				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, t.dialect)
 			}
-			if near {
+			if misspelt {
 				f.Mend = "did you mean " + like + "?"
 			} else if owned && slices.Contains(t.labels, key) {
 				f.Mend = "make it a label: as an annotation it says nothing"

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -89,6 +90,12 @@ type planner struct {
 func (p *planner) problem(c Clause, text string) {
 	p.optedIn = true
 	p.interest.Problems = append(p.interest.Problems, c.Key+": "+text)
+}
+
+// value notes that the value of a switch means nothing.
+func (p *planner) value(c Clause, value, use string) {
+	p.optedIn = true
+	p.interest.Problems = append(p.interest.Problems, fmt.Sprintf("%s is %.40q; use %s", c.Key, value, use))
 }
 
 // item notes a config that is listed, or a pattern.

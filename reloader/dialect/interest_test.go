@@ -40,8 +40,8 @@ func TestInterest(t *testing.T) {
 		"all":            {reason: "by the flag", autoReloadAll: true, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
 		"all but":        {reason: "opted out of one kind", autoReloadAll: true, workload: annotations{cmAuto: "false"}, optedIn: true, exact: []reloader.Config{sec("s")}},
 		"all, opted out": {reason: "of both", autoReloadAll: true, workload: annotations{auto: "false"}},
-		"bad boolean":    {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + `: "yes" is no boolean`}},
-		"bad search":     {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + `: "True" is neither true nor false`}},
+		"bad boolean":    {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + ` is "yes"; use "true" or "false"`}},
+		"bad search":     {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + ` is "True"; use "true" or "false"`}},
 		"bad item": {
 			reason: "the others go on", workload: annotations{cmList: "ok,(,x["}, optedIn: true, exact: []reloader.Config{cm("ok")},
 			problems: []string{

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -156,7 +155,7 @@ func planSearch(s scope, c Clause, p *planner) {
 		p.references(s)
 	case "", "false":
 	default:
-		p.problem(c, fmt.Sprintf("%.40q is neither true nor false", value))
+		p.value(c, value, trueOrFalse)
 	}
 }
 
@@ -173,6 +172,9 @@ func decideAuto(why reloader.Reason) func(scope, Clause, ConfigMeta) reloader.Re
 	}
 }
 
+// trueOrFalse are the values of a switch.
+const trueOrFalse = `"true" or "false"`
+
 func planAuto(s scope, c Clause, p *planner) {
 	value := s.value(c)
 	on, err := strconv.ParseBool(value)
@@ -180,7 +182,7 @@ func planAuto(s scope, c Clause, p *planner) {
 	case on:
 		p.references(s)
 	case err != nil && value != "":
-		p.problem(c, fmt.Sprintf("%.40q is no boolean", value))
+		p.value(c, value, trueOrFalse)
 	}
 }
 

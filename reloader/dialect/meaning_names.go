@@ -1,7 +1,7 @@
 package dialect
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -107,7 +107,7 @@ func planAutoIf(on string) func(scope, Clause, *planner) {
 			p.references(s)
 		case "", "false", "disabled":
 		default:
-			p.problem(c, fmt.Sprintf("%.40q is not %q, the only word that turns it on", value, on))
+			p.value(c, value, strconv.Quote(on))
 		}
 	}
 }

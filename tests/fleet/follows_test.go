@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -50,12 +52,12 @@ func (c *cluster) refused(ctx context.Context, owner *cluster) {
 
 // complains returns nil if the record of a workload has a problem with that text.
 func (c *cluster) complains(ctx context.Context, name, text string) error {
-	var w struct{ Problems []string }
+	var w view.Workload
 	if err := c.Reroll.Get(ctx, "/api/v1/workloads/"+c.name+"/"+namespace+"/Deployment/"+name, &w); err != nil {
 		return err
 	}
-	if !strings.Contains(strings.Join(w.Problems, " "), text) {
-		return fmt.Errorf("%s in %s has the problems %q", name, c.name, w.Problems)
+	if !slices.ContainsFunc(w.Unreadable, func(u view.Unreadable) bool { return strings.Contains(u.Message, text) }) {
+		return fmt.Errorf("%s in %s cannot read %+v", name, c.name, w.Unreadable)
 	}
 	return nil
 }

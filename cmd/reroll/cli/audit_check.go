@@ -190,7 +190,7 @@ func (w *feedWatch) isPatient(err error) bool {
 	return true
 }
 
-func (w *feedWatch) tell(what string, v verdict, message string) {
+func (w *feedWatch) tell(what string, v grade, message string) {
 	if w.told[what] != message {
 		w.told[what] = message
 		w.out.add(signs[v], cell{what + ": ", bold}, text(message))

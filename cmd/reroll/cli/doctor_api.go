@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // examineAPI asks what dispatchers say of themselves and their clusters.
@@ -37,15 +38,15 @@ func (f *doctorFlags) examineAPI(s *session) (found findings) {
 	for _, c := range clusters.items {
 		found.checkCluster(c, s.now)
 	}
-	held, err := list[view.HeldWorkload](s, s.client, "/api/v1/held", nil, 0, silently)
-	for _, warning := range union(clusters.warnings, held.warnings) {
+	workloads, err := s.unsettled()
+	for _, warning := range union(clusters.warnings, workloads.warnings) {
 		found.add("API", unclear, warning, "")
 	}
 	if err != nil {
-		found.add("held workloads", unclear, err.Error(), "")
+		found.add("workloads", unclear, err.Error(), "")
 		return found
 	}
-	found.checkHeld(held.items, len(clusters.items) > 1)
+	found.checkWorkloads(workloads.items, len(clusters.items) > 1)
 	return found
 }
 
@@ -122,21 +123,21 @@ func (f *findings) checkFeed(check string, feed view.Feed, attribution string, n
 	}
 }
 
-// checkHeld tells of what does not roll without help, and how to help it where there are several clusters.
-func (f *findings) checkHeld(held []view.HeldWorkload, several bool) {
-	dead := 0
-	for _, h := range held {
-		if h.Hold.DeadLetter || h.Dead {
-			dead++
-			where := ""
-			if several {
-				where = " with the --context of cluster " + h.Cluster
-			}
-			f.add("workload "+workloadRef(h.Cluster, h.Workload).String(), wrong, string(h.Hold.Reason)+because(h.Hold.Message),
-				"mend it, then reroll retry "+workloadRef("", h.Workload).String()+where)
+// checkWorkloads reports the workloads that need attention, and where to help them if there are several clusters.
+func (f *findings) checkWorkloads(workloads []view.Workload, several bool) {
+	waiting := 0
+	for _, w := range workloads {
+		if !verdict.State(w.Verdict.State).NeedsAttention() {
+			waiting++
+			continue
 		}
+		next := w.Verdict.Next
+		if several && next != "" {
+			next += " (with the --context of cluster " + w.Cluster + ")"
+		}
+		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, string(w.Verdict.State)+": "+w.Verdict.Message, next)
 	}
-	if dead == 0 {
-		f.add("held workloads", fine, fmt.Sprintf("%d wait, none of them for help", len(held)), "")
+	if waiting == len(workloads) {
+		f.add("workloads", fine, fmt.Sprintf("%d wait, and none needs attention", waiting), "")
 	}
 }

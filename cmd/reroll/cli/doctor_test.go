@@ -22,7 +22,7 @@ import (
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // want is what findings must have: each a verdict and a part of its message. Other findings must be OK or Skipped.
-type want map[string]verdict
+type want map[string]grade
 
 func (w want) check(t *testing.T, found findings) {
 	t.Helper()
@@ -107,7 +107,7 @@ func TestPolicyNamesWhomItLeavesOut(t *testing.T) {
 	const system = "update of configmaps by system:kube-scheduler, system:serviceaccount:kube-system:job-controller"
 	cases := map[string]struct {
 		reason, policy string
-		said           verdict
+		said           grade
 		want           []string
 	}{
 		"nobody":                               {"there is nothing to add", head + all, fine, []string{"reported, without content"}},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"io"
 	"net/url"
 
@@ -22,8 +23,8 @@ func explainCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain " + refForm,
 		Short: "Explain step by step why a workload does or does not roll",
-		Long: "Explain step by step why a workload does or does not roll. -o wide has a table with a row for each step, with its reason and when it was so;\n" +
-			"-o name has the configs.",
+		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command.\n" +
+			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.",
 		Example: "  reroll explain shop/Deployment/cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
@@ -61,32 +62,35 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	s.warn(l.warnings)
+	var of struct {
+		Verdict view.Verdict `json:"verdict"`
+	}
+	if err := decode(l.first, &of); err != nil {
+		return err
+	}
+	body, err := json.Marshal(struct {
+		Verdict view.Verdict `json:"verdict"`
+		view.List[json.RawMessage]
+	}{of.Verdict, l.page()})
+	if err != nil {
+		return err
+	}
 	var names []string
 	for _, x := range l.items {
 		names = append(names, configNamed(x).String())
 	}
-	return f.print(cmd.OutOrStdout(), answer{body: l.body(), names: names, show: func(w io.Writer, wide, headers, colours bool) error {
+	return f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
 		if wide && len(l.items) > 0 {
 			return stepsTable(l.items).write(w, true, headers, colours)
 		}
 		out := newLines(w, colours)
-		for i, x := range l.items {
-			if i > 0 {
-				out.add()
-			}
+		writeVerdict(out, of.Verdict)
+		for _, x := range l.items {
+			out.add()
 			writeExplanation(out, x)
-		}
-		if len(l.items) == 0 {
-			out.addf("%s depends on no config.", r)
 		}
 		return out.err
 	}})
-}
-
-// stateStyles are those of the states of a workload and a config.
-var stateStyles = map[view.State]style{
-	view.StateUpToDate: good, view.StatePending: warn, view.StateHeld: warn, view.StateNoBaseline: warn,
-	view.StateNotOptedIn: bad, view.StateNotADependency: bad,
 }
 
 // marks stand for the results of a step.
@@ -105,7 +109,7 @@ func explained(x view.Explanation) string {
 }
 
 func writeExplanation(l *lines, x view.Explanation) {
-	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyles[x.State]}}
+	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
 	if x.Reason != "" {
 		head = append(head, text(", "+string(x.Reason)))
 	}
@@ -131,7 +135,7 @@ func stepsTable(explanations []view.Explanation) *table {
 	}}
 	for _, x := range explanations {
 		for _, s := range x.Steps {
-			t.add(text(explained(x)), cell{string(x.State), stateStyles[x.State]}, text(s.Step), cell{s.Result, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
+			t.add(text(explained(x)), cell{string(x.State), stateStyle(x.State)}, text(s.Step), cell{s.Result, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
 				text(exactly(s.At)), text(orDash(s.Change)), text(orDash(s.Reload)), text(orDash(s.Clause)), text(s.Message))
 		}
 	}

@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// verdict is what an examination comes to.
-type verdict string
+// grade is what an examination comes to.
+type grade string
 
 // The verdicts of a finding.
 const (
-	fine    verdict = "OK"
-	careful verdict = "Warning"
-	wrong   verdict = "Wrong"
-	skipped verdict = "Skipped"
+	fine    grade = "OK"
+	careful grade = "Warning"
+	wrong   grade = "Wrong"
+	skipped grade = "Skipped"
 	// unclear is what could not be found out.
-	unclear verdict = "Unknown"
+	unclear grade = "Unknown"
 )
 
 // finding is what was examined, how it is, and how to mend it.
 type finding struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Message string  `json:"message"`
-	Mend    string  `json:"mend,omitempty"`
+	Check   string `json:"check"`
+	Verdict grade  `json:"verdict"`
+	Message string `json:"message"`
+	Mend    string `json:"mend,omitempty"`
 }
 
 // findings are those of one examination.
 type findings []finding
 
-func (f *findings) add(check string, v verdict, message, mend string) {
+func (f *findings) add(check string, v grade, message, mend string) {
 	*f = append(*f, finding{check, v, message, mend})
 }
 
 // has reports whether some finding has a verdict.
-func (f findings) has(v verdict) bool {
+func (f findings) has(v grade) bool {
 	for _, one := range f {
 		if one.Verdict == v {
 			return true
@@ -48,7 +48,7 @@ func (f findings) has(v verdict) bool {
 }
 
 // signs stand for verdicts.
-var signs = map[verdict]cell{
+var signs = map[grade]cell{
 	fine: {"✓ ", good}, careful: {"! ", warn}, wrong: {"✗ ", bad}, skipped: {"- ", faint}, unclear: {"? ", warn},
 }
 

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // statusReport is the answer of reroll status: what three questions to the API were answered with.
@@ -18,7 +21,8 @@ type statusReport struct {
 	Server   string          `json:"server"`
 	Version  json.RawMessage `json:"version"`
 	Clusters json.RawMessage `json:"clusters"`
-	Held     json.RawMessage `json:"held"`
+	// Workloads are those that wait or need attention.
+	Workloads json.RawMessage `json:"workloads"`
 }
 
 // statusCommand tells in one look whether all is well.
@@ -27,10 +31,10 @@ func statusCommand(version string) *cobra.Command {
 	var judge bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell in one look whether all is well: clusters, freezes and pauses, what is held and what is dead",
-		Long: "Tell in one look whether all is well: clusters, freezes and pauses, what is held and what is dead. With --exit-code it ends with code 0 if\n" +
-			"all is well, 1 if some cluster is not or a workload cannot be rolled without help, and 3 if that could not be found out: the server was not\n" +
-			"reached, or warns that its answer may lack something. -o wide has a table of every held workload, and -o name their names.",
+		Short: "Show whether all is well: clusters, freezes and pauses, and the workloads that wait or need attention",
+		Long: "Show whether all is well: clusters, freezes and pauses, and the workloads that wait or need attention, each with the next command. With\n" +
+			"--exit-code it ends with code 0 if all is well, 1 if a cluster is unhealthy or a workload needs attention, and 3 if that could not be found\n" +
+			"out: the server was not reached, or warns that its answer may lack something. -o wide has a table of these workloads, and -o name their names.",
 		Example: "  reroll status\n  reroll status --exit-code >/dev/null || echo look at it",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +51,7 @@ func statusCommand(version string) *cobra.Command {
 		},
 	}
 	q.bind(cmd, allFormats...)
-	cmd.Flags().BoolVar(&judge, "exit-code", false, "end with code 1 if some cluster is not well, or a workload cannot be rolled without help")
+	cmd.Flags().BoolVar(&judge, "exit-code", false, "end with code 1 if a cluster is unhealthy, or a workload needs attention")
 	return cmd
 }
 
@@ -66,20 +70,20 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	held, err := list[view.HeldWorkload](s, s.client, "/api/v1/held", nil, 0, silently)
+	workloads, err := s.unsettled()
 	if err != nil {
 		return false, false, err
 	}
-	report.Clusters, report.Held = clusters.body(), held.body()
+	report.Clusters, report.Workloads = clusters.body(), workloads.body()
 	body, err := json.Marshal(report)
 	if err != nil {
 		return false, false, err
 	}
-	warnings := union(clusters.warnings, held.warnings)
+	warnings := union(clusters.warnings, workloads.warnings)
 	s.warn(warnings)
 	complete = len(warnings) == 0
-	well = allWell(clusters.items, held.items) && (len(clusters.items) > 0 || !complete)
-	h := heldList{held.items, len(clusters.items) > 1}
+	well = allWell(clusters.items, workloads.items) && (len(clusters.items) > 0 || !complete)
+	h := waitingList{workloads.items, len(clusters.items) > 1}
 	return well, complete, q.print(cmd.OutOrStdout(), answer{
 		body: body, names: h.names(), show: func(w io.Writer, wide, headers, colours bool) error {
 			l := newLines(w, colours)
@@ -96,70 +100,80 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 	})
 }
 
-// heldList is the workloads that wait. Their clusters are named if there are several.
-type heldList struct {
-	workloads []view.HeldWorkload
+// unsettled asks for the workloads that wait or need attention, the latter first.
+func (s *session) unsettled() (listing[view.Workload], error) {
+	l, err := list[view.Workload](s, s.client, "/api/v1/workloads", url.Values{"unsettled": {"true"}}, 0, silently)
+	slices.SortStableFunc(l.items, func(a, b view.Workload) int { return rankOf(a) - rankOf(b) })
+	return l, err
+}
+
+// rankOf is the place of the state of a workload among all states, the worst first.
+func rankOf(w view.Workload) int { return slices.Index(verdict.States, verdict.State(w.Verdict.State)) }
+
+// waitingList is the workloads that wait or need attention. Their clusters are named if there are several.
+type waitingList struct {
+	workloads []view.Workload
 	several   bool
 }
 
-func (h heldList) name(w view.HeldWorkload) string {
+func (h waitingList) name(w view.Workload) string {
 	return refAmong(h.several, w.Cluster, w.Workload).String()
 }
 
-func (h heldList) names() (names []string) {
+func (h waitingList) names() (names []string) {
 	for _, w := range h.workloads {
 		names = append(names, h.name(w))
 	}
 	return names
 }
 
-// heldShown is how many workloads status names.
-const heldShown = 20
+// waitingShown is how many workloads status names.
+const waitingShown = 20
 
-func (h heldList) write(l *lines, now time.Time) {
+func (h waitingList) write(l *lines, now time.Time) {
 	for i, w := range h.workloads {
-		if i == heldShown {
-			l.addf("  and %d more: reroll workloads --held", len(h.workloads)-i)
+		if i == waitingShown {
+			l.addf("  and %d more: reroll status -o wide", len(h.workloads)-i)
 			return
 		}
-		l.add(text("  "), heldCell(w), text(" "+h.name(w)+" for "+since(now, w.Hold.Since)+because(w.Hold.Message)))
+		age := ""
+		if w.Hold != nil {
+			age = " for " + since(now, w.Hold.Since)
+		}
+		parts := []cell{text("  "), verdictCell(w.Verdict), text(" " + h.name(w) + age + ": " + w.Verdict.Message)}
+		if w.Verdict.Next != "" {
+			parts = append(parts, text(" Next: "), cell{w.Verdict.Next, bold})
+		}
+		l.add(parts...)
 	}
 }
 
 // table shows all of them.
-func (h heldList) table(now time.Time) *table {
-	t := &table{columns: []column{{name: "HELD"}, {name: "REASON"}, {name: "FOR"}, {name: "DUE"}, {name: "ATTEMPTS"}, {name: "WAITS FOR"}, {name: "LAST RELOAD"}, {name: "MESSAGE"}}}
+func (h waitingList) table(now time.Time) *table {
+	t := &table{columns: []column{{name: "WORKLOAD"}, {name: "STATE"}, {name: "REASON"}, {name: "FOR"}, {name: "DUE"}, {name: "ATTEMPTS"}, {name: "WAITS FOR"}, {name: "LAST RELOAD"}, {name: "MESSAGE"}, {name: "NEXT"}}}
 	for _, w := range h.workloads {
 		var changes []string
-		for _, p := range w.Pending {
-			changes = append(changes, p.Change)
+		for _, d := range w.Dependencies {
+			changes = union(changes, slices.DeleteFunc([]string{d.PendingChange}, func(id string) bool { return id == "" }))
 		}
-		t.add(text(h.name(w)), heldCell(w), text(since(now, w.Hold.Since)), text(exactly(w.Hold.Due)), text(fmt.Sprint(w.Hold.Attempts)),
-			text(orDash(strings.Join(changes, ","))), text(orDash(w.LastReload)), text(orDash(w.Hold.Message)))
+		age, due, attempts := dash, dash, dash
+		if w.Hold != nil {
+			age, due, attempts = since(now, w.Hold.Since), exactly(w.Hold.Due), fmt.Sprint(w.Hold.Attempts)
+		}
+		t.add(text(h.name(w)), cell{string(w.Verdict.State), stateStyle(w.Verdict.State)}, text(orDash(string(w.Verdict.Reason))), text(age), text(due), text(attempts),
+			text(orDash(strings.Join(changes, ","))), text(orDash(w.LastReload)), text(w.Verdict.Message), text(orDash(w.Verdict.Next)))
 	}
 	return t
 }
 
-func heldCell(w view.HeldWorkload) cell {
-	if w.Hold.DeadLetter {
-		return cell{string(w.Hold.Reason), bad}
-	}
-	return cell{string(w.Hold.Reason), warn}
-}
-
-// allWell reports whether nobody has to look: every cluster that is known is healthy, and nothing waits for help.
-func allWell(clusters []view.Cluster, held []view.HeldWorkload) bool {
+// allWell reports whether every cluster that is known is healthy, and no workload needs attention.
+func allWell(clusters []view.Cluster, workloads []view.Workload) bool {
 	for _, c := range clusters {
 		if c.Health != view.Healthy {
 			return false
 		}
 	}
-	for _, h := range held {
-		if h.Hold.DeadLetter || h.Dead {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(workloads, func(w view.Workload) bool { return verdict.State(w.Verdict.State).NeedsAttention() })
 }
 
 // refAmong names a workload, with its cluster if there are several.

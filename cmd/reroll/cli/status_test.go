@@ -16,7 +16,7 @@ import (
 )
 
 // hub answers status and the doctor: a page for each list of items, with its warnings.
-type hub struct{ clusters, held []page }
+type hub struct{ clusters, workloads []page }
 
 type page struct {
 	items    []any
@@ -31,8 +31,10 @@ func (h hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/api/v1/clusters":
 		pages = h.clusters
-	case "/api/v1/held":
-		pages = h.held
+	case "/api/v1/workloads":
+		if r.URL.Query().Get("unsettled") == "true" {
+			pages = h.workloads
+		}
 	}
 	at := len(r.URL.Query().Get("continue"))
 	list := view.List[any]{Items: []any{}}
@@ -61,8 +63,8 @@ func command(t *testing.T, cmd *cobra.Command, args ...string) (said, warned str
 func TestStatusIsAGate(t *testing.T) {
 	const reading, hidden = "The stored records are still being read; some may be missing.", "Workloads of namespaces that you may not look into are left out."
 	well, away := page{items: []any{view.Cluster{Name: "east", Health: view.Healthy}}}, page{items: []any{view.Cluster{Name: "west", Health: view.Away}}}
-	waits := page{items: []any{view.HeldWorkload{Cluster: "east", Hold: view.Hold{Reason: "Frozen"}}}}
-	dead := page{items: []any{view.HeldWorkload{Cluster: "east", Hold: view.Hold{Reason: "Refused", DeadLetter: true}}}}
+	waits := page{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "Frozen"}}}}
+	dead := page{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "MissingConfig"}}}}
 	warning := func(p page, texts ...string) page { return page{p.items, texts} }
 	cases := map[string]struct {
 		reason string

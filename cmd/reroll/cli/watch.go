@@ -266,7 +266,7 @@ func (w *watcher) say(e event) (said saying, err error) {
 		var v view.Workload
 		read(&v)
 		said = saying{name: workloadRef(w.place(v.Cluster), v.Workload).String(), more: []string{v.Dialect, v.Strategy, "last reload " + orDash(v.LastReload)}}
-		said.cells = []cell{{"workload  ", bold}, text(said.name + " "), stateOf(v)}
+		said.cells = []cell{{"workload  ", bold}, text(said.name + " "), verdictCell(v.Verdict), text(" " + v.Verdict.Message)}
 	case "workloadGone":
 		var v view.WorkloadGone
 		read(&v)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // workloadsFlags narrow the listing of workloads.
@@ -115,42 +116,51 @@ func workloadsShown(now time.Time, name func(view.Workload) string) shown[view.W
 			{name: "STRATEGY", wide: true},
 			{name: "DUE", wide: true},
 			{name: "MESSAGE", wide: true},
+			{name: "NEXT", wide: true},
 		},
 		name: name,
 		none: "No such workload is opted in.",
 		row: func(w view.Workload) []cell {
-			state, age, due, message := stateOf(w), dash, dash, dash
+			age, due := dash, dash
 			if w.Hold != nil {
-				age, due, message = since(now, w.Hold.Since), exactly(w.Hold.Due), orDash(w.Hold.Message)
+				age, due = since(now, w.Hold.Since), exactly(w.Hold.Due)
 			}
 			return []cell{
-				text(name(w)), state, text(age), text(fmt.Sprint(len(w.Dependencies))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
-				text(w.Cluster), text(w.Dialect), text(w.Strategy), text(due), text(message),
+				text(name(w)), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Dependencies))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
+				text(w.Cluster), text(w.Dialect), text(w.Strategy), text(due), text(w.Verdict.Message), text(orDash(w.Verdict.Next)),
 			}
 		},
 	}
 }
 
-// stateOf sums up a workload in one word.
-func stateOf(w view.Workload) cell {
-	if w.Hold != nil {
-		c := reasonCell(w.Hold.Reason)
-		if c.style == plain {
-			c.style = warn
-		}
-		return c
+// verdictCell shows the state of v, with the reason where the state is about many.
+func verdictCell(v view.Verdict) cell {
+	if v.State == view.State(verdict.Held) && v.Reason != "" {
+		return cell{string(v.Reason), stateStyle(v.State)}
 	}
-	for _, d := range w.Dependencies {
-		if d.PendingChange != "" {
-			return cell{string(view.StatePending), warn}
-		}
+	return cell{string(v.State), stateStyle(v.State)}
+}
+
+// stateStyle is that of a state.
+func stateStyle(s view.State) style {
+	switch of := verdict.State(s); {
+	case of == verdict.UpToDate:
+		return good
+	case of.NeedsAttention():
+		return bad
+	case of == verdict.NoConfigs, of == verdict.NotADependency:
+		return plain
 	}
-	for _, d := range w.Dependencies {
-		if d.Handled == nil {
-			return cell{string(view.StateNoBaseline), warn}
-		}
+	return warn
+}
+
+// writeVerdict begins an answer: the state, one sentence, and the next command.
+func writeVerdict(l *lines, v view.Verdict) {
+	parts := []cell{{string(v.State), stateStyle(v.State)}, text(": " + v.Message)}
+	if v.Next != "" {
+		parts = append(parts, text(" Next: "), cell{v.Next, bold})
 	}
-	return cell{string(view.StateUpToDate), good}
+	l.add(parts...)
 }
 
 func (f *workloadsFlags) one(s *session, name string) error {
@@ -179,7 +189,8 @@ func (s *session) workload(name string, where scope) (ref, error) {
 }
 
 func writeWorkload(l *lines, w view.Workload, now time.Time) {
-	l.add(cell{workloadRef(w.Cluster, w.Workload).String(), bold}, text("  "), stateOf(w))
+	writeVerdict(l, w.Verdict)
+	l.add(cell{workloadRef(w.Cluster, w.Workload).String(), bold})
 	if w.Hold != nil {
 		l.field("Waits", since(now, w.Hold.Since)+because(w.Hold.Message))
 		l.field("Due", exactly(w.Hold.Due))

@@ -12,7 +12,6 @@ import (
 
 // terms are what some apps ask for, and lack, by cluster and name.
 var terms = map[string]reloader.Terms{
-	"prod-us/checkout":   {Missing: []reloader.Missing{{Config: config("shop", "secret/payments-api"), Keys: []string{"api-key"}}}},
 	"prod-eu/card-proxy": {Weight: 10},
 	"prod-us/storefront": {Windows: []string{"CRON_TZ=UTC 0 3 1 1 * 1h"}},
 	"prod-us/wishlist":   {MinInterval: 1800},
@@ -48,6 +47,9 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 		w.Problems = []string{`the annotation reloader.stakater.com/rollout-strategy has the value "quick", which is none of rollout, restart`}
 	}
 	w.Terms, w.Pace = terms[a.cluster+"/"+a.name], reloader.Pace{Rolls: 1, At: f.Now.Add(-9 * time.Minute)}
+	if a.cluster == "prod-us" && a.name == "checkout" {
+		w.Missing = []reloader.Missing{{Config: config("shop", "secret/payments-api"), Keys: []string{"api-key"}, Required: true, Awaited: true}}
+	}
 	if a.name == "search-index" {
 		w.Terms.Windows = []string{f.schedule()}
 	}

@@ -16,7 +16,7 @@ const reload = (id: string, n: number, outcome: string, name = 'cart', cluster =
   causes: [{ changeID: `c-${n}`, config: change(n).config, why: 'Auto', keys: [], candidates: [], source: 'audit', verifiedAt: at(n) }],
 });
 const workload = (pending: string | undefined, reason?: string, cluster = 'local'): Workload => ({
-  cluster, workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0),
+  cluster, workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0), verdict: { state: reason ? 'Held' : 'UpToDate', message: '' },
   dependencies: [{ config: change(0).config, why: 'Auto', uses: [], ...(pending && { pendingChange: pending }) }],
   ...(reason && { hold: { reason, since: at(0) } }),
 });

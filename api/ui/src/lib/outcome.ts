@@ -23,7 +23,14 @@ const tones: Record<string, Tone> = {
   ConcurrencyLimited: 'wait',
   WaitingForNamespace: 'wait',
   Paused: 'wait',
-  MissingConfig: 'wait',
+  MissingConfig: 'bad',
+  Unreachable: 'bad',
+  Unreadable: 'bad',
+  Failed: 'bad',
+  NotRolledOut: 'bad',
+  NotOptedIn: 'wait',
+  Pending: 'wait',
+  NoBaseline: 'wait',
   WaitingForStep: 'wait',
   WaitingForReplica: 'wait',
   ReplicaUnchanged: 'bad',
@@ -79,10 +86,7 @@ export function workloadsOf(row: { reloads: ReloadSummary[]; pending: PendingRel
   return [...new Set(names)];
 }
 
-// conditionOf says in one reason how a workload is.
-export function conditionOf(w: Workload): string {
-  if (w.hold) return w.hold.reason;
-  if (w.dependencies.some((d) => d.pendingChange)) return 'Waiting';
-  if (w.rollout && w.rollout.result !== 'RolledOut') return w.rollout.result;
-  return 'UpToDate';
+// conditionOf is the state of a workload, or the reason where the state is about many.
+export function conditionOf({ verdict }: Workload): string {
+  return verdict.state === 'Held' ? (verdict.reason ?? verdict.state) : verdict.state;
 }

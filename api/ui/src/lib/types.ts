@@ -126,9 +126,18 @@ export interface Dependency {
   pendingChange?: string;
 }
 
+// Verdict says how a workload stands, and what to do next.
+export interface Verdict {
+  state: string;
+  reason?: Reason;
+  message: string;
+  next?: string;
+}
+
 export interface Workload {
   cluster: string;
   workload: WorkloadRef;
+  verdict: Verdict;
   uid: string;
   dialect: string;
   strategy: string;
@@ -217,6 +226,8 @@ export interface Explanation {
   config: Config;
   state: string;
   reason?: Reason;
+  message: string;
+  next?: string;
   steps: { step: string; result: 'Passed' | 'Stopped' | 'Noted'; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
 }
 

@@ -60,10 +60,16 @@ function Actions({ w: { cluster, workload } }: { w: Workload }) {
 function Summary({ w }: { w: Workload }) {
   return (
     <>
+      <p class="verdict">
+        <Badge reason={conditionOf(w)} /> {w.verdict.message}
+        {w.verdict.next && (
+          <>
+            {' '}
+            Next: <code>{w.verdict.next}</code>
+          </>
+        )}
+      </p>
       <Facts>
-        <Fact name="Condition">
-          <Badge reason={conditionOf(w)} />
-        </Fact>
         <Fact name="Opted in by">annotations of {w.dialect}</Fact>
         <Fact name="Marked by">{w.strategy}</Fact>
         <Fact name="Cluster">{w.cluster}</Fact>
@@ -76,16 +82,6 @@ function Summary({ w }: { w: Workload }) {
           <Time at={w.updatedAt} />
         </Fact>
       </Facts>
-      {w.problems.length > 0 && (
-        <div class="box bad" role="note">
-          <h2>Its annotations have faults</h2>
-          <ul>
-            {w.problems.map((p) => (
-              <li key={p}>{p}</li>
-            ))}
-          </ul>
-        </div>
-      )}
     </>
   );
 }

@@ -86,7 +86,7 @@ const columns = (
 const keyOf = (w: Workload): string => [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/');
 
 function fits(w: Workload, condition: string): boolean {
-  const calm = ['good', 'calm'].includes(toneOf(conditionOf(w))) && w.problems.length === 0;
+  const calm = ['good', 'calm'].includes(toneOf(conditionOf(w)));
   return condition === 'current' ? calm : !calm;
 }
 
@@ -115,7 +115,6 @@ function Row({ w }: { w: Workload }) {
       </span>
       <span class="cell outcome">
         <Badge reason={conditionOf(w)} />
-        {w.problems.length > 0 && <Badge reason="Invalid" label="Faults" />}
       </span>
       <span class="cell told">
         <RowTime at={w.updatedAt} />

@@ -1,0 +1,115 @@
+// Package verdict judges how a workload stands: one state, one sentence and the next command. Everything that answers people takes its state
+// from here: the REST API, explain, workloads, status and doctor. It is pure: whoever asks brings the records and the time.
+package verdict
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// State says in one word how a workload stands.
+type State string
+
+// The states.
+const (
+	// NotOptedIn is that of a workload that no record is about.
+	NotOptedIn State = "NotOptedIn"
+	// NotADependency is that of a workload and a config that it does not ask for.
+	NotADependency State = "NotADependency"
+	// NoConfigs: the workload is opted in and asks for no config.
+	NoConfigs State = "NoConfigs"
+	// Unreachable: the dispatcher of the cluster publishes nothing, so that the records may be out of date.
+	Unreachable State = "Unreachable"
+	// Failed: the workload cannot be patched.
+	Failed State = "Failed"
+	// Invalid: an annotation of the workload has a fault.
+	Invalid State = "Invalid"
+	// Unreadable: a config cannot be read.
+	Unreadable State = "Unreadable"
+	// MissingConfig: a config, or a key of one, does not exist.
+	MissingConfig State = "MissingConfig"
+	// Stalled: the workload was marked, and its new pods do not start.
+	Stalled State = "Stalled"
+	// NotRolledOut: the workload was marked, and its controller waits for somebody.
+	NotRolledOut State = "NotRolledOut"
+	// Frozen: all reloads of the cluster are held back. Held: this workload is.
+	Frozen State = "Frozen"
+	Held   State = "Held"
+	// Pending: a change waits for its debounce window. Rolling: the rollout is under way.
+	Pending State = "Pending"
+	Rolling State = "Rolling"
+	// NoBaseline: it is not on record yet which content the workload runs with.
+	NoBaseline State = "NoBaseline"
+	UpToDate   State = "UpToDate"
+)
+
+// States are all states, the worst first.
+var States = []State{
+	NotOptedIn, Unreachable, Failed, Invalid, Unreadable, MissingConfig, Stalled, NotRolledOut,
+	Frozen, Held, Pending, NoBaseline, Rolling, NotADependency, NoConfigs, UpToDate,
+}
+
+// attention are the states that do not end until somebody acts.
+var attention = []State{NotOptedIn, Unreachable, Failed, Invalid, Unreadable, MissingConfig, Stalled, NotRolledOut}
+
+// NeedsAttention reports whether s does not end until somebody acts.
+func (s State) NeedsAttention() bool { return slices.Contains(attention, s) }
+
+// Settled reports whether nothing is expected to happen to a workload in state s, and nobody has to act.
+func (s State) Settled() bool {
+	return slices.Contains([]State{UpToDate, Rolling, NoConfigs, NotADependency}, s)
+}
+
+// Verdict is how a workload stands.
+type Verdict struct {
+	State State
+	// Reason is the reason of the closed list that says more; empty if none does.
+	Reason reloader.Reason
+	// Message is one sentence, or few.
+	Message string
+	// Next is the command to run next, or what to do; empty if there is nothing to do.
+	Next string
+}
+
+// Case is what is judged.
+type Case struct {
+	Cluster  string
+	Workload reloader.WorkloadRef
+	// Record is what the dispatcher has published about the workload; nil if nothing is on record.
+	Record *reloader.WorkloadRecord
+	// Status is what the dispatcher says of its cluster; nil if that is not known. Silence is for how long it has published nothing, if that is
+	// too long, and otherwise 0.
+	Status  *reloader.ClusterStatus
+	Silence time.Duration
+	Now     time.Time
+}
+
+// Judge returns the verdict of the first rule that has something to say.
+func Judge(c Case) Verdict {
+	for _, r := range rules {
+		if v, ok := r.judge(c); ok {
+			v.State = r.state
+			return v
+		}
+	}
+	return upToDate(c)
+}
+
+// About returns c with everything left out that is not about one dependency of the workload. forLast says that its last reload was for that
+// config, so that what became of the rollout is about it, too.
+func (c Case) About(e reloader.Edge, forLast bool) Case {
+	r := *c.Record
+	r.Edges, r.Problems = []reloader.Edge{e}, nil
+	r.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m reloader.Missing) bool { return m.Config != e.Config })
+	r.Unreadable = slices.DeleteFunc(slices.Clone(r.Unreadable), func(u reloader.Unreadable) bool { return u.Config != e.Config && u.Config != reloader.Config{} })
+	if e.Pending == "" {
+		r.Hold = nil
+	}
+	if !forLast {
+		r.Rollout = nil
+	}
+	c.Record = &r
+	return c
+}

@@ -1,0 +1,185 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+var (
+	now    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	web    = reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	secret = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "api-pasword"}
+)
+
+// progress is what a controller says of a Deployment that is paused, and of one that has no replicas.
+const (
+	paused = "it is paused: spec.paused"
+	empty  = "it has no replicas: the next pods start with the new content"
+)
+
+// record is that of a workload that runs with the newest content of one config.
+func record(change func(*reloader.WorkloadRecord)) *reloader.WorkloadRecord {
+	r := &reloader.WorkloadRecord{
+		Cluster: "local", Workload: web, UpdatedAt: now,
+		Edges: []reloader.Edge{{Config: secret, Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonReloaded, Sum: "s", At: now}}},
+	}
+	change(r)
+	return r
+}
+
+func hold(reason reloader.Reason, message string, due time.Time) func(*reloader.WorkloadRecord) {
+	return func(r *reloader.WorkloadRecord) {
+		r.Edges[0].Pending = "c-1"
+		r.Hold = &reloader.Hold{Reason: reason, Message: message, Since: now, Due: due}
+	}
+}
+
+func rollout(result reloader.Reason, message string) func(*reloader.WorkloadRecord) {
+	return func(r *reloader.WorkloadRecord) {
+		r.Rollout = &reloader.Rollout{Result: result, Message: message, StartedAt: now}
+	}
+}
+
+// TestFaultsOfNewcomers: the verdict of each mistake that people make names its cause and the next command.
+func TestFaultsOfNewcomers(t *testing.T) {
+	frozen := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Until: now.Add(time.Hour)}}
+	over := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}
+	for name, tc := range map[string]struct {
+		record  func(*reloader.WorkloadRecord)
+		status  *reloader.ClusterStatus
+		silence time.Duration
+		state   State
+		message string
+		next    string
+	}{
+		"no annotation": {state: NotOptedIn, message: "shop/Deployment/web is not opted in", next: "kubectl -n shop annotate deployment/web reloader.stakater.com/auto=true"},
+		"name misspelt": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Missing = []reloader.Missing{{Config: secret, Meant: "api-password, which the pod template uses"}}
+			},
+			state: MissingConfig, message: "Secret shop/api-pasword does not exist. Did you mean api-password, which the pod template uses?", next: "kubectl -n shop edit deployment/web",
+		},
+		"not created": {
+			record: func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Config: secret, Required: true}} },
+			state:  MissingConfig, message: "No pod of the workload starts without it.", next: "kubectl -n shop get secret",
+		},
+		"key misspelt": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Missing = []reloader.Missing{{Config: secret, Keys: []string{"tokn"}, Meant: "token, which it has"}}
+			},
+			state: MissingConfig, message: `Secret shop/api-pasword has no key "tokn". Did you mean token, which it has?`, next: "kubectl -n shop edit deployment/web",
+		},
+		"bad value": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Edges, r.Problems = nil, []string{`reloader.stakater.com/auto is "yes"; use "true" or "false"`}
+			},
+			state: Invalid, message: `reloader.stakater.com/auto is "yes"; use "true" or "false". Nothing will roll.`,
+			next: "kubectl -n shop annotate deployment/web --overwrite reloader.stakater.com/auto=true",
+		},
+		"bad pattern among others": {
+			record: func(r *reloader.WorkloadRecord) { r.Problems = []string{"a: bad pattern", "b: bad pattern"} },
+			state:  Invalid, message: "a: bad pattern. And 1 more faults.", next: "kubectl -n shop edit deployment/web",
+		},
+		"no right to read": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Unreadable = []reloader.Unreadable{{Config: secret, Message: "secrets is forbidden"}}
+			},
+			state: Unreadable, message: "Secret shop/api-pasword cannot be read, so its changes go unnoticed: secrets is forbidden.", next: "reroll doctor",
+		},
+		"nothing to read": {
+			record: func(r *reloader.WorkloadRecord) { r.Unreadable = []reloader.Unreadable{{Message: "a list failed"}} },
+			state:  Unreadable, message: "a list failed", next: "reroll doctor",
+		},
+		"not shared by its owner": {
+			record: func(r *reloader.WorkloadRecord) {
+				c := secret
+				c.Cluster = "east"
+				r.Unreadable = []reloader.Unreadable{{Config: c, Message: "it cannot be followed: no followers"}}
+			},
+			state: Unreadable, message: "it cannot be followed: no followers, so its changes go unnoticed.", next: "reroll clusters",
+		},
+		"uses no config":        {record: func(r *reloader.WorkloadRecord) { r.Edges = nil }, state: NoConfigs, message: "ask for no ConfigMap or Secret", next: "kubectl -n shop get deployment/web -o yaml"},
+		"patch refused":         {record: hold(reloader.ReasonRefused, "quota exceeded", time.Time{}), state: Failed, message: "quota exceeded", next: "reroll retry shop/Deployment/web"},
+		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice until 2026-11-21 13:00:00 UTC.`, next: "reroll thaw"},
+		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll thaw"},
+		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "so the next change waits", next: "reroll thaw"},
+		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window", next: "wait"},
+		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale.", next: "reroll resume -n shop"},
+		"outside the window":    {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "maintenance window", next: "reroll reload shop/Deployment/web"},
+		"a window never opens":  {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
+		"flapping":              {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll reloads"},
+		"rate limit":            {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "limit on reloads", next: "wait until 2026-11-21 12:01:00 UTC"},
+		"pods wait for a key":   {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
+		"Deployment paused":     {record: rollout(reloader.ReasonWaitingForOperator, paused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
+		"scaled to zero":        {record: rollout(reloader.ReasonWaitingForOperator, empty), state: UpToDate, message: "runs with the newest content"},
+		"pods do not start":     {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
+		"rolling":               {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "rolling out since 2026-11-21 12:00:00 UTC", next: "kubectl -n shop rollout status deployment/web"},
+		"just opted in":         {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
+		"never changed":         {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
+		"dispatcher down":       {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll doctor"},
+		"down, not opted in":    {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll doctor"},
+		"all is well":           {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
+	} {
+		c := Case{Cluster: "local", Workload: web, Status: tc.status, Silence: tc.silence, Now: now}
+		if tc.record != nil {
+			c.Record = record(tc.record)
+		}
+		got := Judge(c)
+		if got.State != tc.state || !strings.Contains(got.Message, tc.message) || !strings.Contains(got.Next, tc.next) || tc.next == "" && tc.state == UpToDate && got.Next != "" {
+			t.Errorf("%s: %s: %s Next: %s\nwant %s: %s Next: %s", name, got.State, got.Message, got.Next, tc.state, tc.message, tc.next)
+		}
+		if got.State.NeedsAttention() && got.State.Settled() {
+			t.Errorf("%s: %s is settled and needs attention", name, got.State)
+		}
+	}
+}
+
+// TestAbout: what is wrong with one config is no word about another.
+func TestAbout(t *testing.T) {
+	other := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
+	r := record(func(r *reloader.WorkloadRecord) {
+		r.Missing, r.Problems = []reloader.Missing{{Config: secret}}, []string{"bad"}
+		r.Edges = append(r.Edges, reloader.Edge{Config: other, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: now}})
+		r.Rollout = &reloader.Rollout{Result: reloader.ReasonStalled, StartedAt: now}
+	})
+	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
+	for name, tc := range map[string]struct {
+		edge    int
+		forLast bool
+		want    State
+	}{
+		"the missing one":           {0, false, MissingConfig},
+		"the other":                 {1, false, UpToDate},
+		"the other, rolled for now": {1, true, Stalled},
+	} {
+		if got := Judge(c.About(r.Edges[tc.edge], tc.forLast)); got.State != tc.want {
+			t.Errorf("%s: %+v, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestEveryStateIsRanked: what is listed by its state has a place in the list.
+func TestEveryStateIsRanked(t *testing.T) {
+	ranked := map[State]bool{}
+	for _, s := range States {
+		ranked[s] = true
+	}
+	for _, r := range rules {
+		if !ranked[r.state] {
+			t.Errorf("%s has no place among the states", r.state)
+		}
+	}
+}
+
+// TestRemedy: a kind that has no such command is not told to use it.
+func TestRemedy(t *testing.T) {
+	rolloutRef := web
+	rolloutRef.Kind = "Rollout"
+	if next, stale := workload.Remedy(rolloutRef, paused); !stale || next != "kubectl argo rollouts -n shop resume web" {
+		t.Errorf("%q, stale: %t", next, stale)
+	}
+}
