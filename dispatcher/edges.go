@@ -294,8 +294,7 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	if e.mark == strategy.DeletedValue && !f.DataWritten.After(f.Created) && !d.countsCreation(w, c) {
 		return h, nil // all that came after the mark is a creation
 	}
-	edited := f.DataWritten.After(w.Written) && f.DataWritten.After(f.Created) // since the workload was
-	if known || e.marked && (edited || !d.markedBefore(t, c, e)) {
+	if known || e.marked && (edited(w, f) || !d.markedBefore(t, c, e)) {
 		return d.judgeMark(ctx, t, w, c, f, h)
 	}
 	if d.madeSince(t, w, c, f) {

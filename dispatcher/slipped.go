@@ -15,15 +15,15 @@ import (
 // hint, and when things were written, made and started.
 
 // judgeHint judges an edge without a mark by the last hint about its config. It tells of a change that was missed if the data may have been
-// written after w was, and some container runs with what was there before. The hint stored last need not be that of the last write, which the
-// managed fields tell of then. Kubernetes tells all times by the second; equal means may be.
+// written after w was, and some container runs with what was there before. The hint stored last need not be that of the last write, and may be lost or
+// still to come: the managed fields tell of the write then. Kubernetes tells all times by the second; equal means may be, if there is a hint.
 func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c reloader.Config, f fact, h reloader.Handled) (reloader.Handled, error) {
 	hint, ok, err := d.Hints.LastHint(ctx, d.Cluster, c)
 	if err != nil {
 		return h, fmt.Errorf("read last hint of %s: %w", c, err)
 	}
 	since, last := w.Written.Truncate(time.Second), later(hint.Time, f.DataWritten)
-	if !ok || last.Before(since) {
+	if last.Before(since) || !ok && !edited(w, f) {
 		return h, nil
 	}
 	if hint.Creates() && !f.DataWritten.After(hint.Time) {
@@ -41,6 +41,11 @@ func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c relo
 	}
 	h.How = reloader.ReasonPodsNewer
 	return h, nil
+}
+
+// edited reports whether data of f was certainly written after w, and after it was made.
+func edited(w *workload.Workload, f fact) bool {
+	return f.DataWritten.After(w.Written) && f.DataWritten.After(f.Created)
 }
 
 // takenFrom reports whether something was taken away from a config since w was written then, which managed fields keep no time of: it has a

@@ -189,6 +189,14 @@ func TestSlippedBehindAnotherHint(t *testing.T) {
 			"the data says when it was written",
 			func(w *world) { before := w.stream.last[appConfig]; w.edit(alice, app, "2"); w.stream.send(before) }, 1,
 		},
+		"edited, and the hint is lost or late": {
+			"the managed fields tell, too",
+			func(w *world) { clear(w.stream.last); w.deaf(); w.edit(alice, app, "2") }, 1,
+		},
+		"nothing, and no hint is kept of what came before": {
+			"nothing was written since",
+			func(w *world) { clear(w.stream.last) }, 0,
+		},
 		"told again of what came before": {
 			"nothing was written since",
 			func(w *world) { w.stream.send(w.stream.last[appConfig]) }, 0,
