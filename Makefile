@@ -274,7 +274,7 @@ compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with
 	COMPOSE_ENGINE=1 $(call verdict,compose) go test -count=1 -timeout 25m -v ./tests/compose
 
 .PHONY: node
-node: kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
+node: needs-node kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
 	NODE_TEST=1 $(call verdict,node) go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
 
 .PHONY: clean

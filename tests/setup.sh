@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# setup.sh [SET…]: installs the programs that the Makefile's targets call and that this machine lacks, for the sets demo, unit, system and check,
-# or for all of them. On Debian and Ubuntu it calls apt-get, as root or through sudo. Elsewhere it prints the command to run, and fails.
+# setup.sh [SET…]: installs the programs that the Makefile's targets call and that this machine lacks, for the sets demo, unit, system, check
+# and node, or for the first four. On Debian and Ubuntu it calls apt-get, as root or through sudo. Elsewhere it prints the command to run, and fails.
 set -euo pipefail
 
 # A command, or several of which one is enough; the sets that need it; and its packages for apt-get, dnf, apk and brew (- is none).
@@ -14,6 +14,9 @@ diff                                  check                   diffutils      dif
 node                                  system,check            nodejs         nodejs           nodejs        node
 npm                                   system,check            npm            npm              npm           -
 chromium|chromium-browser|google-chrome  system               chromium       chromium         chromium      chromium
+containerd                            node                    containerd,runc,containernetworking-plugins  containerd,runc,containernetworking-plugins  containerd,runc,cni-plugins  -
+ip                                    node                    iproute2       iproute          iproute2      -
+iptables                              node                    iptables       iptables         iptables      -
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -57,8 +60,8 @@ find_missing() {
 if [ $# -eq 0 ]; then set -- demo unit system check; fi
 for name in "$@"; do
   case $name in
-    demo | unit | system | check) ;;
-    *) echo "setup: there is no set $name; there are demo, unit, system and check" >&2 && exit 2 ;;
+    demo | unit | system | check | node) ;;
+    *) echo "setup: there is no set $name; there are demo, unit, system, check and node" >&2 && exit 2 ;;
   esac
 done
 if ! has go; then

@@ -50,6 +50,7 @@ for package in "$@"; do
     -* | install | libc6-dev) continue ;;
     nodejs) command=node ;;
     e2fsprogs) command=mkfs.ext4 ;;
+    iproute2) command=ip ;;
     diffutils) command=diff ;;
     *) command=$package ;;
   esac
@@ -100,6 +101,7 @@ func TestSetup(t *testing.T) {
 		"NodeSource's npm is left alone":                {id: root, have: "go make git openssl mkfs.ext4 node npm", manager: "apt-get", sets: "system", log: update + install + "chromium\n"},
 		"CHROMIUM names one":                            {id: root, have: "go make git openssl mkfs.ext4 node npm", manager: "apt-get", sets: "system", environment: "CHROMIUM=/opt/chrome"},
 		"several sets":                                  {id: root, have: "go make git node npm", manager: "apt-get", sets: "unit check", log: update + install + "gcc libc6-dev diffutils\n"},
+		"what a node needs":                             {id: root, have: "go iptables", manager: "apt-get", sets: "node", log: update + install + "containerd runc containernetworking-plugins iproute2\n"},
 		"through sudo": {
 			id: user, have: "go make git diff node npm chromium", sudo: `echo "sudo $*" >>"$DIR/log"; [ "$1" = -n ] && shift; exec "$@"`, manager: "apt-get",
 			log: "sudo -n true\nsudo -n env DEBIAN_FRONTEND=noninteractive apt-get update -qq\n" + update +

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 )
@@ -26,10 +25,10 @@ func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (*
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Stop)
-	r.link(t, "kubectl", cluster.Command(ctx).Path)
+	r.Link(t, "kubectl", cluster.Command(ctx).Path)
 	r.kubeconfig = cluster.Kubeconfig()
-	r.env = append(r.env, "KUBECONFIG="+r.kubeconfig)
-	r.follow(t, []string{"helm install reroll helm/reroll --namespace reroll --create-namespace " + strings.Join(values, " ")})
+	r.Env = append(r.Env, "KUBECONFIG="+r.kubeconfig)
+	r.Follow(t, "helm install reroll helm/reroll --namespace reroll --create-namespace "+strings.Join(values, " "))
 	p := newPod(t)
 	p.start(ctx, t, cluster)
 	return cluster, p
@@ -39,7 +38,7 @@ func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (*
 func (r *reader) try(t *testing.T, command string) (printed string, code int) {
 	t.Helper()
 	shell := exec.CommandContext(t.Context(), "sh", "-euc", command)
-	shell.Dir, shell.Env = r.dir, r.env
+	shell.Dir, shell.Env = r.Dir, r.Env
 	output, err := shell.CombinedOutput()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
@@ -60,9 +59,9 @@ func TestAuditSetup(t *testing.T) {
 	defer cancel()
 	r := newReader(t)
 	cluster, p := r.install(ctx, t, "--set ingest.canaryInterval=2s")
-	r.env = append(r.env, "REROLL_SERVER="+p.api)
+	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
 
-	told := r.follow(t, []string{"reroll audit setup --for kubeadm"})
+	told := r.Follow(t, "reroll audit setup --for kubeadm")
 	service, err := cluster.Client().CoreV1().Services("reroll").Get(ctx, "reroll-ingest", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -73,9 +72,9 @@ func TestAuditSetup(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, told)
 		}
 	}
-	r.replace(t, setupFolder+"/audit-webhook.yaml", nodeFolder, filepath.Join(r.dir, setupFolder))
-	r.replace(t, setupFolder+"/audit-webhook.yaml", address, p.ingest)
-	r.replace(t, setupFolder+"/settings.yaml", nodeFolder, filepath.Join(r.dir, setupFolder))
+	r.Replace(t, setupFolder+"/audit-webhook.yaml", nodeFolder, filepath.Join(r.Dir, setupFolder))
+	r.Replace(t, setupFolder+"/audit-webhook.yaml", address, p.ingest)
+	r.Replace(t, setupFolder+"/settings.yaml", nodeFolder, filepath.Join(r.Dir, setupFolder))
 
 	// Before the API server has the files nothing is proven, and what is there already is well.
 	told, code := r.try(t, "reroll audit check --timeout 5s")
@@ -92,38 +91,20 @@ func TestAuditSetup(t *testing.T) {
 		t.Fatalf("code %d:\n%s\n%s", code, told, p.log.String())
 	}
 	t.Log(told)
-	r.follow(t, []string{
+	r.Follow(t,
 		"kubectl create namespace shop", "kubectl -n shop create configmap settings --from-literal=colour=blue",
 		"kubectl -n shop create deployment web --image=registry.k8s.io/pause:3.10", "kubectl -n shop set env deployment/web --from=configmap/settings",
 		"kubectl -n shop annotate deployment/web reloader.stakater.com/auto=true",
-	})
-	p.expectBaseline(ctx, t)
-	r.follow(t, []string{`kubectl -n shop patch configmap settings --patch '{"data":{"colour":"red"}}'`})
+	)
+	p.expectBaseline(ctx, t, "shop")
+	r.Follow(t, `kubectl -n shop patch configmap settings --patch '{"data":{"colour":"red"}}'`)
 	p.expectReload(ctx, t)
 }
 
 // restart starts the API server again with the flags that the settings have.
 func (r *reader) restart(ctx context.Context, t *testing.T, cluster *kube.Cluster) {
 	t.Helper()
-	var settings struct {
-		APIServer struct {
-			ExtraArgs []struct{ Name, Value string }
-		}
-	}
-	content, err := os.ReadFile(filepath.Join(r.dir, setupFolder, "settings.yaml"))
-	if err == nil {
-		err = yaml.Unmarshal(content, &settings)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := []string{"--audit-webhook-initial-backoff=1s"}
-	for _, arg := range settings.APIServer.ExtraArgs {
-		flags = append(flags, "--"+arg.Name+"="+arg.Value)
-	}
-	if len(flags) != 6 {
-		t.Fatalf("the settings have the flags %q", flags)
-	}
+	flags := append([]string{"--audit-webhook-initial-backoff=1s"}, r.APIServerFlags(t, setupFolder)...)
 	if err := cluster.StopAPIServer(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -139,18 +120,18 @@ func TestKindPatch(t *testing.T) {
 	manifest := `{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {
   containers: [{name: kube-apiserver, image: x, command: [kube-apiserver, --secure-port=6443], volumeMounts: [{name: certs, mountPath: /etc/ssl/certs}]}],
   volumes: [{name: certs, hostPath: {path: /etc/ssl/certs}}]}}`
-	if err := os.WriteFile(filepath.Join(r.dir, "kube-apiserver.yaml"), []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, "kube-apiserver.yaml"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told := r.follow(t, []string{"reroll audit setup --for kind"})
+	told := r.Follow(t, "reroll audit setup --for kind")
 	var patch string
 	for line := range strings.Lines(told) {
 		if strings.Contains(line, "kubectl patch --local") {
 			patch = strings.ReplaceAll(strings.TrimSpace(line), "settings.yaml", setupFolder+"/settings.yaml")
 		}
 	}
-	r.follow(t, []string{patch})
-	patched, err := os.ReadFile(filepath.Join(r.dir, "kube-apiserver-audit.yaml"))
+	r.Follow(t, patch)
+	patched, err := os.ReadFile(filepath.Join(r.Dir, "kube-apiserver-audit.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,10 @@ func TestGuides(t *testing.T) {
 	for _, file := range guides {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := newReader(t)
-			r.env = append(r.env, "KUBECONFIG="+installed.kubeconfig)
+			r.Env = append(r.Env, "KUBECONFIG="+installed.kubeconfig)
 			ran := 0
 			for _, section := range read(t, "install/"+filepath.Base(file)) {
-				r.follow(t, section.Commands)
+				r.Follow(t, section.Commands...)
 				ran += len(section.Commands)
 			}
 			if ran == 0 {
@@ -35,7 +35,7 @@ func TestGuides(t *testing.T) {
 			}
 			expectInstallable(t, r, file)
 			policies, kubeconfigs := 0, 0
-			for _, dir := range []string{r.dir, filepath.Join(r.dir, setupFolder)} {
+			for _, dir := range []string{r.Dir, filepath.Join(r.Dir, setupFolder)} {
 				policy, kubeconfig := expectLoadable(t, dir)
 				policies, kubeconfigs = policies+policy, kubeconfigs+kubeconfig
 			}
@@ -76,7 +76,7 @@ func expectInstallable(t *testing.T, r *reader, file string) {
 	if install == "" {
 		return
 	}
-	rendered := r.follow(t, []string{strings.NewReplacer("helm install", "helm template", " --create-namespace", "").Replace(install)})
+	rendered := r.Follow(t, strings.NewReplacer("helm install", "helm template", " --create-namespace", "").Replace(install))
 	if want := "- --source=watch\n"; !strings.Contains(rendered, want) {
 		t.Errorf("of the values of the guide comes no %q", want)
 	}

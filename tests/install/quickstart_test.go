@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/tests/guide"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -29,18 +30,18 @@ func TestQuickStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Stop)
-	r.env = append(r.env, "KUBECONFIG="+cluster.Kubeconfig())
+	r.Env = append(r.Env, "KUBECONFIG="+cluster.Kubeconfig())
 	r.kubectl(t, cluster.Command(ctx).Path)
 	before, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	r.follow(t, commands(t, sections, "1. Install"))
+	r.Follow(t, guide.Commands(t, sections, "1. Install")...)
 	p := newPod(t)
 	p.start(ctx, t, cluster)
-	r.env = append(r.env, "REROLL_SERVER="+p.api)
-	r.follow(t, commands(t, sections, "2. Opt in"))
+	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
+	r.Follow(t, guide.Commands(t, sections, "2. Opt in")...)
 	optedIn := time.Now()
 	err = line.Poll(ctx, func(context.Context) error { // field managers are told apart by the second, and nobody types that fast
 		if time.Since(optedIn) < 2*time.Second {
@@ -51,17 +52,63 @@ func TestQuickStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := r.follow(t, commands(t, sections, "3. Edit, and ask why"))
+	told := r.Follow(t, guide.Commands(t, sections, "3. Edit, and ask why")...)
 	for _, want := range []string{"shop/Deployment/web", "settings", "kubectl-patch"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not in what is told:\n%s", want, told)
 		}
 	}
 	t.Logf("from nothing to rolled, and explained, in %s", time.Since(began).Round(time.Second))
-	r.follow(t, commands(t, sections, "Remove"))
+	r.Follow(t, guide.Commands(t, sections, "Remove")...)
 	after, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil || len(after.Items) != len(before.Items) {
 		t.Errorf("something is left: %d namespaces of %d, %v", len(after.Items), len(before.Items), err)
+	}
+}
+
+// TestReadme follows the quick start of the README: its commands are for a Deployment that exists already.
+func TestReadme(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
+	defer cancel()
+	sections, err := guide.Read(root + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sections) != 1 || len(sections[0].Commands) != 2 {
+		t.Fatalf("the README has other commands than an installation and an edit: %q", sections)
+	}
+	r := newReader(t)
+	cluster, err := kube.Start(ctx, kube.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	r.Env = append(r.Env, "KUBECONFIG="+cluster.Kubeconfig())
+	r.kubectl(t, cluster.Command(ctx).Path)
+	r.Follow(t, "kubectl create configmap settings --from-literal=colour=blue", "kubectl create deployment web --image=registry.k8s.io/pause:3.10",
+		"kubectl set env deployment/web --from=configmap/settings")
+	r.Follow(t, sections[0].Commands[0])
+	p := newPod(t)
+	p.start(ctx, t, cluster)
+	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
+	steps := strings.Split(sections[0].Commands[1], "\n")
+	if len(steps) != 3 {
+		t.Fatalf("the steps are %q, not to opt in, edit and ask", steps)
+	}
+	r.Follow(t, steps[0])
+	p.expectBaseline(ctx, t, "default")
+	r.Follow(t, steps[1])
+	p.await(ctx, t, "/api/v1/reloads?namespace=default", func(answer map[string]any) error {
+		if items, _ := answer["items"].([]any); len(items) == 0 {
+			return errors.New("nothing has rolled")
+		}
+		return nil
+	})
+	told := r.Follow(t, steps[2])
+	for _, want := range []string{"default/Deployment/web", "settings"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not in what is told:\n%s", want, told)
+		}
 	}
 }
 
@@ -80,31 +127,15 @@ func TestEverySectionIsFollowed(t *testing.T) {
 func (r *reader) kubectl(t *testing.T, path string) {
 	t.Helper()
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", path)
-	if err := os.WriteFile(filepath.Join(r.dir, "bin", "kubectl"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// replace replaces a text in a file, which must have it.
-func (r *reader) replace(t *testing.T, name, text, by string) {
-	t.Helper()
-	file := filepath.Join(r.dir, name)
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(content), text) {
-		t.Fatalf("%s has no %s:\n%s", name, text, content)
-	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), text, by)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // expectBaseline waits until Reroll has seen the config that the Deployment uses: what changes before is no change.
-func (p *pod) expectBaseline(ctx context.Context, t *testing.T) {
+func (p *pod) expectBaseline(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	p.await(ctx, t, "/api/v1/workloads/local/shop/Deployment/web", func(answer map[string]any) error {
+	p.await(ctx, t, "/api/v1/workloads/local/"+namespace+"/Deployment/web", func(answer map[string]any) error {
 		dependencies, _ := answer["dependencies"].([]any)
 		for _, d := range dependencies {
 			if handled, _ := d.(map[string]any); handled["handled"] != nil {

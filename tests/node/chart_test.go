@@ -19,7 +19,7 @@ import (
 const chart = "../../helm/reroll"
 
 // settings are the values of the release: the default mode, with what is different on every machine.
-var settings = []string{"--set", "image.repository=" + repository, "--set", "image.tag=" + tag, "--set", "ingest.service.clusterIP=" + ingestAddress, "--set", "ingest.tls.existingSecret=" + release + "-reroll-ingest-tls", "--set", "persistence.enabled=true"}
+var settings = []string{"--set", "ingest.service.clusterIP=" + ingestAddress, "--set", "ingest.tls.existingSecret=" + release + "-reroll-ingest-tls", "--set", "persistence.enabled=true"}
 
 // TestChart lets a release come, work, be tested, be killed, be changed and go, each in containers.
 func TestChart(t *testing.T) {
