@@ -27,6 +27,8 @@ FLEET_KILLS ?= 20
 UPGRADE_FROM ?= $(shell git log --reverse --diff-filter=A --format=%h -- cmd/reroll/main.go | head -n 1) HEAD~60
 TESTFLAGS ?=
 RELEASE_TAG ?=
+# What a release has binaries for. Windows has the command line, and roles with an external NATS.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FLAKES_PACKAGES ?= ./dispatcher ./reloader/queue ./api ./cmd/reroll
 FLAKES_RUN ?= .
 FLAKES_COUNT ?= 5
@@ -57,23 +59,28 @@ needs-%:
 build: ## Build bin/reroll, static
 	CGO_ENABLED=0 go build $(build_flags) -o bin/reroll ./cmd/reroll
 
+# The checksums of all that bin/release has.
+sums = cd bin/release && rm -f sha256sums.txt && sha256sum * > sha256sums.txt
+
 .PHONY: release
-release: ## Build what a release has: bin/reroll-linux-amd64 and -arm64, their lists of parts (SBOM) and checksums
-	for arch in amd64 arm64; do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build $(build_flags) -o bin/reroll-linux-$$arch ./cmd/reroll; \
-	  go run ./tests/sbom bin/reroll-linux-$$arch > bin/reroll-linux-$$arch.cdx.json; \
+release: ## Build what a release has into bin/release: the binary for each of PLATFORMS, its list of parts (SBOM), and checksums
+	rm -rf bin/release
+	for platform in $(PLATFORMS); do \
+	  os=$${platform%/*} arch=$${platform#*/}; name=bin/release/reroll-$$os-$$arch; exe=; if [ $$os = windows ]; then exe=.exe; fi; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build $(build_flags) -o $$name$$exe ./cmd/reroll; \
+	  go run ./tests/sbom $$name$$exe > $$name.cdx.json; \
 	done
-	cd bin && sha256sum reroll-linux-* > sha256sums.txt
+	$(sums)
 
 # krew wants an exact version, which only a release has.
 .PHONY: krew
-krew: ## Pack what make release has made as the kubectl plugin reroll, with the manifest for krew: bin/reroll.yaml
-	go run ./tests/krew $(VERSION) bin
-	cd bin && sha256sum reroll-linux-* kubectl-reroll-*.tar.gz reroll.yaml > sha256sums.txt
+krew: ## Pack what make release has made as the kubectl plugin reroll, with the manifest for krew: bin/release/reroll.yaml
+	go run ./tests/krew $(VERSION) bin/release
+	$(sums)
 
 .PHONY: chart
-chart: ## Package the chart: bin/reroll-<version>.tgz
-	$(call tool,helm) package helm/reroll --destination bin
+chart: ## Package the chart: bin/reroll-<version>.tgz; with VERSION=1.2.3-rc.1 as that version
+	$(call tool,helm) package helm/reroll --destination bin $(if $(filter command line,$(origin VERSION)),--version $(VERSION) --app-version $(VERSION))
 
 .PHONY: sbom
 sbom: build ## List what bin/reroll is made of, in CycloneDX: bin/reroll.cdx.json
@@ -159,6 +166,11 @@ check-vet:
 .PHONY: check-static
 check-static:
 	$(call tool,staticcheck) -checks all ./...
+
+# Not part of check: what is published tomorrow would stop changes that have nothing to do with it.
+.PHONY: vulnerabilities
+vulnerabilities: ## List the published vulnerabilities of what the program calls; asks vuln.go.dev
+	$(call tool,govulncheck) ./cmd/reroll
 
 # Without the linters that it calls if a machine happens to have them.
 .PHONY: check-workflows

@@ -2,6 +2,8 @@ module github.com/reroll-dev/reroll
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/danielgtaylor/huma/v2 v2.39.0
 	github.com/evanphx/json-patch/v5 v5.9.11

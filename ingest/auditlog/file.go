@@ -138,25 +138,9 @@ func (f *file) intact() (bool, error) {
 	return bytes.Equal(head, f.head), nil
 }
 
-func (f *file) identity() (device, inode uint64) {
-	info, err := f.f.Stat()
-	if err != nil {
-		return 0, 0
-	}
-	return identity(info)
-}
-
-func identity(info os.FileInfo) (device, inode uint64) {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(stat.Dev), stat.Ino
-	}
-	return 0, 0
-}
-
 // place returns the place in f whose offset is given; everything before it was read, and the files before f up to done.
 func (f *file) place(offset int64, done order) place {
 	p := place{Version: placeVersion, Offset: offset, Done: done}
-	p.Device, p.Inode = f.identity()
 	p.Head = hash(f.head[:p.headLength()])
 	return p
 }

@@ -26,9 +26,7 @@ const placeVersion = 1
 
 // place is how far the log has been read.
 type place struct {
-	Version int    `json:"v"`
-	Device  uint64 `json:"device"`
-	Inode   uint64 `json:"inode"`
+	Version int `json:"v"`
 	// Head is the SHA-256 of what the file begins with: its first headBytes, but no more than Offset.
 	Head string `json:"head"`
 	// Offset is where the first line begins that is not stored.

@@ -18,6 +18,9 @@ const startTime = 30 * time.Second
 // maxMemory bounds what short-lived consumers keep in the embedded server's memory.
 const maxMemory = 64 << 20
 
+// lockName is the file in the store folder whose lock says who owns the folder. It stays there when nobody does.
+const lockName = "reroll.lock"
+
 // embedded is a NATS server inside this process, without a port.
 type embedded struct {
 	server *server.Server

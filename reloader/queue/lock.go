@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package queue
 
 import (
@@ -7,9 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 )
-
-// lockName is the file in the store folder whose lock says who owns the folder. It stays there when nobody does.
-const lockName = "reroll.lock"
 
 // lockStore makes dir and takes it for this process until the returned file is closed, or the process ends in any way. The
 // server itself would let two processes write the same files.

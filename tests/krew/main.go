@@ -15,7 +15,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: krew VERSION FOLDER, from the root of the repository; FOLDER has the binaries, reroll-OS-ARCHITECTURE")
+		fmt.Fprintln(os.Stderr, "usage: krew VERSION FOLDER, from the root of the repository; FOLDER has the binaries, reroll-OS-ARCHITECTURE, with .exe for Windows")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2], "LICENSE"); err != nil {
@@ -44,11 +44,11 @@ func run(version, dir, license string) error {
 			continue // a list of parts
 		}
 		archive := fmt.Sprintf("kubectl-reroll-%s-%s.tar.gz", system[1], system[2])
-		sum, err := pack(filepath.Join(dir, archive), binary, license)
+		sum, err := pack(filepath.Join(dir, archive), binary, binaryName+system[3], license)
 		if err != nil {
 			return fmt.Errorf("pack %s: %w", binary, err)
 		}
-		m.Spec.Platforms = append(m.Spec.Platforms, platformOf(version, archive, sum, system[1], system[2]))
+		m.Spec.Platforms = append(m.Spec.Platforms, platformOf(version, archive, sum, system))
 	}
 	if len(m.Spec.Platforms) == 0 {
 		return errors.New("there is no binary in " + dir)
@@ -60,5 +60,5 @@ func run(version, dir, license string) error {
 	return os.WriteFile(filepath.Join(dir, manifestName), text, 0o644)
 }
 
-// named is the name of a binary of a release, with its system and architecture as Go calls them, which is as krew does.
-var named = regexp.MustCompile(`^reroll-(linux|darwin)-(amd64|arm64)$`)
+// named is the name of a binary of a release, with its system and architecture as Go and krew call them, and its extension.
+var named = regexp.MustCompile(`^reroll-(linux|darwin|windows)-(amd64|arm64)(\.exe)?$`)

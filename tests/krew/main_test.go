@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +27,7 @@ const license = "../../LICENSE"
 func release(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"reroll-linux-amd64", "reroll-linux-arm64", "reroll-linux-amd64.cdx.json", "sha256sums.txt"} {
+	for _, name := range []string{"reroll-darwin-arm64", "reroll-linux-amd64", "reroll-linux-arm64", "reroll-windows-amd64.exe", "reroll-linux-amd64.cdx.json", "sha256sums.txt"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("this is "+name), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +68,7 @@ func TestManifest(t *testing.T) {
 		}
 		expectArchive(t, dir, p)
 	}
-	if diff := cmp.Diff([]string{"linux/amd64", "linux/arm64"}, systems); diff != "" {
+	if diff := cmp.Diff([]string{"darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64"}, systems); diff != "" {
 		t.Errorf("systems (-want +got):\n%s", diff)
 	}
 }
@@ -103,8 +102,11 @@ func expectArchive(t *testing.T, dir string, p platform) {
 		}
 		files[header.Name] = fs.FileMode(header.Mode).String() + " " + string(text)
 	}
-	system := regexp.MustCompile(`linux-[a-z0-9]+`).FindString(name)
-	want := map[string]string{p.Bin: "-rwxr-xr-x this is reroll-" + system, "LICENSE": "-rw-r--r-- " + string(read(t, "../..", "LICENSE"))}
+	system, exe := p.Selector.MatchLabels["os"], strings.TrimPrefix(p.Bin, binaryName)
+	if want := map[string]string{"windows": ".exe"}[system]; exe != want {
+		t.Errorf("on %s it is called %s", system, p.Bin)
+	}
+	want := map[string]string{p.Bin: "-rwxr-xr-x this is reroll-" + system + "-" + p.Selector.MatchLabels["arch"] + exe, "LICENSE": "-rw-r--r-- " + string(read(t, "../..", "LICENSE"))}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}

@@ -56,12 +56,14 @@ func newManifest(version string) manifest {
 	}
 }
 
-func platformOf(version, archive, sum, system, architecture string) platform {
+// platformOf describes an archive with the binary that system, a match of named, is about.
+func platformOf(version, archive, sum string, system []string) platform {
+	binary := binaryName + system[3]
 	return platform{
-		Selector: selector{map[string]string{"os": system, "arch": architecture}},
+		Selector: selector{map[string]string{"os": system[1], "arch": system[2]}},
 		URI:      repository + "/releases/download/v" + version + "/" + archive,
 		SHA256:   sum,
-		Files:    []file{{From: binaryName, To: "."}, {From: licenseName, To: "."}},
-		Bin:      binaryName,
+		Files:    []file{{From: binary, To: "."}, {From: licenseName, To: "."}},
+		Bin:      binary,
 	}
 }

@@ -16,15 +16,15 @@ const (
 	licenseName = "LICENSE"
 )
 
-// pack writes an archive of a binary with its licence, and returns its SHA-256 in hexadecimal. It has no times and no owners.
-func pack(target, binary, license string) (sum string, err error) {
+// pack writes an archive of a binary under its name there, with the licence, and returns its SHA-256 in hexadecimal. It has no times and no owners.
+func pack(target, binary, name, license string) (sum string, err error) {
 	var archive bytes.Buffer
 	zip := gzip.NewWriter(&archive)
 	files := tar.NewWriter(zip)
 	for _, f := range []struct {
 		name, from string
 		mode       int64
-	}{{binaryName, binary, 0o755}, {licenseName, license, 0o644}} {
+	}{{name, binary, 0o755}, {licenseName, license, 0o644}} {
 		content, err := os.ReadFile(f.from)
 		if err != nil {
 			return "", err

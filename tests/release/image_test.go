@@ -46,7 +46,7 @@ func TestImageIsCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for file, content := range map[string]string{
-				"amd64": tc.amd64, "arm64": tc.arm64, "bin/reroll-linux-amd64": "a", "bin/reroll-linux-arm64": "b", "docker/docker": engine,
+				"amd64": tc.amd64, "arm64": tc.arm64, "bin/release/reroll-linux-amd64": "a", "bin/release/reroll-linux-arm64": "b", "docker/docker": engine,
 			} {
 				file = filepath.Join(dir, file)
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

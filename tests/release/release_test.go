@@ -3,7 +3,10 @@ package release_test
 import (
 	"bytes"
 	"debug/elf"
+	"debug/macho"
+	"debug/pe"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +31,7 @@ func build(t *testing.T, dir, target string, environment ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build"}, flags("1.2.3")...), "-o", target, "./cmd/reroll")...)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux"), environment...)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), environment...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
@@ -122,22 +125,59 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources := copySources(t)
-	for _, arch := range []string{"amd64", "arm64"} {
-		t.Run(arch, func(t *testing.T) {
+	for _, platform := range platforms(t) {
+		t.Run(platform, func(t *testing.T) {
+			system, arch, _ := strings.Cut(platform, "/")
 			binary := filepath.Join(t.TempDir(), "reroll")
-			first := build(t, root, binary, "GOARCH="+arch)
-			second := build(t, sources, filepath.Join(t.TempDir(), "reroll"), "GOARCH="+arch, "GOCACHE="+t.TempDir())
+			first := build(t, root, binary, "GOOS="+system, "GOARCH="+arch)
+			second := build(t, sources, filepath.Join(t.TempDir(), "reroll"), "GOOS="+system, "GOARCH="+arch, "GOCACHE="+t.TempDir())
 			if !bytes.Equal(first, second) {
 				t.Errorf("two builds differ: %d and %d bytes", len(first), len(second))
 			}
 			if bytes.Contains(first, []byte(here)) {
 				t.Error("the binary knows where it was built")
 			}
-			expectStatic(t, binary)
+			if system == "linux" {
+				expectStatic(t, binary)
+			}
 			expectParts(t, binary)
-			if arch == runtime.GOARCH {
+			if system == runtime.GOOS && arch == runtime.GOARCH {
 				expectVersion(t, binary)
 			}
+		})
+	}
+}
+
+// platforms are those that the Makefile makes a release for.
+func platforms(t *testing.T) []string {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^PLATFORMS \?= (.+)$`).FindStringSubmatch(text(t, "Makefile"))
+	if line == nil {
+		t.Fatal("the Makefile names no platforms")
+	}
+	return strings.Fields(line[1])
+}
+
+// TestOtherSystems: the command line is built for people's machines, and the list of its parts can be made of that binary, too. Linux is what every
+// other test builds.
+func TestOtherSystems(t *testing.T) {
+	for platform, open := range map[string]func(string) (io.Closer, error){
+		"darwin/arm64":  func(name string) (io.Closer, error) { return macho.Open(name) },
+		"windows/amd64": func(name string) (io.Closer, error) { return pe.Open(name) },
+	} {
+		t.Run(platform, func(t *testing.T) {
+			if !slices.Contains(platforms(t), platform) {
+				t.Error("a release has nothing for it")
+			}
+			system, arch, _ := strings.Cut(platform, "/")
+			binary := filepath.Join(t.TempDir(), "reroll")
+			plainBuild(t, binary, "GOOS="+system, "GOARCH="+arch)
+			file, err := open(binary)
+			if err != nil {
+				t.Fatalf("it is no program of that system: %v", err)
+			}
+			_ = file.Close()
+			expectParts(t, binary)
 		})
 	}
 }
@@ -153,13 +193,19 @@ func expectVersion(t *testing.T, binary string) {
 // TestListOfParts looks at a binary as every test builds it: what it is made of is what a release is made of.
 func TestListOfParts(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "reroll")
+	plainBuild(t, binary)
+	expectStatic(t, binary)
+	expectParts(t, binary)
+}
+
+// plainBuild builds reroll without the flags of a release, which would compile everything again.
+func plainBuild(t *testing.T, binary string, environment ...string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/reroll")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir, cmd.Env = root, append(append(os.Environ(), "CGO_ENABLED=0"), environment...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	expectStatic(t, binary)
-	expectParts(t, binary)
 }
 
 // expectStatic: an image from scratch has no loader and no libraries.
@@ -245,8 +291,12 @@ func TestImage(t *testing.T) {
 			t.Errorf("the image has no %q", want)
 		}
 	}
-	if !regexp.MustCompile(`(?m)^FROM --platform=\$BUILDPLATFORM docker\.io/library/golang:[0-9]+\.[0-9]+\.[0-9]+-`).Match(content) {
-		t.Error("the compiler has no exact version, or runs on the platform that it builds for")
+	compiler := regexp.MustCompile(`(?m)^FROM --platform=\$BUILDPLATFORM docker\.io/library/golang:([0-9]+\.[0-9]+\.[0-9]+)-`).FindSubmatch(content)
+	if compiler == nil {
+		t.Fatal("the compiler has no exact version, or runs on the platform that it builds for")
+	}
+	if want := "\ntoolchain go" + string(compiler[1]) + "\n"; !strings.Contains(text(t, "go.mod"), want) {
+		t.Errorf("the compiler is %s, and go.mod names another", compiler[1])
 	}
 }
 
@@ -270,7 +320,7 @@ type step struct {
 }
 
 // pinned is an action by its commit; the line says which version that is.
-var pinned = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+@[0-9a-f]{40}$`)
+var pinned = regexp.MustCompile(`^[a-z0-9-]+(/[a-z0-9-]+)+@[0-9a-f]{40}$`)
 
 // TestWorkflows: every action is one commit, nobody may more than they need, and what is called of make is there.
 func TestWorkflows(t *testing.T) {
@@ -304,6 +354,9 @@ func TestWorkflows(t *testing.T) {
 				}
 				if step.Uses != "" && !regexp.MustCompile(regexp.QuoteMeta(step.Uses)+` # v[0-9]+\.[0-9]+\.[0-9]+\n`).Match(content) {
 					t.Errorf("%s: %s does not say which version that is", file, step.Uses)
+				}
+				if strings.HasPrefix(step.Uses, "actions/setup-go@") && step.With["go-version-file"] != "go.mod" {
+					t.Errorf("%s: job %s takes a version of Go that go.mod does not name", file, name)
 				}
 				if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
 					t.Errorf("%s: job %s leaves its credentials lying about", file, name)

@@ -51,7 +51,12 @@ func (f *forwarding) forward(ctx context.Context) (near string, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "kubectl", f.arguments(resource, port)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			return cmd.Process.Kill() // Windows sends no signals
+		}
+		return nil
+	}
 	cmd.WaitDelay = farewell
 	var complaint bytes.Buffer
 	out := &lookout{line: make(chan string, 1)}
