@@ -213,7 +213,7 @@ func TestAuditCheckIsStopped(t *testing.T) {
 // TestAuditCheckWithoutServer: where nothing answers, that is an error at once; where something did, it may again.
 func TestAuditCheckWithoutServer(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if out, code := check(t.Context(), t, nil, "--server", "http://127.0.0.1:1"); code != ExitFailed || !strings.Contains(out, "ask the server") {
+	if out, code := check(t.Context(), t, nil, "--server", "http://127.0.0.1:1"); code != ExitFailed || !strings.Contains(out, "cannot reach Reroll at http://127.0.0.1:1") {
 		t.Errorf("code %d:\n%s", code, out)
 	}
 	var asked atomic.Int64

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -118,13 +119,23 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the server (--server, $%s): %w", serverVariable, err)
+		return nil, c.unreached(err)
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close() //nolint:errcheck // it was only read
 		return nil, refusalOf(response)
 	}
 	return response, nil
+}
+
+// unreached says why there is no answer, and how else to reach Reroll. What a server answered is not for want of a way to it.
+func (c *client) unreached(err error) error {
+	var network *net.OpError
+	if !errors.As(err, &network) || network.Op != "dial" {
+		return fmt.Errorf("ask the server (--server, $%s): %w", serverVariable, err)
+	}
+	return fmt.Errorf("cannot reach Reroll at %s: %w. In a cluster: add --context NAME. Otherwise: kubectl -n reroll port-forward reroll-0 8080, or set %s",
+		c.base.Redacted(), network.Err, serverVariable)
 }
 
 // refusalOf reads a problem document, or what there is instead.

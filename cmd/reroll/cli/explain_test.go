@@ -28,3 +28,13 @@ func TestExplainBeginsWithTheVerdict(t *testing.T) {
 		t.Errorf("%v: the record for programs lacks the verdict: %s", err, said)
 	}
 }
+
+// TestServerAway: whoever has no Reroll at the default address reads how else to reach one.
+func TestServerAway(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	_, _, err := command(t, explainCommand("test"), "shop/deploy/web", "--server", server.URL)
+	if err == nil || !strings.HasPrefix(Say(err), "cannot reach Reroll at "+server.URL) || !strings.Contains(Say(err), "add --context NAME") {
+		t.Errorf("%v", err)
+	}
+}
