@@ -97,13 +97,13 @@ var mappings = []mapping{
 	{"reloader.deployment.gomemlimitOverride", "extraEnv", "the variable `GOMEMLIMIT`", takeVariableOf("GOMEMLIMIT")},
 	none("reloader.deployment.labels", "its labels are fixed; podLabels adds others to the pods"),
 	none("reloader.deployment.annotations", "podAnnotations, which the pods have"),
-	none("reloader.deployment.volumes", "the pod has the volumes that it needs"),
-	none("reloader.deployment.volumeMounts", "the pod has the volumes that it needs"),
-	none("reloader.deployment.livenessProbe", "probes ask /livez and /readyz"),
-	none("reloader.deployment.readinessProbe", "probes ask /livez and /readyz"),
+	moved("reloader.deployment.volumes", "extraVolumes"),
+	moved("reloader.deployment.volumeMounts", "extraVolumeMounts"),
+	none("reloader.deployment.livenessProbe", "probes ask /livez and /readyz; livenessProbe has their timing"),
+	none("reloader.deployment.readinessProbe", "probes ask /livez and /readyz; readinessProbe has their timing"),
 	none("reloader.deployment.automountServiceAccountToken", "who asks the API server has a token, and nobody else"),
-	none("reloader.deployment.revisionHistoryLimit", "it is what Kubernetes has unless told otherwise"),
-	none("reloader.deployment.dnsConfig", podOfOurs),
+	{"reloader.deployment.revisionHistoryLimit", "revisionHistoryLimit", "", takeCount("revisionHistoryLimit")},
+	moved("reloader.deployment.dnsConfig", "dnsConfig"),
 	none("reloader.deployment.hostUsers", podOfOurs),
 	none("reloader.deployment.runtimeClassName", podOfOurs),
 	none("reloader.deployment.schedulerName", podOfOurs),
@@ -111,7 +111,8 @@ var mappings = []mapping{
 	{"image.pullPolicy", "image.pullPolicy", "", oneOf("image.pullPolicy", map[string]string{"Always": "Always", "IfNotPresent": "IfNotPresent", "Never": "Never"})},
 	none("image", "it is another image: image.repository, image.tag and image.digest"),
 	{"global.imagePullSecrets", "imagePullSecrets", "names, or objects with a name", takePullSecrets},
-	none("global", "image.repository has the registry in it"),
+	{"global.imageRegistry", "global.imageRegistry", "", matching("global.imageRegistry", `^\S+$`)},
+	none("global", "neither chart reads another one"),
 	none("kubernetes", "the pod finds its API server"),
 	none("nameOverride", "its objects are others"),
 	none("fullnameOverride", "its objects are others, and may stand beside those of the other release"),
@@ -202,7 +203,7 @@ func moved(from, to string) mapping {
 	return mapping{from, to, "", func(c *conversion, value any) error {
 		asMap, isMap := value.(map[string]any)
 		_, isList := value.([]any)
-		if isList != (to == "tolerations") || !isList && !isMap || !allMaps(value) {
+		if isList != slices.Contains([]string{"tolerations", "extraVolumes", "extraVolumeMounts"}, to) || !isList && !isMap || !allMaps(value) {
 			return fmt.Errorf("%s is not what it should be", shortly(value))
 		}
 		if strings.HasSuffix(strings.ToLower(to), "annotations") || strings.HasSuffix(to, "labels") || to == "nodeSelector" {

@@ -55,6 +55,16 @@ func takeReplicas(c *conversion, value any) error {
 	return nil
 }
 
+func takeCount(to string) func(*conversion, any) error {
+	return func(c *conversion, value any) error {
+		if !isCount(value) {
+			return fmt.Errorf("%s is no number from 1 on", shortly(value))
+		}
+		c.set(to, value)
+		return nil
+	}
+}
+
 var httpURL = regexp.MustCompile(`^https?://\S+$`)
 
 func takeWebhook(c *conversion, value any) error {
