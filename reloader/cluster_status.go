@@ -25,6 +25,8 @@ type ClusterStatus struct {
 	Ready bool `json:"ready"`
 	// DryRun says that nothing is written to the cluster.
 	DryRun bool `json:"dryRun,omitempty"`
+	// Ephemeral says that the records are kept where they go with the pod.
+	Ephemeral bool `json:"ephemeral,omitempty"`
 	// Notifies says that a webhook is called in the place of every roll.
 	Notifies bool `json:"notifies,omitempty"`
 	// Faults are the parts of the dispatcher's process that are not well.

@@ -65,6 +65,7 @@ type Cluster struct {
 	DryRun          bool      `json:"dryRun" doc:"Whether nothing is written to the cluster."`
 	Source          string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone. Absent if the dispatcher's version does not say." example:"auto"`
 	Attribution     string    `json:"attribution,omitempty" doc:"One sentence about what is known of who made a change. Absent if the dispatcher has published no status." example:"The user in its audit event made a change."`
+	Storage         string    `json:"storage,omitempty" doc:"One sentence about what is lost when the dispatcher's pod moves. Absent if nothing is." example:"There is no volume."`
 	Sources         []Source  `json:"sources" nullable:"false" doc:"Where hints came from since the dispatcher started."`
 	Feeds           []Feed    `json:"feeds" nullable:"false" doc:"What canaries have told about each API server. Empty if none are sent."`
 	Faults          []Fault   `json:"faults" nullable:"false" doc:"The parts of the dispatcher's process that are not well."`
@@ -93,7 +94,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	v := Cluster{
 		Name: c.Name, Health: health(c, now), Problems: problems(c, now),
 		UID: s.UID, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
-		Source: s.Source, Attribution: attribution(c.Status), Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
+		Source: s.Source, Attribution: attribution(c.Status), Storage: storage(s), Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
 		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
 		OldestPendingAt: s.OldestPendingAt, LagSeconds: lag(s), HintsPending: s.HintsPending,
 		Freeze: fromFreeze(c.Name, s.Freeze, now), Pauses: FromPauses(c, now), Windows: FromWindows(c),
@@ -162,6 +163,14 @@ func problems(c *projection.ClusterState, now time.Time) []string {
 	}
 	found = append(found, gapProblems(s.Forward, now)...)
 	return append(found, s.ControlProblems...)
+}
+
+// storage says what is lost when the pod moves.
+func storage(s *reloader.ClusterStatus) string {
+	if !s.Ephemeral {
+		return ""
+	}
+	return "There is no volume: when the pod moves, the history is lost, and nothing rolls because of that. To keep it: --set persistence.enabled=true"
 }
 
 // attribution says what is known of who made a change.

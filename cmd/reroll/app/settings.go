@@ -23,11 +23,12 @@ import (
 type Settings struct {
 	Config string
 
-	ClusterName string
-	DataDir     string
-	NATSURL     string
-	NATS        NATS
-	Hub         Hub
+	ClusterName   string
+	DataDir       string
+	DataEphemeral bool
+	NATSURL       string
+	NATS          NATS
+	Hub           Hub
 
 	Kubeconfig, Context, Namespace string
 	KubeQPS                        float32
@@ -88,6 +89,7 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	f.StringVar(&s.LogLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error; trace is taken for debug, fatal and panic for error")
 	if r.embeds {
 		f.StringVar(&s.DataDir, "data-dir", "reroll-data", "directory of the embedded NATS")
+		f.BoolVar(&s.DataEphemeral, "data-ephemeral", false, "the directory goes with the pod: reroll status and the dashboard say what is lost then")
 	}
 	if r.dispatch || r.answer || r.admit {
 		f.StringVar(&s.Kubeconfig, "kubeconfig", "", "kubeconfig file; without it that of KUBECONFIG, the cluster that it runs in, or ~/.kube/config")

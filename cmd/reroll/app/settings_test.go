@@ -316,7 +316,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"reload-strategy", "mark-values", "alternative-configmap-annotation", "alternative-secret-annotation", "sap-versions",
 	}
 	want := map[string][]string{
-		"serve":    slices.Concat([]string{"data-dir", "nats-store-size"}, common, ingest, dispatch, answer, admission),
+		"serve":    slices.Concat([]string{"data-dir", "data-ephemeral", "nats-store-size"}, common, ingest, dispatch, answer, admission),
 		"ingest":   append(ingest, common...),
 		"dispatch": append(dispatch, common...),
 		"api":      slices.Concat(answer, common),

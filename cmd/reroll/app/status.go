@@ -82,7 +82,7 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	defer cancel()
 	s := d.Status()
 	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.PodName, p.status.started
-	s.Source = p.settings.Source
+	s.Source, s.Ephemeral = p.settings.Source, p.settings.DataEphemeral
 	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.queue.HintsPending()
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()

@@ -138,6 +138,9 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 	if c.Attribution != "" {
 		l.add(text("  " + c.Attribution))
 	}
+	if c.Storage != "" {
+		l.add(text("  " + c.Storage))
+	}
 	for _, source := range c.Sources {
 		l.addf("  %s: %s, the last %s", source.Source, count(int(source.Hints), "hint"), ago(now, source.LastAt))
 	}

@@ -30,6 +30,9 @@
 {{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}
 - --data-dir=/var/lib/reroll
+{{- if not .Values.persistence.enabled }}
+- --data-ephemeral
+{{- end }}
 {{- else if not .Values.nats.keys.url }}
 - --nats-url={{ .Values.nats.url }}
 {{- end }}

@@ -190,6 +190,7 @@ export interface Cluster {
   updatedAt?: string;
   ready: boolean;
   dryRun: boolean;
+  storage?: string;
   sources: { source: string; hints: number; lastAt: string }[];
   feeds: { address: string; state: string; lastAt?: string }[];
   lastChangeAt?: string;

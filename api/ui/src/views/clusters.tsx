@@ -98,6 +98,7 @@ function ClusterCard({ c }: { c: Cluster }) {
           </Fact>
         )}
       </Facts>
+      {c.storage && <p class="faint">{c.storage}</p>}
       {c.windows.length > 0 && (
         <p class="faint">
           Windows:{' '}
