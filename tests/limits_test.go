@@ -27,6 +27,7 @@ var limitFiles = []string{"../docs/reference/limits.md", "../docs/security.md"}
 // package is named by a dot behind it.
 var noLimits = map[string]string{
 	"cmd/reroll/cli.":                     "commands read files and answers that their own user names",
+	"reloader/near.":                      "how alike two names are",
 	"reloader/adoption.":                  "what doctor migrate prints",
 	"reloader/control.maxOpenings":        "how far a computation looks ahead; windows beyond it count as closed",
 	"reloader/config.":                    "limits of Kubernetes",
