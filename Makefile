@@ -63,13 +63,14 @@ build: ## Build bin/reroll, static
 sums = cd bin/release && rm -f sha256sums.txt && sha256sum * > sha256sums.txt
 
 .PHONY: release
-release: ## Build what a release has into bin/release: the binary for each of PLATFORMS, its list of parts (SBOM), and checksums
+release: ## Build what a release has into bin/release: the binary for each of PLATFORMS, its list of parts (SBOM), the licences of all parts, and checksums
 	rm -rf bin/release
 	for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; name=bin/release/reroll-$$os-$$arch; exe=; if [ $$os = windows ]; then exe=.exe; fi; \
 	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build $(build_flags) -o $$name$$exe ./cmd/reroll; \
 	  go run ./tests/sbom $$name$$exe > $$name.cdx.json; \
 	done
+	go run ./tests/licenses $$(ls bin/release/reroll-* | grep -v '\.cdx\.json$$') > bin/release/THIRD_PARTY_LICENSES
 	$(sums)
 
 # krew wants an exact version, which only a release has.

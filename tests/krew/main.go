@@ -44,7 +44,7 @@ func run(version, dir, license string) error {
 			continue // a list of parts
 		}
 		archive := fmt.Sprintf("kubectl-reroll-%s-%s.tar.gz", system[1], system[2])
-		sum, err := pack(filepath.Join(dir, archive), binary, binaryName+system[3], license)
+		sum, err := pack(filepath.Join(dir, archive), binary, binaryName+system[3], license, filepath.Join(dir, partsName))
 		if err != nil {
 			return fmt.Errorf("pack %s: %w", binary, err)
 		}

@@ -27,7 +27,7 @@ const license = "../../LICENSE"
 func release(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"reroll-darwin-arm64", "reroll-linux-amd64", "reroll-linux-arm64", "reroll-windows-amd64.exe", "reroll-linux-amd64.cdx.json", "sha256sums.txt"} {
+	for _, name := range []string{"reroll-darwin-arm64", "reroll-linux-amd64", "reroll-linux-arm64", "reroll-windows-amd64.exe", "reroll-linux-amd64.cdx.json", partsName, "sha256sums.txt"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("this is "+name), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,10 @@ func expectArchive(t *testing.T, dir string, p platform) {
 	if want := map[string]string{"windows": ".exe"}[system]; exe != want {
 		t.Errorf("on %s it is called %s", system, p.Bin)
 	}
-	want := map[string]string{p.Bin: "-rwxr-xr-x this is reroll-" + system + "-" + p.Selector.MatchLabels["arch"] + exe, "LICENSE": "-rw-r--r-- " + string(read(t, "../..", "LICENSE"))}
+	want := map[string]string{
+		p.Bin:     "-rwxr-xr-x this is reroll-" + system + "-" + p.Selector.MatchLabels["arch"] + exe,
+		"LICENSE": "-rw-r--r-- " + string(read(t, "../..", "LICENSE")), partsName: "-rw-r--r-- this is " + partsName,
+	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -137,10 +140,15 @@ func TestTwiceTheSame(t *testing.T) {
 
 // TestWhatCannotBePacked is told, and leaves no manifest.
 func TestWhatCannotBePacked(t *testing.T) {
+	bare := release(t)
+	if err := os.Remove(filepath.Join(bare, partsName)); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ version, dir, license, want string }{
 		"no version":  {"v1", release(t), license, `"v1" is no version`},
 		"no binaries": {"1.2.3", t.TempDir(), license, "no binary"},
 		"no licence":  {"1.2.3", release(t), filepath.Join(t.TempDir(), "LICENSE"), "LICENSE"},
+		"no licences": {"1.2.3", bare, license, partsName},
 	} {
 		err := run(c.version, c.dir, c.license)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

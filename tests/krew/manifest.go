@@ -63,7 +63,7 @@ func platformOf(version, archive, sum string, system []string) platform {
 		Selector: selector{map[string]string{"os": system[1], "arch": system[2]}},
 		URI:      repository + "/releases/download/v" + version + "/" + archive,
 		SHA256:   sum,
-		Files:    []file{{From: binary, To: "."}, {From: licenseName, To: "."}},
+		Files:    []file{{From: binary, To: "."}, {From: licenseName, To: "."}, {From: partsName, To: "."}},
 		Bin:      binary,
 	}
 }

@@ -14,17 +14,19 @@ import (
 const (
 	binaryName  = "kubectl-reroll"
 	licenseName = "LICENSE"
+	partsName   = "THIRD_PARTY_LICENSES"
 )
 
-// pack writes an archive of a binary under its name there, with the licence, and returns its SHA-256 in hexadecimal. It has no times and no owners.
-func pack(target, binary, name, license string) (sum string, err error) {
+// pack writes an archive of a binary under its name there, with the licence and those of its parts, and returns its SHA-256 in
+// hexadecimal. It has no times and no owners.
+func pack(target, binary, name, license, parts string) (sum string, err error) {
 	var archive bytes.Buffer
 	zip := gzip.NewWriter(&archive)
 	files := tar.NewWriter(zip)
 	for _, f := range []struct {
 		name, from string
 		mode       int64
-	}{{name, binary, 0o755}, {licenseName, license, 0o644}} {
+	}{{name, binary, 0o755}, {licenseName, license, 0o644}, {partsName, parts, 0o644}} {
 		content, err := os.ReadFile(f.from)
 		if err != nil {
 			return "", err

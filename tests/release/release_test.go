@@ -2,6 +2,7 @@ package release_test
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
@@ -196,6 +197,34 @@ func TestListOfParts(t *testing.T) {
 	plainBuild(t, binary)
 	expectStatic(t, binary)
 	expectParts(t, binary)
+	expectLicences(t, binary)
+}
+
+// expectLicences: each module of a binary has a text, and so have Go and the dashboard.
+func expectLicences(t *testing.T, binary string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./tests/licenses", binary)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil || len(info.Deps) == 0 {
+		t.Fatalf("the binary names no modules: %v", err)
+	}
+	wants := []string{info.GoVersion}
+	for _, m := range info.Deps {
+		wants = append(wants, m.Path+" "+m.Version)
+	}
+	for _, want := range wants {
+		if !strings.Contains(string(out), "\n"+want+", ") {
+			t.Errorf("no licence of %s", want)
+		}
+	}
+	if notice := strings.TrimSpace(text(t, "api/ui/dist/NOTICE.txt")); !strings.Contains(string(out), notice) {
+		t.Error("the licences of the dashboard's packages are missing")
+	}
 }
 
 // plainBuild builds reroll without the flags of a release, which would compile everything again.
@@ -286,7 +315,7 @@ func TestImage(t *testing.T) {
 	if !found || strings.Contains(image, "\nRUN ") {
 		t.Error("the image is not made from scratch")
 	}
-	for _, want := range []string{"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/reroll\"]\n", "org.opencontainers.image.licenses=\"Apache-2.0\""} {
+	for _, want := range []string{"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/reroll\"]\n", "org.opencontainers.image.licenses=\"Apache-2.0\"", "\nCOPY --from=build /out/licenses /licenses\n"} {
 		if !strings.Contains(image, want) {
 			t.Errorf("the image has no %q", want)
 		}
