@@ -1,17 +1,24 @@
+ARG VERSION=0.1.0
+
 FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.8-bookworm AS build
 WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
 COPY . .
-ARG TARGETOS TARGETARCH VERSION=0.1.0
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
+ARG TARGETOS TARGETARCH VERSION
+# What the builder keeps from one build to the next is in /cache. Another folder is empty: CACHE=/new compiles from nothing.
+ARG CACHE=/cache
+ENV GOCACHE=$CACHE/build GOMODCACHE=$CACHE/modules
+RUN --mount=type=cache,target=/cache \
+    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION" -o /out/reroll ./cmd/reroll \
  && mkdir /out/data /out/licenses \
  && cp LICENSE /out/licenses \
  && go run ./tests/licenses /out/reroll > /out/licenses/THIRD_PARTY_LICENSES
 
 FROM scratch
+ARG VERSION REVISION
 LABEL org.opencontainers.image.title="reroll" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.source="https://github.com/reroll-dev/reroll" \
       org.opencontainers.image.licenses="Apache-2.0"
 # Authorities for an external NATS with a public certificate.

@@ -268,14 +268,15 @@ fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and
 
 .PHONY: docker
 docker: ## Build the container image
-	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE) .
 
 # Without provenance, which has the time of the build. It takes a builder that writes images to files: docker buildx create --use.
 .PHONY: docker-twice
 docker-twice: ## Build the container image twice, from nothing and for all platforms of a release, and compare the digests
 	@mkdir -p bin; first=; for i in 1 2; do \
 	  SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) docker buildx build --no-cache --platform linux/amd64,linux/arm64 --provenance=false \
-	    --build-arg VERSION=$(VERSION) --output type=oci,dest=bin/image.tar,rewrite-timestamp=true --metadata-file bin/image.json .; \
+	    --build-arg VERSION=$(VERSION) --build-arg CACHE=/new --build-arg REVISION=$$(git rev-parse HEAD) \
+	    --output type=oci,dest=bin/image.tar,rewrite-timestamp=true --metadata-file bin/image.json .; \
 	  digest=$$(sed -nE 's/.*"containerimage.digest": *"(sha256:[0-9a-f]+)".*/\1/p' bin/image.json); rm bin/image.json; \
 	  if [ -z "$$digest" ]; then echo 'the builder does not say what it has built'; exit 1; fi; \
 	  if [ -n "$$first" ] && [ "$$first" != "$$digest" ]; then echo "two builds differ: $$first and $$digest"; exit 1; fi; \

@@ -157,7 +157,7 @@ func TestDockerfileIsBuiltByEveryChange(t *testing.T) {
 // builder stands for the command docker. What it builds has the digest that stands in the next line of the file digests.
 const builder = `#!/bin/sh -eu
 cd "$DIGESTS"
-case " $* " in *" --no-cache "*" --provenance=false "*" --output type=oci,"*",rewrite-timestamp=true "*) ;; *) exit 64 ;; esac
+case " $* " in *" --no-cache "*" --provenance=false "*" --build-arg CACHE=/new "*" --output type=oci,"*",rewrite-timestamp=true "*) ;; *) exit 64 ;; esac
 [ -n "$SOURCE_DATE_EPOCH" ]
 while [ "$1" != --metadata-file ]; do shift; done
 printf '{\n  "containerimage.digest": "%s"\n}\n' "$(head -n 1 digests)" > "$OLDPWD/$2"

@@ -315,7 +315,10 @@ func TestImage(t *testing.T) {
 	if !found || strings.Contains(image, "\nRUN ") {
 		t.Error("the image is not made from scratch")
 	}
-	for _, want := range []string{"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/reroll\"]\n", "org.opencontainers.image.licenses=\"Apache-2.0\"", "\nCOPY --from=build /out/licenses /licenses\n"} {
+	for _, want := range []string{
+		"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/reroll\"]\n", "org.opencontainers.image.licenses=\"Apache-2.0\"",
+		"image.source=\"https://github.com/reroll-dev/reroll\"", "image.version=\"$VERSION\"", "image.revision=\"$REVISION\"", "\nCOPY --from=build /out/licenses /licenses\n",
+	} {
 		if !strings.Contains(image, want) {
 			t.Errorf("the image has no %q", want)
 		}
