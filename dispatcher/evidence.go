@@ -14,7 +14,8 @@ import (
 // A process may end, or not hear an answer, between a patch and its record, and other tools and people write workloads, too. What a
 // workload runs with is therefore never taken from the record alone: this file reads what is written on the workload itself.
 
-// LastReloadAnnotation on a workload's metadata names the reload that last changed its template.
+// LastReloadAnnotation on a workload's metadata names the reload that last changed its template. A process that finds there the ID
+// of what it is about to do knows that it was done already.
 const LastReloadAnnotation = strategy.LastReloadKey
 
 // BroughtAnnotation beside it says to which version of each config the template was brought, newest last. Content that comes back later

@@ -27,6 +27,8 @@ type step struct {
 	mark     string
 	places   []placed
 	collides bool
+	// markedSince says that the workload was marked by somebody since the content was written.
+	markedSince bool
 	// earlier says that the workload is known to have been brought to the content, but perhaps to an earlier write of it.
 	earlier bool
 	// rewritten says that the content is as it was, and every write of it counts.
@@ -222,7 +224,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		return s
 	}
 	s.rewritten = force && same && e.outOfDate(values)
-	s.mark = mark
+	s.mark, s.markedSince = mark, !s.rewritten && e.since(f, s.latest)
 	chosen := d.strategyBy(w, e.speaker)
 	switch {
 	case e.marked && held != e.mark && slices.Contains(values, e.mark):

@@ -13,7 +13,7 @@ import (
 )
 
 // roll writes the marks of the steps that need one, all in one patch, and returns the workload as it is then and the reload's ID.
-// It writes nothing if no step needs a mark, or in a dry run.
+// It writes nothing if no step needs a mark, if this very reload was done before, or in a dry run.
 func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
 	rolling := withOutcome(steps, reloader.ReasonReloaded)
 	if d.Webhook != nil {
@@ -22,8 +22,9 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	all := append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...)
 	id := d.reloadID(w, all)
 	target := d.strategyOf(w).Target(w)
-	if d.reloadOn(w) == id && len(rolling) == 0 {
+	if d.reloadOn(w) == id && (len(rolling) == 0 || d.unfinished(t, steps, id)) {
 		recovered(steps)
+		return nil, id, nil
 	}
 	if len(rolling) == 0 || d.DryRun {
 		return nil, id, nil
@@ -41,6 +42,20 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 		rolled = w.Through(rolled)
 	}
 	return rolled, id, err
+}
+
+// unfinished reports whether the reload that w names as its last can be the one that steps are about, made by a process that ended
+// before it could record it. It cannot if w was marked before the content was written, or if that reload is on record: then the
+// name was brought back, as by a rollback, and so was the old template.
+func (d *Dispatcher) unfinished(t *tracked, steps []step, id string) bool {
+	for _, s := range steps {
+		if s.outcome == reloader.ReasonReloaded && !s.deleted && !s.markedSince {
+			return false
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.othersMarked(t, t.w) || !slices.Contains(t.recent, id)
 }
 
 // rollName names a roll after the changes behind it, so that content that comes back later makes another one.

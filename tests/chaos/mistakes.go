@@ -127,11 +127,12 @@ var trials = []trial{{
 			name:   "what the workload says of who brought it where is not looked at",
 			breaks: "A patch that its process could not record is not made again by the next one.",
 			finds:  doubled, by: "A template change after a kill changes no mark.",
-			healed: "The version in reroll.dev/brought, and the mark with its time and its writer, each prove the patch.",
+			healed: "The version in reroll.dev/brought, the mark with its time and its writer, and the ID of the reload each prove the patch.",
 			edits: []edit{
 				{"dispatcher/evidence.go", "e := evidence{brought: strategy.BroughtVersion(target, c), target:", "e := evidence{target:"},
 				{"dispatcher/evidence.go", "e.others = d.othersMarked(t, w)", "e.others = false"},
 				{"dispatcher/evidence.go", "\te.died = ", "\te.fresh = false\n\te.died = "},
+				{"dispatcher/roll.go", "(len(rolling) == 0 || d.unfinished(t, steps, id))", "len(rolling) == 0"},
 			},
 		},
 	},
