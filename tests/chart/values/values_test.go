@@ -103,9 +103,9 @@ resources: {cpu: 1, memory: ""} # @schema anything
     }
   },
   "properties": {
-    "global": {
-      "description": "Set by Helm when this chart is a dependency; not read.",
-      "type": "object"
+    "enabled": {
+      "description": "For the condition of a parent chart; not read here.",
+      "type": "boolean"
     },
     "place": {
       "additionalProperties": false,
