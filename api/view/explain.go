@@ -188,7 +188,10 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 		return false
 	}
 	s := Step{Step: "Content", Result: stopped, Message: x.Message}
-	if x.State == State(verdict.UpToDate) {
+	switch verdict.State(x.State) {
+	case verdict.Rolling:
+		s.Result = noted
+	case verdict.UpToDate:
 		s = Step{
 			Step: "Content", Result: passed, Reason: Reason(edge.Handled.How), At: edge.Handled.At,
 			Message: "The workload runs with the newest content: it " + reloader.Reasons[edge.Handled.How] + ".",

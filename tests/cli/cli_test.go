@@ -19,14 +19,14 @@ func TestCommandLine(t *testing.T) {
 	if who := d.reroll(0, "changes", "-n", d.ns, "--config", "cm/settings", "-o", "jsonpath={.items[0].candidates[*].user}"); who == "\n" {
 		t.Error("nobody is named for the change")
 	}
-	d.waitFor("UpToDate, Reloaded", "explain", "deploy/web", "-n", d.ns)
+	d.waitFor("ConfigMap/settings: Rolling", "explain", "deploy/web", "-n", d.ns)
 
 	d.foresee()
 	d.pause()
 	d.freeze()
 	d.plugin()
 	d.doctor()
-	d.kept("GET changes 200", "GET workloads 200", "GET clusters 200", "GET held 200", "GET events 200", "GET version 200", "POST impact 200")
+	d.kept("GET changes 200", "GET workloads 200", "GET clusters 200", "GET events 200", "GET version 200", "POST impact 200")
 }
 
 // pause holds back a roll, and lets it go.
@@ -45,7 +45,7 @@ func (d *desk) pause() {
 		d.t.Errorf("the pauses left are %s", left)
 	}
 	d.reroll(1, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")
-	d.waitFor("UpToDate, Reloaded", "explain", "deploy/web", "-n", d.ns)
+	d.waitFor("ConfigMap/settings: Rolling", "explain", "deploy/web", "-n", d.ns)
 }
 
 // freeze holds back everything, which a gate before a merge tells.

@@ -22,8 +22,11 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// testTime bounds the whole test, on a machine that has much else to do.
-const testTime = 5 * time.Minute
+// testTime bounds the whole test, on a machine that has much else to do, and waitTime each wait in it.
+const (
+	testTime = 5 * time.Minute
+	waitTime = time.Minute
+)
 
 // desk is where somebody sits who has a kubeconfig, and kubectl and reroll in the PATH.
 type desk struct {
@@ -133,13 +136,22 @@ func (d *desk) reroll(code int, args ...string) string {
 // waitFor runs the binary until what it prints has a text.
 func (d *desk) waitFor(text string, args ...string) {
 	d.t.Helper()
-	d.must(line.Poll(d.ctx, func(context.Context) error {
+	ctx, cancel := context.WithTimeout(d.ctx, waitTime)
+	defer cancel()
+	var last []byte
+	err := line.Poll(ctx, func(context.Context) error {
 		output, err := d.command(args...).Output()
+		if err == nil {
+			last = output
+		}
 		if err != nil || !strings.Contains(string(output), text) {
-			return fmt.Errorf("reroll %s prints no %q: %w:\n%s", strings.Join(args, " "), text, err, output)
+			return fmt.Errorf("reroll %s prints no %q: %v", strings.Join(args, " "), text, err)
 		}
 		return nil
-	}))
+	})
+	if err != nil {
+		d.t.Fatalf("%v:\n%s", err, last)
+	}
 }
 
 // watch starts to watch, does something once nothing can be missed any more, and returns the only event that is wanted.

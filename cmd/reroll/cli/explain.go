@@ -110,7 +110,7 @@ func explained(x view.Explanation) string {
 
 func writeExplanation(l *lines, x view.Explanation) {
 	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
-	if x.Reason != "" {
+	if x.Reason != "" && string(x.Reason) != string(x.State) {
 		head = append(head, text(", "+string(x.Reason)))
 	}
 	l.add(head...)
