@@ -263,7 +263,7 @@ func (h *history) checkAuthors(changes []line.Change) error {
 	for name, part := range parts {
 		var authors []string
 		for _, c := range slices.Backward(changes) {
-			if c.Config.Name != name || c.Type == "Deleted" || c.OldDigest == c.NewDigest {
+			if c.Config.Name != name || c.Type == "Deleted" || isFirst(c) || c.OldDigest == c.NewDigest {
 				continue
 			}
 			who := map[string]bool{}
