@@ -83,6 +83,13 @@ func TestGoldenLag(t *testing.T) {
 	}
 }
 
+// TestGoldenEphemeral: the records go with the pod.
+func TestGoldenEphemeral(t *testing.T) {
+	status := wholeCluster
+	status.Ephemeral = true
+	golden(t, "cluster-ephemeral", status)
+}
+
 // TestGoldenReplica: where a workload reads what a config of another cluster has.
 func TestGoldenReplica(t *testing.T) {
 	reads := wholeWorkload
