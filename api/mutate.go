@@ -72,7 +72,7 @@ func (h CommandHeader) id(user User) string {
 
 // Why is the body of a request that says why.
 type Why struct {
-	Reason string `json:"reason,omitempty" required:"false" maxLength:"256" doc:"Why, for those who ask."`
+	Reason string `json:"reason,omitempty" required:"false" nullable:"true" maxLength:"256" doc:"Why, for those who ask."`
 }
 
 type commandOutput struct {

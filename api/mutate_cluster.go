@@ -18,22 +18,22 @@ type ClusterPath struct {
 
 // Pausing says which workloads are held back, for how long, and why.
 type Pausing struct {
-	Namespace string    `json:"namespace,omitempty" required:"false" maxLength:"63" doc:"The namespace whose workloads are held back. Those of all if absent, which one must be allowed in all namespaces."`
-	Selector  string    `json:"selector,omitempty" required:"false" maxLength:"512" doc:"The label selector of the workloads. All if absent." example:"app=cart"`
+	Namespace string    `json:"namespace,omitempty" required:"false" nullable:"true" maxLength:"63" doc:"The namespace whose workloads are held back. Those of all if absent, which one must be allowed in all namespaces."`
+	Selector  string    `json:"selector,omitempty" required:"false" nullable:"true" maxLength:"512" doc:"The label selector of the workloads. All if absent." example:"app=cart"`
 	Until     time.Time `json:"until" doc:"When the pause ends, in 30 days at most."`
-	Reason    string    `json:"reason,omitempty" required:"false" maxLength:"256" doc:"Why, for those who ask."`
+	Reason    string    `json:"reason,omitempty" required:"false" nullable:"true" maxLength:"256" doc:"Why, for those who ask."`
 }
 
 // Resuming says which pause ends.
 type Resuming struct {
-	Namespace string `json:"namespace,omitempty" required:"false" maxLength:"63" doc:"The namespace of the pause. Absent for one of all namespaces."`
-	Selector  string `json:"selector,omitempty" required:"false" maxLength:"512" doc:"The label selector of the pause. Absent for one of all workloads."`
+	Namespace string `json:"namespace,omitempty" required:"false" nullable:"true" maxLength:"63" doc:"The namespace of the pause. Absent for one of all namespaces."`
+	Selector  string `json:"selector,omitempty" required:"false" nullable:"true" maxLength:"512" doc:"The label selector of the pause. Absent for one of all workloads."`
 }
 
 // Freezing says how long everything is held back, and why.
 type Freezing struct {
-	Until  time.Time `json:"until,omitzero" required:"false" doc:"When the freeze ends by itself. Never if absent."`
-	Reason string    `json:"reason,omitempty" required:"false" maxLength:"256" doc:"Why, for those who ask."`
+	Until  time.Time `json:"until,omitzero" required:"false" nullable:"true" doc:"When the freeze ends by itself. Never if absent."`
+	Reason string    `json:"reason,omitempty" required:"false" nullable:"true" maxLength:"256" doc:"Why, for those who ask."`
 }
 
 type pauseInput struct {

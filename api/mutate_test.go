@@ -49,6 +49,9 @@ func TestCommands(t *testing.T) {
 			Deed{"freeze", "clusters", "", "local"},
 			reloader.Command{Verb: "freeze", Until: until, Reason: "sale"},
 		},
+		"freeze with nulls": {
+			clusterPath + "/freeze", `{"until":null,"reason":null}`, Deed{"freeze", "clusters", "", "local"}, reloader.Command{Verb: "freeze"},
+		},
 		"thaw": {clusterPath + "/thaw", ``, Deed{"thaw", "clusters", "", "local"}, reloader.Command{Verb: "thaw"}},
 	}
 	for name, tc := range cases {
