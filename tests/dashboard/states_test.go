@@ -96,7 +96,8 @@ func TestServerWithoutStreamIsAskedAgain(t *testing.T) {
 	b.until(t, `document.querySelector('[aria-live=polite]').textContent.startsWith('1 new change.')`)
 }
 
-// A token is asked for when the server wants one, is kept in memory alone, and opens every view.
+// A token that was refused is asked for again, also if it is the one that was refused before. One that is accepted is kept in memory alone,
+// and opens every view. The form has a visible label and is where the page says that it is.
 func TestTokenIsAskedForAndKeptInMemory(t *testing.T) {
 	fleet := showcase.New(time.Now())
 	fleet.Fill(30)
@@ -105,8 +106,15 @@ func TestTokenIsAskedForAndKeptInMemory(t *testing.T) {
 	}))
 	b := startBrowser(t)
 	b.openFailing(t, url, "light", desk)
-	for _, token := range []string{"wrong", "right"} {
+	b.wait(t, `.blank:has-text("in the form above")`)
+	b.until(t, `document.querySelector('form.box').getBoundingClientRect().bottom <= document.querySelector('.blank').getBoundingClientRect().top`)
+	for i, token := range []string{"wrong", "wrong", "right"} {
 		b.wait(t, "#token")
+		b.wait(t, `label[for=token]:text-is("Token")`)
+		if i > 0 {
+			b.wait(t, `form.box [role=alert]:text-is("The server did not accept this token.")`)
+		}
+		b.until(t, `document.querySelector('#token').value === ''`)
 		b.accessible(t, "token")
 		b.shoot(t, "state-token")
 		b.do(t, "fill", params{"selector": "#token", "text": token})

@@ -45,7 +45,7 @@ export function FaultBlank({ fault, what, scoped }: { fault: Fault; what: string
     case 'unknown':
       return <Blank title={`This server knows nothing of ${what}`}>{fault.detail || 'It is of a version that has no answer to this, or there is no such thing on record.'}</Blank>;
     case 'unauthenticated':
-      return <Blank title="Who is asking?">The server answers only those it knows. Give it a token below.</Blank>;
+      return <Blank title="Sign in to continue">This server answers authenticated requests only. Enter a token in the form above.</Blank>;
     case 'forbidden':
       return (
         <Blank title={`You may not see ${what}`} tone="bad" below={scoped && <ScopeForm />}>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { needsToken, token } from '../state/client';
+import { needsToken, session } from '../state/client';
 
 // TokenForm asks for a bearer token. It is kept in memory, and gone when the page is. A token never crosses the network in clear: the browser
 // counts https and the machine's own loopback as secure, and the form asks for nothing elsewhere.
@@ -17,22 +17,27 @@ function Refusal() {
 }
 
 function Ask() {
+  const refused = session.value.token !== '';
   const [text, setText] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
     needsToken.value = false;
-    token.value = text.trim();
+    session.value = { token: text.trim() };
   };
   return (
     <form class="box wait" onSubmit={submit}>
-      <h2>The server wants to know who is asking</h2>
-      <p>
-        <label for="token">A token that it accepts, such as of a service account. It is kept until this page is closed, and nowhere else.</label>
-      </p>
-      <p class="line">
-        <input id="token" type="password" autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)} />
-        <button disabled={text.trim() === ''}>Use it</button>
-      </p>
+      <h2>Sign in with a token</h2>
+      {refused && (
+        <p class="wrong" role="alert">
+          The server did not accept this token.
+        </p>
+      )}
+      <p id="token-what">Reroll accepts what the API server accepts, such as the token of a service account. This page keeps it in memory until it is closed.</p>
+      <div class="line">
+        <label for="token">Token</label>
+        <input id="token" type="password" autocomplete="off" aria-describedby="token-what" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+        <button disabled={text.trim() === ''}>Sign in</button>
+      </div>
     </form>
   );
 }

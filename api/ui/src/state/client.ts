@@ -8,8 +8,13 @@ export class AskError extends Error {
   }
 }
 
-// token is that of whoever looks, kept in memory alone: it is gone when the page is.
-export const token = signal('');
+// Session is who looks. Its token is kept in memory alone: it is gone when the page is.
+export interface Session {
+  token: string;
+}
+
+// session is a new object for each token that is given: the same one given again is tried again.
+export const session = signal<Session>({ token: '' });
 // needsToken is set when the server has asked who this is.
 export const needsToken = signal(false);
 
@@ -18,8 +23,8 @@ const base = new URL('api/v1/', new URL('.', document.baseURI)).href;
 // request asks the API and returns its answer, or throws an AskError.
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  const used = token.value;
-  if (used) headers.set('Authorization', `Bearer ${used}`);
+  const used = session.value;
+  if (used.token) headers.set('Authorization', `Bearer ${used.token}`);
   let answer: Response;
   try {
     answer = await fetch(base + path, { ...init, headers, cache: 'no-store', redirect: 'error' });
@@ -28,8 +33,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     throw new AskError({ kind: 'unreachable' });
   }
   if (answer.ok) return answer;
-  // What was asked with an older token says nothing about this one.
-  if (answer.status === 401 && used === token.value) needsToken.value = true;
+  // What an older session was answered says nothing about this one.
+  if (answer.status === 401 && used === session.value) needsToken.value = true;
   throw new AskError(await faultOf(answer), Number(answer.headers.get('Retry-After')) || 0);
 }
 

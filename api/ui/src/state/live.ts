@@ -1,6 +1,6 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
 import { Parser, type ServerEvent } from '../lib/sse';
-import { AskError, hangUp, longest, pause, query, request, token } from './client';
+import { AskError, hangUp, longest, pause, query, request, session } from './client';
 import { scope } from './router';
 
 // Link is how the page hears of news: by the stream, by asking again and again where there is none, or not at all.
@@ -42,7 +42,7 @@ export function setPaused(paused: boolean): void {
 export function start(): void {
   let first = true;
   effect(() => {
-    void token.value;
+    void session.value;
     void scope.value;
     if (first || link.peek() !== 'paused') untracked(() => setPaused(false));
     first = false;

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Verb } from '../lib/orders';
 import type { Self } from '../lib/types';
-import { ask, query, token } from './client';
+import { ask, query, session } from './client';
 import { epoch } from './live';
 import { onBack, onChange } from './resource';
 
@@ -44,6 +44,6 @@ function learn(namespace: string, into: Signal<Rights>): void {
 // start has rights asked for again when somebody else looks, or when the server was away.
 export function start(): void {
   const again = () => known.forEach((into, namespace) => learn(namespace, into));
-  onChange(() => [epoch.value, token.value], again);
+  onChange(() => [epoch.value, session.value], again);
   onBack(again);
 }

@@ -2,7 +2,7 @@ import { effect, untracked } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Calm } from '../lib/calm';
 import { type Fault, passes } from '../lib/fault';
-import { AskError, token } from './client';
+import { AskError, type Session, session } from './client';
 import { done } from './giving';
 import { away, epoch, link, listen } from './live';
 
@@ -24,8 +24,8 @@ interface Timing {
 // useResource asks for something, and asks again when key changes or when what it shows may be out of date. What is there stays on
 // the page meanwhile, unless somebody else looks.
 export function useResource<T>(key: string, read: (abort: AbortSignal) => Promise<T>, { events = [], every }: Timing = {}): Resource<T> {
-  const who = token.value;
-  const [state, setState] = useState<Resource<T> & { key: string; who: string }>({ key, who, loading: true });
+  const who = session.value;
+  const [state, setState] = useState<Resource<T> & { key: string; who: Session }>({ key, who, loading: true });
   const latest = useRef(read);
   latest.current = read;
   useEffect(() => {

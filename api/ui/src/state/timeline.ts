@@ -4,7 +4,7 @@ import { count } from '../lib/format';
 import type { Change, List, Reload, TimelineRow, Workload } from '../lib/types';
 import { Calm } from '../lib/calm';
 import { type Fault, passes } from '../lib/fault';
-import { ask, AskError, query, token } from './client';
+import { ask, AskError, query, session } from './client';
 import { link, listen } from './live';
 import { each, isPaused, onBack, onChange, onLater } from './resource';
 import { scope } from './router';
@@ -197,7 +197,7 @@ export function start(): void {
   onBack(() => fault.peek() && passes(fault.peek()!) && readAll());
   each(scopedEvery, readNewest);
   onChange(
-    () => [token.value, scope.value],
+    () => [session.value, scope.value],
     () => {
       forget();
       void readMore();
