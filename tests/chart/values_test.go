@@ -79,6 +79,7 @@ func TestValuesRejected(t *testing.T) {
 		"arguments of no role":  {"ingest.extraArgs={--log-level=debug}", "ingest.extraArgs has no effect with deploymentMode one-process, which has no such process: set extraArgs", "they would be ignored in silence"},
 		"arguments of the API":  {"api.extraArgs={--log-level=debug}", "api.extraArgs has no effect", "they would be ignored in silence"},
 		"arguments of webhooks": {"admission.enabled=true,admission.extraArgs={--log-level=debug}", "admission.extraArgs has no effect", "they would be ignored in silence"},
+		"pods of no role":       {"dispatch.pod.priorityClassName=high", "set nodeSelector and its like at the root", "the pod would have another class"},
 		"resources of no role":  {"dispatch.resources.limits.memory=1Gi", "dispatch.resources has no effect", "the pod would have others"},
 		"arguments at a hub":    {"deploymentMode=hub,nats.url=nats://n:4222,extraArgs={--log-level=debug}", "set api.extraArgs", "they would be ignored in silence"},
 		"a webhook at a hub":    {"deploymentMode=hub,nats.url=nats://n:4222,admission.enabled=true", "admission.enabled has no effect at a hub", "nothing would be asked"},

@@ -113,10 +113,10 @@ one file may be used with several modes. */}}
 {{- range $role := list "ingest" "dispatch" "api" "admission" -}}
 {{- $own := index $.Values $role -}}
 {{- if not (or (has $role $running) (and (eq $role "admission") (eq $.Values.deploymentMode "roles"))) -}}
-{{- $set := dict "resources" $own.resources "extraArgs" $own.extraArgs -}}
+{{- $set := dict "resources" $own.resources "extraArgs" $own.extraArgs "pod" $own.pod -}}
 {{- range $value, $given := $set -}}
 {{- if $given -}}
-{{- fail (printf "%s.%s has no effect with deploymentMode %s%s, which has no such process%s" $role $value $.Values.deploymentMode (ternary " and source watch" "" (and (eq $role "ingest") (eq $.Values.deploymentMode "roles"))) (ternary (printf ": set %s" $value) "" (eq $.Values.deploymentMode "one-process"))) -}}
+{{- fail (printf "%s.%s has no effect with deploymentMode %s%s, which has no such process%s" $role $value $.Values.deploymentMode (ternary " and source watch" "" (and (eq $role "ingest") (eq $.Values.deploymentMode "roles"))) (ternary (printf ": set %s" (ternary "nodeSelector and its like at the root" $value (eq $value "pod"))) "" (eq $.Values.deploymentMode "one-process"))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

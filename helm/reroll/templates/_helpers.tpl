@@ -68,14 +68,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Of a scope: as whom its pods come. */}}
+{{/* Of the root and an object's own annotations: the field, if it has any. Its own win. */}}
+{{- define "reroll.annotations" -}}
+{{- with merge (deepCopy (last .)) (first .).Values.commonAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{/* Of a scope: the ServiceAccount of its pods. */}}
 {{- define "reroll.serviceAccountName" -}}
+{{- with (include "reroll.podValues" . | fromYaml).serviceAccount.name -}}
+{{- . -}}
+{{- else -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "reroll.fullname" .) .Values.serviceAccount.name -}}
 {{- else -}}
 {{- required "serviceAccount.name is needed when serviceAccount.create is false" .Values.serviceAccount.name -}}
 {{- end -}}
 {{- if ne .role "serve" }}-{{ .role }}{{ end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "reroll.ingestService" -}}

@@ -89,6 +89,28 @@ app.kubernetes.io/component: {{ .role }}
 {{- default .Values.resources $own | toYaml -}}
 {{- end -}}
 
+{{/* Of a scope: the values of its pods, as YAML: those of the role win over those of all. */}}
+{{- define "reroll.podValues" -}}
+{{- $values := pick .Values "nodeSelector" "tolerations" "affinity" "priorityClassName" -}}
+{{- $_ := set $values "serviceAccount" (dict "name" "" "annotations" .Values.serviceAccount.annotations) -}}
+{{- if ne .role "serve" -}}
+{{- range $name, $own := (index .Values .role).pod -}}
+{{- if eq $name "serviceAccount" }}{{ $own = merge (deepCopy $own) $values.serviceAccount }}{{ end -}}
+{{- $_ := set $values $name $own -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $values -}}
+{{- end -}}
+
+{{/* Of a scope: which nodes its pods run on, as fields of a pod. */}}
+{{- define "reroll.scheduling" -}}
+{{- range $field, $value := omit (include "reroll.podValues" . | fromYaml) "serviceAccount" -}}
+{{- if $value }}
+{{ dict $field $value | toYaml }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
 {{/* Of the pod of helm test, which no Service of the release may take for one of its own. */}}
 {{- define "reroll.testLabels" -}}
 app.kubernetes.io/name: {{ include "reroll.name" . }}-test
