@@ -28,14 +28,16 @@ type Explanation struct {
 
 // Step is one thing that was looked at.
 type Step struct {
-	Step    string    `json:"step" enum:"OptIn,Rule,Use,Change,Content,Brakes,Outcome" doc:"What was looked at: whether the workload is opted in; which annotation asks for the config; how the pod template uses it; its newest change; to which content the workload was brought; what holds the workload back; what became of the change."`
-	Result  string    `json:"result" enum:"Passed,Stopped,Noted" doc:"Passed: it is as it should be. Stopped: this is why nothing rolls, or what is waited for. Noted: good to know."`
-	Reason  Reason    `json:"reason,omitempty" doc:"The reason, if one of the closed list says it."`
-	Clause  string    `json:"clause,omitempty" doc:"The annotation that decided."`
-	Message string    `json:"message" doc:"The same for people."`
-	Change  string    `json:"change,omitempty" doc:"The ID of the change that the step is about."`
-	Reload  string    `json:"reload,omitempty" doc:"The ID of the reload that the step is about."`
-	At      time.Time `json:"at,omitzero" doc:"When it was so."`
+	Step     string    `json:"step" enum:"OptIn,Rule,Use,Change,Content,Brakes,Outcome" doc:"What was looked at: whether the workload is opted in; which annotation asks for the config; how the pod template uses it; its newest change; to which content the workload was brought; what holds the workload back; what became of the change."`
+	Question string    `json:"question" doc:"What was looked at, as a question."`
+	Answer   string    `json:"answer" enum:"Yes,No,Waiting" doc:"The answer to the question. Waiting: not yet."`
+	Result   string    `json:"result" enum:"Passed,Stopped,Noted" doc:"Passed: it is as it should be. Stopped: this is why nothing rolls, or what is waited for. Noted: good to know."`
+	Reason   Reason    `json:"reason,omitempty" doc:"The reason, if one of the closed list says it."`
+	Clause   string    `json:"clause,omitempty" doc:"The annotation that decided."`
+	Message  string    `json:"message" doc:"The same for people."`
+	Change   string    `json:"change,omitempty" doc:"The ID of the change that the step is about."`
+	Reload   string    `json:"reload,omitempty" doc:"The ID of the reload that the step is about."`
+	At       time.Time `json:"at,omitzero" doc:"When it was so."`
 }
 
 // The results of a step.
@@ -44,6 +46,24 @@ const (
 	stopped = "Stopped"
 	noted   = "Noted"
 )
+
+// The answers of a step.
+const (
+	yes     = "Yes"
+	no      = "No"
+	waiting = "Waiting"
+)
+
+// questions are what the steps ask. The good answer is yes.
+var questions = map[string]string{
+	"OptIn":   "Is it opted in?",
+	"Rule":    "Does it ask for the config?",
+	"Use":     "Does its pod template use the config?",
+	"Change":  "Has the config changed?",
+	"Content": "Does it run with the newest content?",
+	"Brakes":  "Is it free to roll?",
+	"Outcome": "Did it roll for the newest change?",
+}
 
 // Evidence is what an explanation is made of.
 type Evidence struct {
@@ -77,11 +97,11 @@ func Explain(e Evidence) Explanation {
 	if !ok {
 		return x
 	}
-	x.rule(edge)
 	if edge.Why == reloader.ReasonNotShared {
-		x.isNone("The workload " + reloader.Reasons[edge.Why] + ".")
+		x.isNone("The workload "+reloader.Reasons[edge.Why]+".", Step{Reason: Reason(edge.Why), Clause: edge.Clause})
 		return x
 	}
+	x.rule(edge)
 	x.Verdict = FromVerdict(verdict.Judge(e.judged().About(edge, e.forLast())))
 	x.change(e)
 	if x.content(edge) {
@@ -93,7 +113,18 @@ func Explain(e Evidence) Explanation {
 	return x
 }
 
-func (x *Explanation) step(s Step) { x.Steps = append(x.Steps, s) }
+// step adds a step. What passed is a yes unless the step says otherwise, and what did not is a no.
+func (x *Explanation) step(s Step) {
+	s.Question = questions[s.Step]
+	switch {
+	case s.Answer != "":
+	case s.Result == passed:
+		s.Answer = yes
+	default:
+		s.Answer = no
+	}
+	x.Steps = append(x.Steps, s)
+}
 
 // optIn returns the edge, if the workload is opted in and has one.
 func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
@@ -101,11 +132,11 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 		x.Verdict = e.Verdict()
 		x.step(Step{
 			Step: "OptIn", Result: stopped, Reason: Reason(reloader.ReasonNotOptedIn),
-			Message: "Nothing is on record about this workload: it does not exist, carries no annotation that asks for a config, is told to be ignored, or is of a kind or in a namespace that the dispatcher leaves out.",
+			Message: "Nothing is on record about it: it does not exist, has no annotation that asks for a config, is ignored, or is of a kind or in a namespace that the dispatcher leaves out.",
 		})
 		return reloader.Edge{}, false
 	}
-	message := "The workload is opted in by annotations of " + e.Workload.Dialect + "."
+	message := "Its annotations are those of " + e.Workload.Dialect + "."
 	if len(e.Workload.Problems) > 0 {
 		message += " They have faults: " + strings.Join(e.Workload.Problems, "; ") + "."
 	}
@@ -115,32 +146,32 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 			return edge, true
 		}
 	}
-	const none = "No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace."
-	x.isNone(none)
-	x.step(Step{Step: "Rule", Result: stopped, Message: none})
+	x.isNone("No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace.", Step{})
 	return reloader.Edge{}, false
 }
 
 // isNone says that the config is none of those that the workload asks for.
-func (x *Explanation) isNone(message string) {
+func (x *Explanation) isNone(message string, s Step) {
 	x.Verdict = Verdict{State: State(verdict.NotADependency), Message: message}
+	s.Step, s.Result, s.Message = "Rule", stopped, message
+	x.step(s)
 }
 
 func (x *Explanation) rule(edge reloader.Edge) {
-	x.step(Step{
-		Step: "Rule", Result: passed, Reason: Reason(edge.Why), Clause: edge.Clause,
-		Message: "The workload " + reloader.Reasons[edge.Why] + ".",
-	})
+	x.step(Step{Step: "Rule", Result: passed, Reason: Reason(edge.Why), Clause: edge.Clause, Message: it(edge.Why)})
 	if len(edge.Uses) == 0 {
-		x.step(Step{Step: "Use", Result: noted, Message: "Nothing in the pod template refers to the config; the annotation alone asks for it."})
+		x.step(Step{Step: "Use", Result: noted, Message: "The annotation alone asks for it."})
 		return
 	}
 	var uses []string
 	for _, u := range edge.Uses {
 		uses = append(uses, sayUse(u))
 	}
-	x.step(Step{Step: "Use", Result: passed, Message: "The pod template uses it as " + strings.Join(uses, ", ") + "."})
+	x.step(Step{Step: "Use", Result: passed, Message: "As " + strings.Join(uses, ", ") + "."})
 }
+
+// it says what a reason means, of the workload.
+func it(r reloader.Reason) string { return "It " + reloader.Reasons[r] + "." }
 
 func sayUse(u reloader.Use) string {
 	text := u.How
@@ -155,18 +186,18 @@ func sayUse(u reloader.Use) string {
 
 func (x *Explanation) change(e Evidence) {
 	if e.ConfigState == nil || e.ConfigState.Latest == nil {
-		x.step(Step{Step: "Change", Result: noted, Message: "No change of the config is on record."})
+		x.step(Step{Step: "Change", Result: noted, Message: "No change of it is on record."})
 		return
 	}
 	c := e.ConfigState.Latest
-	message := "The newest record of the config is a baseline: it has not changed since it was first seen."
+	s := Step{Step: "Change", Result: noted, Message: "Not since it was first seen.", Change: c.ID, At: c.VerifiedAt}
 	if c.Type != reloader.ChangeBaseline {
-		message = fmt.Sprintf("The config was last %s%s.", strings.ToLower(string(c.Type)), sayWho(c.Candidates))
+		s.Result, s.Message = passed, fmt.Sprintf("It was last %s%s.", strings.ToLower(string(c.Type)), sayWho(c.Candidates))
 	}
 	if c.Unproven {
-		message += " That its content changed is not proved: it had not been read before, and whoever wrote the content last owns other fields of it, too, which may be what they wrote."
+		s.Message += " That its content changed is not proved: it had not been read before, and whoever wrote the content last owns other fields of it, too, which may be what they wrote."
 	}
-	x.step(Step{Step: "Change", Result: passed, Message: message, Change: c.ID, At: c.VerifiedAt})
+	x.step(s)
 }
 
 func sayWho(candidates []reloader.Candidate) string {
@@ -181,20 +212,27 @@ func sayWho(candidates []reloader.Candidate) string {
 	return fmt.Sprintf(" by one of %d who wrote it at that time", len(candidates))
 }
 
+// isUpTo are the reasons for which a workload runs with the newest content; others say why it need not.
+var isUpTo = []reloader.Reason{
+	reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonBaseline,
+}
+
 // content reports whether that is the end of it: the workload is up to date, or nothing can be told.
 func (x *Explanation) content(edge reloader.Edge) bool {
 	if edge.Pending != "" {
-		x.step(Step{Step: "Content", Result: stopped, Change: edge.Pending, Message: "The workload runs with older content and waits to be rolled for this change."})
+		x.step(Step{Step: "Content", Result: stopped, Answer: waiting, Change: edge.Pending, Message: "It waits to be rolled for this change."})
 		return false
 	}
 	s := Step{Step: "Content", Result: stopped, Message: x.Message}
 	switch verdict.State(x.State) {
 	case verdict.Rolling:
-		s.Result = noted
+		s.Result, s.Answer = noted, waiting
+	case verdict.NoBaseline:
+		s.Answer = waiting
 	case verdict.UpToDate:
-		s = Step{
-			Step: "Content", Result: passed, Reason: Reason(edge.Handled.How), At: edge.Handled.At,
-			Message: "The workload runs with the newest content: it " + reloader.Reasons[edge.Handled.How] + ".",
+		s = Step{Step: "Content", Result: noted, Reason: Reason(edge.Handled.How), At: edge.Handled.At, Message: it(edge.Handled.How)}
+		if slices.Contains(isUpTo, edge.Handled.How) {
+			s.Result = passed
 		}
 	}
 	x.step(s)
@@ -203,13 +241,17 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 
 func (x *Explanation) brakes(e Evidence) {
 	if hold := e.Workload.Hold; hold != nil {
-		message := "The workload " + reloader.Reasons[hold.Reason] + "."
+		message := it(hold.Reason)
 		if hold.Message != "" {
 			message += " " + hold.Message
 		}
-		x.step(Step{Step: "Brakes", Result: stopped, Reason: Reason(hold.Reason), Message: message, At: hold.Since})
+		s := Step{Step: "Brakes", Result: stopped, Answer: waiting, Reason: Reason(hold.Reason), Message: message, At: hold.Since}
+		if hold.DeadLetter() {
+			s.Answer = no
+		}
+		x.step(s)
 	} else {
-		x.step(Step{Step: "Brakes", Result: passed, Message: "Nothing holds the workload back but its debounce window."})
+		x.step(Step{Step: "Brakes", Result: passed, Message: "Only its debounce window has to pass."})
 	}
 	if e.Cluster == nil || e.Cluster.Status == nil {
 		return
@@ -222,7 +264,7 @@ func (x *Explanation) brakes(e Evidence) {
 	}
 }
 
-// outcome tells of the newest reload of the workload that the newest change caused.
+// outcome tells of the newest reload of the workload that the newest change caused. What a step before has said is not said again.
 func (x *Explanation) outcome(e Evidence) {
 	var last *reloader.Reload
 	for _, r := range e.Reloads {
@@ -230,12 +272,22 @@ func (x *Explanation) outcome(e Evidence) {
 			last = r
 		}
 	}
-	if last == nil || x.Reason == Reason(last.Outcome) && last.Message == "" { // the verdict has said so
+	if last == nil {
 		return
 	}
-	message := "For its newest change the workload " + reloader.Reasons[last.Outcome] + "."
-	if last.Message != "" {
-		message += " " + last.Message
+	if before := &x.Steps[len(x.Steps)-1]; before.Reason == Reason(last.Outcome) {
+		before.Reload = last.ID
+		if last.Message != "" && !strings.Contains(before.Message, last.Message) {
+			before.Message += " " + last.Message
+		}
+		return
 	}
-	x.step(Step{Step: "Outcome", Result: noted, Reason: Reason(last.Outcome), Message: message, Reload: last.ID, At: last.DecidedAt})
+	s := Step{Step: "Outcome", Result: noted, Reason: Reason(last.Outcome), Message: it(last.Outcome), Reload: last.ID, At: last.DecidedAt}
+	if last.Outcome == reloader.ReasonReloaded {
+		s.Answer = yes
+	}
+	if last.Message != "" {
+		s.Message += " " + last.Message
+	}
+	x.step(s)
 }

@@ -81,6 +81,44 @@ func TestExplanationSaysWhatIsNotProved(t *testing.T) {
 	}
 }
 
+// TestExplanationAnswersItsQuestions: a yes does not say what is not, and nothing is said twice.
+func TestExplanationAnswersItsQuestions(t *testing.T) {
+	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}
+	key := projection.WorkloadKey{Cluster: "local", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}}
+	reload := &reloader.Reload{ID: "r-1", Cluster: key.Cluster, Workload: key.Workload, Outcome: reloader.ReasonReverted, Message: "taken back"}
+	for name, c := range map[string]struct {
+		edge    reloader.Edge
+		hold    *reloader.Hold
+		reloads []*reloader.Reload
+		want    string
+	}{
+		"not shared": {reloader.Edge{Why: reloader.ReasonNotShared}, nil, nil, "OptIn Yes, Rule No"},
+		"reverted":   {reloader.Edge{Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonReverted}}, nil, []*reloader.Reload{reload}, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Yes r-1"},
+		"keys":       {reloader.Edge{Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonKeysUnused}}, nil, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content No"},
+		"frozen":     {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonFrozen}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Waiting"},
+		"refused":    {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonRefused}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes No"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.edge.Config = config
+			x := Explain(Evidence{
+				Key: key, Config: config, Workload: &reloader.WorkloadRecord{Workload: key.Workload, Edges: []reloader.Edge{c.edge}, Hold: c.hold}, Reloads: c.reloads,
+				ConfigState: &projection.ConfigState{Latest: &reloader.Change{ID: "c-1", Type: reloader.ChangeUpdated}},
+			})
+			var got, said []string
+			for _, s := range x.Steps {
+				got = append(got, strings.TrimSpace(s.Step+" "+s.Answer+" "+s.Reload))
+				said = append(said, s.Message)
+				if s.Question == "" || s.Answer == "Yes" && strings.Contains(s.Message, " not ") {
+					t.Errorf("%+v", s)
+				}
+			}
+			if strings.Join(got, ", ") != c.want || strings.Count(strings.Join(said, " "), "reverted") > 1 {
+				t.Errorf("%q, want %s:\n%q", got, c.want, said)
+			}
+		})
+	}
+}
+
 func TestHoldSaysWhetherSomebodyHasToLook(t *testing.T) {
 	for _, reason := range reloader.HoldReasons {
 		want := reason == reloader.ReasonRefused || reason == reloader.ReasonInvalid || reason == reloader.ReasonFailing

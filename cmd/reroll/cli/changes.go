@@ -183,13 +183,15 @@ const digestLength = 12
 
 func shortDigest(sum string) string { return orDash(sum[:min(len(sum), digestLength)]) }
 
-func keysOf(keys []view.KeyChange) string {
+func keysOf(keys []view.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
+
+// signedKeys names keys, with what happened to those that were not just changed.
+func signedKeys(keys []view.KeyChange) (names []string) {
 	signs := map[string]string{"Added": "+", "Removed": "-"}
-	var parts []string
 	for _, k := range keys {
-		parts = append(parts, signs[k.Op]+k.Key)
+		names = append(names, signs[k.Op]+k.Key)
 	}
-	return orDash(strings.Join(parts, ","))
+	return names
 }
 
 // whoOf names the candidates: with several, no single one is asserted.

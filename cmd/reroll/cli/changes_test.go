@@ -25,3 +25,24 @@ func TestWhoOf(t *testing.T) {
 		})
 	}
 }
+
+// TestCausesNameEachConfigOnce: a config that changed several times is named once, with all its keys; another of that name elsewhere is not it.
+func TestCausesNameEachConfigOnce(t *testing.T) {
+	cause := func(config view.Config, keys ...string) view.Cause {
+		c := view.Cause{Config: config}
+		for _, key := range keys {
+			c.Keys = append(c.Keys, view.KeyChange{Key: key, Op: "Changed"})
+		}
+		return c
+	}
+	settings := view.Config{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	rates, followed := view.Config{Kind: "ConfigMap", Namespace: "bank", Name: "settings"}, settings
+	followed.Cluster = "east"
+	r := view.Reload{Workload: view.WorkloadRef{Namespace: "shop"}, Causes: []view.Cause{
+		cause(settings, "level"), cause(rates), cause(settings, "level", "colour"), cause(followed, "tax"),
+	}}
+	const want = "ConfigMap/settings [level,colour],bank/ConfigMap/settings,east/shop/ConfigMap/settings [tax]"
+	if got := causesOf(r); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

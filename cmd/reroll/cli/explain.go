@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/url"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +89,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		writeVerdict(out, of.Verdict)
 		for _, x := range l.items {
 			out.add()
-			writeExplanation(out, x)
+			writeExplanation(out, x, of.Verdict, s.now)
 		}
 		return out.err
 	}})
@@ -99,43 +101,56 @@ var marks = map[string]cell{"Passed": {"✓ ", good}, "Stopped": {"■ ", warn},
 // configNamed names the config of x as other commands take it, with its cluster if that is not the workload's.
 func configNamed(x view.Explanation) ref { return configRef(x.Config.Cluster, x.Config) }
 
-// explained names the config of x, with its namespace and cluster if they are not the workload's.
-func explained(x view.Explanation) string {
-	r := configNamed(x)
-	if r.cluster == "" && r.namespace == x.Workload.Namespace {
+// explained names the config of x, as seen from the workload.
+func explained(x view.Explanation) string { return nearName(x.Config, x.Workload) }
+
+// nearName names a config, with its namespace and cluster if they are not those of a workload.
+func nearName(c view.Config, w view.WorkloadRef) string {
+	r := configRef(c.Cluster, c)
+	if r.cluster == "" && r.namespace == w.Namespace {
 		r.namespace = ""
 	}
 	return r.String()
 }
 
-func writeExplanation(l *lines, x view.Explanation) {
+func writeExplanation(l *lines, x view.Explanation, of view.Verdict, now time.Time) {
 	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
 	if x.Reason != "" && string(x.Reason) != string(x.State) {
 		head = append(head, text(", "+string(x.Reason)))
 	}
 	l.add(head...)
 	for _, step := range x.Steps {
-		line := []cell{text("  "), marks[step.Result], text(step.Message)}
-		if step.Clause != "" {
-			line = append(line, cell{" [" + step.Clause + "]", faint})
+		line := []cell{text("  "), marks[step.Result], text(step.Question + " "), {step.Answer, marks[step.Result].style}}
+		if !step.At.IsZero() {
+			line = append(line, text(" ("+ago(now, step.At)+")"))
 		}
-		for _, id := range []string{step.Change, step.Reload} {
-			if id != "" {
-				line = append(line, cell{" " + id, faint})
+		line = append(line, text("."))
+		if !said(of, step) {
+			line = append(line, text(" "+step.Message))
+		}
+		for _, detail := range []string{step.Clause, step.Change, step.Reload} {
+			if detail != "" {
+				line = append(line, cell{" " + detail, faint})
 			}
 		}
 		l.add(line...)
 	}
 }
 
+// said reports whether the verdict, which stands above, has the words of a step.
+func said(of view.Verdict, s view.Step) bool {
+	words := strings.TrimSuffix(strings.TrimPrefix(s.Message, "It "), ".")
+	return strings.Contains(of.Message, words)
+}
+
 // stepsTable has all there is about each step.
 func stepsTable(explanations []view.Explanation) *table {
 	t := &table{columns: []column{
-		{name: "CONFIG"}, {name: "STATE"}, {name: "STEP"}, {name: "RESULT"}, {name: "REASON"}, {name: "AT"}, {name: "CHANGE"}, {name: "RELOAD"}, {name: "CLAUSE"}, {name: "MESSAGE"},
+		{name: "CONFIG"}, {name: "STATE"}, {name: "STEP"}, {name: "ANSWER"}, {name: "REASON"}, {name: "AT"}, {name: "CHANGE"}, {name: "RELOAD"}, {name: "CLAUSE"}, {name: "MESSAGE"},
 	}}
 	for _, x := range explanations {
 		for _, s := range x.Steps {
-			t.add(text(explained(x)), cell{string(x.State), stateStyle(x.State)}, text(s.Step), cell{s.Result, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
+			t.add(text(explained(x)), cell{string(x.State), stateStyle(x.State)}, text(s.Step), cell{s.Answer, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
 				text(exactly(s.At)), text(orDash(s.Change)), text(orDash(s.Reload)), text(orDash(s.Clause)), text(s.Message))
 		}
 	}

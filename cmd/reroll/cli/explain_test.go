@@ -6,6 +6,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/view"
 )
 
 // TestExplainBeginsWithTheVerdict: the first line has the state, the sentence and the next command, also where no config is left to explain.
@@ -36,5 +39,27 @@ func TestServerAway(t *testing.T) {
 	_, _, err := command(t, explainCommand("test"), "shop/deploy/web", "--server", server.URL)
 	if err == nil || !strings.HasPrefix(Say(err), "cannot reach Reroll at "+server.URL) || !strings.Contains(Say(err), "add --context NAME") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestExplainSaysEachThingOnce: steps are questions with answers and times, and what the first line says is not said again.
+func TestExplainSaysEachThingOnce(t *testing.T) {
+	const reverted = "already runs with the content that the config was reverted to"
+	of := view.Verdict{State: "UpToDate", Reason: "Reverted", Message: "The workload runs with the newest content: it " + reverted + " (ConfigMap shop/settings)."}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	x := view.Explanation{
+		Workload: view.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}, Config: view.Config{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, Verdict: of,
+		Steps: []view.Step{
+			{Question: "Does it ask for the config?", Answer: "Yes", Result: "Passed", Message: "It names the config in its list.", Clause: "reroll.dev/configmaps"},
+			{Question: "Does it run with the newest content?", Answer: "Yes", Result: "Passed", Message: "It " + reverted + ".", Reload: "r-1", At: now.Add(-5 * time.Minute)},
+		},
+	}
+	var said strings.Builder
+	writeExplanation(newLines(&said, false), x, of, now)
+	const want = "shop/Deployment/web and ConfigMap/settings: UpToDate, Reverted\n" +
+		"  ✓ Does it ask for the config? Yes. It names the config in its list. reroll.dev/configmaps\n" +
+		"  ✓ Does it run with the newest content? Yes (5m ago). r-1\n"
+	if said.String() != want {
+		t.Errorf("%s\nwant %s", said.String(), want)
 	}
 }

@@ -150,7 +150,7 @@ func (f *reloadsFlags) list(s *session) error {
 		none: "No such reload is on record.",
 		row: func(r view.Reload) []cell {
 			return []cell{
-				text(since(s.now, r.DecidedAt)), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout), text(causesOf(r.Causes)),
+				text(since(s.now, r.DecidedAt)), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout), text(causesOf(r)),
 				text(seconds(r.LatencySeconds)), text(r.ID), text(r.Cluster), text(exactly(r.DecidedAt)), text(whoCaused(r.Causes)),
 				text(orDash(r.Strategy)), text(orDash(r.Message)),
 			}
@@ -197,10 +197,21 @@ func rolloutCell(r *view.Rollout) cell {
 	return reasonCell(r.Result)
 }
 
-func causesOf(causes []view.Cause) string {
+// causesOf names each config behind a reload once, with all its keys that changed.
+func causesOf(r view.Reload) string {
 	var names []string
-	for _, c := range causes {
-		names = append(names, c.Config.Kind+"/"+c.Config.Name)
+	keys := map[string][]string{}
+	for _, c := range r.Causes {
+		name := nearName(c.Config, r.Workload)
+		if _, known := keys[name]; !known {
+			names = append(names, name)
+		}
+		keys[name] = union(keys[name], signedKeys(c.Keys))
+	}
+	for i, name := range names {
+		if len(keys[name]) > 0 {
+			names[i] += " [" + strings.Join(keys[name], ",") + "]"
+		}
 	}
 	return orDash(strings.Join(names, ","))
 }

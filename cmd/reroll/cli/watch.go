@@ -297,6 +297,6 @@ func (w *watcher) sayReload(r view.Reload) saying {
 	if r.Rollout != nil {
 		cells = append(cells, text(", "), reasonCell(r.Rollout.Result))
 	}
-	cells = append(cells, text(" because of "+causesOf(r.Causes)+because(r.Message)), cell{" " + r.ID, faint})
+	cells = append(cells, text(" because of "+causesOf(r)+because(r.Message)), cell{" " + r.ID, faint})
 	return saying{name: r.ID, more: []string{orDash(r.Strategy), "decided " + exactly(r.DecidedAt), "after " + seconds(r.LatencySeconds), "changed by " + whoCaused(r.Causes)}, cells: cells}
 }
