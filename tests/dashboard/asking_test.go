@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -70,11 +71,11 @@ func (a *asking) before(next http.Handler) http.Handler {
 	return a
 }
 
-// streams can end every stream of events that is open.
+// streams can end every stream of events that is open, or break its connection.
 type streams struct {
 	next http.Handler
 	mu   sync.Mutex
-	ends []context.CancelFunc
+	ends []context.CancelCauseFunc
 	// resumed counts the streams that go on where another one ended.
 	resumed atomic.Int64
 }
@@ -84,8 +85,8 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.next.ServeHTTP(w, r)
 		return
 	}
-	ctx, end := context.WithCancel(r.Context())
-	defer end()
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
 	s.mu.Lock()
 	s.ends = append(s.ends, end)
 	s.mu.Unlock()
@@ -93,13 +94,20 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.resumed.Add(1)
 	}
 	s.next.ServeHTTP(w, r.WithContext(ctx))
+	if errors.Is(context.Cause(ctx), http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
+	}
 }
 
-func (s *streams) end() {
+// end ends the streams as the server does by itself, cut breaks their connections.
+func (s *streams) end() { s.stop(nil) }
+func (s *streams) cut() { s.stop(http.ErrAbortHandler) }
+
+func (s *streams) stop(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, end := range s.ends {
-		end()
+		end(cause)
 	}
 	s.ends = nil
 }
@@ -186,10 +194,10 @@ func TestNewsAreShownWhileAnAnswerIsAwaited(t *testing.T) {
 func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		patience int
-		ends     bool
+		cut      bool
 	}{
 		"after a while":           {patience: 3_000},
-		"when the stream goes on": {patience: never, ends: true},
+		"when the stream goes on": {patience: never, cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet := showcase.New(time.Now())
@@ -207,8 +215,8 @@ func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
 			b.openHurried(t, url+"#/workloads", never, tc.patience)
 			b.wait(t, "[data-link=live]")
 			eventually(t, "the workloads are asked for", func() bool { return hung.asked.Load() == 1 })
-			if tc.ends {
-				open.end()
+			if tc.cut {
+				open.cut()
 			}
 			b.wait(t, "[data-row]")
 			b.faultless(t)
@@ -216,7 +224,8 @@ func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
 	}
 }
 
-// A stream that ends goes on where it was: nothing is read again, however much is there.
+// A stream that the server ends goes on where it was: nothing is read again, however much is there, and the page never says that it is
+// disconnected.
 func TestStreamThatEndsHasNothingReadAgain(t *testing.T) {
 	fleet := showcase.New(time.Now())
 	fleet.Fill(1_100)
@@ -232,6 +241,11 @@ func TestStreamThatEndsHasNothingReadAgain(t *testing.T) {
 	  return document.querySelector('.sum').innerText === '1,100 changes';
 	})()`)
 	before := asked.asked.Load()
+	b.do(t, "evaluate", params{"script": `{
+	  globalThis.links = [];
+	  const state = document.querySelector('[data-link]');
+	  new MutationObserver(() => links.push(state.dataset.link)).observe(state, { attributes: true });
+	} 0`})
 	open.end()
 	eventually(t, "the stream goes on", func() bool { return open.resumed.Load() == 1 })
 	b.wait(t, "[data-link=live]")
@@ -240,6 +254,9 @@ func TestStreamThatEndsHasNothingReadAgain(t *testing.T) {
 	b.until(t, sum+` === '1,101 changes'`)
 	if after := asked.asked.Load(); after != before {
 		t.Errorf("the timeline was asked for %d times more", after-before)
+	}
+	if links := read[[]string](t, b, "evaluate", params{"script": `links`}); len(links) != 0 {
+		t.Errorf("the page said that it is %s", links)
 	}
 	b.faultless(t)
 }

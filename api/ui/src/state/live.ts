@@ -24,6 +24,7 @@ export function listen(listener: Listener): () => void {
 }
 
 const silence = 45_000; // three heartbeats
+const shortest = 500; // a stream that ends sooner is not opened again at once
 const pollEvery = 5_000;
 const waits = [500, 1_000, 2_000, 4_000, 8_000];
 
@@ -54,8 +55,11 @@ async function run(): Promise<void> {
   stop = own;
   if (link.value !== 'lost') link.value = 'connecting';
   while (!own.signal.aborted) {
+    const begun = Date.now();
     try {
       await follow(own.signal);
+      // The server ends a stream on purpose, such as to authenticate the reader again. That is no outage.
+      if (Date.now() - begun >= shortest) continue;
       lose();
     } catch (error) {
       if (own.signal.aborted) return;
