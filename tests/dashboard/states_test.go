@@ -354,3 +354,25 @@ func TestAnotherTokenShowsNothingOfTheOneBefore(t *testing.T) {
 	b.until(t, `document.querySelector('.sum')?.innerText === '5 changes'`)
 	b.faultless(t)
 }
+
+// An answer that the dashboard does not understand takes its own view alone: the page says so, the others work, and it can be tried again.
+func TestAnswerThatIsNotUnderstood(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(5)
+	var odd atomic.Bool
+	odd.Store(true)
+	url := serve(t, fleet, answering(http.StatusOK, `{"items":[{"name":"c1","health":"Odd"}],"metadata":{},"warnings":[]}`, func(r *http.Request) bool {
+		return r.URL.Path == "/api/v1/clusters" && odd.Load()
+	}))
+	b := startBrowser(t)
+	b.openHurried(t, url+"#/clusters", never, never)
+	b.wait(t, `.blank h2:text-is("This view cannot be shown")`)
+	b.accessible(t, "not-understood")
+	b.shoot(t, "state-not-understood")
+	b.press(t, "g", "w")
+	b.wait(t, "[data-row] .badge")
+	odd.Store(false)
+	b.press(t, "g", "c")
+	b.wait(t, `.card:has-text("prod-eu")`)
+	b.faultless(t)
+}

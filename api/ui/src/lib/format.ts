@@ -1,3 +1,4 @@
+import { wordsOf } from './outcome';
 import type { Candidate, Change, Config, KeyChange, WorkloadRef } from './types';
 
 const units: [number, string][] = [
@@ -91,17 +92,19 @@ function client(c: Candidate): string {
   return [kind, program && `with ${program}`].filter(Boolean).join(' ') || c.verb;
 }
 
-const signs = { Added: '+', Changed: '~', Removed: '−' } as const;
+const signs: Record<string, string> = { Added: '+', Changed: '~', Removed: '−' };
 
-// keysText lists keys with what happened to them: +added ~changed −removed.
+// keysText lists keys with what happened to them: +added ~changed −removed. What a newer server says of a key has no sign.
 export function keysText(keys: KeyChange[], most = 4): string {
-  const shown = keys.slice(0, most).map((k) => signs[k.op] + k.key);
+  const shown = keys.slice(0, most).map((k) => (signs[k.op] ?? '') + k.key);
   return keys.length > most ? `${shown.join(' ')} and ${keys.length - most} more` : shown.join(' ');
 }
 
+const verbs: Record<string, string> = { Baseline: 'first seen', Updated: 'changed', Created: 'created', Deleted: 'deleted' };
+
 // verbOf says what happened to a config.
 export function verbOf(change: Change): string {
-  return { Baseline: 'first seen', Updated: 'changed', Created: 'created', Deleted: 'deleted' }[change.type];
+  return verbs[change.type] ?? wordsOf(change.type).toLowerCase();
 }
 
 export const refText = (ref: Config | WorkloadRef): string => `${ref.kind} ${ref.namespace}/${ref.name}`;

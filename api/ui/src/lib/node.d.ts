@@ -7,6 +7,7 @@ declare module 'node:assert/strict' {
   interface Assert {
     equal(actual: unknown, expected: unknown, message?: string): void;
     notEqual(actual: unknown, expected: unknown, message?: string): void;
+    rejects(block: Promise<unknown>, error?: RegExp): Promise<void>;
     deepEqual(actual: unknown, expected: unknown, message?: string): void;
     ok(value: unknown, message?: string): void;
   }

@@ -18,7 +18,8 @@ export interface WorkloadRef {
 
 export interface KeyChange {
   key: string;
-  op: 'Added' | 'Changed' | 'Removed';
+  /** Added, Changed or Removed. */
+  op: string;
 }
 
 export interface Candidate {
@@ -30,14 +31,16 @@ export interface Candidate {
   verb: string;
   auditID?: string;
   time: string;
-  basis: 'OnlyWriter' | 'FieldManager' | 'Ambiguous';
+  /** OnlyWriter, FieldManager or Ambiguous. */
+  basis: string;
 }
 
 export interface Change {
   id: string;
   cluster: string;
   config: Config;
-  type: 'Baseline' | 'Updated' | 'Created' | 'Deleted';
+  /** Baseline, Updated, Created or Deleted. */
+  type: string;
   oldDigest?: string;
   newDigest?: string;
   keys: KeyChange[];
@@ -181,7 +184,8 @@ export interface Window {
 
 export interface Cluster {
   name: string;
-  health: 'Healthy' | 'Degraded' | 'Away' | 'Unknown';
+  /** Healthy, Degraded, Away or Unknown. */
+  health: string;
   problems: string[];
   uid?: string;
   version?: string;
@@ -229,7 +233,7 @@ export interface Explanation {
   reason?: Reason;
   message: string;
   next?: string;
-  steps: { step: string; result: 'Passed' | 'Stopped' | 'Noted'; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
+  steps: { step: string; result: string; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
 }
 
 export interface Impact {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { passes } from './fault';
 import { type Filter, matches, noFilter } from './filter';
-import { duration, keysText, personName, relative, who } from './format';
+import { duration, keysText, personName, relative, verbOf, who } from './format';
 import { partsOf, stateOf, toneOf, wordsOf } from './outcome';
 import { ticks } from './ticks';
-import type { Candidate, TimelineRow } from './types';
+import type { Candidate, Change, TimelineRow } from './types';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -30,6 +30,8 @@ const cases: [string, unknown, unknown][] = [
   ['the same twice is one', who({ candidates: [candidate('alice'), candidate('alice')], source: 'audit' }).name, 'alice'],
   ['nobody is not made up', who({ candidates: [], source: 'sweep' }), { name: '', note: 'found by the sweep' }],
   ['keys with their signs', keysText([{ key: 'a', op: 'Added' }, { key: 'b', op: 'Removed' }, { key: 'c', op: 'Changed' }], 2), '+a −b and 1 more'],
+  ['what a newer server says of a key', keysText([{ key: 'name', op: 'Renamed' }]), 'name'],
+  ['what a newer server says of a config', verbOf({ type: 'MovedAway' } as Change), 'moved away'],
   ['a reason in words', wordsOf('PausedByOperator'), 'Paused by operator'],
   ['a reason of a newer server is calm', toneOf('SomethingNew'), 'calm'],
   ['a rollout says more than its reload', stateOf({ outcome: 'Reloaded', rollout: { result: 'Stalled', startedAt: '' } }), 'Stalled'],

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { Fault } from '../lib/fault';
+import { pause } from '../lib/pause';
 import type { List } from '../lib/types';
 
 export class AskError extends Error {
@@ -89,17 +90,6 @@ export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
 async function askOnce<T>(path: string, ends: AbortSignal[]): Promise<T> {
   const answer = await request(path, { signal: AbortSignal.any(ends) });
   return (await answer.json()) as T;
-}
-
-// pause waits, or throws when it is aborted.
-export function pause(ms: number, abort?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    abort?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(abort.reason);
-    });
-  });
 }
 
 export function query(parameters: Record<string, string | number | undefined>): string {

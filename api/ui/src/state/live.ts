@@ -1,6 +1,7 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
+import { pause } from '../lib/pause';
 import { Parser, type ServerEvent } from '../lib/sse';
-import { AskError, hangUp, longest, pause, query, request, session } from './client';
+import { AskError, hangUp, longest, query, request, session } from './client';
 import { scope } from './router';
 
 // Link is how the page hears of news: by the stream, by asking again and again where there is none, or not at all.

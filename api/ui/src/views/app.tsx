@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useKeys } from '../parts/keys';
 import { Icon, type IconName } from '../parts/glyph';
 import { LinkState, LostBanner } from '../parts/linkstate';
+import { Boundary } from '../parts/boundary';
 import { DoneNote } from '../parts/order';
 import { Overlay } from '../parts/overlay';
 import { ScopeNote } from '../parts/scope';
@@ -72,7 +73,9 @@ export function App() {
         <LostBanner />
         <ScopeNote />
         {needsToken.value && <TokenForm />}
-        <View path={route.value.path} />
+        <Boundary key={route.value.path.join('/')}>
+          <View path={route.value.path} />
+        </Boundary>
         <DoneNote />
       </main>
       <p class="hidden" role="status" aria-live="polite">

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
-import { reloadsOf, stateOf } from '../lib/outcome';
+import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
 import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, Keys, Time, WorkloadLink } from '../parts/bits';
 import { Icon } from '../parts/glyph';
@@ -78,7 +78,7 @@ function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
   );
 }
 
-const bases = {
+const bases: Record<string, string> = {
   OnlyWriter: 'the only one who wrote it since it was last looked at',
   FieldManager: 'of several writers the one whose field manager last wrote the data',
   Ambiguous: 'one of several; nothing tells them apart',
@@ -90,7 +90,7 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
     <ul class="people">
       {list.map((c) => (
         <li key={c.auditID ?? c.time}>
-          <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis]}</span>
+          <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis] ?? wordsOf(c.basis).toLowerCase()}</span>
           <small class="mono">
             {[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `as ${c.authenticatedUser}`].filter(Boolean).join(' · ')}
           </small>

@@ -1,6 +1,6 @@
 import { count, duration } from '../lib/format';
 import { freezeOf, pauseOf, thawOf } from '../lib/orders';
-import { wordsOf } from '../lib/outcome';
+import { type Tone, wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
 import { Badge, Fact, Facts, Time } from '../parts/bits';
 import { Glyph } from '../parts/glyph';
@@ -37,12 +37,13 @@ export function Clusters() {
   );
 }
 
-const tones = { Healthy: 'good', Degraded: 'bad', Away: 'bad', Unknown: 'calm' } as const;
+const tones: Record<string, Tone> = { Healthy: 'good', Degraded: 'bad', Away: 'bad' };
 
 function Health({ c }: { c: Cluster }) {
+  const tone = tones[c.health] ?? 'calm';
   return (
-    <span class={`badge ${tones[c.health]}`}>
-      <Glyph tone={tones[c.health]} />
+    <span class={`badge ${tone}`}>
+      <Glyph tone={tone} />
       {c.health}
     </span>
   );
@@ -146,7 +147,7 @@ function Numbers({ c }: { c: Cluster }) {
   );
 }
 
-const feedTones = { heard: 'good', waiting: 'wait', silent: 'bad', refused: 'bad' } as const;
+const feedTones: Record<string, Tone> = { heard: 'good', waiting: 'wait', silent: 'bad', refused: 'bad' };
 
 function Sources({ c }: { c: Cluster }) {
   return (
@@ -167,7 +168,7 @@ function Sources({ c }: { c: Cluster }) {
         {c.feeds.length === 0 && <p class="faint">None are sent.</p>}
         <ul class="plain">
           {c.feeds.map((f) => {
-            const tone = feedTones[f.state as keyof typeof feedTones] ?? 'calm';
+            const tone = feedTones[f.state] ?? 'calm';
             return (
               <li key={f.address} class="aligned">
                 <span class={`badge ${tone}`}>
