@@ -50,6 +50,7 @@ func TestEveryRouteKeepsItsContract(t *testing.T) {
 		"limit too large":         {"/api/v1/reloads?limit=501", 422},
 		"limit no number":         {"/api/v1/reloads?limit=ten", 422},
 		"kind of no config":       {"/api/v1/changes?kind=Deployment", 422},
+		"kind of no workload":     {"/api/v1/workloads?kind=Deploymnt", 422},
 		"outcome not in the list": {"/api/v1/reloads?outcome=Fine", 422},
 		"type not in the list":    {"/api/v1/changes?type=Fine", 422},
 		"since no time":           {"/api/v1/changes?since=yesterday", 422},

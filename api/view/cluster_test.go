@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,5 +27,19 @@ func TestLagIsByTheClockOfTheCluster(t *testing.T) {
 				t.Errorf("got %+v, want a lag of %g s", c, tc.want)
 			}
 		})
+	}
+}
+
+func TestStorage(t *testing.T) {
+	at := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+	for ephemeral, want := range map[bool]string{false: "", true: "--set persistence.enabled=true"} {
+		s := &reloader.ClusterStatus{Cluster: "c1", At: at, Ready: true, Ephemeral: ephemeral}
+		c := FromCluster(&projection.ClusterState{Name: "c1", Status: s}, at)
+		if (c.Storage == "") != (want == "") || !strings.Contains(c.Storage, want) {
+			t.Errorf("ephemeral: %t, storage: %q", ephemeral, c.Storage)
+		}
+		if c.Health != Healthy {
+			t.Errorf("ephemeral: %t makes the cluster %s", ephemeral, c.Health)
+		}
 	}
 }

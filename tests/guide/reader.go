@@ -62,7 +62,7 @@ func (r *Reader) Follow(t *testing.T, commands ...string) string {
 	t.Helper()
 	var printed strings.Builder
 	for _, command := range commands {
-		shell := exec.CommandContext(t.Context(), "sh", "-euxc", command)
+		shell := exec.CommandContext(t.Context(), "sh", "-euc", command)
 		shell.Dir, shell.Env = r.Dir, r.Env
 		output, err := shell.CombinedOutput()
 		if err != nil {

@@ -58,6 +58,9 @@ func TestQuickStart(t *testing.T) {
 			t.Errorf("%q is not in what is told:\n%s", want, told)
 		}
 	}
+	if status := r.Follow(t, "reroll status"); !strings.Contains(status, "There is no volume: when the pod moves, the history is lost") {
+		t.Errorf("what the pod loses is not in the status:\n%s", status)
+	}
 	t.Logf("from nothing to rolled, and explained, in %s", time.Since(began).Round(time.Second))
 	r.Follow(t, guide.Commands(t, sections, "Remove")...)
 	after, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})

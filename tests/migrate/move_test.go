@@ -35,7 +35,7 @@ func (r *reader) installTheirs(t *testing.T, strategy string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
+	r.Follow(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
 	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
 }
 
@@ -123,5 +123,5 @@ func (s shop) stay(t *testing.T, r *reader) {
 		t.Errorf("the other one is still there: %v", err)
 	}
 	s.expectKept(t, was, "seen")
-	r.run(t, "helm uninstall reroll --namespace reroll")
+	r.Follow(t, "helm uninstall reroll --namespace reroll")
 }

@@ -53,7 +53,7 @@ func TestOtherGuides(t *testing.T) {
 			if now := y.look(t)["kept"]; !slices.Equal(now, pods["kept"]) {
 				t.Errorf("the pods of a workload that nothing has changed were %q, and are %q", pods["kept"], now)
 			}
-			r.run(t, "helm uninstall reroll --namespace reroll")
+			r.Follow(t, "helm uninstall reroll --namespace reroll")
 		})
 	}
 }
