@@ -292,15 +292,20 @@ func TestRefusalsDoNotTellWhetherARecordExists(t *testing.T) {
 func TestSelfSaysWhatOneMayDo(t *testing.T) {
 	f := newFixture(t)
 	f.guard(t, door{allowed: inShop})
-	for target, want := range map[string][2][]string{
-		"/api/v1/self":                {{}, {}},
-		"/api/v1/self?namespace=shop": {{"reload", "retry", "pause", "resume"}, {"retry"}},
+	none := func(namespace string) view.NamespaceRights {
+		return view.NamespaceRights{Namespace: namespace, Actions: []string{}, ConfigActions: []string{}}
+	}
+	shop := view.NamespaceRights{Namespace: "shop", Actions: []string{"reload", "retry", "pause", "resume"}, ConfigActions: []string{"retry"}}
+	for target, want := range map[string][]view.NamespaceRights{
+		"/api/v1/self":                          {},
+		"/api/v1/self?namespace=shop":           {shop},
+		"/api/v1/self?namespace=bank,shop,data": {none("bank"), shop, none("data")},
 	} {
 		var self view.Self
 		if err := json.Unmarshal(f.as(t, "alice", http.MethodGet, target, "").Body.Bytes(), &self); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: want[0], ConfigActions: want[1]}, self); diff != "" {
+		if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Actions: []string{}, ConfigActions: []string{}, Namespaces: want}, self); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", target, diff)
 		}
 	}
@@ -314,7 +319,7 @@ func TestSelfTellsRetriesApart(t *testing.T) {
 			return d == Deed{Verb: "retry", Resource: resource, Namespace: "shop"}, nil
 		}})
 		body := f.as(t, "alice", http.MethodGet, "/api/v1/self?namespace=shop", "").Body.String()
-		if !strings.Contains(body, `"actions":`+want[0]) || !strings.Contains(body, `"configActions":`+want[1]) {
+		if !strings.Contains(body, `{"namespace":"shop","actions":`+want[0]+`,"configActions":`+want[1]+`}`) {
 			t.Errorf("with retry on %s: %s", resource, body)
 		}
 	}

@@ -3,6 +3,9 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,10 +139,10 @@ func TestGoOnIsOfferedByTheRightToConfigs(t *testing.T) {
 			for _, path := range []string{"#/held", "#/workloads/prod-eu/shop/Deployment/cart"} {
 				b.open(t, url+path, "light", desk)
 				b.wait(t, `main :has-text("did not roll out on canary")`)
-				b.until(t, asked)
-				goOn := button("Go on with feature-flags")
 				if tc.want > 0 {
-					b.wait(t, goOn)
+					b.wait(t, button("Go on with feature-flags"))
+				} else {
+					b.until(t, asked)
 				}
 				if got := read[int](t, b, "evaluate", params{"script": `[...document.querySelectorAll('main button')].filter((x) => x.innerText === 'Go on with feature-flags').length`}); got != tc.want {
 					t.Errorf("%d buttons on %s, want %d", got, path, tc.want)
@@ -170,8 +173,64 @@ func serveHalted(t *testing.T, who staff) string {
 	return serveHandler(t, handler)
 }
 
+// What may be done in all namespaces that a view shows is one question, however many they are.
+func TestRightsAreAskedForAtOnce(t *testing.T) {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(60)
+	for _, namespace := range []string{"one", "two", "three", "four", "five"} {
+		w := workloadOf("cart")
+		w.Workload.Namespace, w.Hold = namespace, &reloader.Hold{Reason: reloader.ReasonRefused, Since: time.Now()}
+		fleet.Records.PutWorkload(w)
+	}
+	handler, err := fleet.HandlerFor(staff{func(d api.Deed) bool {
+		return d.Verb == "get" || d.Verb == "list" || d.Verb == "watch"
+	}}, make(answers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []string
+	url := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v1/self" {
+			mu.Lock()
+			asked = append(asked, r.URL.Query().Get("namespace"))
+			mu.Unlock()
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	b := startBrowser(t)
+	b.openHurried(t, url+"#/held", never, never)
+	b.wait(t, `.user:has-text("dana@example.com")`)
+	b.wait(t, `.card.bad`)
+	b.wait(t, `.box:has-text("Namespace platform of prod-us")`)
+	b.wait(t, "[data-link=live]")
+	b.lets(t, "1000")
+	mu.Lock()
+	defer mu.Unlock()
+	// At first, for the cards, for the pauses, and for all once more when the stream has begun.
+	if most := slices.MaxFunc(asked, func(a, b string) int { return strings.Count(a, ",") - strings.Count(b, ",") }); len(asked) > 4 || strings.Count(most, ",") < 5 {
+		t.Errorf("asked for the rights in %q", asked)
+	}
+	b.faultless(t)
+}
+
+// Where nobody is authenticated, the pages that would have buttons say why they have none.
+func TestReadOnlyIsExplained(t *testing.T) {
+	_, url := serveFleet(t, 5)
+	b := startBrowser(t)
+	for _, view := range acting {
+		b.open(t, url+view.path, "light", desk)
+		b.wait(t, `.readonly:text-is("Read-only: start Reroll with --auth to act.")`)
+		b.gone(t, ".user")
+	}
+	mayAct, _ := serveStaff(t, func(api.Deed) bool { return true })
+	b.open(t, mayAct+acting[0].path, "light", desk)
+	b.wait(t, button("Reload now"))
+	b.gone(t, ".readonly")
+}
+
 // asked reports whether the page knows by now what may be done in a namespace.
-const asked = `performance.getEntriesByType('resource').some((r) => r.name.endsWith('/self?namespace=shop') && r.responseEnd > 0)`
+const asked = `performance.getEntriesByType('resource').some((r) => r.name.match(/\/self\?namespace=(\w+%2C)*shop(%2C|$)/) && r.responseEnd > 0)`
 
 func TestOnlyWhatIsAllowedIsOffered(t *testing.T) {
 	b := startBrowser(t)

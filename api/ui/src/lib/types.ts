@@ -307,6 +307,6 @@ export interface Self {
   authenticated: boolean;
   user?: string;
   actions: string[];
-  // configActions is what may be done to configs; older servers do not say.
-  configActions?: string[];
+  configActions: string[];
+  namespaces: { namespace: string; actions: string[]; configActions: string[] }[];
 }

@@ -8,6 +8,7 @@ import { Overlay } from '../parts/overlay';
 import { ScopeNote } from '../parts/scope';
 import { Blank } from '../parts/states';
 import { TokenForm } from '../parts/tokenform';
+import { SignedIn } from '../parts/user';
 import { needsToken } from '../state/client';
 import { href, placeOf, route } from '../state/router';
 import { theme, turnTheme } from '../state/theme';
@@ -60,6 +61,7 @@ export function App() {
           ))}
         </ul>
         <div class="foot">
+          <SignedIn />
           <LinkState />
           <button class="plain" onClick={turnTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}>
             <Icon name={theme.value} />

@@ -6,8 +6,9 @@ import { Badge, Fact, Facts, Time } from '../parts/bits';
 import { Glyph } from '../parts/glyph';
 import { OrderButton } from '../parts/order';
 import { Answer, Blank, Warnings } from '../parts/states';
+import { ReadOnly } from '../parts/user';
 import { askAll } from '../state/client';
-import { may } from '../state/may';
+import { may } from '../state/permissions';
 import { useResource } from '../state/resource';
 import { href } from '../state/router';
 
@@ -20,6 +21,7 @@ export function Clusters() {
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Clusters</h1>
+      <ReadOnly />
       <Answer of={found} what="clusters">
         {({ items, warnings }) => (
           <>

@@ -6,8 +6,9 @@ import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
 import { Choice } from '../parts/filterbar';
 import { OrderButton } from '../parts/order';
 import { Answer, Empty, Warnings } from '../parts/states';
+import { ReadOnly } from '../parts/user';
 import { askAll } from '../state/client';
-import { may } from '../state/may';
+import { may } from '../state/permissions';
 import { useResource } from '../state/resource';
 import { amend, changeHref, route, scope } from '../state/router';
 import { clusterTiming } from './clusters';
@@ -24,6 +25,7 @@ export function Held() {
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Held back</h1>
+      <ReadOnly />
       <Controls />
       <Answer scoped of={found} what="what is held back">
         {({ items, warnings }) => (

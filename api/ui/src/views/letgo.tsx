@@ -1,7 +1,7 @@
 import { goOnWith, retryOf } from '../lib/orders';
 import type { Config, Hold, WorkloadRef } from '../lib/types';
 import { OrderButton } from '../parts/order';
-import { may, mayGoOn } from '../state/may';
+import { may, mayGoOn } from '../state/permissions';
 
 interface Props {
   cluster: string;

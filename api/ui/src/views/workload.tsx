@@ -5,8 +5,9 @@ import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types
 import { Badge, ConfigLink, Fact, Facts, Time, Who } from '../parts/bits';
 import { OrderButton } from '../parts/order';
 import { Answer } from '../parts/states';
+import { ReadOnly } from '../parts/user';
 import { ask, query } from '../state/client';
-import { may } from '../state/may';
+import { may } from '../state/permissions';
 import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
 import { Explain } from './explain';
@@ -32,6 +33,7 @@ export function WorkloadPage({ place }: { place: Place }) {
         </h1>
         {found.data && <Actions w={found.data} />}
       </div>
+      <ReadOnly />
       <Answer of={found} what="this workload">
         {(w) => (
           <>
