@@ -77,6 +77,37 @@ func TestOutcomesOfARowAreNotCutOff(t *testing.T) {
 	b.faultless(t)
 }
 
+// A workload that is frozen waits for the newest change alone. The row of the one before says that it was superseded, live and when it is
+// read again, and its panel names who impersonated the user that made it.
+func TestSecondEditDuringAFreeze(t *testing.T) {
+	fleet, url := serveFleet(t, 1)
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	b.wait(t, "[data-link=live]")
+	w := workloadOf("cart")
+	w.Edges = []reloader.Edge{{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "added", Name: "settings"}, Why: reloader.ReasonAuto}}
+	w.Hold = &reloader.Hold{Reason: reloader.ReasonFrozen, Since: time.Now()}
+	for i, key := range []string{"first", "second"} {
+		c := reloader.Change{
+			ID: key, Cluster: w.Cluster, Config: w.Edges[0].Config, Type: reloader.ChangeUpdated, UID: "u", ResourceVersion: key,
+			Keys: []reloader.KeyChange{{Key: key, Op: reloader.KeyChanged}}, Source: reloader.SourceAudit, VerifiedAt: time.Now(),
+			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice", AuthenticatedUser: "admin"}, Verb: reloader.VerbPatch, Time: time.Now(), Basis: reloader.BasisOnlyWriter}},
+		}
+		fleet.Records.AddChange(uint64(1_000_000+i), c)
+		w.Edges[0].Pending = key
+		fleet.Records.PutWorkload(w)
+		b.wait(t, `[data-row]:has-text("~`+key+`"):has-text("cart"):has-text("Frozen")`)
+	}
+	superseded := `[data-row]:has-text("~first") .outcome:has-text("superseded by a newer change")`
+	b.wait(t, superseded)
+	b.do(t, "reload", nil)
+	b.wait(t, superseded)
+	b.click(t, `[data-row]:has-text("~first")`)
+	b.wait(t, `.panel:has-text("A newer change of the same config superseded it")`)
+	b.wait(t, `.panel .people:has-text("alice"):has-text("impersonated by admin")`)
+	b.faultless(t)
+}
+
 // where is the first row in sight and the height at which it is.
 const where = `(() => {
   const top = document.querySelector('[data-virtual]').getBoundingClientRect().top;

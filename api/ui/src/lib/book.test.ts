@@ -69,6 +69,19 @@ test('a workload that waits for another change leaves the row of the one before'
   assert.deepEqual(book.get('c-2')?.pending, []);
 });
 
+test('a change whose workloads wait for a newer one of its config is superseded', () => {
+  const book = new Book();
+  const other = { ...row(3), change: { ...change(3), config: { ...change(3).config, name: 'other' } } };
+  book.add([other, row(2), row(1)]);
+  const superseded = () => [1, 2, 3].filter((n) => book.superseded(book.get(`c-${n}`)!));
+  book.workload(workload('c-1', 'Frozen'));
+  assert.deepEqual(superseded(), []);
+  book.workload(workload('c-2', 'Frozen'));
+  assert.deepEqual(superseded(), [1]);
+  book.reload(reload('r', 2, 'Reloaded'));
+  assert.deepEqual(superseded(), [1]);
+});
+
 test('a row is replaced, not altered', () => {
   const book = new Book();
   book.add([row(1)]);

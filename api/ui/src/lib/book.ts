@@ -29,6 +29,14 @@ export class Book {
     return this.byID.get(id);
   }
 
+  // superseded tells whether no workload is known to have rolled or to wait for a change because a newer one of the same config took its
+  // place: workloads wait for the newest alone.
+  superseded({ change, reloads, pending }: TimelineRow): boolean {
+    if (reloads.length + pending.length > 0) return false;
+    const at = this.rows.findIndex((row) => row.change.id === change.id);
+    return this.rows.slice(0, Math.max(0, at)).some((row) => row.reloads.length + row.pending.length > 0 && sameConfig(row.change, change));
+  }
+
   // add takes rows as the server lists them. They replace those of the same change.
   add(rows: TimelineRow[]): void {
     if (this.size === 0) this.top = idsOf(rows);
@@ -135,6 +143,9 @@ export class Book {
     if (at >= 0) this.rows[at] = row;
   }
 }
+
+const sameConfig = (a: Change, b: Change): boolean =>
+  a.cluster === b.cluster && a.config.kind === b.config.kind && a.config.namespace === b.config.namespace && a.config.name === b.config.name;
 
 const idsOf = (rows: TimelineRow[]): string[] => rows.map((row) => row.change.id);
 

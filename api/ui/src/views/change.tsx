@@ -92,7 +92,7 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
         <li key={c.auditID ?? c.time}>
           <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis] ?? wordsOf(c.basis).toLowerCase()}</span>
           <small class="mono">
-            {[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `as ${c.authenticatedUser}`].filter(Boolean).join(' · ')}
+            {[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `impersonated by ${personName(c.authenticatedUser)}`].filter(Boolean).join(' · ')}
           </small>
         </li>
       ))}
@@ -101,7 +101,9 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
 }
 
 function Outcomes({ change, reloads, pending }: { change: Change; reloads: ReloadSummary[]; pending: PendingReload[] }) {
-  if (reloads.length + pending.length === 0) return <p class="faint">No workload has asked for what changed.</p>;
+  if (reloads.length + pending.length === 0) {
+    return <p class="faint">{book.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}</p>;
+  }
   return (
     <ul class="outcomes">
       {pending.map((p) => (

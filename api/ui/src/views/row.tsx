@@ -3,7 +3,7 @@ import { partsOf, workloadsOf } from '../lib/outcome';
 import type { TimelineRow } from '../lib/types';
 import { Badge, Keys, Kind, RowTime, Who } from '../parts/bits';
 import { href, route } from '../state/router';
-import { arrived } from '../state/timeline';
+import { arrived, book } from '../state/timeline';
 
 const named = 2;
 
@@ -34,7 +34,7 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
         ))}
         {parts.length > 1 && <small class="rest">+{parts.length - 1}</small>}
         {parts.length > 2 && <small class="third">+{parts.length - 2}</small>}
-        {row.reloads.length + row.pending.length === 0 && <span class="faint">no workload asked for it</span>}
+        {row.reloads.length + row.pending.length === 0 && <span class="faint">{book.superseded(row) ? 'superseded by a newer change' : 'no workload asked for it'}</span>}
       </span>
     </a>
   );
