@@ -52,6 +52,7 @@ func TestEveryRouteKeepsItsContract(t *testing.T) {
 		"kind of no config":       {"/api/v1/changes?kind=Deployment", 422},
 		"kind of no workload":     {"/api/v1/workloads?kind=Deploymnt", 422},
 		"outcome not in the list": {"/api/v1/reloads?outcome=Fine", 422},
+		"reason, not an outcome":  {"/api/v1/reloads?outcome=Frozen", 422},
 		"type not in the list":    {"/api/v1/changes?type=Fine", 422},
 		"since no time":           {"/api/v1/changes?since=yesterday", 422},
 		"since with an offset":    {"/api/v1/changes?since=2026-01-01T00:00:00.5%2B23:59", 200},

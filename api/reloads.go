@@ -14,15 +14,15 @@ import (
 // ReloadFilter is what a listing of reloads can be narrowed to. An empty field does not narrow it. One cause must meet all that
 // is said about causes.
 type ReloadFilter struct {
-	Cluster    string      `query:"cluster" maxLength:"63" doc:"Only reloads in this cluster."`
-	Namespace  string      `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
-	Kind       string      `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
-	Name       string      `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
-	ConfigKind string      `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
-	ConfigName string      `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
-	Change     string      `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
-	Outcome    view.Reason `query:"outcome" doc:"Only reloads with this outcome."`
-	Since      time.Time   `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
+	Cluster    string       `query:"cluster" maxLength:"63" doc:"Only reloads in this cluster."`
+	Namespace  string       `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
+	Kind       string       `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
+	Name       string       `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
+	ConfigKind string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
+	ConfigName string       `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
+	Change     string       `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
+	Outcome    view.Outcome `query:"outcome" doc:"Only reloads with this outcome."`
+	Since      time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
 
 	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"Only reloads that a config of this namespace caused, which need not be the workload's own."`
 	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"Only reloads that a config of this cluster caused, which need not be the workload's own."`

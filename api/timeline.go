@@ -13,10 +13,10 @@ import (
 // about reloads.
 type TimelineFilter struct {
 	ChangeFilter
-	WorkloadKind string      `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
-	WorkloadName string      `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
-	Outcome      view.Reason `query:"outcome" doc:"Only changes of which a reload has this outcome."`
-	User         string      `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
+	WorkloadKind string       `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
+	WorkloadName string       `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
+	Outcome      view.Outcome `query:"outcome" doc:"Only changes of which a reload has this outcome."`
+	User         string       `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
 }
 
 func (f *TimelineFilter) match(c *reloader.Change, reloads func(*reloader.Change) []*reloader.Reload) bool {

@@ -157,6 +157,14 @@ var DeadLetterReasons = []Reason{ReasonRefused, ReasonInvalid, ReasonFailing}
 // RolloutResults are those of a Rollout that is decided.
 var RolloutResults = []Reason{ReasonRolledOut, ReasonStalled, ReasonOvertaken, ReasonWaitingForOperator}
 
+// Outcomes are those of a Reload: it was carried out, there was nothing to do, the workload does not ask for the config any more, or it was refused.
+var Outcomes = []Reason{
+	ReasonReloaded, ReasonAlreadyCurrent, ReasonPodsNewer, ReasonReverted, ReasonKeysUnused, ReasonUnmarked, ReasonNamespaceEnds,
+	ReasonSuspended, ReasonFinished, ReasonReplicaUnchanged, ReasonDryRun, ReasonNotified, ReasonRefused, ReasonInvalid, ReasonFailing,
+	ReasonNotOptedIn, ReasonConfigIgnored, ReasonExcluded, ReasonConfigUnmarked, ReasonNotReferenced, ReasonNotShared,
+	ReasonWorkloadIgnored, ReasonConfigUnselected,
+}
+
 // Cause is one change behind a reload, as the reload saw it.
 type Cause struct {
 	ChangeID string `json:"changeID"`

@@ -73,6 +73,11 @@ var advice = map[reloader.Reason]string{
 
 // TestReasonsDocument compares the page about reasons with the code.
 func TestReasonsDocument(t *testing.T) {
+	for _, outcome := range reloader.Outcomes {
+		if slices.Contains(askingReasons, outcome) || reloader.Reasons[outcome] == "" {
+			t.Errorf("%s is no outcome", outcome)
+		}
+	}
 	for _, reason := range append(slices.Clone(reloader.HoldReasons), notAskingReasons...) {
 		if advice[reason] == "" {
 			t.Errorf("%s: say what to do about it", reason)

@@ -275,19 +275,17 @@ func (x *Explanation) outcome(e Evidence) {
 	if last == nil {
 		return
 	}
-	if before := &x.Steps[len(x.Steps)-1]; before.Reason == Reason(last.Outcome) {
-		before.Reload = last.ID
-		if last.Message != "" && !strings.Contains(before.Message, last.Message) {
-			before.Message += " " + last.Message
+	before := &x.Steps[len(x.Steps)-1]
+	if before.Reason != Reason(last.Outcome) {
+		s := Step{Step: "Outcome", Result: noted, Reason: Reason(last.Outcome), Message: it(last.Outcome), At: last.DecidedAt}
+		if last.Outcome == reloader.ReasonReloaded {
+			s.Answer = yes
 		}
-		return
+		x.step(s)
+		before = &x.Steps[len(x.Steps)-1]
 	}
-	s := Step{Step: "Outcome", Result: noted, Reason: Reason(last.Outcome), Message: it(last.Outcome), Reload: last.ID, At: last.DecidedAt}
-	if last.Outcome == reloader.ReasonReloaded {
-		s.Answer = yes
+	before.Reload = last.ID
+	if last.Message != "" && !strings.Contains(before.Message, last.Message) {
+		before.Message += " " + last.Message
 	}
-	if last.Message != "" {
-		s.Message += " " + last.Message
-	}
-	x.step(s)
 }

@@ -29,6 +29,19 @@ func (Reason) Schema(registry huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
+// Outcome is a reloader.Reason that a reload can have as its outcome, and its schema lists them.
+type Outcome string
+
+// Schema describes the closed list of outcomes.
+func (Outcome) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, outcome := range reloader.Outcomes {
+		s.Enum = append(s.Enum, string(outcome))
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
 // ReasonList says what each reason means, as a list in Markdown.
 func ReasonList() string {
 	var list strings.Builder

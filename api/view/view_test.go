@@ -85,7 +85,7 @@ func TestExplanationSaysWhatIsNotProved(t *testing.T) {
 func TestExplanationAnswersItsQuestions(t *testing.T) {
 	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}
 	key := projection.WorkloadKey{Cluster: "local", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}}
-	reload := &reloader.Reload{ID: "r-1", Cluster: key.Cluster, Workload: key.Workload, Outcome: reloader.ReasonReverted, Message: "taken back"}
+	reload := &reloader.Reload{ID: "r-1", Cluster: key.Cluster, Workload: key.Workload, Outcome: reloader.ReasonReverted, Message: reloader.Reasons[reloader.ReasonReverted]}
 	for name, c := range map[string]struct {
 		edge    reloader.Edge
 		hold    *reloader.Hold
@@ -94,6 +94,7 @@ func TestExplanationAnswersItsQuestions(t *testing.T) {
 	}{
 		"not shared": {reloader.Edge{Why: reloader.ReasonNotShared}, nil, nil, "OptIn Yes, Rule No"},
 		"reverted":   {reloader.Edge{Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonReverted}}, nil, []*reloader.Reload{reload}, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Yes r-1"},
+		"pending":    {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, nil, []*reloader.Reload{reload}, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Yes, Outcome No r-1"},
 		"keys":       {reloader.Edge{Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonKeysUnused}}, nil, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content No"},
 		"frozen":     {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonFrozen}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Waiting"},
 		"refused":    {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonRefused}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes No"},

@@ -12,11 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -145,26 +147,54 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 	return nil
 }
 
-// RunsHere reports whether something shows that Reroll runs in the namespace of c: a ConfigMap that only it, or a command for it, writes.
-// Who cannot look is not told that it does not.
+// RunsHere reports whether something shows that Reroll runs in the namespace of c: what only its processes write. Who cannot look is not told
+// that it does not.
 func (c *Cluster) RunsHere(ctx context.Context) bool {
-	for _, name := range []string{CanaryName, control.ConfigMap} {
-		if _, err := c.client.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	for resource, name := range map[string]string{"secrets": KeySecret, "configmaps": CanaryName} {
+		_, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource(resource)).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
 			return true
 		}
 	}
 	return false
 }
 
-// Lacks reports whether there is certainly no workload or config of that name. Who cannot look is not told that there is none.
-func (c *Cluster) Lacks(ctx context.Context, namespace, kind, name string) bool {
+// maxAlike bounds the names among which one is looked for that may have been meant.
+const maxAlike = 500
+
+// Lacks says in a sentence what is certainly not there, with what was probably meant: the namespace, or a workload or config of that name in
+// it; empty if both may be there. Without a name it is about the namespace alone. Who cannot look is not told that there is none.
+func (c *Cluster) Lacks(ctx context.Context, namespace, kind, name string) string {
+	if c.absent(ctx, c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")), namespace) {
+		return "there is no namespace " + namespace + c.alike(ctx, c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")), namespace)
+	}
 	resource, known := configResources[reloader.ConfigKind(kind)]
 	if k, rolls := workload.KindNamed(kind); rolls {
 		resource, known = k.Resource, true
 	}
-	if !known {
-		return false
+	if objects := c.metadata.Resource(resource).Namespace(namespace); known && c.absent(ctx, objects, name) {
+		return "there is no " + kind + " " + name + " in namespace " + namespace + c.alike(ctx, objects, name)
 	}
-	_, err := c.metadata.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	return ""
+}
+
+func (c *Cluster) absent(ctx context.Context, objects metadata.ResourceInterface, name string) bool {
+	_, err := objects.Get(ctx, name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err)
+}
+
+// alike ends a sentence about what is not there: it asks whether an object of a like name was meant, if there is one.
+func (c *Cluster) alike(ctx context.Context, objects metadata.ResourceInterface, name string) string {
+	l, err := objects.List(ctx, metav1.ListOptions{Limit: maxAlike})
+	if err != nil {
+		return "."
+	}
+	var names []string
+	for _, o := range l.Items {
+		names = append(names, o.Name)
+	}
+	if meant, ok := near.Word(name, names); ok {
+		return "; did you mean " + meant + "?"
+	}
+	return "."
 }

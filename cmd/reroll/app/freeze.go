@@ -16,7 +16,9 @@ import (
 // access says which cluster a command of an operator is for, and how it tells what it has done.
 type access struct {
 	kubeconfig, context, namespace string
-	deed                           cli.Deed
+	// force writes although nothing shows that it does anything.
+	force bool
+	deed  cli.Deed
 }
 
 func (a *access) bind(cmd *cobra.Command) {
@@ -24,7 +26,12 @@ func (a *access) bind(cmd *cobra.Command) {
 	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
 	f.StringVar(&a.context, "context", "", "context of the kubeconfig")
 	f.StringVarP(&a.namespace, "namespace", "n", "", "Reroll's own namespace; default: that of the pod or context")
+	a.bindForce(cmd)
 	a.deed.Bind(cmd)
+}
+
+func (a *access) bindForce(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.force, "force", false, "write also where nothing shows that Reroll runs, or about what does not exist")
 }
 
 func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
@@ -104,7 +111,9 @@ func (a *access) setControl(cmd *cobra.Command, version string, change map[strin
 }
 
 func (a *access) writeControl(cmd *cobra.Command, cluster *kube.Cluster, change map[string]string, done cli.Done) error {
-	warnElsewhere(cmd, cluster)
+	if err := a.checkHere(cmd.Context(), cluster); err != nil {
+		return err
+	}
 	if err := cluster.SetControl(cmd.Context(), change); err != nil {
 		return err
 	}
@@ -125,11 +134,11 @@ func (a *access) say(cmd *cobra.Command, cluster *kube.Cluster, done cli.Done) e
 	return a.deed.Say(cmd.OutOrStdout(), done)
 }
 
-// warnElsewhere says so if nothing shows that Reroll runs where its ConfigMap is going to be written: nobody would read it there.
-func warnElsewhere(cmd *cobra.Command, cluster *kube.Cluster) {
-	if cluster.RunsHere(cmd.Context()) {
-		return
+// checkHere refuses to write where nothing shows that Reroll runs: nobody would read it there.
+func (a *access) checkHere(ctx context.Context, cluster *kube.Cluster) error {
+	if a.force || cluster.RunsHere(ctx) {
+		return nil
 	}
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: nothing shows that Reroll runs in namespace %s, which has neither ConfigMap %s nor %s; if it runs elsewhere, this does nothing: name its own namespace\n",
-		cluster.Namespace, kube.CanaryName, control.ConfigMap)
+	return fmt.Errorf("nothing shows that Reroll runs in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: name Reroll's own namespace, or add --force",
+		cluster.Namespace, kube.KeySecret, kube.CanaryName)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ type apiServer struct {
 	forbidden bool
 	codecs    serializer.CodecFactory
 }
+
+// shop is a namespace.
+const shop = "/api/v1/namespaces/shop"
 
 // newAPIServer returns the API server and a kubeconfig for it.
 func newAPIServer(t *testing.T, data map[string]string) (*apiServer, string) {
@@ -63,10 +67,14 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any = metav1.Status{TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}
 	code := http.StatusNotFound
 	there := strings.HasSuffix(r.URL.Path, "/kube-system")
-	for _, path := range s.objects {
-		there = there || strings.HasSuffix(r.URL.Path, path)
+	for _, object := range s.objects {
+		there = there || r.URL.Path == object
 	}
 	switch {
+	case s.forbidden && r.URL.Path != ours:
+		code, answer = http.StatusForbidden, metav1.Status{
+			TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		}
 	case r.URL.Path == ours:
 		if r.Method == http.MethodPut {
 			s.take(r)
@@ -77,9 +85,14 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/kube-system") {
 			answer = corev1.Namespace{TypeMeta: kindOf("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{UID: "u"}}
 		}
-	case s.forbidden:
-		code, answer = http.StatusForbidden, metav1.Status{
-			TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+	default:
+		// A list has the objects right below its path.
+		l := metav1.PartialObjectMetadataList{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadataList")}
+		for _, object := range s.objects {
+			if folder, name := path.Split(object); folder == r.URL.Path+"/" {
+				l.Items = append(l.Items, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata"), ObjectMeta: metav1.ObjectMeta{Name: name}})
+				code, answer = http.StatusOK, l
+			}
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -110,15 +123,23 @@ func kindOf(version, kind string) metav1.TypeMeta {
 // operate runs a command of operators, and returns what it says.
 func operate(t *testing.T, args ...string) (said string) {
 	t.Helper()
+	said, err := tryTo(t, args...)
+	if err != nil {
+		t.Fatalf("reroll %v: %v", args, err)
+	}
+	return said
+}
+
+// tryTo is operate for what may be refused.
+func tryTo(t *testing.T, args ...string) (said string, err error) {
+	t.Helper()
 	var out strings.Builder
 	cmd := Command("v1.2.3")
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatalf("reroll %v: %v", args, err)
-	}
-	return out.String()
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), err
 }
 
 // TestFreezeIsNobodyElses: who froze through the REST API is not taken for who freezes or thaws by the command line, which does not say who
@@ -135,6 +156,7 @@ func TestFreezeIsNobodyElses(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{
 				"freeze": "true", "freeze-reason": "incident 7", "freeze-by": "alice", "freeze-until": "2026-01-31T18:00:00Z", "pauses": "[]",
 			})
+			s.objects = []string{"/api/v1/namespaces/reroll/secrets/reroll-digest-key"}
 			operate(t, append(c.args, "--kubeconfig", kubeconfig)...)
 			if diff := cmp.Diff(c.want, s.data); diff != "" {
 				t.Errorf("ConfigMap (-want +got):\n%s", diff)
@@ -143,30 +165,43 @@ func TestFreezeIsNobodyElses(t *testing.T) {
 	}
 }
 
-// TestRetryOfWhatIsNotThere: who asks for another try of what does not exist is told so, as far as that can be known.
-func TestRetryOfWhatIsNotThere(t *testing.T) {
+// TestNothingIsWrittenInVain: what is certainly not there is neither tried again nor paused, and nothing is written where Reroll does not run,
+// unless somebody insists.
+func TestNothingIsWrittenInVain(t *testing.T) {
+	const web, app, ours = "/apis/apps/v1/namespaces/shop/deployments/web", "/api/v1/namespaces/shop/configmaps/app", "/api/v1/namespaces/reroll/secrets/reroll-digest-key"
 	for name, c := range map[string]struct {
-		target    string
+		args      string
 		objects   []string
 		forbidden bool
-		warning   string
+		refusal   string
 	}{
-		"a workload":            {target: "shop/deploy/web", objects: []string{"/apis/apps/v1/namespaces/shop/deployments/web"}},
-		"no such workload":      {target: "shop/deploy/typo", warning: "there is no Deployment typo in namespace shop"},
-		"who knows":             {target: "shop/deploy/typo", forbidden: true},
-		"a config":              {target: "shop/cm/app", objects: []string{"/api/v1/namespaces/shop/configmaps/app"}},
-		"a followed config":     {target: "shop/secret/key", warning: "there is no Secret key in namespace shop of this cluster; if workloads follow one of that name of another cluster, that is meant"},
-		"a followed config too": {target: "shop/secret/key", forbidden: true},
+		"a workload":              {args: "retry shop/deploy/web", objects: []string{ours, shop, web}},
+		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{ours, shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written. Correct the name, or add --force"},
+		"no such workload":        {args: "retry shop/deploy/nosuch", objects: []string{ours, shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written."},
+		"in a misspelt namespace": {args: "retry shpo/deploy/web", objects: []string{ours, shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"who knows":               {args: "retry shop/deploy/typo", forbidden: true},
+		"a config":                {args: "retry shop/cm/app", objects: []string{ours, shop, app}},
+		"a followed config":       {args: "retry shop/secret/key", objects: []string{ours, shop}, refusal: "there is no Secret key in namespace shop. Workloads may follow one of that name of another cluster: then add --force."},
+		"a followed config, yes":  {args: "retry shop/secret/key --force", objects: []string{ours, shop}},
+		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
+		"a pause of all":          {args: "pause -A", objects: []string{ours, shop}},
+		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
+		"a freeze elsewhere":      {args: "freeze", refusal: "nothing shows that Reroll runs in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written"},
+		"a freeze all the same":   {args: "freeze --force"},
+		"a thaw elsewhere":        {args: "thaw", refusal: "nothing shows that Reroll runs"},
+		"a pause elsewhere":       {args: "pause -A", refusal: "nothing shows that Reroll runs"},
+		"a retry elsewhere":       {args: "retry shop/deploy/web", objects: []string{shop, web}, refusal: "nothing shows that Reroll runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, kubeconfig := newAPIServer(t, map[string]string{})
+			s, kubeconfig := newAPIServer(t, map[string]string{"is": "there"})
 			s.objects, s.forbidden = c.objects, c.forbidden
-			said := operate(t, "retry", c.target, "--kubeconfig", kubeconfig)
-			if !strings.Contains(said, c.warning) || strings.Contains(said, "warning:") != (c.warning != "") || !strings.Contains(said, "trying shop/") {
-				t.Errorf("said %q, want the warning %q", said, c.warning)
+			said, err := tryTo(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
+			if code, _ := cli.ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != cli.ExitFailed || !strings.Contains(cli.Say(err), c.refusal)) {
+				t.Errorf("%v, want %q", err, c.refusal)
 			}
-			if len(s.data) != 1 {
-				t.Errorf("the ConfigMap has %v", s.data)
+			if written := len(s.data) != 1; written != (c.refusal == "") || strings.Contains(said, "warning:") {
+				t.Errorf("said %q, and the ConfigMap has %v", said, s.data)
 			}
 		})
 	}
@@ -206,7 +241,7 @@ func TestDeedsAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := func(more ...string) string {
 				s, kubeconfig := newAPIServer(t, map[string]string{"pauses": pauses})
-				s.objects = []string{"/apis/apps/v1/namespaces/shop/deployments/web"}
+				s.objects = []string{shop, "/apis/apps/v1/namespaces/shop/deployments/web", "/api/v1/namespaces/reroll/secrets/reroll-digest-key"}
 				return operate(t, slices.Concat(c.args, more, []string{"--kubeconfig", kubeconfig})...)
 			}
 			if said := run(); c.said != "" && said != c.said {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // pausing says which workloads a command is about, besides the cluster.
@@ -28,13 +29,14 @@ func (p *pausing) bind(cmd *cobra.Command) {
 	f.StringVarP(&p.workloads, "namespace", "n", "", "the namespace of the workloads")
 	f.BoolVarP(&p.everywhere, "all-namespaces", "A", false, "the workloads of all namespaces")
 	f.StringVarP(&p.selector, "selector", "l", "", "label selector of the workloads, such as app=cart; all if empty")
+	p.bindForce(cmd)
 	p.deed.Bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	cmd.MarkFlagsOneRequired("namespace", "all-namespaces")
 }
 
-// change rewrites the list of pauses and says what was done.
-func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text string, selector labels.Selector) (list string, done cli.Done, err error)) error {
+// change rewrites the list of pauses and says what was done. check is asked before.
+func (p *pausing) change(cmd *cobra.Command, version string, check func(*kube.Cluster) error, rewrite func(text string, selector labels.Selector) (list string, done cli.Done, err error)) error {
 	selector, err := labels.Parse(p.selector)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--selector: %w", err))
@@ -43,7 +45,9 @@ func (p *pausing) change(cmd *cobra.Command, version string, rewrite func(text s
 	if err != nil {
 		return err
 	}
-	warnElsewhere(cmd, cluster)
+	if err := errors.Join(p.checkHere(cmd.Context(), cluster), check(cluster)); err != nil {
+		return err
+	}
 	var done cli.Done
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) (err error) {
 		data[control.PausesKey], done, err = rewrite(data[control.PausesKey], selector)
@@ -89,7 +93,8 @@ func pauseCommand(version string) *cobra.Command {
 			if length <= 0 {
 				return cli.Usage(errors.New("--for must be positive"))
 			}
-			return p.change(cmd, version, func(text string, selector labels.Selector) (string, cli.Done, error) {
+			there := func(c *kube.Cluster) error { return p.checkThere(cmd.Context(), c, p.workloads, "", "") }
+			return p.change(cmd, version, there, func(text string, selector labels.Selector) (string, cli.Done, error) {
 				now := time.Now()
 				until := now.Add(length).UTC().Truncate(time.Second)
 				list, err := control.AddPause(text, control.Pause{Namespace: p.workloads, Selector: selector, Until: until, Reason: reason}, now)
@@ -113,7 +118,8 @@ func resumeCommand(version string) *cobra.Command {
 		Example: "  reroll resume -n shop\n  reroll resume -n shop -l app=cart",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.change(cmd, version, func(text string, selector labels.Selector) (string, cli.Done, error) {
+			// The pause of a namespace that is gone can be ended, too.
+			return p.change(cmd, version, func(*kube.Cluster) error { return nil }, func(text string, selector labels.Selector) (string, cli.Done, error) {
 				list, removed, err := control.RemovePauses(text, p.workloads, selector)
 				if err == nil && removed == 0 {
 					err = fmt.Errorf("no pause of %s: `reroll status` lists those that there are", p.whom())

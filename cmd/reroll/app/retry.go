@@ -1,7 +1,8 @@
 package app
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,11 @@ func retryCommand(version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnMissing(cmd, cluster, target)
+			namespace, rest, _ := strings.Cut(target, "/")
+			kind, name, _ := strings.Cut(rest, "/")
+			if err := a.checkThere(cmd.Context(), cluster, namespace, kind, name); err != nil {
+				return err
+			}
 			now := time.Now().UTC().Format(time.RFC3339)
 			return a.writeControl(cmd, cluster, map[string]string{key: now}, cli.Done{What: "retry", Said: "trying " + target + " again", Names: []string{target}})
 		},
@@ -48,16 +53,17 @@ func retryCommand(version string) *cobra.Command {
 	return cmd
 }
 
-// warnMissing says so if what is to be tried again, as NAMESPACE/KIND/NAME, is certainly not there.
-func warnMissing(cmd *cobra.Command, cluster *kube.Cluster, target string) {
-	namespace, rest, _ := strings.Cut(target, "/")
-	kind, name, _ := strings.Cut(rest, "/")
-	if !cluster.Lacks(cmd.Context(), namespace, kind, name) {
-		return
+// checkThere refuses to write about what is certainly not there: a namespace, or a workload or config in it. An empty namespace is all.
+func (a *access) checkThere(ctx context.Context, cluster *kube.Cluster, namespace, kind, name string) error {
+	if a.force || namespace == "" {
+		return nil
 	}
-	hint := ""
+	lacking := cluster.Lacks(ctx, namespace, kind, name)
+	if lacking == "" {
+		return nil
+	}
 	if slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(kind)) {
-		hint = " of this cluster; if workloads follow one of that name of another cluster, that is meant"
+		lacking += " Workloads may follow one of that name of another cluster: then add --force."
 	}
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: there is no %s %s in namespace %s%s\n", kind, name, namespace, hint)
+	return errors.New(lacking + " Nothing was written. Correct the name, or add --force to write it all the same")
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/near"
 )
 
 // Questions returns the commands that ask the server.
@@ -161,13 +163,9 @@ func (s *session) only(r ref) (ref, error) {
 	if r.cluster != "" {
 		return r, nil
 	}
-	clusters, err := list[view.Cluster](s, s.client, "/api/v1/clusters", nil, 0, silently)
+	names, err := s.clusters()
 	if err != nil {
 		return r, err
-	}
-	var names []string
-	for _, c := range clusters.items {
-		names = append(names, c.Name)
 	}
 	switch len(names) {
 	case 0:
@@ -177,6 +175,28 @@ func (s *session) only(r ref) (ref, error) {
 		return r, nil
 	}
 	return r, Usage(fmt.Errorf("in which cluster is %s? Name it with --cluster: %s", r, strings.Join(names, ", ")))
+}
+
+// clusters returns the names of those that the server knows.
+func (s *session) clusters() (names []string, err error) {
+	l, err := list[view.Cluster](s, s.client, "/api/v1/clusters", nil, 0, silently)
+	for _, c := range l.items {
+		names = append(names, c.Name)
+	}
+	return names, err
+}
+
+// checkCluster refuses a cluster that the server does not know. Who may not ask which it knows is not told that it does not.
+func (s *session) checkCluster(name string) error {
+	names, err := s.clusters()
+	if err != nil || len(names) == 0 || slices.Contains(names, name) {
+		return nil //nolint:nilerr // the question itself says what is wrong
+	}
+	end := "; the server knows " + strings.Join(names, ", ")
+	if meant, ok := near.Word(name, names); ok {
+		end = "; did you mean " + meant + "? The server knows " + strings.Join(names, ", ")
+	}
+	return Usage(fmt.Errorf("there is no cluster %s%s", name, end))
 }
 
 // silently is for lists too short to tell how they come in.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -119,11 +118,10 @@ func reloadIDs(s *session, q url.Values) ([]string, error) {
 	return each(s, "/api/v1/reloads", q, func(r view.Reload) string { return r.ID })
 }
 
-// reasonNames are the closed list, sorted.
-func reasonNames() []string {
-	var names []string
-	for _, reason := range slices.Sorted(maps.Keys(reloader.Reasons)) {
-		names = append(names, string(reason))
+// outcomeNames are those of reloads, sorted.
+func outcomeNames() (names []string) {
+	for _, outcome := range slices.Sorted(slices.Values(reloader.Outcomes)) {
+		names = append(names, string(outcome))
 	}
 	return names
 }

@@ -54,7 +54,7 @@ func reloadsCommand(version string) *cobra.Command {
 	q.live(cmd, "workload", workloadNames)
 	q.live(cmd, "config", configNames)
 	q.live(cmd, "change", changeIDs)
-	fixed(cmd, "outcome", reasonNames())
+	fixed(cmd, "outcome", outcomeNames())
 	cmd.ValidArgsFunction = firstOnly(q.complete(reloadIDs))
 	return cmd
 }
@@ -77,8 +77,8 @@ func (f *reloadsFlags) parameters(now time.Time) (url.Values, error) {
 	if err := dependsOn(q, f.config); err != nil {
 		return nil, err
 	}
-	if f.outcome != "" && !slices.Contains(reasonNames(), f.outcome) {
-		return nil, Usage(fmt.Errorf("--outcome: %q is not one of %s", f.outcome, strings.Join(reasonNames(), ", ")))
+	if f.outcome != "" && !slices.Contains(outcomeNames(), f.outcome) {
+		return nil, Usage(fmt.Errorf("--outcome: %q is not one of %s", f.outcome, strings.Join(outcomeNames(), ", ")))
 	}
 	set(q, "outcome", f.outcome)
 	set(q, "change", f.change)

@@ -185,6 +185,9 @@ func (s *session) workload(name string, where scope) (ref, error) {
 	if r, err = r.in(where); err != nil {
 		return r, err
 	}
+	if r.cluster != "" {
+		return r, s.checkCluster(r.cluster)
+	}
 	return s.only(r)
 }
 
