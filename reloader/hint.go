@@ -67,10 +67,14 @@ type Actor struct {
 	FieldManager string `json:"fieldManager,omitempty"`
 }
 
-// Name returns the user or, where only a watch has seen the write, the field manager; empty if neither is known.
+// Name returns the user, with the one who impersonated them, or, where only a watch has seen the write, the field manager; empty if neither is
+// known.
 func (a Actor) Name() string {
-	if a.User == "" && a.FieldManager != "" {
+	switch {
+	case a.User == "" && a.FieldManager != "":
 		return "field manager " + a.FieldManager
+	case a.AuthenticatedUser != "" && a.AuthenticatedUser != a.User:
+		return a.User + " (impersonated by " + a.AuthenticatedUser + ")"
 	}
 	return a.User
 }

@@ -17,6 +17,9 @@ func TestSayWho(t *testing.T) {
 	}{
 		"nobody": {nil, ""},
 		"one":    {[]reloader.Candidate{who("alice", reloader.BasisOnlyWriter)}, " by alice"},
+		"impersonated": {
+			[]reloader.Candidate{{Actor: reloader.Actor{User: "alice", AuthenticatedUser: "admin"}, Basis: reloader.BasisOnlyWriter}}, " by alice (impersonated by admin)",
+		},
 		"seen by a watch": {
 			[]reloader.Candidate{{Actor: reloader.Actor{FieldManager: "kubectl-edit"}, Basis: reloader.BasisOnlyWriter}}, " by field manager kubectl-edit",
 		},

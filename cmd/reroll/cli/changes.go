@@ -175,7 +175,7 @@ func sayCandidate(c view.Candidate) string {
 }
 
 func candidateName(c view.Candidate) string {
-	return reloader.Actor{User: c.User, FieldManager: c.FieldManager}.Name()
+	return reloader.Actor{User: c.User, AuthenticatedUser: c.AuthenticatedUser, FieldManager: c.FieldManager}.Name()
 }
 
 // digestLength is how much of a fingerprint people need to tell two apart.

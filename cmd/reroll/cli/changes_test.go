@@ -14,6 +14,7 @@ func TestWhoOf(t *testing.T) {
 	}{
 		"nobody":            {nil, "-"},
 		"one":               {[]view.Candidate{{User: "alice", Basis: "OnlyWriter"}}, "alice"},
+		"impersonated":      {[]view.Candidate{{User: "alice", AuthenticatedUser: "admin", Basis: "OnlyWriter"}}, "alice (impersonated by admin)"},
 		"seen by a watch":   {[]view.Candidate{{FieldManager: "kubectl-edit", Basis: "OnlyWriter"}}, "field manager kubectl-edit"},
 		"one who need not":  {[]view.Candidate{{User: "alice", Basis: "Ambiguous"}}, "perhaps alice"},
 		"one of two writes": {[]view.Candidate{{User: "alice", Basis: "Ambiguous"}, {User: "bob", Basis: "FieldManager"}}, "one of alice, bob"},
