@@ -1,81 +1,255 @@
 package chart_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 )
 
-// TestCommonAnnotations: every object that the chart renders has them in addition to its own.
-func TestCommonAnnotations(t *testing.T) {
-	const key, value = "example.org/team", "platform"
-	plain := func(objects []runtime.Object) (names map[string]map[string]string) {
-		names = map[string]map[string]string{}
-		for _, o := range objects {
-			m, err := meta.Accessor(o)
+// TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
+func TestFlowSchemaIsAboutWhoAsks(t *testing.T) {
+	for values, want := range map[string][]string{
+		"roles": {"example-reroll-dispatch", "example-reroll-api", "example-reroll-admission"}, "fleet-member": {"example-reroll"}, "default": nil,
+	} {
+		var got []string
+		for _, object := range rendered(t, values) {
+			schema, ok := object.(*flowcontrolv1.FlowSchema)
+			if !ok {
+				continue
+			}
+			for _, s := range schema.Spec.Rules[0].Subjects {
+				got = append(got, s.ServiceAccount.Name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: subjects (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// custom returns the objects of a kind that Kubernetes itself does not have.
+func custom(objects []runtime.Object, kind string) (found []*unstructured.Unstructured) {
+	for _, object := range objects {
+		if o, ok := object.(*unstructured.Unstructured); ok && o.GetKind() == kind {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// TestAlertsAreThoseOfTheShape: an alert about what does not run here would fire for ever, or never.
+func TestAlertsAreThoseOfTheShape(t *testing.T) {
+	one := []string{"reroll-ingest", "reroll-dispatch", "reroll-queue", "reroll-certificates", "reroll-api"}
+	for values, want := range map[string][]string{
+		"roles":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
+		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
+		"hub":          {"reroll-queue", "reroll-certificates", "reroll-api"},
+		"watched":      append(slices.Clone(one[1:]), "reroll-slo"),
+	} {
+		var got []string
+		for _, o := range custom(rendered(t, values), "PrometheusRule") {
+			groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
 			if err != nil {
 				t.Fatal(err)
 			}
-			names[o.GetObjectKind().GroupVersionKind().String()+" "+m.GetName()] = m.GetAnnotations()
-		}
-		return names
-	}
-	for _, folder := range valuesCases(t) {
-		own := plain(decode(t, render(t, "--values", folder+"/values.yaml")))
-		for object, annotations := range plain(decode(t, render(t, "--values", folder+"/values.yaml", "--set-string", `commonAnnotations.example\.org/team=`+value))) {
-			if annotations[key] != value {
-				t.Errorf("%s: %s has the annotations %v", folder, object, annotations)
+			for _, group := range groups {
+				got = append(got, group.(map[string]any)["name"].(string))
 			}
-			for k, v := range own[object] {
-				if annotations[k] != v {
-					t.Errorf("%s: %s has lost %s=%s", folder, object, k, v)
-				}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: groups of alerts (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
+// ruleFile is where Prometheus reads the alerts of a PrometheusRule from.
+func ruleFile(t *testing.T, args ...string) string {
+	t.Helper()
+	found := custom(decode(t, render(t, append([]string{"--set", "metrics.prometheusRule.enabled=true"}, args...)...)), "PrometheusRule")
+	if len(found) != 1 {
+		t.Fatalf("%d PrometheusRules", len(found))
+	}
+	text, err := yaml.Marshal(found[0].Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "alerts.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestAbsenceIsOfTheRelease: that another release is seen by the same Prometheus does not hide that this one is gone.
+func TestAbsenceIsOfTheRelease(t *testing.T) {
+	const history = `
+rule_files: [alerts.yaml]
+evaluation_interval: 1m
+tests:
+  - name: another release goes on
+    interval: 1m
+    input_series:
+      - {series: 'reroll_pending_workloads{job="reroll",namespace="other",instance="a"}', values: '0x60'}
+      - {series: 'reroll_api_streams{job="reroll",namespace="other",instance="a"}', values: '0x60'}
+      - {series: 'reroll_pending_workloads{job="reroll",namespace="` + namespace + `",instance="b"}', values: '0x10 _x50'}
+      - {series: 'reroll_api_streams{job="reroll",namespace="` + namespace + `",instance="b"}', values: '0x10 _x50'}
+    promql_expr_test:
+      - {expr: 'count by (alertname) (ALERTS)', eval_time: 10m, exp_samples: []}
+      - expr: count by (alertname, namespace) (ALERTS{alertstate="firing"})
+        eval_time: 30m
+        exp_samples: [%s]
+`
+	fires := func(alert string) string {
+		return `{labels: '{alertname="` + alert + `",namespace="` + namespace + `"}', value: 1}`
+	}
+	for name, c := range map[string]struct {
+		set, fires string
+	}{
+		"a member":          {"metrics.serviceMonitor.enabled=true", fires("RerollAPIAbsent") + ", " + fires("RerollAbsent")},
+		"a hub":             {"metrics.podMonitor.enabled=true,deploymentMode=hub,nats.url=nats://n:4222", fires("RerollAPIAbsent")},
+		"scraped otherwise": {"deploymentMode=hub,nats.url=nats://n:4222", ""}, // nobody knows with which labels
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(filepath.Dir(ruleFile(t, "--set", c.set)), "history.yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, history, c.fires), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := tool(t, "rules", "test", file); err != nil {
+				t.Errorf("%v%s", err, out)
+			}
+		})
+	}
+}
+
+// TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
+func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
+	for set, want := range map[string]bool{
+		"deploymentMode=roles,nats.url=nats://n:4222":                       true,
+		"deploymentMode=roles,nats.url=nats://n:4222,api.replicaCount=0":    false,
+		"deploymentMode=hub,nats.url=nats://n:4222,api.replicaCount=0":      false,
+		"compatibility.metaInfo=true":                                       true,
+		"api.replicaCount=0":                                                true, // of roles
+		"replicaCount=0":                                                    false,
+		"deploymentMode=roles,nats.url=nats://n:4222,ingest.replicaCount=0": true,
+	} {
+		text, err := os.ReadFile(ruleFile(t, "--set", set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(text), "alert: RerollAPIAbsent"); got != want {
+			t.Errorf("%s: an alert about an absent API: %t, want %t", set, got, want)
+		}
+		if !strings.Contains(string(text), "alert: RerollAPIFails") {
+			t.Errorf("%s: there is no other alert about the API", set)
+		}
+	}
+}
+
+func TestDashboardsAreTheFiles(t *testing.T) {
+	files, err := filepath.Glob(chart + "/files/dashboards/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dashboards: %v", err)
+	}
+	want := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[filepath.Base(file)] = strings.TrimSpace(string(text))
+	}
+	got := map[string]string{}
+	for _, object := range decode(t, render(t, "--set", "grafanaDashboards.enabled=true,grafanaDashboards.namespace=grafana")) {
+		if config, ok := object.(*corev1.ConfigMap); ok && config.Namespace == "grafana" && config.Labels["grafana_dashboard"] == "1" {
+			for name, text := range config.Data {
+				got[name] = strings.TrimSpace(text)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dashboards (-files +ConfigMaps):\n%s", diff)
+	}
+}
+
+// TestCertificatesAreWhatIsAskedFor: cert-manager makes the Secrets that the pods mount and reroll audit setup takes, for the names that both ends
+// look for.
+func TestCertificatesAreWhatIsAskedFor(t *testing.T) {
+	names := map[string][]string{}
+	for _, o := range custom(rendered(t, "roles"), "Certificate") {
+		secret, _, _ := unstructured.NestedString(o.Object, "spec", "secretName")
+		hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "dnsNames")
+		names[secret] = hosts
+	}
+	want := map[string][]string{
+		"example-reroll-ingest-tls":   {"example-reroll-ingest.reroll-system.svc", "example-reroll-ingest.reroll-system.svc.cluster.local"},
+		"example-reroll-audit-client": {"east.audit.reroll.dev"},
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("names by Secret (-want +got):\n%s", diff)
+	}
+}
+
+// TestNobodyAsksForCertificatesOfNobody: without a feed there is neither a certificate, whatever cert-manager is told, nor somebody to be
+// recognised by one.
+func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
+	objects := rendered(t, "watched", "--set", "ingest.tls.certManager.enabled=true,ingest.tls.certManager.issuerRef.name=ca,ingest.tls.requireClientCert=false")
+	if made := custom(objects, "Certificate"); len(made) > 0 {
+		t.Errorf("%d certificates, and nobody shows them", len(made))
+	}
+}
+
+// TestCertificateOfTheWebhook: cert-manager makes what the pods mount, for the name that the API server calls, and nobody else may make one. Reroll
+// publishes the secret path alone, and with client certificates nothing.
+func TestCertificateOfTheWebhook(t *testing.T) {
+	for shape, values := range map[string]string{"default": "compatibility.metaInfo=true", "roles": "admission.tls.existingSecret="} {
+		objects := rendered(t, shape, "--set", values+",admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca")
+		made := ""
+		for _, o := range custom(objects, "Certificate") {
+			hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "dnsNames")
+			if slices.Equal(hosts, []string{"example-reroll-admission.reroll-system.svc"}) {
+				made, _, _ = unstructured.NestedString(o.Object, "spec", "secretName")
+			}
+		}
+		if made == "" {
+			t.Fatalf("%s: no certificate for the webhook", shape)
+		}
+		mounted := false
+		for _, w := range workloads(t, objects) {
+			mounted = mounted || slices.ContainsFunc(w.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == made })
+		}
+		if !mounted {
+			t.Errorf("%s: no pod mounts %s", shape, made)
+		}
+		for _, object := range objects {
+			if role, ok := object.(*rbacv1.Role); ok && strings.HasSuffix(role.Name, "-admission") {
+				t.Errorf("%s: %s may make a certificate", shape, role.Name)
+			}
+			role, ok := object.(*rbacv1.ClusterRole)
+			if publishes := ok && strings.HasSuffix(role.Name, "-admission"); publishes && shape == "roles" {
+				t.Errorf("%s: %s may change the configuration, although API servers show certificates", shape, role.Name)
 			}
 		}
 	}
 }
 
-// TestPodsOfOneRole: what a role's pod has is of that role alone, and wins over what all have.
-func TestPodsOfOneRole(t *testing.T) {
-	args := []string{
-		"--set", "nodeSelector.pool=system,priorityClassName=high,serviceAccount.annotations.for=all",
-		"--set", "dispatch.pod.nodeSelector.pool=control,dispatch.pod.tolerations[0].operator=Exists",
-		"--set", "dispatch.pod.serviceAccount.name=roller,dispatch.pod.serviceAccount.annotations.for=dispatch",
+// TestMigratedValuesAreAccepted installs on paper what reroll migrate-values makes of values of Stakater's chart.
+func TestMigratedValuesAreAccepted(t *testing.T) {
+	files, err := filepath.Glob(root + "/cmd/reroll/cli/testdata/migrate-values/*.golden")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no migrated values: %v", err)
 	}
-	pods, accounts := 0, map[string]string{}
-	for _, o := range rendered(t, "roles", args...) {
-		switch o := o.(type) {
-		case *appsv1.Deployment:
-			pods++
-			pool, tolerations, account := "system", 0, o.Name
-			if o.Name == release+"-reroll-dispatch" || o.Name == release+"-dispatch" {
-				pool, tolerations, account = "control", 1, "roller"
-			}
-			pod := o.Spec.Template.Spec
-			if pod.NodeSelector["pool"] != pool || len(pod.Tolerations) != tolerations || pod.PriorityClassName != "high" || pod.ServiceAccountName != account {
-				t.Errorf("%s runs on %v with %v and %s as %s", o.Name, pod.NodeSelector, pod.Tolerations, pod.PriorityClassName, pod.ServiceAccountName)
-			}
-		case *corev1.ServiceAccount:
-			accounts[o.Name] = o.Annotations["for"]
-		}
-	}
-	if pods != 4 || len(accounts) != 4 || accounts["roller"] != "dispatch" {
-		t.Errorf("%d Deployments, accounts %v", pods, accounts)
-	}
-	for account, annotation := range accounts {
-		if account != "roller" && annotation != "all" {
-			t.Errorf("%s is annotated %q", account, annotation)
-		}
-	}
-	for _, o := range rendered(t, "roles", args...) {
-		_, subjects, _ := binding(o)
-		for _, s := range subjects {
-			if _, known := accounts[s.Name]; !known {
-				t.Errorf("rights are bound to %s, which no pod runs as", s.Name)
-			}
-		}
+	for _, file := range files {
+		decode(t, render(t, "--values", file))
 	}
 }
