@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,35 +109,109 @@ func (f *changesFlags) list(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.cmd.ErrOrStderr())
-	l, err := list[view.Change](s, s.client, "/api/v1/changes", parameters, f.most, func(n int) { p.say("%d changes so far", n) })
-	p.end()
+	if f.tabular() {
+		l, err := counting[view.TimelineRow](s, "timeline", "changes", parameters, f.most)
+		if err != nil {
+			return err
+		}
+		among := several(s, l.items, func(r view.TimelineRow) string { return r.Change.Cluster })
+		return printList(s, &f.output, l, changesShown(s.now, among))
+	}
+	l, err := counting[view.Change](s, "changes", "changes", parameters, f.most)
 	if err != nil {
 		return err
 	}
-	return printList(s, &f.output, l, shown[view.Change]{
+	return printList(s, &f.output, l, shown[view.Change]{name: func(c view.Change) string { return c.ID }, row: func(view.Change) []cell { return nil }})
+}
+
+// counting reads most items of a listing, and tells on a terminal how many of what there are so far.
+func counting[T any](s *session, of, what string, parameters url.Values, most int) (l listing[T], err error) {
+	p := newProgress(s.cmd.ErrOrStderr())
+	defer p.end()
+	return list[T](s, s.client, "/api/v1/"+of, parameters, most, func(n int) { p.say("%d %s so far", n, what) })
+}
+
+// changesShown is a table of changes, with what came of each. Clusters are named if there are several.
+func changesShown(now time.Time, several bool) shown[view.TimelineRow] {
+	return shown[view.TimelineRow]{
 		columns: []column{
 			{name: "AGE"},
+			{name: "CLUSTER", wide: !several},
 			{name: "CONFIG"},
 			{name: "TYPE"},
 			{name: "KEYS"},
 			{name: "WHO"},
-			{name: "SOURCE"},
-			{name: "ID"},
-			{name: "CLUSTER", wide: true},
+			{name: "ROLLED"},
+			{name: "SOURCE", wide: true},
+			{name: "ID", wide: true},
 			{name: "VERIFIED", wide: true},
 			{name: "LATENCY", wide: true},
 			{name: "CLIENT", wide: true},
 		},
-		name: func(c view.Change) string { return c.ID },
+		name: func(r view.TimelineRow) string { return r.Change.ID },
 		none: "No such change is on record.",
-		row: func(c view.Change) []cell {
+		row: func(r view.TimelineRow) []cell {
+			c := r.Change
 			return []cell{
-				text(since(s.now, c.VerifiedAt)), text(configRef("", c.Config).String()), text(c.Type), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
-				text(c.Source), text(c.ID), text(c.Cluster), text(exactly(c.VerifiedAt)), text(seconds(c.LatencySeconds)), text(clientOf(c.Candidates)),
+				text(since(now, c.VerifiedAt)), text(c.Cluster), text(configRef("", c.Config).String()), text(c.Type), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
+				rolledCell(r), text(c.Source), text(c.ID), text(exactly(c.VerifiedAt)), text(seconds(c.LatencySeconds)), text(clientOf(c.Candidates)),
 			}
 		},
-	})
+	}
+}
+
+// What became of a workload for a change, in the order in which it is told.
+const (
+	rolled  = "rolled"
+	stalled = "stalled"
+	refused = "failed"
+	heldOff = "held"
+	waiting = "waiting"
+	current = "not needed"
+)
+
+// rolledCell counts the workloads that a change reached, each once, by what became of it.
+func rolledCell(r view.TimelineRow) cell {
+	became := map[ref]string{}
+	for _, reload := range r.Reloads {
+		became[workloadRef(reload.Cluster, reload.Workload)] = becameOf(reload)
+	}
+	for _, p := range r.Pending {
+		became[workloadRef(p.Cluster, p.Workload)] = waiting
+		if p.Hold != nil {
+			became[workloadRef(p.Cluster, p.Workload)] = heldOff
+		}
+	}
+	counts := map[string]int{}
+	for _, what := range became {
+		counts[what]++
+	}
+	var parts []string
+	for _, what := range []string{rolled, stalled, refused, heldOff, waiting, current} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
+		}
+	}
+	c := text(orDash(strings.Join(parts, ", ")))
+	switch {
+	case counts[stalled]+counts[refused] > 0:
+		c.style = bad
+	case counts[heldOff]+counts[waiting] > 0:
+		c.style = warn
+	}
+	return c
+}
+
+func becameOf(r view.ReloadSummary) string {
+	switch outcome := reloader.Reason(r.Outcome); {
+	case outcome == reloader.ReasonReloaded && r.Rollout != nil && reloader.Reason(r.Rollout.Result) == reloader.ReasonStalled:
+		return stalled
+	case outcome == reloader.ReasonReloaded:
+		return rolled
+	case slices.Contains(reloader.DeadLetterReasons, outcome):
+		return refused
+	}
+	return current
 }
 
 func (f *changesFlags) one(s *session, id string) error {

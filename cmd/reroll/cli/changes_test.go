@@ -47,3 +47,34 @@ func TestCausesNameEachConfigOnce(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestRolled: each workload that a change reached counts once, by what became of it last.
+func TestRolled(t *testing.T) {
+	reload := func(name, outcome, rollout string) view.ReloadSummary {
+		r := view.ReloadSummary{Workload: view.WorkloadRef{Name: name}, Outcome: view.Reason(outcome)}
+		if rollout != "" {
+			r.Rollout = &view.Rollout{Result: view.Reason(rollout)}
+		}
+		return r
+	}
+	waits := func(name string, hold *view.Hold) view.PendingReload {
+		return view.PendingReload{Workload: view.WorkloadRef{Name: name}, Hold: hold}
+	}
+	for name, c := range map[string]struct {
+		row  view.TimelineRow
+		want string
+	}{
+		"nobody": {view.TimelineRow{}, "-"},
+		"all there is": {view.TimelineRow{
+			Reloads: []view.ReloadSummary{
+				reload("a", "Reloaded", "RolledOut"), reload("b", "Reloaded", ""), reload("c", "Reloaded", "Stalled"), reload("d", "KeysUnused", ""),
+				reload("e", "Refused", ""), reload("f", "Refused", ""), reload("f", "Reloaded", ""), reload("g", "Refused", ""),
+			},
+			Pending: []view.PendingReload{waits("g", &view.Hold{}), waits("h", nil)},
+		}, "3 rolled, 1 stalled, 1 failed, 1 held, 1 waiting, 1 not needed"},
+	} {
+		if got := rolledCell(c.row).text; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -111,24 +111,11 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 	health := healthCell(c.Health)
 	health.style += bold
 	l.add(cell{c.Name, bold}, text("  "), health)
-	for _, problem := range c.Problems {
-		l.add(cell{"  ! ", warn}, text(problem))
-	}
-	if c.DryRun {
-		l.add(text("  This is a dry run: nothing is written to the cluster."))
-	}
-	if c.Freeze.Frozen {
-		l.add(cell{"  Frozen", bad}, text(until(c.Freeze.Until)+because(c.Freeze.Reason)))
-	}
-	for _, p := range c.Pauses {
-		l.add(cell{"  Paused ", warn}, text(whom(p)+until(p.Until)+because(p.Reason)))
-	}
+	writeBrakes(l, c)
 	for _, w := range c.Windows {
-		state := "closed, opens " + exactly(w.Next)
 		if w.Open {
-			state = "open"
+			l.addf("  Window %s: open", w.Schedule)
 		}
-		l.addf("  Window %s: %s", w.Schedule, state)
 	}
 	l.addf("  %s, %d pending, %d held%s", count(c.Workloads, "workload"), c.Pending, heldIn(c), reasonsOf(c.Held))
 	if c.LagSeconds > 0 || c.HintsPending > 0 {
@@ -148,6 +135,35 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 		l.addf("  audit feed of %s: %s", feed.Address, feed.State)
 	}
 	writeForward(l, c.Forward, now)
+}
+
+// writeBrakes tells what is wrong with a cluster, and what holds its reloads back.
+func writeBrakes(l *lines, c view.Cluster) {
+	for _, problem := range c.Problems {
+		l.add(cell{"  ! ", warn}, text(problem))
+	}
+	if c.DryRun {
+		l.add(text("  This is a dry run: nothing is written to the cluster."))
+	}
+	if c.Freeze.Frozen {
+		l.add(cell{"  Frozen", bad}, text(until(c.Freeze.Until)+because(c.Freeze.Reason)))
+	}
+	for _, p := range c.Pauses {
+		l.add(cell{"  Paused ", warn}, text(whom(p)+until(p.Until)+because(p.Reason)))
+	}
+	for _, w := range c.Windows {
+		if !w.Open {
+			l.addf("  Window %s: closed, %s", w.Schedule, opens(w.Next))
+		}
+	}
+}
+
+// opens says when a window opens.
+func opens(next time.Time) string {
+	if next.IsZero() {
+		return "never opens"
+	}
+	return "opens " + exactly(next)
 }
 
 // writeForward tells how far the records of a cluster have come to the hub that was asked, and what has been missing there for long; nothing if

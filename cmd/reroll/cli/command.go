@@ -106,7 +106,7 @@ func printList[T any](s *session, o *output, l listing[T], how shown[T]) error {
 		t.add(how.row(item)...)
 	}
 	a.show = t.write
-	if len(l.items) == 0 && (o.format == formatTable || o.format == formatWide) {
+	if len(l.items) == 0 && o.tabular() {
 		_, err := fmt.Fprintln(s.cmd.ErrOrStderr(), how.none)
 		return err
 	}
@@ -184,6 +184,15 @@ func (s *session) clusters() (names []string, err error) {
 		names = append(names, c.Name)
 	}
 	return names, err
+}
+
+// several reports whether there is more than one cluster among items, or that the server knows.
+func several[T any](s *session, items []T, cluster func(T) string) bool {
+	if slices.ContainsFunc(items, func(item T) bool { return cluster(item) != cluster(items[0]) }) {
+		return true
+	}
+	names, _ := s.clusters() // who may not ask sees one
+	return len(names) > 1
 }
 
 // checkCluster refuses a cluster that the server does not know. Who may not ask which it knows is not told that it does not.

@@ -64,6 +64,9 @@ func (o *output) form() string {
 	return name
 }
 
+// tabular reports whether the answer is a table.
+func (o *output) tabular() bool { return o.format == formatTable || o.format == formatWide }
+
 // check refuses a format that the command does not have, before anything is asked.
 func (o *output) check() error {
 	name, template, hasTemplate := strings.Cut(o.format, "=")

@@ -122,27 +122,26 @@ func (f *reloadsFlags) list(s *session) error {
 		return err
 	}
 	var l listing[view.Reload]
-	p := newProgress(s.cmd.ErrOrStderr())
 	err = s.nearby(parameters, func() (err error) {
-		l, err = list[view.Reload](s, s.client, "/api/v1/reloads", parameters, f.most, func(n int) { p.say("%d reloads so far", n) })
+		l, err = counting[view.Reload](s, "reloads", "reloads", parameters, f.most)
 		return err
 	})
-	p.end()
 	if err != nil {
 		return err
 	}
+	among := f.tabular() && several(s, l.items, func(r view.Reload) string { return r.Cluster })
 	return printList(s, &f.output, l, shown[view.Reload]{
 		columns: []column{
 			{name: "AGE"},
+			{name: "CLUSTER", wide: !among},
 			{name: "WORKLOAD"},
 			{name: "OUTCOME"},
 			{name: "ROLLOUT"},
 			{name: "BECAUSE OF"},
+			{name: "WHO"},
 			{name: "LATENCY"},
-			{name: "ID"},
-			{name: "CLUSTER", wide: true},
+			{name: "ID", wide: true},
 			{name: "DECIDED", wide: true},
-			{name: "WHO", wide: true},
 			{name: "STRATEGY", wide: true},
 			{name: "MESSAGE", wide: true},
 		},
@@ -150,9 +149,8 @@ func (f *reloadsFlags) list(s *session) error {
 		none: "No such reload is on record.",
 		row: func(r view.Reload) []cell {
 			return []cell{
-				text(since(s.now, r.DecidedAt)), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout), text(causesOf(r)),
-				text(seconds(r.LatencySeconds)), text(r.ID), text(r.Cluster), text(exactly(r.DecidedAt)), text(whoCaused(r.Causes)),
-				text(orDash(r.Strategy)), text(orDash(r.Message)),
+				text(since(s.now, r.DecidedAt)), text(r.Cluster), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout), text(causesOf(r)),
+				text(whoOfReload(r)), text(seconds(r.LatencySeconds)), text(r.ID), text(exactly(r.DecidedAt)), text(orDash(r.Strategy)), text(orDash(r.Message)),
 			}
 		},
 	})
@@ -214,6 +212,14 @@ func causesOf(r view.Reload) string {
 		}
 	}
 	return orDash(strings.Join(names, ","))
+}
+
+// whoOfReload names who changed what a reload is for, or who asked for it.
+func whoOfReload(r view.Reload) string {
+	if r.Request != nil {
+		return orDash(r.Request.User)
+	}
+	return whoCaused(r.Causes)
 }
 
 func whoCaused(causes []view.Cause) string {

@@ -87,9 +87,11 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 	return well, complete, q.print(cmd.OutOrStdout(), answer{
 		body: body, names: h.names(), show: func(w io.Writer, wide, headers, colours bool) error {
 			l := newLines(w, colours)
-			l.add(text("Reroll "+v.Version+" at "), cell{report.Server, bold})
+			if wide {
+				l.add(text("Reroll "+v.Version+" at "), cell{report.Server, bold})
+			}
 			for _, c := range clusters.items {
-				writeCluster(l, c, s.now)
+				h.writeCluster(l, c)
 			}
 			if wide && len(h.workloads) > 0 {
 				return errors.Join(l.err, h.table(s.now).write(w, true, headers, colours))
@@ -125,6 +127,42 @@ func (h waitingList) names() (names []string) {
 		names = append(names, h.name(w))
 	}
 	return names
+}
+
+// healthMarks stand for the health of a cluster.
+var healthMarks = map[view.Health]string{view.Healthy: "✓", view.Degraded: "!", view.Away: "✗", view.Unknown: "?"}
+
+// writeCluster says in a line how a cluster is, and below what is wrong with it and what holds its reloads back. What waits is counted by its
+// workloads: they are newer than the status of the cluster.
+func (h waitingList) writeCluster(l *lines, c view.Cluster) {
+	health := healthCell(c.Health)
+	health.text = " " + healthMarks[c.Health] + " " + strings.ToLower(health.text)
+	waits, attention := 0, 0
+	for _, w := range h.workloads {
+		switch {
+		case w.Cluster != c.Name:
+		case verdict.State(w.Verdict.State).NeedsAttention():
+			attention++
+		default:
+			waits++
+		}
+	}
+	line := []cell{{c.Name, bold}, health, text(" · " + count(c.Workloads, "workload"))}
+	if waits > 0 {
+		line = append(line, cell{fmt.Sprintf(" · %d waiting", waits), warn})
+	}
+	if attention > 0 {
+		need := " need attention"
+		if attention == 1 {
+			need = " needs attention"
+		}
+		line = append(line, cell{fmt.Sprint(" · ", attention, need), bad})
+	}
+	l.add(line...)
+	writeBrakes(l, c)
+	if c.Storage != "" {
+		l.add(text("  " + c.Storage))
+	}
 }
 
 // waitingShown is how many workloads status names.

@@ -110,7 +110,7 @@ func workloadsShown(now time.Time, name func(view.Workload) string) shown[view.W
 			{name: "FOR"},
 			{name: "CONFIGS"},
 			{name: "ROLLOUT"},
-			{name: "LAST RELOAD"},
+			{name: "LAST RELOAD", wide: true},
 			{name: "CLUSTER", wide: true},
 			{name: "DIALECT", wide: true},
 			{name: "STRATEGY", wide: true},
