@@ -144,7 +144,7 @@ func (s *scope) bindAll(cmd *cobra.Command, q *question) {
 }
 
 // query returns the scope as parameters.
-func (s *scope) query() url.Values {
+func (s scope) query() url.Values {
 	q := url.Values{}
 	set(q, "cluster", s.cluster)
 	set(q, "namespace", s.namespace)

@@ -26,8 +26,8 @@ func explainCommand(version string) *cobra.Command {
 		Use:   "explain " + refForm,
 		Short: "Explain step by step why a workload does or does not roll",
 		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command.\n" +
-			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.",
-		Example: "  reroll explain shop/Deployment/cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
+			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" + shortForm,
+		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
 	}
@@ -55,7 +55,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		parameters.Set("configNamespace", config.namespace)
 		parameters.Set("configCluster", config.cluster)
 	}
-	r, err := s.workload(name, f.scope)
+	r, err := s.find(name, f.scope)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func workloadsCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workloads [" + refForm + "]",
 		Short: "List opted-in workloads: what they depend on, and what they wait for",
+		Long:  "List opted-in workloads: what they depend on, and what they wait for; or tell all about one.\n" + shortForm,
 		Example: "  reroll workloads -n shop\n  reroll workloads --held -o wide\n  reroll workloads --config secret/password -o name\n" +
 			"  reroll workloads shop/deploy/cart",
 		Args: cobra.MaximumNArgs(1),
@@ -164,7 +165,7 @@ func writeVerdict(l *lines, v view.Verdict) {
 }
 
 func (f *workloadsFlags) one(s *session, name string) error {
-	r, err := s.workload(name, f.scope)
+	r, err := s.find(name, f.scope)
 	if err != nil {
 		return err
 	}
