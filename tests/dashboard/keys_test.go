@@ -51,7 +51,58 @@ func TestThemeIsKept(t *testing.T) {
 	b.faultless(t)
 }
 
-func TestExactTimesShowOnFocus(t *testing.T) {
+// Keys can be switched off, and stay so. The dialog that does it gives the focus back when its own button closes it.
+func TestShortcutsCanBeSwitchedOff(t *testing.T) {
+	_, url := serveFleet(t, 5)
+	b := startBrowser(t)
+	b.open(t, url+"#/clusters", "light", desk)
+	b.wait(t, ".card time.tip")
+	const open = `button[aria-label="Keys and settings"]`
+	goes := func(want string) {
+		t.Helper()
+		b.press(t, "g", "t")
+		if got := read[string](t, b, "evaluate", params{"script": "location.hash"}); got != want {
+			t.Errorf("after g t the page is at %q, want %q", got, want)
+		}
+	}
+	b.click(t, open)
+	b.click(t, `label:has-text("Single-key shortcuts") input`)
+	b.click(t, `dialog button[aria-label="Close"]`)
+	b.gone(t, "dialog")
+	b.until(t, `document.activeElement.matches('`+open+`')`)
+	goes("#/clusters")
+	b.do(t, "reload", nil)
+	b.wait(t, ".card time.tip")
+	goes("#/clusters")
+	b.click(t, open)
+	b.click(t, `label:has-text("Single-key shortcuts") input`)
+	b.press(t, "Escape")
+	b.gone(t, "dialog")
+	b.until(t, `localStorage.length === 0`)
+	goes("#/")
+	b.faultless(t)
+}
+
+// A time is no stop on the way through the page. Those who cannot point at one have all of them shown exactly.
+func TestTimesCanBeShownExactly(t *testing.T) {
+	_, url := serveFleet(t, 5)
+	b := startBrowser(t)
+	b.open(t, url+"#/clusters", "light", desk)
+	b.wait(t, ".card time.tip")
+	b.until(t, `document.querySelectorAll('time[tabindex]').length === 0 && document.querySelector('time.tip').innerText.match(/now|ago/) !== null`)
+	b.press(t, "?")
+	b.click(t, `label:has-text("Show exact times") input`)
+	b.accessible(t, "settings")
+	b.press(t, "Escape")
+	const exact = `[...document.querySelectorAll('time.tip')].every((x) => x.innerText.match(/20\d\d/) !== null)`
+	b.until(t, exact)
+	b.do(t, "reload", nil)
+	b.wait(t, ".card time.tip")
+	b.until(t, exact)
+	b.faultless(t)
+}
+
+func TestExactTimesShowOnHover(t *testing.T) {
 	_, url := serveFleet(t, 5)
 	b := startBrowser(t)
 	b.open(t, url+"#/clusters", "light", desk)

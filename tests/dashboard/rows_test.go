@@ -61,14 +61,50 @@ func TestTenThousandRowsAreScrolledWithFewInThePage(t *testing.T) {
 	b.faultless(t)
 }
 
+// whole tells that no part of what became of a change is cut off.
+const whole = `[...document.querySelectorAll('[data-row] .outcome')].every((cell) => [...cell.children].every((part) =>
+	part.getBoundingClientRect().right <= cell.getBoundingClientRect().right + 0.5 && part.scrollWidth <= part.clientWidth + 1 || getComputedStyle(part).display === 'none'))`
+
+// Of two long outcomes that have no room beside each other one is shown, and that there is another; the panel leaves room for the longest.
+func TestLongOutcomesAreNotCutOff(t *testing.T) {
+	fleet, url := serveFleet(t, 1)
+	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: "added", Name: "settings"}
+	c := reloader.Change{
+		ID: "long", Cluster: "prod-eu", Config: config, Type: reloader.ChangeUpdated, UID: "u", ResourceVersion: "1", Source: reloader.SourceSweep, VerifiedAt: time.Now(),
+	}
+	fleet.Records.AddChange(1_000_000, c)
+	for n := range 24 {
+		w := workloadOf(fmt.Sprintf("w-%02d", n))
+		if n < 12 {
+			w.Hold = &reloader.Hold{Reason: reloader.ReasonWaitingForNamespace, Since: time.Now()}
+			w.Edges = []reloader.Edge{{Config: config, Why: reloader.ReasonAuto, Pending: c.ID}}
+			fleet.Records.PutWorkload(w)
+			continue
+		}
+		fleet.Records.AddReload(uint64(1_000_001+n), reloader.Reload{
+			ID: w.Workload.Name, Cluster: c.Cluster, Workload: w.Workload, UID: w.UID, Outcome: reloader.ReasonAlreadyCurrent, DecidedAt: time.Now(),
+			Causes: []reloader.Cause{{ChangeID: c.ID, Config: config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt}},
+		})
+	}
+	b := startBrowser(t)
+	b.open(t, url, "light", desk)
+	row := `[data-row]:has-text("added/settings")`
+	b.wait(t, row+` .badge:has-text("12 Waiting for namespace")`)
+	b.wait(t, row+` .third:text-is("+1")`)
+	b.until(t, whole)
+	b.click(t, row)
+	b.wait(t, ".panel .outcomes")
+	b.until(t, whole)
+	b.faultless(t)
+}
+
 // What became of a change is read without opening it: no badge is cut off, and of a third outcome it is said that there is one.
 func TestOutcomesOfARowAreNotCutOff(t *testing.T) {
 	_, url := serveFleet(t, 400)
 	b := startBrowser(t)
 	b.open(t, url, "light", desk)
 	b.wait(t, "[data-row] .badge + .badge")
-	b.until(t, `[...document.querySelectorAll('[data-row] .outcome')].every((cell) => [...cell.children].every((part) =>
-		part.getBoundingClientRect().right <= cell.getBoundingClientRect().right + 0.5 && part.scrollWidth <= part.clientWidth + 1 || getComputedStyle(part).display === 'none'))`)
+	b.until(t, whole)
 	b.until(t, `(() => {
 	  const third = document.querySelector('[data-row] .third');
 	  if (!third) document.querySelector('[data-virtual]').scrollTop += 400;

@@ -339,7 +339,7 @@ func TestAnotherTokenShowsNothingOfTheOneBefore(t *testing.T) {
 		if token == "one" {
 			b.until(t, `document.querySelector('.sum')?.innerText === '40 changes'`)
 			ended.Store(true)
-			b.press(t, "g", "c") // which asks a question
+			b.press(t, "g", "s") // which asks a question
 			b.wait(t, "#token")
 			b.press(t, "g", "t")
 		}

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './views/app';
+import * as fleet from './state/fleet';
 import * as live from './state/live';
 import * as permissions from './state/permissions';
 import * as reasons from './state/reasons';
@@ -7,6 +8,7 @@ import * as timeline from './state/timeline';
 import './state/theme';
 
 live.start();
+fleet.start();
 permissions.start();
 reasons.start();
 timeline.start();

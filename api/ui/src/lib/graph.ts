@@ -1,13 +1,13 @@
 import type { Graph, GraphNode } from './types';
 
-export const isNarrowGraph = (namespace: string, text: string): boolean => namespace !== '' || text !== '';
+export const isNarrowGraph = (cluster: string, namespace: string, text: string): boolean => cluster !== '' || namespace !== '' || text !== '';
 
 // narrowGraph keeps the edges of which one end is asked for, with both their ends.
-export function narrowGraph(graph: Graph, namespace: string, text: string): Graph {
+export function narrowGraph(graph: Graph, cluster: string, namespace: string, text: string): Graph {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const nodes = new Map(graph.nodes.map((n) => [n.id, n]));
   const wanted = (n: GraphNode | undefined): boolean => n !== undefined && words.every((w) => `${n.kind} ${n.namespace}/${n.name}`.toLowerCase().includes(w));
-  const inside = (n: GraphNode | undefined): boolean => n !== undefined && (!namespace || n.namespace === namespace);
+  const inside = (n: GraphNode | undefined): boolean => n !== undefined && (!cluster || n.cluster === cluster) && (!namespace || n.namespace === namespace);
   const edges = graph.edges.filter((e) => {
     const ends = [nodes.get(e.config), nodes.get(e.workload)];
     return ends.every(inside) && ends.some(wanted);

@@ -37,7 +37,7 @@ const graph: Graph = {
 };
 
 test('a narrowed graph keeps both ends of its edges', () => {
-  for (const narrowed of [narrowGraph(graph, 'ns-a', ''), narrowGraph(graph, '', 'a-app'), narrowGraph(graph, '', 'ns-a/a')]) {
+  for (const narrowed of [narrowGraph(graph, '', 'ns-a', ''), narrowGraph(graph, '', '', 'a-app'), narrowGraph(graph, '', '', 'ns-a/a')]) {
     assert.deepEqual(narrowed.nodes.map((n) => n.id), ['c-a', 'w-a']);
     assert.equal(narrowed.edges.length, 1);
   }

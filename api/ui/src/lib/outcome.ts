@@ -86,6 +86,22 @@ export function workloadsOf(row: { reloads: ReloadSummary[]; pending: PendingRel
   return [...new Set(names)];
 }
 
+// lastRolled is when a workload was last rolled, as far as its record tells.
+export function lastRolled({ rollout, dependencies }: Workload): string | undefined {
+  const times = dependencies.flatMap(({ handled }) => (handled?.how === 'Reloaded' ? [handled.at] : []));
+  return [...times, ...(rollout ? [rollout.startedAt] : [])].sort((a, b) => Date.parse(b) - Date.parse(a))[0];
+}
+
+// textOf is what a badge says; roomOf how many such characters two badges of a row of the timeline have, beside how many more there are.
+export const textOf = (part: Part): string => (part.count > 1 ? `${part.count} ` : '') + wordsOf(part.state);
+const roomOf = (more: boolean): number => (more ? 26 : 29);
+
+// shownOf are the parts of a row that have room as badges: the first, and a second if it can be read whole.
+export function shownOf(parts: Part[]): Part[] {
+  const two = parts.slice(0, 2);
+  return two.map(textOf).join('').length <= roomOf(parts.length > 2) ? two : two.slice(0, 1);
+}
+
 // conditionOf is the state of a workload, or the reason where the state is about many.
 export function conditionOf({ verdict }: Workload): string {
   return verdict.state === 'Held' ? (verdict.reason ?? verdict.state) : verdict.state;

@@ -3,7 +3,9 @@ import { clockTime, exact, keysText, relative, who as whoOf } from '../lib/forma
 import { toneOf, wordsOf } from '../lib/outcome';
 import type { Candidate, Config, KeyChange, Reason, WorkloadRef } from '../lib/types';
 import { now } from '../state/clock';
+import { showsCluster } from '../state/fleet';
 import { impactHref, workloadHref } from '../state/router';
+import { exactTimes } from '../state/settings';
 import { meaningOf } from '../state/reasons';
 import { Glyph } from './glyph';
 
@@ -19,21 +21,22 @@ export function Badge({ reason, count, label }: { reason: Reason; count?: number
   );
 }
 
-// Time is a distance from now; the exact time shows on hover and on focus.
+// Time is a distance from now; the exact time shows on hover, or always if that is set.
 export function Time({ at }: { at: string | undefined }) {
   if (!at) return <span class="faint">never</span>;
   return (
-    <time class="tip" dateTime={at} tabIndex={0} data-tip={exact(at)}>
-      {relative(at, now.value)}
-      <span class="hidden">, {exact(at)}</span>
+    <time class="tip" dateTime={at} data-tip={exact(at)}>
+      {exactTimes.value ? exact(at) : relative(at, now.value)}
+      {!exactTimes.value && <span class="hidden">, {exact(at)}</span>}
     </time>
   );
 }
 
 // RowTime is a Time inside a row that is a link: it turns exact while the row is pointed at or focused.
-export function RowTime({ at }: { at: string }) {
+export function RowTime({ at }: { at: string | undefined }) {
+  if (!at) return <span class="rowtime">–</span>;
   return (
-    <time class="rowtime" dateTime={at} title={exact(at)}>
+    <time class={exactTimes.value ? 'rowtime exact' : 'rowtime'} dateTime={at} title={exact(at)}>
       <span class="rel">{relative(at, now.value)}</span>
       <span class="abs">{clockTime(at)}</span>
     </time>
@@ -51,22 +54,24 @@ export function Kind({ kind }: { kind: string }) {
   );
 }
 
-export function ConfigLink({ cluster, config }: { cluster: string; config: Config }) {
+// ConfigLink names the config's cluster if it is another than that of what it is shown beside; alone says that it is shown beside nothing.
+export function ConfigLink({ cluster, config, alone }: { cluster: string; config: Config; alone?: boolean }) {
+  const whose = config.cluster ?? (alone && showsCluster(cluster) ? cluster : undefined);
   return (
     <a class="ref" href={impactHref(config.cluster ?? cluster, config)}>
       <Kind kind={config.kind} />
-      {config.cluster && <span class="ns">{config.cluster}/</span>}
+      {whose && <span class="ns">{whose}/</span>}
       <span class="ns">{config.namespace}/</span>
       {config.name}
     </a>
   );
 }
 
-// WorkloadLink names the workload's cluster if it is another than that of what it is shown beside.
-export function WorkloadLink({ cluster, workload, beside = cluster }: { cluster: string; workload: WorkloadRef; beside?: string }) {
+// WorkloadLink names the workload's cluster, unless it is that of what it is shown beside.
+export function WorkloadLink({ cluster, workload, beside }: { cluster: string; workload: WorkloadRef; beside?: string }) {
   return (
     <a class="ref" href={workloadHref(cluster, workload)}>
-      {cluster !== beside && <span class="ns">{cluster}/</span>}
+      {cluster !== beside && showsCluster(cluster) && <span class="ns">{cluster}/</span>}
       <span class="ns">{workload.namespace}/</span>
       {workload.name} <small>{workload.kind}</small>
     </a>

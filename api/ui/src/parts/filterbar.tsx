@@ -3,7 +3,7 @@ import type { Filter } from '../lib/filter';
 import { isNarrow, noFilter } from '../lib/filter';
 import type { TimelineRow } from '../lib/types';
 import { link, setPaused } from '../state/live';
-import { scope } from '../state/router';
+import { amend, scope } from '../state/router';
 import { edition } from '../state/timeline';
 import { Icon } from './glyph';
 
@@ -69,6 +69,12 @@ export function Choice({ name, value, options, set, always }: ChoiceProps) {
       ))}
     </select>
   );
+}
+
+// ClusterChoice narrows a view to one cluster, where it shows several.
+export function ClusterChoice({ value, of }: { value: string; of: readonly { cluster: string }[] }) {
+  const names = [...new Set(of.map((one) => one.cluster))].sort();
+  return names.length > 1 || value ? <Choice name="Cluster" value={value} options={names} set={(cluster) => amend({ cluster })} /> : null;
 }
 
 function Pause() {

@@ -1,17 +1,18 @@
 import { useEffect } from 'preact/hooks';
+import { views } from '../lib/views';
 import { amend, go, route } from '../state/router';
-import { views } from '../views/app';
+import { shortcuts } from '../state/settings';
 
 const chordTime = 1200;
 
-// useKeys listens for the keys of the whole page: / j k Esc ? and g with a letter.
+// useKeys listens for the keys of the whole page: / j k Esc ? and g with a letter. Esc alone works where shortcuts are switched off.
 export function useKeys(help: () => void): void {
   useEffect(() => {
     let chord = 0;
     const pressed = (e: KeyboardEvent) => {
       if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
       if (e.key === 'Escape') return escape();
-      if (isTyping(e.target)) return;
+      if (!shortcuts.peek() || isTyping(e.target)) return;
       const inChord = Date.now() - chord < chordTime;
       chord = 0;
       if (inChord) {

@@ -1,5 +1,7 @@
+import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { views } from '../views/app';
+import { views } from '../lib/views';
+import { exactTimes, shortcuts } from '../state/settings';
 import { Icon } from './glyph';
 
 const keys: [string, string][] = [
@@ -11,15 +13,15 @@ const keys: [string, string][] = [
   ['?', 'this list'],
 ];
 
-// Overlay lists the keys.
+// Overlay lists the keys, and has the settings. Closing the dialog itself gives the focus back to where it was.
 export function Overlay({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="overlay" aria-labelledby="keys" onClose={close} onClick={(e) => e.target === dialog.current && close()}>
+    <dialog ref={dialog} class="overlay" aria-labelledby="keys" onClose={close} onClick={(e) => e.target === e.currentTarget && e.currentTarget.close()}>
       <div>
         <h2 id="keys">Keys</h2>
-        <button class="plain close" aria-label="Close" onClick={close}>
+        <button class="plain close" aria-label="Close" onClick={() => dialog.current?.close()}>
           <Icon name="close" />
         </button>
         <dl>
@@ -40,7 +42,17 @@ export function Overlay({ close }: { close: () => void }) {
             </div>
           ))}
         </dl>
+        <Setting of={shortcuts} text="Single-key shortcuts" />
+        <Setting of={exactTimes} text="Show exact times" />
       </div>
     </dialog>
+  );
+}
+
+function Setting({ of, text }: { of: Signal<boolean>; text: string }) {
+  return (
+    <label class="setting">
+      <input type="checkbox" checked={of.value} onChange={(e) => (of.value = e.currentTarget.checked)} /> {text}
+    </label>
   );
 }

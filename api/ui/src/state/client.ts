@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Fault } from '../lib/fault';
 import { pause } from '../lib/pause';
+import type { Listing } from '../lib/listing';
 import type { List } from '../lib/types';
 
 export class AskError extends Error {
@@ -103,7 +104,7 @@ export function query(parameters: Record<string, string | number | undefined>): 
 const pageSize = 500;
 
 // askAll reads a listing page by page, up to most items. Its warnings are those of every page, and that there is more.
-export async function askAll<T>(path: string, parameters: Record<string, string | undefined>, most: number, abort?: AbortSignal): Promise<{ items: T[]; warnings: string[] }> {
+export async function askAll<T>(path: string, parameters: Record<string, string | undefined>, most: number, abort?: AbortSignal): Promise<Listing<T>> {
   const items: T[] = [];
   const warnings = new Set<string>();
   let next: string | undefined;
@@ -114,5 +115,5 @@ export async function askAll<T>(path: string, parameters: Record<string, string 
     next = page.metadata.continue;
   } while (next && items.length < most);
   const more = next ? [`There are more than these ${items.length.toLocaleString('en')}; the API has them all.`] : [];
-  return { items, warnings: [...more, ...warnings] };
+  return { items, warnings: [...more, ...warnings], complete: !next };
 }

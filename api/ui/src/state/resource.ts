@@ -1,8 +1,9 @@
-import { effect, untracked } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { effect, type Signal, signal, untracked } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Calm } from '../lib/calm';
 import { type Fault, passes } from '../lib/fault';
-import { AskError, type Session, session } from './client';
+import type { ServerEvent } from '../lib/sse';
+import { AskError, session } from './client';
 import { done } from './giving';
 import { away, epoch, link, listen } from './live';
 
@@ -13,60 +14,130 @@ export interface Resource<T> {
 }
 
 const retryEvery = 10_000;
+// mergeEvery is how long events are gathered that are merged together, and mostHeld how many are kept while an answer is on its way.
+const mergeEvery = 100;
+const mostHeld = 2_000;
 
-interface Timing {
-  // events are the types of live events that concern what is shown.
+export interface Timing<T> {
+  // events are the types of live events that concern what is shown, and concerns tells those of them that do.
   events?: readonly string[];
+  concerns?: (event: ServerEvent) => boolean;
+  // merge returns the data with an event in it, or nothing if the server has to be asked again. Without it, every event has it asked.
+  merge?: (data: T, event: ServerEvent) => T | undefined;
+  // least is how many milliseconds lie between an event and the question that it leads to.
+  least?: number;
   // every is after how many milliseconds it may be out of date without any event. Nobody is asked while the page is paused or not in sight.
   every?: number;
 }
 
-// useResource asks for something, and asks again when key changes or when what it shows may be out of date. What is there stays on
-// the page meanwhile, unless somebody else looks.
-export function useResource<T>(key: string, read: (abort: AbortSignal) => Promise<T>, { events = [], every }: Timing = {}): Resource<T> {
-  const who = session.value;
-  const [state, setState] = useState<Resource<T> & { key: string; who: Session }>({ key, who, loading: true });
-  const latest = useRef(read);
-  latest.current = read;
-  useEffect(() => {
-    const abort = new AbortController();
-    let retry: ReturnType<typeof setTimeout> | undefined;
-    // last is why there was no answer to the last question, and has that there was one before.
-    let last: Fault | undefined;
-    let has = false;
-    const calm = new Calm(async () => {
-      clearTimeout(retry);
-      try {
-        const data = await latest.current(abort.signal);
-        if (abort.signal.aborted) return;
-        last = undefined;
-        has = true;
-        setState({ key, who, data, loading: false });
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        const fault: Fault = error instanceof AskError ? error.fault : { kind: 'unreachable' };
-        last = fault;
-        if (passes(fault)) retry = setTimeout(() => (!has || !isPaused()) && calm.soon(), retryEvery);
-        // Old data is better than none for a while; the page says that it is old.
-        setState((old) => ({ key, who, fault, loading: false, ...(old.key === key && old.who === who && old.data !== undefined && passes(fault) && { data: old.data }) }));
-      }
-    });
-    void calm.now();
+// Question asks the server for something, and asks again, or merges what events tell, when that may be out of date. What is there stays
+// meanwhile.
+export class Question<T> {
+  readonly state: Signal<Resource<T>> = signal<Resource<T>>({ loading: true });
+  private abort = new AbortController();
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private merging: ReturnType<typeof setTimeout> | undefined;
+  // last is why there was no answer to the last question.
+  private last: Fault | undefined;
+  private reading = false;
+  // news are events to be merged; held are those that came while an answer was on its way, which may be older.
+  private news: ServerEvent[] = [];
+  private held: ServerEvent[] = [];
+  private readonly calm: Calm;
+
+  constructor(
+    private readonly read: (abort: AbortSignal) => Promise<T>,
+    private readonly timing: Timing<T> = {},
+  ) {
+    this.calm = new Calm(() => this.ask(), timing.least);
+  }
+
+  // start asks, and goes on until the returned function is called.
+  start(): () => void {
+    const { every } = this.timing;
+    void this.calm.now();
     const ends = [
-      onLater(calm.soon),
-      onBack(() => last && passes(last) && calm.soon()),
-      onChange(() => done.value, () => done.peek() && calm.soon()),
-      listen((e) => events.includes(e.type) && calm.soon()),
-      each(every, () => (!last || passes(last)) && calm.soon()),
+      onLater(this.calm.soon),
+      onBack(() => this.last && passes(this.last) && this.calm.soon()),
+      onChange(() => done.value, () => done.peek() && this.calm.soon()),
+      listen((e) => this.hear(e)),
+      each(every, () => (!this.last || passes(this.last)) && this.calm.soon()),
     ];
     return () => {
-      abort.abort();
-      calm.end();
-      clearTimeout(retry);
+      this.abort.abort();
+      this.calm.end();
+      clearTimeout(this.retry);
+      clearTimeout(this.merging);
       ends.forEach((end) => end());
     };
-  }, [key, who]);
-  return state.key === key && state.who === who ? state : { loading: true };
+  }
+
+  private async ask(): Promise<void> {
+    const { signal: abort } = this.abort;
+    clearTimeout(this.retry);
+    this.reading = true;
+    this.held = [];
+    try {
+      const data = await this.read(abort);
+      if (abort.aborted) return;
+      this.last = undefined;
+      this.news = [];
+      this.take(data, this.held);
+    } catch (error) {
+      if (abort.aborted) return;
+      const fault: Fault = error instanceof AskError ? error.fault : { kind: 'unreachable' };
+      this.last = fault;
+      const { data } = this.state.peek();
+      if (passes(fault)) this.retry = setTimeout(() => (data === undefined || !isPaused()) && this.calm.soon(), retryEvery);
+      // Old data is better than none for a while; the page says that it is old.
+      this.state.value = { fault, loading: false, ...(data !== undefined && passes(fault) && { data }) };
+    } finally {
+      this.reading = false;
+    }
+  }
+
+  private hear(event: ServerEvent): void {
+    const { events = [], concerns, merge } = this.timing;
+    if (!events.includes(event.type) || (concerns && !concerns(event))) return;
+    if (!merge) return this.calm.soon();
+    if (this.reading) {
+      if (this.held.length < mostHeld) this.held.push(event);
+      else this.calm.soon();
+    }
+    this.news.push(event);
+    this.merging ??= setTimeout(() => this.mergeNews(), mergeEvery);
+  }
+
+  private mergeNews(): void {
+    this.merging = undefined;
+    const { news } = this;
+    this.news = [];
+    const { data, fault } = this.state.peek();
+    if (news.length === 0) return;
+    if (data === undefined) return void (this.reading || this.calm.soon());
+    this.take(data, news, fault);
+  }
+
+  // take shows data with events in it, or without them if the server has to be asked for what they tell.
+  private take(data: T, events: ServerEvent[], fault?: Fault): void {
+    let merged: T | undefined = data;
+    for (const event of events) {
+      const more: T | undefined = this.timing.merge!(merged, event);
+      if (more === undefined) this.calm.soon();
+      else merged = more;
+    }
+    this.state.value = { data: merged, loading: false, ...(fault && { fault }) };
+  }
+}
+
+// useResource has a Question asked as long as key and the session stay the same.
+export function useResource<T>(key: string, read: (abort: AbortSignal) => Promise<T>, timing: Timing<T> = {}): Resource<T> {
+  const who = session.value;
+  const latest = useRef(read);
+  latest.current = read;
+  const question = useMemo(() => new Question<T>((abort) => latest.current(abort), timing), [key, who]);
+  useEffect(() => question.start(), [question]);
+  return question.state.value;
 }
 
 // onLater calls back when all that is shown may be out of date, but not at once.

@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import { views } from '../lib/views';
 import { useKeys } from '../parts/keys';
-import { Icon, type IconName } from '../parts/glyph';
+import { Icon } from '../parts/glyph';
 import { LinkState, LostBanner } from '../parts/linkstate';
 import { Boundary } from '../parts/boundary';
 import { DoneNote } from '../parts/order';
+import { NavCount } from '../parts/navcount';
 import { Overlay } from '../parts/overlay';
 import { ScopeNote } from '../parts/scope';
 import { Blank } from '../parts/states';
@@ -20,15 +22,6 @@ import { ImpactPage } from './impact';
 import { Timeline } from './timeline';
 import { WorkloadPage } from './workload';
 import { Workloads } from './workloads';
-
-export const views: { path: string; name: string; icon: IconName; key: string }[] = [
-  { path: '', name: 'Timeline', icon: 'timeline', key: 't' },
-  { path: 'workloads', name: 'Workloads', icon: 'workloads', key: 'w' },
-  { path: 'impact', name: 'Impact', icon: 'impact', key: 'i' },
-  { path: 'held', name: 'Held', icon: 'held', key: 'h' },
-  { path: 'clusters', name: 'Clusters', icon: 'clusters', key: 'c' },
-  { path: 'charts', name: 'Charts', icon: 'charts', key: 's' },
-];
 
 // App is the frame around all views.
 export function App() {
@@ -55,6 +48,7 @@ export function App() {
               <a href={href(v.path ? [v.path] : [])} aria-current={v.path === here ? 'page' : undefined}>
                 <Icon name={v.icon} />
                 <span>{v.name}</span>
+                <NavCount path={v.path} />
                 <kbd aria-hidden="true">g {v.key}</kbd>
               </a>
             </li>
@@ -66,7 +60,7 @@ export function App() {
           <button class="plain" onClick={turnTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}>
             <Icon name={theme.value} />
           </button>
-          <button class="plain" onClick={() => setHelp(true)} aria-label="Keyboard shortcuts" title="Keyboard shortcuts">
+          <button class="plain" onClick={() => setHelp(true)} aria-label="Keys and settings" title="Keys and settings">
             <b aria-hidden="true">?</b>
           </button>
         </div>

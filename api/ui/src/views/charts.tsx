@@ -3,10 +3,11 @@ import { toneOf, wordsOf } from '../lib/outcome';
 import type { Counts, Stats, TopEntry } from '../lib/types';
 import { Bars } from '../parts/bars';
 import { Fact, Facts } from '../parts/bits';
-import { Choice } from '../parts/filterbar';
+import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Lines } from '../parts/lines';
 import { Answer, Empty, Warnings } from '../parts/states';
 import { ask, query } from '../state/client';
+import { clusters, showsCluster } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { amend, impactHref, route, scope, workloadHref } from '../state/router';
 
@@ -20,6 +21,8 @@ const spans = [
 ] as const;
 
 const pieces = 48;
+// seldom is how many milliseconds lie between two questions that events lead to: a piece of the shortest span is longer.
+const seldom = 10_000;
 
 // Charts shows how much happens, how quickly, and what fails.
 export function Charts() {
@@ -30,12 +33,13 @@ export function Charts() {
   const found = useResource(
     `stats ${span[0]} ${cluster} ${namespace}`,
     (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster, namespace })}`, abort),
-    { events: ['change', 'reload'] },
+    { events: ['change', 'reload'], least: seldom },
   );
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Charts</h1>
       <div class="filters">
+        <ClusterChoice value={cluster} of={(clusters.value.data?.items ?? []).map((c) => ({ cluster: c.name }))} />
         <Choice always name="Span" value={span[0]} options={spans.map(([id, text]) => [id, text] as const)} set={(v) => amend({ span: v })} />
       </div>
       <Answer scoped of={found} what="how much has happened">
@@ -106,6 +110,7 @@ function Top({ title, list, link }: { title: string; list: TopEntry[]; link: (e:
         {list.map((e) => (
           <li key={link(e)}>
             <a href={link(e)}>
+              {showsCluster(e.cluster) && <span class="ns">{e.cluster}/</span>}
               <span class="ns">{e.namespace}/</span>
               {e.name}
             </a>

@@ -1,5 +1,6 @@
 import { count, duration } from '../lib/format';
 import { freezeOf, pauseOf, thawOf } from '../lib/orders';
+import type { Listing } from '../lib/listing';
 import { type Tone, wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
 import { Badge, Fact, Facts, Time } from '../parts/bits';
@@ -7,17 +8,22 @@ import { Glyph } from '../parts/glyph';
 import { OrderButton } from '../parts/order';
 import { Answer, Blank, Warnings } from '../parts/states';
 import { ReadOnly } from '../parts/user';
-import { askAll } from '../state/client';
+import { askClusters, clusters, clusterTiming } from '../state/fleet';
 import { may } from '../state/permissions';
-import { useResource } from '../state/resource';
-import { href } from '../state/router';
-
-// clusterTiming has clusters read again also when none of them tells of itself: one whose dispatcher is away does not.
-export const clusterTiming = { events: ['cluster'], every: 30_000 } as const;
+import { type Resource, useResource } from '../state/resource';
+import { href, scope } from '../state/router';
 
 // Clusters shows for each cluster where its news come from, how far it is, and whether all is well.
 export function Clusters() {
-  const found = useResource('clusters', (abort) => askAll<Cluster>('clusters', {}, 500, abort), clusterTiming);
+  return scope.value ? <Asked /> : <Page found={clusters.value} />;
+}
+
+// Asked asks for clusters where the page shows one namespace alone and nothing else does.
+function Asked() {
+  return <Page found={useResource('clusters', askClusters, clusterTiming)} />;
+}
+
+function Page({ found }: { found: Resource<Listing<Cluster>> }) {
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Clusters</h1>
@@ -60,7 +66,7 @@ function ClusterCard({ c }: { c: Cluster }) {
           {c.dryRun && <Badge reason="DryRun" />}
           {c.freeze.frozen && <Badge reason="Frozen" />}
           {c.pauses.length > 0 && (
-            <a href={href(['held'])}>
+            <a href={href(['held'], { cluster: c.name })}>
               <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
             </a>
           )}
@@ -128,13 +134,13 @@ const lagging = 60;
 function Numbers({ c }: { c: Cluster }) {
   return (
     <div class="numbers">
-      <a href={href(['workloads'])}>
+      <a href={href(['workloads'], { cluster: c.name })}>
         <b>{c.workloads.toLocaleString('en')}</b> opted in
       </a>
-      <a href={href(['workloads'], { condition: 'attention' })}>
+      <a href={href(['workloads'], { cluster: c.name, condition: 'attention' })}>
         <b>{c.pending.toLocaleString('en')}</b> pending
       </a>
-      <a href={href(['held'])}>
+      <a href={href(['held'], { cluster: c.name })}>
         <b>{c.held.reduce((sum, h) => sum + h.workloads, 0).toLocaleString('en')}</b> held
       </a>
       {c.lagSeconds !== undefined && (

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { refText } from '../lib/format';
+import { concernsWorkload } from '../lib/listing';
 import { wordsOf } from '../lib/outcome';
 import type { Config, Explanation, List } from '../lib/types';
 import { Kind, Time } from '../parts/bits';
@@ -8,11 +9,11 @@ import { Answer } from '../parts/states';
 import { ask } from '../state/client';
 import { useResource } from '../state/resource';
 import { changeHref } from '../state/router';
-import { workloadEvents } from './workloads';
+import type { Place } from './workload';
 
 // Explain says for each config of a workload, step by step, why it rolls or does not.
-export function Explain({ path }: { path: string }) {
-  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), { events: workloadEvents });
+export function Explain({ path, place }: { path: string; place: Place }) {
+  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), { events: ['workload', 'workloadGone', 'reload'], concerns: concernsWorkload(place) });
   return (
     <section>
       <h2>Why, step by step</h2>

@@ -26,7 +26,7 @@ export function GraphTable({ graph }: { graph: Graph }) {
             return (
               <tr key={e.config + e.workload}>
                 <th scope="row">
-                  <ConfigLink cluster={config.cluster} config={config} />
+                  <ConfigLink cluster={config.cluster} config={config} alone />
                 </th>
                 <td>
                   <WorkloadLink cluster={workload.cluster} workload={workload} />

@@ -1,37 +1,33 @@
 import { count, personName } from '../lib/format';
+import { deadOf } from '../lib/overview';
 import { resumeOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
 import type { Cluster, HeldWorkload, Pause } from '../lib/types';
 import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
-import { Choice } from '../parts/filterbar';
+import { Choice, ClusterChoice } from '../parts/filterbar';
 import { OrderButton } from '../parts/order';
 import { Answer, Empty, Warnings } from '../parts/states';
 import { ReadOnly } from '../parts/user';
 import { askAll } from '../state/client';
 import { may } from '../state/permissions';
+import { clusters, held } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { amend, changeHref, route, scope } from '../state/router';
-import { clusterTiming } from './clusters';
 import { LetGo } from './letgo';
 
-const most = 2_000;
-
-const isDead = (w: HeldWorkload): boolean => w.dead || w.hold.deadLetter === true;
-
-// Held lists what does not roll although it should: dead letters, which somebody has to look at, and what waits.
+// Held lists what does not roll although it should: dead letters, which need attention, and what waits.
 export function Held() {
-  const namespace = scope.value;
-  const found = useResource(`held ${namespace}`, (abort) => askAll<HeldWorkload>('held', { namespace }, most, abort), { events: ['workload', 'workloadGone'] });
+  const cluster = route.value.query.get('cluster') ?? '';
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Held back</h1>
       <ReadOnly />
-      <Controls />
-      <Answer scoped of={found} what="what is held back">
+      <Controls cluster={cluster} />
+      <Answer scoped of={held.value} what="what is held back">
         {({ items, warnings }) => (
           <>
             <Warnings list={warnings} />
-            <Lists all={items} />
+            <Lists all={items} cluster={cluster} />
           </>
         )}
       </Answer>
@@ -39,25 +35,26 @@ export function Held() {
   );
 }
 
-function Lists({ all }: { all: HeldWorkload[] }) {
+function Lists({ all, cluster }: { all: HeldWorkload[]; cluster: string }) {
   const reason = route.value.query.get('reason') ?? '';
   if (all.length === 0) return <Empty title="Nothing is held back">Whatever has changed was rolled, or is about to be.</Empty>;
   const reasons = [...new Set(all.map((w) => w.hold.reason))].sort().map((r) => [r, wordsOf(r)] as const);
-  const shown = all.filter((w) => !reason || w.hold.reason === reason);
-  const dead = shown.filter(isDead);
-  const waiting = shown.filter((w) => !isDead(w));
+  const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!reason || w.hold.reason === reason));
+  const dead = deadOf(shown);
+  const waiting = shown.filter((w) => !dead.includes(w));
   return (
     <>
       <div class="filters">
+        <ClusterChoice value={cluster} of={all} />
         <Choice name="Reason" value={reason} options={reasons} set={(v) => amend({ reason: v })} />
       </div>
-      <Cards title="Somebody has to look" list={dead} none="No dead letters." />
+      <Cards title="Needs attention" list={dead} none="No dead letters." bad />
       <Cards title="Waiting" list={waiting} none="Nothing waits." />
     </>
   );
 }
 
-function Cards({ title, list, none }: { title: string; list: HeldWorkload[]; none: string }) {
+function Cards({ title, list, none, bad }: { title: string; list: HeldWorkload[]; none: string; bad?: boolean }) {
   return (
     <section>
       <h2>
@@ -66,7 +63,7 @@ function Cards({ title, list, none }: { title: string; list: HeldWorkload[]; non
       {list.length === 0 && <p class="faint">{none}</p>}
       <ul class="cards">
         {list.map((w) => (
-          <li key={[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/')} class={isDead(w) ? 'card bad' : 'card wait'}>
+          <li key={[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/')} class={bad ? 'card bad' : 'card wait'}>
             <div class="line">
               <WorkloadLink cluster={w.cluster} workload={w.workload} />
               <Badge reason={w.hold.reason} />
@@ -101,18 +98,25 @@ interface Brakes {
   pauses: (Pause & { cluster: string })[];
 }
 
-// brakesOf asks for what somebody has put on: freezes and pauses. Whoever looks at one namespace is told of the pauses that reach it.
-async function brakesOf(namespace: string, abort: AbortSignal): Promise<Brakes> {
-  if (namespace) return { frozen: [], pauses: (await askAll<Pause & { cluster: string }>('pauses', { namespace }, 500, abort)).items };
-  const { items } = await askAll<Cluster>('clusters', {}, 500, abort);
-  return { frozen: items.filter((c) => c.freeze.frozen), pauses: items.flatMap((c) => c.pauses.map((p) => ({ ...p, cluster: c.name }))) };
+// Controls shows what somebody has put on: freezes and pauses. Whoever looks at one namespace is shown the pauses that reach it.
+function Controls({ cluster }: { cluster: string }) {
+  return scope.value ? <ControlsOf namespace={scope.value} /> : <Boxes {...brakesOf((clusters.value.data?.items ?? []).filter((c) => !cluster || c.name === cluster))} />;
 }
 
-function Controls() {
-  const { data } = useResource(`brakes ${scope.value}`, (abort) => brakesOf(scope.value, abort), clusterTiming);
+const brakesOf = (items: Cluster[]): Brakes => ({
+  frozen: items.filter((c) => c.freeze.frozen),
+  pauses: items.flatMap((c) => c.pauses.map((p) => ({ ...p, cluster: c.name }))),
+});
+
+function ControlsOf({ namespace }: { namespace: string }) {
+  const { data } = useResource(`pauses ${namespace}`, (abort) => askAll<Pause & { cluster: string }>('pauses', { namespace }, 500, abort), { events: ['cluster'], every: 30_000 });
+  return <Boxes frozen={[]} pauses={data?.items ?? []} />;
+}
+
+function Boxes({ frozen, pauses }: Brakes) {
   return (
     <>
-      {data?.frozen.map((c) => (
+      {frozen.map((c) => (
         <div class="box wait" role="note" key={c.name}>
           <h2>
             <Badge reason="Frozen" /> All reloads of {c.name} are frozen
@@ -123,7 +127,7 @@ function Controls() {
           {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
         </div>
       ))}
-      {data?.pauses.map((p) => (
+      {pauses.map((p) => (
         <div class="box wait" role="note" key={[p.cluster, p.namespace, p.selector].join('/')}>
           <h2>
             <Badge reason="PausedByOperator" /> {p.namespace ? `Namespace ${p.namespace}` : 'Every namespace'} of {p.cluster}

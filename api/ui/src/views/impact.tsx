@@ -3,7 +3,7 @@ import { count, refText, segments } from '../lib/format';
 import { isNarrowGraph, narrowGraph } from '../lib/graph';
 import type { Graph, Impact, ImpactedWorkload } from '../lib/types';
 import { Badge, Fact, Facts, Time, WorkloadLink } from '../parts/bits';
-import { Choice } from '../parts/filterbar';
+import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
 import { Icon } from '../parts/glyph';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
@@ -13,9 +13,11 @@ import { useResource } from '../state/resource';
 import { amend, href, route, scope } from '../state/router';
 import { GraphTable } from './graphtable';
 import type { Place } from './workload';
-import { workloadEvents } from './workloads';
 
 const most = 2_000;
+const workloadEvents = ['workload', 'workloadGone', 'reload'] as const;
+// seldom is how many milliseconds lie between two questions about many workloads that events lead to.
+const seldom = 5_000;
 
 // ImpactPage draws which configs reach which workloads: of all, or of one config with what would roll if it changed.
 export function ImpactPage({ place }: { place: Place | undefined }) {
@@ -25,8 +27,9 @@ export function ImpactPage({ place }: { place: Place | undefined }) {
 function All() {
   const q = route.value.query;
   const namespace = q.get('namespace') ?? '';
+  const cluster = q.get('cluster') ?? '';
   const text = q.get('q') ?? '';
-  const found = useResource(`graph ${scope.value}`, (abort) => ask<Graph>(`graph${query({ namespace: scope.value, limit: most })}`, abort), { events: workloadEvents });
+  const found = useResource(`graph ${scope.value}`, (abort) => ask<Graph>(`graph${query({ namespace: scope.value, limit: most })}`, abort), { events: workloadEvents, least: seldom });
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Impact</h1>
@@ -42,9 +45,10 @@ function All() {
                 <input id="search" type="search" placeholder="Search configs and workloads…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
                 <kbd aria-hidden="true">/</kbd>
               </label>
+              <ClusterChoice value={cluster} of={graph.nodes} />
               {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(graph.nodes.map((n) => n.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
             </form>
-            <Picture graph={graph} namespace={namespace} text={text} />
+            <Picture graph={graph} cluster={cluster} namespace={namespace} text={text} />
           </>
         )}
       </Answer>
@@ -52,8 +56,8 @@ function All() {
   );
 }
 
-function Picture({ graph, namespace, text }: { graph: Graph; namespace: string; text: string }) {
-  const shown = useMemo(() => (isNarrowGraph(namespace, text) ? narrowGraph(graph, namespace, text) : graph), [graph, namespace, text]);
+function Picture({ graph, cluster, namespace, text }: { graph: Graph; cluster: string; namespace: string; text: string }) {
+  const shown = useMemo(() => (isNarrowGraph(cluster, namespace, text) ? narrowGraph(graph, cluster, namespace, text) : graph), [graph, cluster, namespace, text]);
   if (graph.edges.length === 0) return <Empty title="No workload depends on a config">Opt one in, and its configs appear here.</Empty>;
   if (shown.edges.length === 0) return <Blank title="Nothing is like that" />;
   return (
@@ -72,12 +76,8 @@ function Picture({ graph, namespace, text }: { graph: Graph; namespace: string; 
 function One({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `configs/${segments(cluster, namespace, kind, name)}/impact`;
-  const found = useResource(path, (abort) => ask<Impact>(path, abort), { events: [...workloadEvents, 'cluster'] });
-  const graph = useResource(
-    `graph ${path}`,
-    (abort) => graphOf(place, abort),
-    { events: workloadEvents },
-  );
+  const found = useResource(path, (abort) => ask<Impact>(path, abort), { events: [...workloadEvents, 'cluster'], least: seldom });
+  const graph = useResource(`graph ${path}`, (abort) => graphOf(place, abort), { events: workloadEvents, least: seldom });
   return (
     <article class="page wide" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">

@@ -1,7 +1,8 @@
 import { verbOf } from '../lib/format';
-import { partsOf, workloadsOf } from '../lib/outcome';
+import { partsOf, shownOf, workloadsOf } from '../lib/outcome';
 import type { TimelineRow } from '../lib/types';
 import { Badge, Keys, Kind, RowTime, Who } from '../parts/bits';
+import { showsCluster } from '../state/fleet';
 import { href, route } from '../state/router';
 import { arrived, book } from '../state/timeline';
 
@@ -12,6 +13,7 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
   const { change } = row;
   const { config } = change;
   const parts = partsOf(row);
+  const shown = shownOf(parts);
   const names = ['row', open && 'open', arrived.has(change.id) && 'arrived'].filter(Boolean).join(' ');
   return (
     <a class={names} href={target(change.id)} aria-current={open ? 'true' : undefined} data-row>
@@ -29,11 +31,11 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
       </span>
       <Workloads row={row} />
       <span class="cell outcome">
-        {parts.slice(0, 2).map((p) => (
+        {shown.map((p) => (
           <Badge key={p.state} reason={p.state} count={p.count} />
         ))}
         {parts.length > 1 && <small class="rest">+{parts.length - 1}</small>}
-        {parts.length > 2 && <small class="third">+{parts.length - 2}</small>}
+        {parts.length > shown.length && <small class="third">+{parts.length - shown.length}</small>}
         {row.reloads.length + row.pending.length === 0 && <span class="faint">{book.superseded(row) ? 'superseded by a newer change' : 'no workload asked for it'}</span>}
       </span>
     </a>
@@ -51,7 +53,7 @@ function Workloads({ row }: { row: TimelineRow }) {
       </b>
       <small>
         {kinds.join(', ')}
-        {row.change.cluster !== 'local' && <span class="cluster">{row.change.cluster}</span>}
+        {showsCluster(row.change.cluster) && <span class="cluster">{row.change.cluster}</span>}
       </small>
     </span>
   );

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Filter, isNarrow, matches } from '../lib/filter';
 import { count } from '../lib/format';
 import { FilterBar } from '../parts/filterbar';
+import { Overview } from '../parts/overview';
 import { Blank, Bones, Empty, FaultBlank, Warnings, oldText } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useRowHeight } from '../parts/measure';
@@ -25,6 +26,7 @@ export function Timeline() {
           <h1 id="title">Timeline</h1>
           <p class="sum">{summary(rows.length, isNarrow(filter))}</p>
         </header>
+        <Overview />
         <FilterBar filter={filter} rows={book.rows} change={(f) => amend({ q: f.text, cluster: f.cluster, namespace: f.namespace, kind: f.kind, tone: f.tone })} />
         <Warnings list={[...oldText(rows.length > 0 ? fault.value : undefined), ...warnings.value]} />
         <Body rows={rows} filter={filter} open={open} />

@@ -1,6 +1,7 @@
 import { duration, personName, refText, segments } from '../lib/format';
 import { pauseOf, reloadOf } from '../lib/orders';
-import { conditionOf, stateOf } from '../lib/outcome';
+import { concernsWorkload } from '../lib/listing';
+import { conditionOf, lastRolled, stateOf } from '../lib/outcome';
 import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
 import { Badge, ConfigLink, Fact, Facts, Time, Who } from '../parts/bits';
 import { OrderButton } from '../parts/order';
@@ -12,7 +13,6 @@ import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
 import { Explain } from './explain';
 import { LetGo } from './letgo';
-import { workloadEvents } from './workloads';
 
 export type Place = NonNullable<ReturnType<typeof placeOf>>;
 
@@ -20,7 +20,12 @@ export type Place = NonNullable<ReturnType<typeof placeOf>>;
 export function WorkloadPage({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `workloads/${segments(cluster, namespace, kind, name)}`;
-  const found = useResource(path, (abort) => ask<Workload>(path, abort), { events: workloadEvents });
+  const found = useResource(path, (abort) => ask<Workload>(path, abort), {
+    events: ['workload', 'workloadGone'],
+    concerns: concernsWorkload(place),
+    merge: (_, event) => (event.type === 'workload' ? (JSON.parse(event.data) as Workload) : undefined),
+    every: 120_000,
+  });
   return (
     <article class="page" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -40,7 +45,7 @@ export function WorkloadPage({ place }: { place: Place }) {
             <Summary w={w} />
             {w.hold && <HoldBox w={w} hold={w.hold} />}
             <Dependencies w={w} />
-            <Explain path={path} />
+            <Explain path={path} place={place} />
             <History place={place} />
           </>
         )}
@@ -75,13 +80,8 @@ function Summary({ w }: { w: Workload }) {
         <Fact name="Opted in by">annotations of {w.dialect}</Fact>
         <Fact name="Marked by">{w.strategy}</Fact>
         <Fact name="Cluster">{w.cluster}</Fact>
-        {w.rollout && (
-          <Fact name="Last rollout">
-            <Badge reason={w.rollout.result} /> <Time at={w.rollout.endedAt ?? w.rollout.startedAt} />
-          </Fact>
-        )}
-        <Fact name="Reported">
-          <Time at={w.updatedAt} />
+        <Fact name="Last rolled">
+          {w.rollout && <Badge reason={w.rollout.result} />} <Time at={lastRolled(w)} />
         </Fact>
       </Facts>
     </>
@@ -92,7 +92,7 @@ function HoldBox({ w, hold }: { w: Workload; hold: Hold }) {
   return (
     <div class={hold.deadLetter ? 'box bad' : 'box wait'} role="note">
       <h2>
-        <Badge reason={hold.reason} /> {hold.deadLetter ? 'Somebody has to look' : 'Held back'}
+        <Badge reason={hold.reason} /> {hold.deadLetter ? 'Needs attention' : 'Held back'}
       </h2>
       {hold.message && <p>{hold.message}</p>}
       <p class="faint">
@@ -178,7 +178,7 @@ const shown = 50;
 
 function History({ place: { cluster, namespace, kind, name } }: { place: Place }) {
   const path = `reloads${query({ cluster, namespace, kind, name, limit: shown })}`;
-  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), { events: ['reload'] });
+  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), { events: ['reload'], concerns: concernsWorkload({ cluster, namespace, kind, name }) });
   return (
     <section>
       <h2>History</h2>

@@ -1,23 +1,24 @@
 import { count } from '../lib/format';
-import { conditionOf, toneOf } from '../lib/outcome';
+import { keyOf, mergeWorkload } from '../lib/listing';
+import { conditionOf, lastRolled, toneOf } from '../lib/outcome';
 import type { Workload } from '../lib/types';
 import { Badge, RowTime } from '../parts/bits';
-import { Choice } from '../parts/filterbar';
+import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Icon } from '../parts/glyph';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useNarrow } from '../parts/measure';
 import { askAll } from '../state/client';
+import { showsCluster } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { amend, route, scope, workloadHref } from '../state/router';
 
 const most = 10_000;
-export const workloadEvents = ['workload', 'workloadGone', 'reload'] as const;
 
 // Workloads lists all that are opted in: how each is, and what it depends on.
 export function Workloads() {
   const namespace = scope.value;
-  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), { events: workloadEvents });
+  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), { events: ['workload', 'workloadGone'], merge: mergeWorkload, every: 120_000 });
   return (
     <section class="list" aria-labelledby="title">
       <header class="head">
@@ -45,12 +46,13 @@ function Listing({ all }: { all: Workload[] }) {
   const q = route.value.query;
   const text = q.get('q') ?? '';
   const namespace = q.get('namespace') ?? '';
+  const cluster = q.get('cluster') ?? '';
   const condition = q.get('condition') ?? '';
   const narrow = useNarrow();
   if (all.length === 0) {
     return <Empty title="No workload is opted in">Annotate a Deployment with reloader.stakater.com/auto: "true" and it appears here.</Empty>;
   }
-  const shown = all.filter((w) => (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
+  const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
   return (
     <>
       <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
@@ -60,6 +62,7 @@ function Listing({ all }: { all: Workload[] }) {
           <input id="search" type="search" placeholder="Search workloads and their configs…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
           <kbd aria-hidden="true">/</kbd>
         </label>
+        <ClusterChoice value={cluster} of={all} />
         {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(all.map((w) => w.workload.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
         <Choice name="Condition" value={condition} options={conditions} set={(v) => amend({ condition: v })} />
       </form>
@@ -79,11 +82,9 @@ const columns = (
     <span>Workload</span>
     <span>Depends on</span>
     <span>Condition</span>
-    <span>Reported</span>
+    <span>Last rolled</span>
   </div>
 );
-
-const keyOf = (w: Workload): string => [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/');
 
 function fits(w: Workload, condition: string): boolean {
   const calm = ['good', 'calm'].includes(toneOf(conditionOf(w)));
@@ -92,7 +93,7 @@ function fits(w: Workload, condition: string): boolean {
 
 function hasWords(w: Workload, text: string): boolean {
   if (!text) return true;
-  const hay = [keyOf(w), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)].join('\n').toLowerCase();
+  const hay = [[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)].join('\n').toLowerCase();
   return text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
 }
 
@@ -106,7 +107,7 @@ function Row({ w }: { w: Workload }) {
         </b>
         <small>
           {w.workload.kind}
-          {w.cluster !== 'local' && <span class="cluster">{w.cluster}</span>}
+          {showsCluster(w.cluster) && <span class="cluster">{w.cluster}</span>}
         </small>
       </span>
       <span class="cell">
@@ -117,7 +118,7 @@ function Row({ w }: { w: Workload }) {
         <Badge reason={conditionOf(w)} />
       </span>
       <span class="cell told">
-        <RowTime at={w.updatedAt} />
+        <RowTime at={lastRolled(w)} />
       </span>
     </a>
   );

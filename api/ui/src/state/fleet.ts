@@ -1,0 +1,57 @@
+import { computed, type Signal, signal } from '@preact/signals';
+import { type Listing, mergeCluster, mergeHeld } from '../lib/listing';
+import type { Cluster, HeldWorkload } from '../lib/types';
+import { askAll, session } from './client';
+import { onChange, Question, type Resource, type Timing } from './resource';
+import { scope } from './router';
+
+const mostClusters = 500;
+const mostHeld = 2_000;
+
+// clusters and held are asked for once for the whole page: the navigation and several views show them.
+export const clusters = signal<Resource<Listing<Cluster>>>({ loading: true });
+export const held = signal<Resource<Listing<HeldWorkload>>>({ loading: true });
+
+// several tells whether there is more than one cluster, as far as that is known.
+const several = computed(() => {
+  const { data } = clusters.value;
+  return data && data.items.length > 0 ? data.items.length > 1 : undefined;
+});
+
+// showsCluster tells whether the name of a cluster says something: there are others, or it was given.
+export const showsCluster = (name: string): boolean => several.value ?? name !== 'local';
+
+function follow<T>(into: Signal<Resource<T>>, question: Question<T>): () => void {
+  const end = question.start();
+  const stop = question.state.subscribe((state) => {
+    into.value = state;
+  });
+  return () => {
+    stop();
+    end();
+  };
+}
+
+// clusterTiming has clusters asked for again by the clock, too: one whose dispatcher is away tells nothing of itself.
+export const clusterTiming: Timing<Listing<Cluster>> = { events: ['cluster'], merge: mergeCluster, every: 30_000 };
+
+export const askClusters = (abort: AbortSignal): Promise<Listing<Cluster>> => askAll<Cluster>('clusters', {}, mostClusters, abort);
+
+let ends: (() => void)[] = [];
+
+// ask asks anew, for another user or another namespace. A page that shows one namespace alone asks for no clusters, which are in none.
+
+function ask(): void {
+  ends.forEach((end) => end());
+  const namespace = scope.peek();
+  clusters.value = { loading: true };
+  ends = [
+    ...(namespace ? [] : [follow(clusters, new Question(askClusters, clusterTiming))]),
+    follow(held, new Question((abort) => askAll<HeldWorkload>('held', { namespace }, mostHeld, abort), { events: ['workload', 'workloadGone'], merge: mergeHeld, every: 120_000 })),
+  ];
+}
+
+export function start(): void {
+  ask();
+  onChange(() => [session.value, scope.value], ask);
+}
