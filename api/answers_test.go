@@ -92,17 +92,21 @@ func TestStats(t *testing.T) {
 	refused := aReload(9)
 	refused.ID, refused.Outcome, refused.PatchedAt, refused.Workload.Name = "r-9", reloader.ReasonRefused, time.Time{}, "till"
 	f.records.AddReload(9, refused)
+	frozen := aReload(10)
+	frozen.ID, frozen.HeldBy, frozen.Workload.Name = "r-10", reloader.ReasonFrozen, "frozen"
+	frozen.Causes[0].RequestedAt = frozen.PatchedAt.Add(-time.Hour)
+	f.records.AddReload(10, frozen)
 	baseline := aChange(5)
 	baseline.Type, baseline.ID = reloader.ChangeBaseline, "c-5"
 	f.records.AddChange(5, baseline)
 	s := get1[view.Stats](t, f, "/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:12Z&buckets=4")
-	if s.BucketSeconds != 3 || len(s.Buckets) != 4 || s.Total.Changes != 4 || s.Total.Reloads != 4 {
+	if s.BucketSeconds != 3 || len(s.Buckets) != 4 || s.Total.Changes != 4 || s.Total.Reloads != 5 {
 		t.Fatalf("got %+v", s)
 	}
-	if diff := cmp.Diff([]view.OutcomeCount{{Outcome: "Refused", Count: 1}, {Outcome: "Reloaded", Count: 3}}, s.Total.Outcomes); diff != "" {
+	if diff := cmp.Diff([]view.OutcomeCount{{Outcome: "Refused", Count: 1}, {Outcome: "Reloaded", Count: 4}}, s.Total.Outcomes); diff != "" {
 		t.Error(diff)
 	}
-	if l := s.Total.Latency; l == nil || l.Count != 3 || l.P50 != 1.35 || l.P99 != 1.35 {
+	if l := s.Total.Latency; l == nil || l.Count != 4 || l.P50 != 1.35 || l.P99 != 1.35 {
 		t.Errorf("latency %+v", l)
 	}
 	changes, reloads := 0, 0
@@ -110,10 +114,10 @@ func TestStats(t *testing.T) {
 		changes += b.Changes
 		reloads += b.Reloads
 	}
-	if changes != 4 || reloads != 4 || s.Buckets[0].Changes != 2 || s.Buckets[3].Reloads != 1 {
+	if changes != 4 || reloads != 5 || s.Buckets[0].Changes != 2 || s.Buckets[3].Reloads != 2 {
 		t.Errorf("buckets do not add up: %+v", s.Buckets)
 	}
-	if len(s.Workloads) != 1 || s.Workloads[0].Name != "cart" || s.Workloads[0].Count != 3 || s.Configs[0].Name != "settings" {
+	if len(s.Workloads) != 2 || s.Workloads[0].Name != "cart" || s.Workloads[0].Count != 3 || s.Configs[0].Name != "settings" {
 		t.Errorf("most frequent: %+v %+v", s.Workloads, s.Configs)
 	}
 	if s := get1[view.Stats](t, f, "/api/v1/stats?cluster=east&since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:12Z"); s.Total.Changes+s.Total.Reloads != 0 {

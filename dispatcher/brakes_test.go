@@ -51,6 +51,16 @@ func TestFreezeAndThaw(t *testing.T) {
 		w.pass(time.Second)
 		w.rolled(web, 1)
 		w.held("")
+		w.edit(alice, app, "4")
+		w.pass(time.Minute)
+		w.rolled(web, 2)
+		held := map[reloader.Reason]int{}
+		for _, r := range w.store.reloadsOf(webRef) {
+			held[r.HeldBy]++
+		}
+		if held[reloader.ReasonFrozen] != 1 || held[""] != 1 {
+			t.Errorf("reloads by what held them: %v", held)
+		}
 	})
 }
 

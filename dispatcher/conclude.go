@@ -237,6 +237,9 @@ func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, i
 		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect,
 		Strategy: d.strategyName(t), Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
 	}
+	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {
+		r.HeldBy = t.hold.Reason
+	}
 	if r.Outcome != reloader.ReasonReloaded {
 		r.ID, r.Message = d.reloadID(w, steps)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]
 	}

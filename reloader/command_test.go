@@ -30,6 +30,11 @@ func TestGoldenCommand(t *testing.T) {
 	t.Run("command", func(t *testing.T) { golden(t, "command", wholeCommand) })
 	t.Run("answer", func(t *testing.T) { golden(t, "command-answer", wholeAnswer) })
 	t.Run("reload", func(t *testing.T) { golden(t, "reload-requested", requestedReload()) })
+	t.Run("held reload", func(t *testing.T) {
+		held := requestedReload()
+		held.HeldBy = reloader.ReasonFrozen
+		golden(t, "reload-held", held)
+	})
 }
 
 func FuzzDecodeCommand(f *testing.F)       { fuzz(f, wholeCommand) }

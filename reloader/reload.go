@@ -201,6 +201,8 @@ type Reload struct {
 	Generation int64 `json:"generation,omitempty"`
 	// DecidedAt is when the quiet window closed and the flush began; PatchedAt is when the API server had accepted the patch.
 	DecidedAt time.Time `json:"decidedAt"`
+	// HeldBy is what held the reload back on purpose until DecidedAt, such as a freeze; empty if nothing did.
+	HeldBy    Reason    `json:"heldBy,omitempty"`
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
 	Rollout *Rollout `json:"rollout,omitempty"`

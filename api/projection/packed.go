@@ -110,7 +110,7 @@ func (p *packedChange) brought() string {
 type reloadAbout struct {
 	cluster, uid, dialect, strategy string
 	workload                        reloader.WorkloadRef
-	outcome                         reloader.Reason
+	outcome, heldBy                 reloader.Reason
 	shortened                       string
 }
 
@@ -160,7 +160,7 @@ func packReload(r *reloader.Reload, known func(recordKey) *packedChange) *packed
 		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, request: r.Request,
 		decided: momentOf(r.DecidedAt), patched: momentOf(r.PatchedAt),
 		about: unique.Make(reloadAbout{
-			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome, shortened: packParts(r.Shortened),
+			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome, heldBy: r.HeldBy, shortened: packParts(r.Shortened),
 		}),
 	}
 	if r.Causes != nil {
@@ -213,7 +213,7 @@ func (p *packedReload) open(r *reloader.Reload) {
 	about, causes := p.about.Value(), r.Causes[:0]
 	*r = reloader.Reload{
 		ID: p.id, Cluster: about.cluster, Workload: about.workload, UID: about.uid, Dialect: about.dialect, Strategy: about.strategy,
-		Outcome: about.outcome, Message: p.message, Attempts: p.attempts, Generation: p.generation,
+		Outcome: about.outcome, HeldBy: about.heldBy, Message: p.message, Attempts: p.attempts, Generation: p.generation,
 		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Request: p.request, Shortened: openParts(about.shortened),
 	}
 	if p.causes == nil {

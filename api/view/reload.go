@@ -48,7 +48,8 @@ type Reload struct {
 	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
 	Request        *Request    `json:"request,omitempty" doc:"Who asked for it, if that was no change; causes is empty then."`
 	Shortened      []string    `json:"shortened,omitempty" enum:"messages,candidates,keys,causes" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
-	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, by the clocks of two machines. Absent if either is."`
+	HeldBy         Reason      `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
+	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, or from decidedAt if heldBy is set, by the clocks of two machines. Absent if either is."`
 }
 
 // Rollout is what became of a workload after it was given a new template.
@@ -100,7 +101,8 @@ func FromReload(r *reloader.Reload) Reload {
 		PatchedAt:      r.PatchedAt,
 		Rollout:        fromRollout(r.Rollout),
 		Request:        fromRequest(r.Request),
-		LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
+		LatencySeconds: latency(r),
+		HeldBy:         Reason(r.HeldBy),
 		Shortened:      fromParts(r.Shortened),
 	}
 }
@@ -125,6 +127,15 @@ func fromCause(c reloader.Cause) Cause {
 		VerifiedAt:  c.VerifiedAt,
 		Container:   c.Container,
 	}
+}
+
+// latency returns how long Reroll took until the patch: from the first request, or from the end of the wait if something held the reload back
+// on purpose. nil if either is not known.
+func latency(r *reloader.Reload) *float64 {
+	if r.HeldBy != "" {
+		return seconds(r.DecidedAt, r.PatchedAt)
+	}
+	return seconds(firstRequest(r.Causes), r.PatchedAt)
 }
 
 // firstRequest returns the earliest known request of causes: the one that waited longest.

@@ -32,7 +32,7 @@ type Counts struct {
 	Changes  int            `json:"changes" doc:"How many changes were verified; baselines are none."`
 	Reloads  int            `json:"reloads" doc:"How many decisions about workloads were made."`
 	Outcomes []OutcomeCount `json:"outcomes" nullable:"false" doc:"The same by outcome."`
-	Latency  *Latency       `json:"latency,omitempty" doc:"How long it took from the request to the patch. Absent if nothing was patched whose request is known."`
+	Latency  *Latency       `json:"latency,omitempty" doc:"How long it took from the request to the patch, or from the end of the wait where something held it back on purpose, such as a freeze. Absent if nothing was patched whose request is known."`
 }
 
 // OutcomeCount is how many reloads ended in one way.
@@ -118,7 +118,7 @@ func (t *Tally) AddReload(r *reloader.Reload) {
 	}
 	bucket.outcomes[r.Outcome]++
 	t.total.outcomes[r.Outcome]++
-	if s := seconds(firstRequest(r.Causes), r.PatchedAt); s != nil {
+	if s := latency(r); s != nil {
 		bucket.seconds = append(bucket.seconds, *s)
 	}
 	if !r.PatchedAt.IsZero() {

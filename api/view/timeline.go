@@ -23,7 +23,7 @@ type ReloadSummary struct {
 	DecidedAt      time.Time   `json:"decidedAt" doc:"When the quiet window closed and the work began."`
 	PatchedAt      time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
 	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
-	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest request behind the reload to patchedAt. Absent if either is not known."`
+	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest request behind the reload to patchedAt; from decidedAt if something held it back on purpose. Absent if either is not known."`
 }
 
 // PendingReload is a workload that waits to be rolled.
@@ -37,7 +37,7 @@ type PendingReload struct {
 func Summarize(r *reloader.Reload) ReloadSummary {
 	return ReloadSummary{
 		ID: r.ID, Cluster: r.Cluster, Workload: fromWorkloadRef(r.Workload), Outcome: Reason(r.Outcome), Message: r.Message, DecidedAt: r.DecidedAt,
-		PatchedAt: r.PatchedAt, Rollout: fromRollout(r.Rollout), LatencySeconds: seconds(firstRequest(r.Causes), r.PatchedAt),
+		PatchedAt: r.PatchedAt, Rollout: fromRollout(r.Rollout), LatencySeconds: latency(r),
 	}
 }
 

@@ -68,7 +68,7 @@ function All({ s }: { s: Stats }) {
         <Fact name="Rolled">{rolled(total).toLocaleString('en')}</Fact>
         <Fact name="Failed">{failing(total).toLocaleString('en')}</Fact>
         <Fact name="Half were patched within">{total.latency ? duration(total.latency.p50) : '–'}</Fact>
-        <Fact name="99 in 100 within">{total.latency ? duration(total.latency.p99) : '–'}</Fact>
+        <Fact name="95 in 100 within">{total.latency ? duration(total.latency.p95) : '–'}</Fact>
       </Facts>
       <div class="charts">
         <Bars
@@ -81,7 +81,7 @@ function All({ s }: { s: Stats }) {
           ]}
         />
         <Lines
-          title="From edit to patch"
+          title="From edit or end of hold to patch"
           at={labels}
           series={[
             { name: 'half within', values: s.buckets.map((b) => b.latency?.p50) },
