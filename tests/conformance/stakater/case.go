@@ -26,6 +26,8 @@ type Head struct {
 	// Theirs is what Stakater Reloader v1 does, and Ours what Reroll does; Ours is empty if that is the same.
 	Theirs string `json:"theirs"`
 	Ours   string `json:"ours,omitempty"`
+	// Source is where the sources of Stakater Reloader show Theirs; see Places. Only what is fixed may be without.
+	Source string `json:"source,omitempty"`
 	// Verdict is Kept or Fixed.
 	Verdict string `json:"verdict"`
 	// Why is the reason for a difference.
@@ -119,6 +121,9 @@ func (h Head) sentence() string {
 }
 
 func (h Head) validate() error {
+	if _, err := h.read(); err != nil {
+		return err
+	}
 	switch {
 	case !slices.ContainsFunc(Sections, func(s Section) bool { return s.Number == h.Section }):
 		return fmt.Errorf("there is no section %q", h.Section)
@@ -144,44 +149,32 @@ func (c Case) Alone() bool {
 	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
 }
 
-// Section is a section of the table, with where in the sources of Stakater Reloader its rows were read.
-type Section struct {
-	Number, Title string
-	Sources       []Source
-}
+// Section is a section of the table.
+type Section struct{ Number, Title string }
 
-// Source is a file of Stakater Reloader, from the root of its repository, and a function in it, or none if it is the file as a whole.
-type Source struct{ Path, Function string }
-
-// Where the sources were read: the repository and the commit, the head of master on 2026-08-10.
-const (
-	Repository = "https://github.com/stakater/Reloader"
-	Commit     = "655a2b3814baadb69d3d1e105242d6cc8875d7cb"
-)
-
-// Sections are those of the table, in order. No file was noted for the rows of one without sources.
+// Sections are those of the table, in order.
 var Sections = []Section{
-	{"1", "Flags and environment", []Source{{"internal/pkg/util/util.go", "ConfigureReloaderFlags"}, {"internal/pkg/options/flags.go", ""}, {"internal/pkg/cmd/reloader.go", "resolveWatchNamespaces"}}},
-	{"2.1", "Annotations on workloads", []Source{{"pkg/common/common.go", "ShouldReload"}, {"internal/pkg/options/flags.go", ""}}},
-	{"2.2", "Annotations on ConfigMaps, Secrets and SecretProviderClasses", []Source{{"pkg/common/common.go", "ShouldReload"}, {"internal/pkg/options/flags.go", ""}}},
-	{"2.3", "Order of decision", []Source{{"pkg/common/common.go", "ShouldReload"}}},
-	{"2.4", "Creation, deletion and scope", []Source{{"internal/pkg/handler/update.go", ""}, {"internal/pkg/controller/controller.go", ""}, {"internal/pkg/cmd/reloader.go", "resolveWatchNamespaces"}}},
-	{"3.1", "Hash", []Source{{"internal/pkg/util/util.go", ""}, {"internal/pkg/crypto/sha.go", ""}}},
-	{"3.2", "Strategy env-vars", []Source{{"internal/pkg/handler/upgrade.go", ""}}},
-	{Number: "3.3", Title: "Strategy annotations"},
-	{"3.4", "Kinds of workload", []Source{{"internal/pkg/handler/upgrade.go", "doRollingUpgrade"}, {"internal/pkg/callbacks/rolling_upgrade.go", ""}}},
-	{Number: "3.5", Title: "Retries"},
-	{"3.6", "Pause", []Source{{"internal/pkg/handler/pause_deployment.go", ""}}},
-	{Number: "3.7", Title: "OpenShift DeploymentConfig"},
-	{Number: "3.8", Title: "Queueing"},
-	{"4", "References in a pod template", []Source{{"internal/pkg/handler/upgrade.go", "getVolumeMountName"}, {"internal/pkg/handler/upgrade.go", "getContainerWithVolumeMount"}, {"internal/pkg/handler/upgrade.go", "getContainerWithEnvReference"}}},
-	{"5.1", "Metrics", []Source{{"internal/pkg/metrics/prometheus.go", ""}}},
-	{"5.2", "Alerts", []Source{{"internal/pkg/alerts/alert.go", ""}}},
-	{Number: "5.3", Title: "Webhook"},
-	{"5.4", "High availability", []Source{{"internal/pkg/leadership/leadership.go", ""}}},
-	{Number: "5.5", Title: "Kubernetes Events"},
-	{Number: "5.6", Title: "Health, profiles and meta-info"},
-	{Number: "6", Title: "Moving and going back"},
+	{"1", "Flags and environment"},
+	{"2.1", "Annotations on workloads"},
+	{"2.2", "Annotations on ConfigMaps, Secrets and SecretProviderClasses"},
+	{"2.3", "Order of decision"},
+	{"2.4", "Creation, deletion and scope"},
+	{"3.1", "Hash"},
+	{"3.2", "Strategy env-vars"},
+	{"3.3", "Strategy annotations"},
+	{"3.4", "Kinds of workload"},
+	{"3.5", "Retries"},
+	{"3.6", "Pause"},
+	{"3.7", "OpenShift DeploymentConfig"},
+	{"3.8", "Queueing"},
+	{"4", "References in a pod template"},
+	{"5.1", "Metrics"},
+	{"5.2", "Alerts"},
+	{"5.3", "Webhook"},
+	{"5.4", "High availability"},
+	{"5.5", "Kubernetes Events"},
+	{"5.6", "Health, profiles and meta-info"},
+	{"6", "Moving and going back"},
 }
 
 // place orders cases by section.

@@ -1,6 +1,7 @@
 package stakater_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -52,6 +53,61 @@ func TestOperations(t *testing.T) {
 		if !said[s.Number] {
 			t.Errorf("nothing is said about section %s, %s", s.Number, s.Title)
 		}
+	}
+}
+
+// TestSources: a source names lines of files that were read, and every such file is named by a row.
+func TestSources(t *testing.T) {
+	for _, faulty := range []string{
+		"pkg/common/common.go", "pkg/common/common.go:", "pkg/common/common.go:0", "pkg/common/common.go:9-", "pkg/common/common.go:9-9", "pkg/common/common.go:9-8",
+		"pkg/common/common.go:1000", "pkg/common/common.go:9-1000", "pkg/common/other.go:9", ":9", "seen", "observed,observed", "observed, ", " ",
+		strings.TrimSuffix(strings.Repeat("observed, ", 7), ", "),
+	} {
+		if places, err := stakater.Places(faulty); err == nil {
+			t.Errorf("the source %q is taken for %v", faulty, places)
+		}
+	}
+	cases, err := stakater.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := stakater.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []stakater.Head
+	for _, c := range cases {
+		all = append(all, c.Head)
+	}
+	for _, s := range shown {
+		all = append(all, s.Head)
+	}
+	named := map[string]bool{}
+	for _, h := range all {
+		places, err := stakater.Places(h.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range places {
+			named[p.Path] = true
+		}
+	}
+	for path := range stakater.Read {
+		if !named[path] {
+			t.Errorf("%s was read, and no row names it", path)
+		}
+	}
+}
+
+// TestPlace: a place is a link to its lines at the commit of its file.
+func TestPlace(t *testing.T) {
+	const at = stakater.Repository + "/blob/4471a45591ef6884f9aed1e973b2b88e85294975/pkg/common/common.go#"
+	places, err := stakater.Places("pkg/common/common.go:279, pkg/common/common.go:231-236, observed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(places), "[[common.go:279]("+at+"L279) [common.go:231-236]("+at+"L231-L236) observed]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

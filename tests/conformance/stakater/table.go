@@ -10,7 +10,7 @@ import (
 // row is a line of the table.
 type row struct {
 	Head
-	shownBy string
+	shownBy, source string
 }
 
 // opening stands above the tables.
@@ -29,8 +29,9 @@ needs a NATS that all replicas share (--nats-url): with one inside the process i
 
 How to move: [migrate-from-stakater.md](migrate-from-stakater.md).
 
-Each section names the files of [stakater/Reloader](` + Repository + `) in which its rows were read, at commit
-` + Commit + `. Lines of single rows were not noted.
+*Source* links the lines of [stakater/Reloader](` + Repository + `) that show what the first column says, each file at the commit at
+which it was read; in other commits the lines stand elsewhere in the file. *observed* is what its binary did. Every row that is kept has a
+source. For some that are fixed it was not noted.
 
 What these tests are and are not: they run Reroll alone. What Stakater Reloader does is restated from its source and from
 observations of its binary, which does not run here. Rollouts and DeploymentConfigs are objects of custom resources with their
@@ -64,10 +65,15 @@ func rows() ([]row, error) {
 	}
 	var all []row
 	for _, c := range cases {
-		all = append(all, row{c.Head, fmt.Sprintf("[%s](../tests/conformance/stakater/scenarios/%s.yaml)", c.Name, c.Name)})
+		all = append(all, row{Head: c.Head, shownBy: fmt.Sprintf("[%s](../tests/conformance/stakater/scenarios/%s.yaml)", c.Name, c.Name)})
 	}
 	for _, s := range shown {
-		all = append(all, row{s.Head, "`" + s.Test + "`"})
+		all = append(all, row{Head: s.Head, shownBy: "`" + s.Test + "`"})
+	}
+	for i, r := range all {
+		if all[i].source, err = r.read(); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(all, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(a.shownBy, b.shownBy))
@@ -79,7 +85,7 @@ func (s Section) write(b *strings.Builder, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| Stakater Reloader | Reroll | | shown by |\n|---|---|---|---|\n", s.Title, s.read())
+	fmt.Fprintf(b, "\n## %s\n\n| Stakater Reloader | Reroll | | shown by | source |\n|---|---|---|---|---|\n", s.Title)
 	for _, r := range rows {
 		ours := cell(r.Ours)
 		if r.Why != "" {
@@ -91,24 +97,8 @@ func (s Section) write(b *strings.Builder, rows []row) {
 		if ours == "" {
 			ours = "the same"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cell(r.Theirs), ours, r.Verdict, r.shownBy)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", cell(r.Theirs), ours, r.Verdict, r.shownBy, r.source)
 	}
-}
-
-// read says where the rows of the section were read.
-func (s Section) read() string {
-	if len(s.Sources) == 0 {
-		return "No file was noted for these rows."
-	}
-	var all []string
-	for _, source := range s.Sources {
-		text := fmt.Sprintf("[%s](%s/blob/%s/%s)", source.Path, Repository, Commit, source.Path)
-		if source.Function != "" {
-			text += " `" + source.Function + "`"
-		}
-		all = append(all, text)
-	}
-	return "Read in " + strings.Join(all, ", ") + "."
 }
 
 // cell returns text as it stands in one cell.
