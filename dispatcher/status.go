@@ -46,7 +46,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 		}
 	}
 	if frozen, until := d.control.Freeze(now); frozen {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until, By: d.control.By}
+		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until, By: d.control.By, Since: d.control.Since}
 	}
 	s.Pauses = d.pauses(now)
 	s.ControlProblems = slices.Clone(d.control.Problems)

@@ -89,8 +89,9 @@ type Freeze struct {
 	Reason string `json:"reason,omitempty"`
 	// Until is when it ends by itself; zero is never.
 	Until time.Time `json:"until,omitzero"`
-	// By is who froze it; empty if that is not known.
-	By string `json:"by,omitempty"`
+	// By is who froze it, and Since when; empty and zero if that is not known.
+	By    string    `json:"by,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.

@@ -122,7 +122,7 @@ var Reasons = map[Reason]string{
 	ReasonNotified:            "was reported to the webhook instead of being rolled",
 	ReasonFrozen:              "is held back: all reloads are frozen",
 	ReasonPausedByOperator:    "is held back: its reloads are paused by an operator",
-	ReasonOutsideWindow:       "is held back until the next maintenance window",
+	ReasonOutsideWindow:       "is held back: no maintenance window is open",
 	ReasonTooSoon:             "is held back: it was rolled less than the minimum interval ago",
 	ReasonFlapping:            "is held back: it was rolled so often recently that its config seems to be changed back and forth",
 	ReasonRateLimited:         "is held back by the limit on reloads per minute",

@@ -14,6 +14,7 @@ type Freeze struct {
 	Reason  string    `json:"reason,omitempty" doc:"Why, in the words of who froze it."`
 	Until   time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
 	By      string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
+	Since   time.Time `json:"since,omitzero" doc:"When it was frozen. Absent if that is not known."`
 }
 
 // Pause holds back some workloads of a cluster.
@@ -38,7 +39,7 @@ func fromFreeze(cluster string, f reloader.Freeze, now time.Time) Freeze {
 	if !f.Until.IsZero() && !f.Until.After(now) {
 		f = reloader.Freeze{}
 	}
-	return Freeze{Cluster: cluster, Frozen: f.Frozen, Reason: f.Reason, Until: f.Until, By: f.By}
+	return Freeze{Cluster: cluster, Frozen: f.Frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
 }
 
 // FromFreeze returns the freeze of a cluster, which may have ended.

@@ -242,6 +242,9 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 func (x *Explanation) brakes(e Evidence) {
 	if hold := e.Workload.Hold; hold != nil {
 		message := it(hold.Reason)
+		if hold.Reason == reloader.ReasonOutsideWindow && hold.Due.IsZero() {
+			message = "It is held back: no maintenance window ever opens."
+		}
 		if hold.Message != "" {
 			message += " " + hold.Message
 		}

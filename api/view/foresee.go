@@ -128,7 +128,7 @@ func (s Supposed) heldByCluster(w *reloader.WorkloadRecord) foreseen {
 	}
 	windows := c.Status.Windows
 	if len(windows) > 0 && !slices.ContainsFunc(windows, func(o reloader.Window) bool { return o.Open }) {
-		return foreseen{outcome: reloader.ReasonOutsideWindow, due: earliest(windows)}
+		return foreseen{reloader.ReasonOutsideWindow, strings.TrimPrefix(neverOpens(earliest(windows)), "; "), earliest(windows)}
 	}
 	return foreseen{}
 }
@@ -141,6 +141,14 @@ func (s Supposed) longestPause(w *reloader.WorkloadRecord) (longest Pause, ok bo
 		}
 	}
 	return longest, ok
+}
+
+// neverOpens says so of windows of which none opens again.
+func neverOpens(opening time.Time) string {
+	if opening.IsZero() {
+		return "; no window ever opens"
+	}
+	return ""
 }
 
 // earliest returns when the first of some windows opens; zero if none ever does.
@@ -158,7 +166,7 @@ func earliest(windows []reloader.Window) time.Time {
 func (s Supposed) heldByItself(w *reloader.WorkloadRecord) foreseen {
 	if windows := windowsOf(w.Terms); len(windows) > 0 {
 		if opening := control.Opening(windows, s.Now); !opening.Equal(s.Now) {
-			return foreseen{reloader.ReasonOutsideWindow, "its own windows are " + strings.Join(w.Terms.Windows, "; "), opening}
+			return foreseen{reloader.ReasonOutsideWindow, "its own windows are " + strings.Join(w.Terms.Windows, "; ") + neverOpens(opening), opening}
 		}
 	}
 	if due := w.Pace.At.Add(time.Duration(w.Terms.MinInterval) * time.Second); w.Terms.MinInterval > 0 && due.After(s.Now) {

@@ -97,6 +97,7 @@ func TestExplanationAnswersItsQuestions(t *testing.T) {
 		"pending":    {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, nil, []*reloader.Reload{reload}, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Yes, Outcome No r-1"},
 		"keys":       {reloader.Edge{Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonKeysUnused}}, nil, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content No"},
 		"frozen":     {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonFrozen}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Waiting"},
+		"never":      {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonOutsideWindow}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes Waiting"},
 		"refused":    {reloader.Edge{Why: reloader.ReasonNamed, Pending: "c-1"}, &reloader.Hold{Reason: reloader.ReasonRefused}, nil, "OptIn Yes, Rule Yes, Use No, Change Yes, Content Waiting, Brakes No"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +110,9 @@ func TestExplanationAnswersItsQuestions(t *testing.T) {
 			for _, s := range x.Steps {
 				got = append(got, strings.TrimSpace(s.Step+" "+s.Answer+" "+s.Reload))
 				said = append(said, s.Message)
+				if (name == "never" && s.Step == "Brakes") != strings.Contains(s.Message, "no maintenance window ever opens") {
+					t.Errorf("%+v", s)
+				}
 				if s.Question == "" || s.Answer == "Yes" && strings.Contains(s.Message, " not ") {
 					t.Errorf("%+v", s)
 				}

@@ -21,7 +21,7 @@ func Apply(data map[string]string, c reloader.Command, now time.Time) error {
 	case reloader.CommandFreeze:
 		return freeze(data, c, now)
 	case reloader.CommandThaw:
-		for _, key := range []string{FreezeKey, ReasonKey, UntilKey, ByKey} {
+		for _, key := range []string{FreezeKey, ReasonKey, UntilKey, ByKey, SinceKey} {
 			delete(data, key)
 		}
 		return nil
@@ -40,7 +40,7 @@ func freeze(data map[string]string, c reloader.Command, now time.Time) error {
 		return fmt.Errorf("%w: the freeze would have ended at %s already", ErrRefused, c.Until.UTC().Format(time.RFC3339))
 	}
 	data[FreezeKey] = "true"
-	for key, value := range map[string]string{ReasonKey: c.Reason, ByKey: c.User, UntilKey: timeText(c.Until)} {
+	for key, value := range map[string]string{ReasonKey: c.Reason, ByKey: c.User, UntilKey: timeText(c.Until), SinceKey: timeText(c.At)} {
 		if data[key] = value; value == "" {
 			delete(data, key)
 		}

@@ -22,8 +22,8 @@ func TestApply(t *testing.T) {
 		refused bool
 	}{
 		"freeze": {
-			command: reloader.Command{Verb: reloader.CommandFreeze, User: "alice", Reason: "sale"},
-			want:    map[string]string{FreezeKey: "true", ReasonKey: "sale", ByKey: "alice"},
+			command: reloader.Command{Verb: reloader.CommandFreeze, User: "alice", Reason: "sale", At: now},
+			want:    map[string]string{FreezeKey: "true", ReasonKey: "sale", ByKey: "alice", SinceKey: now.UTC().Format(time.RFC3339)},
 		},
 		"freeze replaces all of another": {
 			data:    map[string]string{FreezeKey: "true", ReasonKey: "old", UntilKey: "x", ByKey: "bob", "other": "kept"},
@@ -34,7 +34,7 @@ func TestApply(t *testing.T) {
 			command: reloader.Command{Verb: reloader.CommandFreeze, Until: now}, want: map[string]string{}, refused: true,
 		},
 		"thaw": {
-			data:    map[string]string{FreezeKey: "true", ReasonKey: "old", UntilKey: "x", ByKey: "bob", PausesKey: "[]"},
+			data:    map[string]string{FreezeKey: "true", ReasonKey: "old", UntilKey: "x", ByKey: "bob", SinceKey: "x", PausesKey: "[]"},
 			command: reloader.Command{Verb: reloader.CommandThaw}, want: map[string]string{PausesKey: "[]"},
 		},
 		"pause":       {command: pauseTill, want: map[string]string{PausesKey: till}},
@@ -87,8 +87,11 @@ func TestApply(t *testing.T) {
 }
 
 func TestWhoFrozeAndPausedIsRead(t *testing.T) {
-	c := Parse(map[string]string{FreezeKey: "true", ByKey: "alice", PausesKey: "- {namespace: shop, until: \"2026-11-21T13:00:00Z\", by: bob}\n"})
-	if c.By != "alice" || len(c.Pauses) != 1 || c.Pauses[0].By != "bob" || len(c.Problems) != 0 {
+	c := Parse(map[string]string{FreezeKey: "true", ByKey: "alice", SinceKey: "2026-11-21T11:00:00Z", PausesKey: "- {namespace: shop, until: \"2026-11-21T13:00:00Z\", by: bob}\n"})
+	if c.By != "alice" || c.Since.Format(time.RFC3339) != "2026-11-21T11:00:00Z" || len(c.Pauses) != 1 || c.Pauses[0].By != "bob" || len(c.Problems) != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := Parse(map[string]string{FreezeKey: "true", SinceKey: "yesterday"}); !c.Frozen || !c.Since.IsZero() || len(c.Problems) != 1 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -31,8 +31,9 @@ const (
 	// ReasonKey says why, and UntilKey until when at most, in RFC 3339.
 	ReasonKey = "freeze-reason"
 	UntilKey  = "freeze-until"
-	// ByKey says who froze it, if that is known.
-	ByKey = "freeze-by"
+	// ByKey says who froze it, and SinceKey when, in RFC 3339, if that is known.
+	ByKey    = "freeze-by"
+	SinceKey = "freeze-since"
 	// PausesKey is a YAML list of pauses of some workloads.
 	PausesKey = "pauses"
 )
@@ -51,8 +52,9 @@ type Control struct {
 	Reason string
 	// Until is when the freeze ends by itself; zero is never.
 	Until time.Time
-	// By is who froze it; empty if that is not known.
+	// By is who froze it, and Since when; empty and zero if that is not known.
 	By     string
+	Since  time.Time
 	Pauses []Pause
 	// Retries say when another try was asked for, by Kind/namespace/name of workloads and configs.
 	Retries map[string]time.Time
@@ -100,6 +102,13 @@ func Parse(data map[string]string) Control {
 			c.problem("%s: %.40q is no time, such as 2026-01-31T18:00:00Z; the freeze does not end by itself", UntilKey, value)
 		}
 		c.Until = until
+	}
+	if value := data[SinceKey]; value != "" {
+		since, err := parseTime(value)
+		if err != nil {
+			c.problem("%s: %.40q is not a time, such as 2026-01-31T18:00:00Z", SinceKey, value)
+		}
+		c.Since = since
 	}
 	c.parsePauses(data[PausesKey])
 	c.parseRetries(data)

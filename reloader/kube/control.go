@@ -1,12 +1,14 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +43,7 @@ func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set f
 	said := teller{set: set}
 	tell := func(obj any) {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
-			said.say(m.Data, writtenAt(m))
+			said.say(withFreezer(m), writtenAt(m))
 		}
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -105,6 +107,36 @@ func writtenAt(o metav1.Object) time.Time {
 	return written
 }
 
+// withFreezer returns the data of the ConfigMap, with who froze the cluster, and when, by the managed fields where it does not say so.
+func withFreezer(m *corev1.ConfigMap) map[string]string {
+	data := maps.Clone(m.Data)
+	if data[control.FreezeKey] == "" || data[control.SinceKey] != "" {
+		return data
+	}
+	for _, entry := range m.ManagedFields {
+		if entry.Time == nil || entry.FieldsV1 == nil || !bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:`+control.FreezeKey+`":`)) {
+			continue
+		}
+		data[control.SinceKey] = entry.Time.UTC().Format(time.RFC3339)
+		if data[control.ByKey] == "" && entry.Manager != fieldManager {
+			data[control.ByKey] = reloader.Actor{FieldManager: entry.Manager}.Name()
+		}
+	}
+	return data
+}
+
+// fieldManager is that of the commands.
+const fieldManager = "reroll"
+
+// WhoAmI returns the user that the API server takes this connection for; empty if it does not say.
+func (c *Cluster) WhoAmI(ctx context.Context) string {
+	review, err := c.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return ""
+	}
+	return review.Status.UserInfo.Username
+}
+
 // SetControl changes keys of the ConfigMap control.ConfigMap and keeps all others, making it if there is none. An empty value removes
 // its key.
 func (c *Cluster) SetControl(ctx context.Context, change map[string]string) error {
@@ -135,10 +167,10 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 		}
 		maps.DeleteFunc(stored.Data, func(_, value string) bool { return value == "" })
 		if missing {
-			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: "reroll"})
+			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: fieldManager})
 			return err
 		}
-		_, err = client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: "reroll"})
+		_, err = client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: fieldManager})
 		return err
 	})
 	if err != nil {

@@ -34,6 +34,31 @@ func TestWrittenAt(t *testing.T) {
 	}
 }
 
+// TestFreezerByManagedFields: who freezes with kubectl alone is known all the same, and what the ConfigMap says of that counts more.
+func TestFreezerByManagedFields(t *testing.T) {
+	at := metav1.Time{Time: time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)}
+	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	}
+	edited := []metav1.ManagedFieldsEntry{entry("kubectl-create", `{"f:data":{"f:freeze":{}}}`), entry("kubectl-patch", `{"f:data":{"f:freeze-reason":{}}}`)}
+	for name, c := range map[string]struct {
+		data   map[string]string
+		fields []metav1.ManagedFieldsEntry
+		want   string
+	}{
+		"by kubectl":          {map[string]string{"freeze": "true"}, edited, "field manager kubectl-create since 2026-01-31T18:00:00Z"},
+		"by a command":        {map[string]string{"freeze": "true", "freeze-by": "carol", "freeze-since": "2026-01-01T00:00:00Z"}, edited, "carol since 2026-01-01T00:00:00Z"},
+		"by whom it says":     {map[string]string{"freeze": "true", "freeze-by": "carol"}, edited, "carol since 2026-01-31T18:00:00Z"},
+		"it is not frozen":    {map[string]string{"pauses": ""}, edited, " since "},
+		"nobody says who did": {map[string]string{"freeze": "true"}, nil, " since "},
+	} {
+		got := withFreezer(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.fields}, Data: c.data})
+		if said := got[control.ByKey] + " since " + got[control.SinceKey]; said != c.want {
+			t.Errorf("%s: %s, want %s", name, said, c.want)
+		}
+	}
+}
+
 // TestWatchControl: whether there is something or nothing is told once it is known, late if need be.
 func TestWatchControl(t *testing.T) {
 	frozen := &corev1.ConfigMap{

@@ -185,7 +185,7 @@ func frozen(c Case) (Verdict, bool) {
 		}
 	}
 	f, _ := c.freeze()
-	return Verdict{Reason: h.Reason, Message: "All reloads are frozen" + terms(h.Message, f.By, time.Time{}, h.Due) + ".", Next: "reroll thaw"}, true
+	return Verdict{Reason: h.Reason, Message: "All reloads are frozen" + terms(h.Message, f.By, f.Since, h.Due) + ".", Next: "reroll thaw"}, true
 }
 
 // freeze returns the freeze of the cluster, if one is on.
@@ -272,7 +272,7 @@ func upToDate(c Case) Verdict {
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", named(newest.Config), clock(newest.Handled.At))
 	}
 	if f, on := c.freeze(); on {
-		v.Message += " All reloads are frozen" + terms(f.Reason, f.By, time.Time{}, f.Until) + ", so the next change waits."
+		v.Message += " All reloads are frozen" + terms(f.Reason, f.By, f.Since, f.Until) + ", so the next change waits."
 		v.Next = "reroll thaw"
 	}
 	return v

@@ -46,7 +46,7 @@ func rollout(result reloader.Reason, message string) func(*reloader.WorkloadReco
 
 // TestFaultsOfNewcomers: the verdict of each mistake that people make names its cause and the next command.
 func TestFaultsOfNewcomers(t *testing.T) {
-	frozen := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Until: now.Add(time.Hour)}}
+	frozen := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}
 	over := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}
 	for name, tc := range map[string]struct {
 		record  func(*reloader.WorkloadRecord)
@@ -104,7 +104,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"uses no config":        {record: func(r *reloader.WorkloadRecord) { r.Edges = nil }, state: NoConfigs, message: "ask for no ConfigMap or Secret", next: "kubectl -n shop get deployment/web -o yaml"},
 		"patch refused":         {record: hold(reloader.ReasonRefused, "quota exceeded", time.Time{}), state: Failed, message: "quota exceeded", next: "reroll retry shop/Deployment/web"},
-		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice until 2026-11-21 13:00:00 UTC.`, next: "reroll thaw"},
+		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice since 2026-11-21 11:00:00 UTC until 2026-11-21 13:00:00 UTC.`, next: "reroll thaw"},
 		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll thaw"},
 		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "so the next change waits", next: "reroll thaw"},
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window", next: "wait"},

@@ -65,8 +65,7 @@ func freezeCommand(version string) *cobra.Command {
 			if length < 0 {
 				return cli.Usage(errors.New("--for must not be negative"))
 			}
-			// Who runs this command is not known, and whoever froze before is somebody else.
-			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: "", control.ByKey: ""}
+			change := map[string]string{control.FreezeKey: "true", control.ReasonKey: reason, control.UntilKey: "", control.SinceKey: time.Now().UTC().Format(time.RFC3339)}
 			until := "until it is thawed"
 			if length > 0 {
 				at := time.Now().Add(length).UTC().Truncate(time.Second)
@@ -93,7 +92,7 @@ func thawCommand(version string) *cobra.Command {
 		Example: "  reroll thaw -n reroll",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			change := map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: "", control.ByKey: ""}
+			change := map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: "", control.SinceKey: ""}
 			return a.setControl(cmd, version, change, cli.Done{What: "thaw", Said: "thawed"})
 		},
 	}
@@ -101,11 +100,16 @@ func thawCommand(version string) *cobra.Command {
 	return cmd
 }
 
-// setControl writes the ConfigMap and says what was done.
+// setControl writes the ConfigMap, with who freezes if that is what is done, and says what was done.
 func (a *access) setControl(cmd *cobra.Command, version string, change map[string]string, done cli.Done) error {
 	cluster, err := a.connect(cmd.Context(), version)
 	if err != nil {
 		return err
+	}
+	// Whoever froze before is somebody else.
+	change[control.ByKey] = ""
+	if change[control.FreezeKey] != "" {
+		change[control.ByKey] = cluster.WhoAmI(cmd.Context())
 	}
 	return a.writeControl(cmd, cluster, change, done)
 }

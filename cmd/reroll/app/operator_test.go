@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,6 +75,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.forbidden && r.URL.Path != ours:
 		code, answer = http.StatusForbidden, metav1.Status{
 			TypeMeta: kindOf("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		}
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
+		code, answer = http.StatusCreated, authenticationv1.SelfSubjectReview{
+			TypeMeta: kindOf("authentication.k8s.io/v1", "SelfSubjectReview"),
+			Status:   authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "carol"}},
 		}
 	case r.URL.Path == ours:
 		if r.Method == http.MethodPut {
@@ -142,22 +148,25 @@ func tryTo(t *testing.T, args ...string) (said string, err error) {
 	return out.String(), err
 }
 
-// TestFreezeIsNobodyElses: who froze through the REST API is not taken for who freezes or thaws by the command line, which does not say who
-// that is.
+// TestFreezeIsNobodyElses: who freezes by the command line is named, with the time, and not who froze before.
 func TestFreezeIsNobodyElses(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want map[string]string
 	}{
-		"freeze": {[]string{"freeze", "--reason", "release"}, map[string]string{"freeze": "true", "freeze-reason": "release", "pauses": "[]"}},
+		"freeze": {[]string{"freeze", "--reason", "release"}, map[string]string{"freeze": "true", "freeze-reason": "release", "freeze-by": "carol", "pauses": "[]"}},
 		"thaw":   {[]string{"thaw"}, map[string]string{"pauses": "[]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{
-				"freeze": "true", "freeze-reason": "incident 7", "freeze-by": "alice", "freeze-until": "2026-01-31T18:00:00Z", "pauses": "[]",
+				"freeze": "true", "freeze-reason": "incident 7", "freeze-by": "alice", "freeze-since": "2026-01-30T18:00:00Z", "freeze-until": "2026-01-31T18:00:00Z", "pauses": "[]",
 			})
 			s.objects = []string{"/api/v1/namespaces/reroll/secrets/reroll-digest-key"}
 			operate(t, append(c.args, "--kubeconfig", kubeconfig)...)
+			if since := s.data["freeze-since"]; (since != "") != (name == "freeze") {
+				t.Errorf("it is frozen since %q", since)
+			}
+			delete(s.data, "freeze-since")
 			if diff := cmp.Diff(c.want, s.data); diff != "" {
 				t.Errorf("ConfigMap (-want +got):\n%s", diff)
 			}

@@ -36,7 +36,7 @@ func (p *pausing) bind(cmd *cobra.Command) {
 }
 
 // change rewrites the list of pauses and says what was done. check is asked before.
-func (p *pausing) change(cmd *cobra.Command, version string, check func(*kube.Cluster) error, rewrite func(text string, selector labels.Selector) (list string, done cli.Done, err error)) error {
+func (p *pausing) change(cmd *cobra.Command, version string, check func(*kube.Cluster) error, rewrite func(text, user string, selector labels.Selector) (list string, done cli.Done, err error)) error {
 	selector, err := labels.Parse(p.selector)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--selector: %w", err))
@@ -48,9 +48,10 @@ func (p *pausing) change(cmd *cobra.Command, version string, check func(*kube.Cl
 	if err := errors.Join(p.checkHere(cmd.Context(), cluster), check(cluster)); err != nil {
 		return err
 	}
+	user := cluster.WhoAmI(cmd.Context())
 	var done cli.Done
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) (err error) {
-		data[control.PausesKey], done, err = rewrite(data[control.PausesKey], selector)
+		data[control.PausesKey], done, err = rewrite(data[control.PausesKey], user, selector)
 		return err
 	})
 	if err != nil {
@@ -94,10 +95,10 @@ func pauseCommand(version string) *cobra.Command {
 				return cli.Usage(errors.New("--for must be positive"))
 			}
 			there := func(c *kube.Cluster) error { return p.checkThere(cmd.Context(), c, p.workloads, "", "") }
-			return p.change(cmd, version, there, func(text string, selector labels.Selector) (string, cli.Done, error) {
+			return p.change(cmd, version, there, func(text, user string, selector labels.Selector) (string, cli.Done, error) {
 				now := time.Now()
 				until := now.Add(length).UTC().Truncate(time.Second)
-				list, err := control.AddPause(text, control.Pause{Namespace: p.workloads, Selector: selector, Until: until, Reason: reason}, now)
+				list, err := control.AddPause(text, control.Pause{Namespace: p.workloads, Selector: selector, Until: until, Reason: reason, By: user}, now)
 				end := until.Format(time.RFC3339)
 				return list, cli.Done{What: "pause", Said: "paused " + p.whom() + " until " + end, Details: p.details(map[string]string{"until": end, "reason": reason})}, err
 			})
@@ -119,7 +120,7 @@ func resumeCommand(version string) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// The pause of a namespace that is gone can be ended, too.
-			return p.change(cmd, version, func(*kube.Cluster) error { return nil }, func(text string, selector labels.Selector) (string, cli.Done, error) {
+			return p.change(cmd, version, func(*kube.Cluster) error { return nil }, func(text, _ string, selector labels.Selector) (string, cli.Done, error) {
 				list, removed, err := control.RemovePauses(text, p.workloads, selector)
 				if err == nil && removed == 0 {
 					err = fmt.Errorf("no pause of %s: `reroll status` lists those that there are", p.whom())

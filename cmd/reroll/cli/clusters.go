@@ -146,10 +146,14 @@ func writeBrakes(l *lines, c view.Cluster) {
 		l.add(text("  This is a dry run: nothing is written to the cluster."))
 	}
 	if c.Freeze.Frozen {
-		l.add(cell{"  Frozen", bad}, text(until(c.Freeze.Until)+because(c.Freeze.Reason)))
+		from := ""
+		if !c.Freeze.Since.IsZero() {
+			from = " since " + exactly(c.Freeze.Since)
+		}
+		l.add(cell{"  Frozen", bad}, text(from+by(c.Freeze.By)+until(c.Freeze.Until)+because(c.Freeze.Reason)))
 	}
 	for _, p := range c.Pauses {
-		l.add(cell{"  Paused ", warn}, text(whom(p)+until(p.Until)+because(p.Reason)))
+		l.add(cell{"  Paused ", warn}, text(whom(p)+by(p.By)+until(p.Until)+because(p.Reason)))
 	}
 	for _, w := range c.Windows {
 		if !w.Open {
@@ -194,6 +198,13 @@ func whom(p view.Pause) string {
 		which = p.Selector
 	}
 	return which + " " + where
+}
+
+func by(user string) string {
+	if user == "" {
+		return ""
+	}
+	return " by " + user
 }
 
 func until(t time.Time) string {

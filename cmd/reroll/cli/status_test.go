@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -158,5 +159,20 @@ func TestWatchNamesClusters(t *testing.T) {
 				t.Errorf("%d lines are wanted:\n%s", len(tc.want), said)
 			}
 		})
+	}
+}
+
+// TestStatusSaysWhoFroze: a freeze is shown with who did it, since when and until when, and a window that never opens is not waited for.
+func TestStatusSaysWhoFroze(t *testing.T) {
+	at := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
+	server := httptest.NewServer(hub{clusters: []page{{items: []any{view.Cluster{
+		Name: "east", Health: view.Healthy, Workloads: 4, Windows: []view.Window{{Schedule: "0 0 31 2 * 1h"}},
+		Freeze: view.Freeze{Frozen: true, Reason: "release", By: "carol", Since: at, Until: at.Add(time.Hour)},
+	}}}}, workloads: []page{{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "Frozen"}}}}}})
+	defer server.Close()
+	said, _, err := command(t, statusCommand("test"), "--server", server.URL)
+	const want = "east ✓ healthy · 4 workloads · 1 waiting\n  Frozen since 2026-01-31T18:00:00Z by carol until 2026-01-31T19:00:00Z: release\n  Window 0 0 31 2 * 1h: closed, never opens\n"
+	if err != nil || !strings.HasPrefix(said, want) {
+		t.Errorf("%v\n%s\nwant %s", err, said, want)
 	}
 }
