@@ -1,4 +1,4 @@
-// Builds the dashboard from src into dist, or with --test bundles the tests of src/lib and runs them.
+// Builds the dashboard from src into dist, or with --test bundles the tests of src/lib and src/state and runs them.
 import { build } from 'esbuild';
 import { spawnSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -55,10 +55,12 @@ async function notice(inputs) {
 async function tests() {
   const out = await mkdtemp(join(tmpdir(), 'reroll-dashboard-'));
   try {
-    const files = (await readdir(src('lib'))).filter((f) => f.endsWith('.test.ts'));
+    const files = [];
+    for (const dir of ['lib', 'state']) files.push(...(await readdir(src(dir))).filter((f) => f.endsWith('.test.ts')).map((f) => join(dir, f)));
     await build({
       ...common,
-      entryPoints: files.map((f) => src('lib', f)),
+      entryPoints: files.map((f) => src(f)),
+      outbase: src(),
       outdir: out,
       outExtension: { '.js': '.mjs' },
       format: 'esm',

@@ -5,7 +5,7 @@ import { arrange, level } from '../lib/layers';
 import { toneOf, wordsOf } from '../lib/outcome';
 import type { Config, Graph, GraphNode } from '../lib/types';
 import { impactHref, workloadHref } from '../state/router';
-import { Kind } from './bits';
+import { Kind } from './kind';
 import { Glyph } from './glyph';
 
 const most = 60; // nodes on one side

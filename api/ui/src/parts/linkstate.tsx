@@ -1,5 +1,5 @@
 import { clockTime } from '../lib/format';
-import { type Link, link, lostSince } from '../state/live';
+import { type Link, link, lostSince } from '../state/eventstream';
 
 const words: Record<Link, string> = {
   connecting: 'Connecting',

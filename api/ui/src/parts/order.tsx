@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Fault, giveUpText } from '../lib/fault';
 import { type Answers, type Field, lasting, type Order } from '../lib/orders';
-import { done, give, newKey } from '../state/giving';
+import { done, give, newKey } from '../state/commands';
 import { Icon } from './glyph';
 
 // OrderButton asks whether an order is meant, and has it carried out.

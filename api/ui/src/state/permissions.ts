@@ -2,7 +2,7 @@ import { computed, type Signal, signal } from '@preact/signals';
 import type { Verb } from '../lib/orders';
 import type { Self } from '../lib/types';
 import { ask, query, session } from './client';
-import { epoch } from './live';
+import { epoch } from './eventstream';
 import { onBack, onChange } from './resource';
 
 interface Rights {

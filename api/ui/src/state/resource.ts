@@ -1,11 +1,11 @@
 import { effect, type Signal, signal, untracked } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Calm } from '../lib/calm';
+import { Throttle } from '../lib/throttle';
 import { type Fault, passes } from '../lib/fault';
 import type { ServerEvent } from '../lib/sse';
 import { AskError, session } from './client';
-import { done } from './giving';
-import { away, epoch, link, listen } from './live';
+import { done } from './commands';
+import { away, epoch, link, listen } from './eventstream';
 
 export interface Resource<T> {
   data?: T;
@@ -43,29 +43,29 @@ export class Question<T> {
   // news are events to be merged; held are those that came while an answer was on its way, which may be older.
   private news: ServerEvent[] = [];
   private held: ServerEvent[] = [];
-  private readonly calm: Calm;
+  private readonly throttle: Throttle;
 
   constructor(
     private readonly read: (abort: AbortSignal) => Promise<T>,
     private readonly timing: Timing<T> = {},
   ) {
-    this.calm = new Calm(() => this.ask(), timing.least);
+    this.throttle = new Throttle(() => this.ask(), timing.least);
   }
 
   // start asks, and goes on until the returned function is called.
   start(): () => void {
     const { every } = this.timing;
-    void this.calm.now();
+    void this.throttle.now();
     const ends = [
-      onLater(this.calm.soon),
-      onBack(() => this.last && passes(this.last) && this.calm.soon()),
-      onChange(() => done.value, () => done.peek() && this.calm.soon()),
+      onLater(this.throttle.soon),
+      onBack(() => this.last && passes(this.last) && this.throttle.soon()),
+      onChange(() => done.value, () => done.peek() && this.throttle.soon()),
       listen((e) => this.hear(e)),
-      each(every, () => (!this.last || passes(this.last)) && this.calm.soon()),
+      each(every, () => (!this.last || passes(this.last)) && this.throttle.soon()),
     ];
     return () => {
       this.abort.abort();
-      this.calm.end();
+      this.throttle.end();
       clearTimeout(this.retry);
       clearTimeout(this.merging);
       ends.forEach((end) => end());
@@ -88,7 +88,7 @@ export class Question<T> {
       const fault: Fault = error instanceof AskError ? error.fault : { kind: 'unreachable' };
       this.last = fault;
       const { data } = this.state.peek();
-      if (passes(fault)) this.retry = setTimeout(() => (data === undefined || !isPaused()) && this.calm.soon(), retryEvery);
+      if (passes(fault)) this.retry = setTimeout(() => (data === undefined || !isPaused()) && this.throttle.soon(), retryEvery);
       // Old data is better than none for a while; the page says that it is old.
       this.state.value = { fault, loading: false, ...(data !== undefined && passes(fault) && { data }) };
     } finally {
@@ -99,10 +99,10 @@ export class Question<T> {
   private hear(event: ServerEvent): void {
     const { events = [], concerns, merge } = this.timing;
     if (!events.includes(event.type) || (concerns && !concerns(event))) return;
-    if (!merge) return this.calm.soon();
+    if (!merge) return this.throttle.soon();
     if (this.reading) {
       if (this.held.length < mostHeld) this.held.push(event);
-      else this.calm.soon();
+      else this.throttle.soon();
     }
     this.news.push(event);
     this.merging ??= setTimeout(() => this.mergeNews(), mergeEvery);
@@ -114,7 +114,7 @@ export class Question<T> {
     this.news = [];
     const { data, fault } = this.state.peek();
     if (news.length === 0) return;
-    if (data === undefined) return void (this.reading || this.calm.soon());
+    if (data === undefined) return void (this.reading || this.throttle.soon());
     this.take(data, news, fault);
   }
 
@@ -123,7 +123,7 @@ export class Question<T> {
     let merged: T | undefined = data;
     for (const event of events) {
       const more: T | undefined = this.timing.merge!(merged, event);
-      if (more === undefined) this.calm.soon();
+      if (more === undefined) this.throttle.soon();
       else merged = more;
     }
     this.state.value = { data: merged, loading: false, ...(fault && { fault }) };

@@ -1,20 +1,20 @@
 import { batch, signal } from '@preact/signals';
-import { Book } from '../lib/book';
+import { TimelineStore } from '../lib/timelinestore';
 import { count } from '../lib/format';
 import type { Change, List, Reload, TimelineRow, Workload } from '../lib/types';
-import { Calm } from '../lib/calm';
+import { Throttle } from '../lib/throttle';
 import { type Fault, passes } from '../lib/fault';
 import { ask, AskError, query, session } from './client';
-import { link, listen } from './live';
+import { link, listen } from './eventstream';
 import { each, isPaused, onBack, onChange, onLater } from './resource';
 import { scope } from './router';
-import { announce } from './voice';
+import { announce } from './announcer';
 
 const pageSize = 200;
 const largestPage = 500;
 
-export const book = new Book();
-// edition grows with every change of the book, so that views follow it.
+export const store = new TimelineStore();
+// edition grows with every change of the store, so that views follow it.
 export const edition = signal(0);
 export const reading = signal(false);
 export const fault = signal<Fault | undefined>(undefined);
@@ -32,7 +32,7 @@ let reads = new AbortController();
 let busy = 0;
 let meanwhile: News[] = [];
 
-// News changes the book, and tells whether there is a row more.
+// News changes the store, and tells whether there is a row more.
 type News = () => boolean;
 
 async function during(read: (own: AbortSignal) => Promise<void>): Promise<void> {
@@ -54,7 +54,7 @@ const ofTimeline = (own: AbortSignal, from: string | undefined, limit = pageSize
 
 // readMore reads the next page of older rows; false if there is none.
 export async function readMore(): Promise<boolean> {
-  if (reading.value || complete.value || book.isFull) return false;
+  if (reading.value || complete.value || store.isFull) return false;
   reading.value = true;
   const own = reads.signal;
   try {
@@ -73,7 +73,7 @@ export async function readMore(): Promise<boolean> {
 
 function extend(page: List<TimelineRow>): void {
   batch(() => {
-    book.add(page.items);
+    store.add(page.items);
     next = page.metadata.continue;
     complete.value = next === undefined;
     warnings.value = [...new Set([...warnings.value, ...page.warnings])];
@@ -89,7 +89,7 @@ function fail(error: unknown): void {
   if (why.kind === 'expired') return restart();
   if (why.kind === 'forbidden' || why.kind === 'unauthenticated') forget();
   fault.value = why;
-  if (passes(why)) setTimeout(() => fault.peek() === why && !(isPaused() && book.size > 0) && readAll(), retryEvery);
+  if (passes(why)) setTimeout(() => fault.peek() === why && !(isPaused() && store.size > 0) && readAll(), retryEvery);
 }
 
 // restart forgets where the reading was; rows that are there stay until they are replaced.
@@ -110,7 +110,7 @@ function forget(): void {
   waiting = [];
   meanwhile = [];
   batch(() => {
-    book.clear();
+    store.clear();
     fault.value = undefined;
     warnings.value = [];
     fresh.value = 0;
@@ -124,7 +124,7 @@ async function refresh(): Promise<void> {
   const polled = !everything || link.peek() === 'polling';
   everything = false;
   const own = reads.signal;
-  const limit = polled ? pageSize : Math.min(largestPage, Math.max(pageSize, book.size));
+  const limit = polled ? pageSize : Math.min(largestPage, Math.max(pageSize, store.size));
   try {
     await during(async () => {
       const rows: TimelineRow[] = [];
@@ -135,7 +135,7 @@ async function refresh(): Promise<void> {
         rows.push(...page.items);
         page.warnings.forEach((w) => told.add(w));
         from = page.metadata.continue;
-      } while (from && !polled && !own.aborted && rows.length < book.size);
+      } while (from && !polled && !own.aborted && rows.length < store.size);
       if (!own.aborted) renew(rows, from, [...told], polled);
     });
   } catch (error) {
@@ -145,12 +145,12 @@ async function refresh(): Promise<void> {
 
 function renew(rows: TimelineRow[], from: string | undefined, told: string[], polled: boolean): void {
   const oldest = rows[rows.length - 1];
-  const joined = polled && oldest !== undefined && book.get(oldest.change.id) !== undefined;
-  const newest = book.rows[0]?.change.verifiedAt;
-  const added = rows.filter(({ change }) => newest !== undefined && Date.parse(change.verifiedAt) > Date.parse(newest) && !book.get(change.id));
+  const joined = polled && oldest !== undefined && store.get(oldest.change.id) !== undefined;
+  const newest = store.rows[0]?.change.verifiedAt;
+  const added = rows.filter(({ change }) => newest !== undefined && Date.parse(change.verifiedAt) > Date.parse(newest) && !store.get(change.id));
   added.forEach(({ change }) => arrive(change.id));
   batch(() => {
-    book.renew(rows, joined);
+    store.renew(rows, joined);
     if (!joined) {
       restart();
       next = from;
@@ -164,19 +164,19 @@ function renew(rows: TimelineRow[], from: string | undefined, told: string[], po
   if (added.length > 0) announce(tell(added.length));
 }
 
-const calm = new Calm(refresh);
+const throttle = new Throttle(refresh);
 // everything is whether more than the newest page is to be read again.
 let everything = false;
 
 function readAll(): void {
   everything = true;
-  calm.soon();
+  throttle.soon();
 }
 
 // readNewest has the newest page read again while one namespace is shown alone: the stream then tells nothing of workloads of other
 // namespaces, which may have been rolled for a config of this one.
 function readNewest(): void {
-  if (scope.peek() && !isPaused() && (!fault.peek() || passes(fault.peek()!))) calm.soon();
+  if (scope.peek() && !isPaused() && (!fault.peek() || passes(fault.peek()!))) throttle.soon();
 }
 
 const scopedEvery = 30_000;
@@ -220,15 +220,15 @@ function applier(type: string, data: string): News | undefined {
   switch (type) {
     case 'change': {
       const change = JSON.parse(data) as Change;
-      return change.type === 'Baseline' ? undefined : () => book.change(change) && arrive(change.id);
+      return change.type === 'Baseline' ? undefined : () => store.change(change) && arrive(change.id);
     }
     case 'reload': {
       const reload = JSON.parse(data) as Reload;
-      return () => book.reload(reload);
+      return () => store.reload(reload);
     }
     case 'workload': {
       const workload = JSON.parse(data) as Workload;
-      return () => book.workload(workload);
+      return () => store.workload(workload);
     }
   }
   return undefined;
@@ -250,7 +250,7 @@ function show(): void {
   const added = news.filter((apply) => apply()).length;
   if (added > 0) readNewestLater();
   batch(() => {
-    if (book.isFull) complete.value = false; // the oldest may have gone
+    if (store.isFull) complete.value = false; // the oldest may have gone
     edition.value++;
     fresh.value += added;
   });
@@ -258,6 +258,6 @@ function show(): void {
 }
 
 function tell(added: number): string {
-  const row = book.rows[0];
+  const row = store.rows[0];
   return row ? `${count(added, 'new change')}. Newest: ${row.change.config.kind} ${row.change.config.name} in ${row.change.config.namespace}.` : '';
 }

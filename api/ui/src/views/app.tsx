@@ -14,7 +14,7 @@ import { SignedIn } from '../parts/user';
 import { needsToken } from '../state/client';
 import { href, placeOf, route } from '../state/router';
 import { theme, turnTheme } from '../state/theme';
-import { said } from '../state/voice';
+import { said } from '../state/announcer';
 import { Charts } from './charts';
 import { Clusters } from './clusters';
 import { Held } from './held';

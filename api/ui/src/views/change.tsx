@@ -2,18 +2,23 @@ import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
 import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
 import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
-import { Badge, ConfigLink, Fact, Facts, Keys, Time, WorkloadLink } from '../parts/bits';
+import { Badge } from '../parts/badge';
+import { ConfigLink } from '../parts/configlink';
+import { Fact, Facts } from '../parts/facts';
+import { KeyList } from '../parts/keylist';
+import { Time } from '../parts/time';
+import { WorkloadLink } from '../parts/workloadlink';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
 import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
 import { scope } from '../state/router';
-import { book, edition } from '../state/timeline';
+import { store, edition } from '../state/timeline';
 
 // ChangePanel tells all about one change beside the list; its address can be sent to others.
 export function ChangePanel({ id, close }: { id: string; close: () => void }) {
   void edition.value;
-  const row = book.get(id);
+  const row = store.get(id);
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), [id]);
   return (
@@ -53,7 +58,7 @@ function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
       </h2>
       <Facts>
         <Fact name="Keys">
-          <Keys keys={change.keys} />
+          <KeyList keys={change.keys} />
         </Fact>
         <Fact name="Cluster">{change.cluster}</Fact>
         <Fact name="Seen by">{change.source}</Fact>
@@ -102,7 +107,7 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
 
 function Outcomes({ change, reloads, pending }: { change: Change; reloads: ReloadSummary[]; pending: PendingReload[] }) {
   if (reloads.length + pending.length === 0) {
-    return <p class="faint">{book.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}</p>;
+    return <p class="faint">{store.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}</p>;
   }
   return (
     <ul class="outcomes">

@@ -2,7 +2,7 @@ import { count, duration } from '../lib/format';
 import { toneOf, wordsOf } from '../lib/outcome';
 import type { Counts, Stats, TopEntry } from '../lib/types';
 import { Bars } from '../parts/bars';
-import { Fact, Facts } from '../parts/bits';
+import { Fact, Facts } from '../parts/facts';
 import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Lines } from '../parts/lines';
 import { Answer, Empty, Warnings } from '../parts/states';

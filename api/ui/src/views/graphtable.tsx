@@ -1,5 +1,7 @@
 import type { Graph } from '../lib/types';
-import { Badge, ConfigLink, WorkloadLink } from '../parts/bits';
+import { Badge } from '../parts/badge';
+import { ConfigLink } from '../parts/configlink';
+import { WorkloadLink } from '../parts/workloadlink';
 
 const most = 500;
 

@@ -3,7 +3,10 @@ import { deadOf } from '../lib/overview';
 import { resumeOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
 import type { Cluster, HeldWorkload, Pause } from '../lib/types';
-import { Badge, ConfigLink, Time, WorkloadLink } from '../parts/bits';
+import { Badge } from '../parts/badge';
+import { ConfigLink } from '../parts/configlink';
+import { Time } from '../parts/time';
+import { WorkloadLink } from '../parts/workloadlink';
 import { Choice, ClusterChoice } from '../parts/filterbar';
 import { OrderButton } from '../parts/order';
 import { Answer, Empty, Warnings } from '../parts/states';
@@ -13,7 +16,7 @@ import { may } from '../state/permissions';
 import { clusters, held } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { amend, changeHref, route, scope } from '../state/router';
-import { LetGo } from './letgo';
+import { RetryActions } from './retryactions';
 
 // Held lists what does not roll although it should: dead letters, which need attention, and what waits.
 export function Held() {
@@ -83,7 +86,7 @@ function Cards({ title, list, none, bad }: { title: string; list: HeldWorkload[]
                 waits for <ConfigLink cluster={w.cluster} config={p.config} />, <a href={changeHref(p.change)}>this change</a>
               </p>
             ))}
-            <LetGo cluster={w.cluster} workload={w.workload} hold={w.hold} configs={w.pending.map((p) => p.config)} />
+            <RetryActions cluster={w.cluster} workload={w.workload} hold={w.hold} configs={w.pending.map((p) => p.config)} />
           </li>
         ))}
       </ul>

@@ -1,10 +1,14 @@
 import { verbOf } from '../lib/format';
 import { partsOf, shownOf, workloadsOf } from '../lib/outcome';
 import type { TimelineRow } from '../lib/types';
-import { Badge, Keys, Kind, RowTime, Who } from '../parts/bits';
+import { Badge } from '../parts/badge';
+import { KeyList } from '../parts/keylist';
+import { Kind } from '../parts/kind';
+import { RowTime } from '../parts/rowtime';
+import { Who } from '../parts/who';
 import { showsCluster } from '../state/fleet';
 import { href, route } from '../state/router';
-import { arrived, book } from '../state/timeline';
+import { arrived, store } from '../state/timeline';
 
 const named = 2;
 
@@ -27,7 +31,7 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
           <span class="ns">{config.namespace}/</span>
           {config.name}
         </b>
-        <small>{change.type === 'Updated' ? <Keys keys={change.keys} /> : verbOf(change)}</small>
+        <small>{change.type === 'Updated' ? <KeyList keys={change.keys} /> : verbOf(change)}</small>
       </span>
       <Workloads row={row} />
       <span class="cell outcome">
@@ -36,7 +40,7 @@ export function TimelineRowView({ row, open }: { row: TimelineRow; open: boolean
         ))}
         {parts.length > 1 && <small class="rest">+{parts.length - 1}</small>}
         {parts.length > shown.length && <small class="third">+{parts.length - shown.length}</small>}
-        {row.reloads.length + row.pending.length === 0 && <span class="faint">{book.superseded(row) ? 'superseded by a newer change' : 'no workload asked for it'}</span>}
+        {row.reloads.length + row.pending.length === 0 && <span class="faint">{store.superseded(row) ? 'superseded by a newer change' : 'no workload asked for it'}</span>}
       </span>
     </a>
   );

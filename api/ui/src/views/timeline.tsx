@@ -6,7 +6,7 @@ import { Overview } from '../parts/overview';
 import { Blank, Bones, Empty, FaultBlank, Warnings, oldText } from '../parts/states';
 import { Virtual } from '../parts/virtual';
 import { useRowHeight } from '../parts/measure';
-import { book, complete, edition, fault, fresh, readMore, reading, warnings } from '../state/timeline';
+import { store, complete, edition, fault, fresh, readMore, reading, warnings } from '../state/timeline';
 import { amend, route } from '../state/router';
 import { Icon } from '../parts/glyph';
 import { ChangePanel } from './change';
@@ -17,7 +17,7 @@ export function Timeline() {
   const q = route.value.query;
   const filter: Filter = { text: get('q'), cluster: get('cluster'), namespace: get('namespace'), kind: get('kind'), tone: get('tone') };
   const version = edition.value;
-  const rows = useMemo(() => (isNarrow(filter) ? book.rows.filter((r) => matches(r, filter)) : book.rows), [version, q.toString()]);
+  const rows = useMemo(() => (isNarrow(filter) ? store.rows.filter((r) => matches(r, filter)) : store.rows), [version, q.toString()]);
   const open = q.get('open') ?? '';
   return (
     <div class={open ? 'split open' : 'split'}>
@@ -27,7 +27,7 @@ export function Timeline() {
           <p class="sum">{summary(rows.length, isNarrow(filter))}</p>
         </header>
         <Overview />
-        <FilterBar filter={filter} rows={book.rows} change={(f) => amend({ q: f.text, cluster: f.cluster, namespace: f.namespace, kind: f.kind, tone: f.tone })} />
+        <FilterBar filter={filter} rows={store.rows} change={(f) => amend({ q: f.text, cluster: f.cluster, namespace: f.namespace, kind: f.kind, tone: f.tone })} />
         <Warnings list={[...oldText(rows.length > 0 ? fault.value : undefined), ...warnings.value]} />
         <Body rows={rows} filter={filter} open={open} />
       </section>
@@ -41,12 +41,12 @@ export function Timeline() {
 }
 
 function summary(shown: number, narrow: boolean): string {
-  if (book.size === 0) return '';
-  const all = `${count(book.size, 'change')}${complete.value ? '' : ' so far'}`;
+  if (store.size === 0) return '';
+  const all = `${count(store.size, 'change')}${complete.value ? '' : ' so far'}`;
   return narrow ? `${shown.toLocaleString('en')} of ${all}` : all;
 }
 
-function Body({ rows, filter, open }: { rows: typeof book.rows; filter: Filter; open: string }) {
+function Body({ rows, filter, open }: { rows: typeof store.rows; filter: Filter; open: string }) {
   const height = useRowHeight();
   const [away, setAway] = useState(false);
   const list = useRef<HTMLDivElement>(null);
@@ -94,10 +94,10 @@ const columns = (
 
 function Nothing({ narrow }: { narrow: boolean }) {
   if (fault.value) return <FaultBlank scoped fault={fault.value} what="what has changed" />;
-  if (reading.value || (narrow && !complete.value && !book.isFull)) return <Bones rows={12} />;
+  if (reading.value || (narrow && !complete.value && !store.isFull)) return <Bones rows={12} />;
   if (!narrow) return <Empty title="Nothing has changed yet">Edit a ConfigMap or Secret that an opted-in workload uses, and it appears here within a second or two.</Empty>;
   return (
-    <Blank title={complete.value ? 'No change is like that' : `None of the newest ${count(book.size, 'change')} is like that`}>
+    <Blank title={complete.value ? 'No change is like that' : `None of the newest ${count(store.size, 'change')} is like that`}>
       <button onClick={() => amend({ q: '', cluster: '', namespace: '', kind: '', tone: '' })}>Show all changes</button>
     </Blank>
   );

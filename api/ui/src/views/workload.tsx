@@ -3,7 +3,11 @@ import { pauseOf, reloadOf } from '../lib/orders';
 import { concernsWorkload } from '../lib/listing';
 import { conditionOf, lastRolled, stateOf } from '../lib/outcome';
 import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
-import { Badge, ConfigLink, Fact, Facts, Time, Who } from '../parts/bits';
+import { Badge } from '../parts/badge';
+import { ConfigLink } from '../parts/configlink';
+import { Fact, Facts } from '../parts/facts';
+import { Time } from '../parts/time';
+import { Who } from '../parts/who';
 import { OrderButton } from '../parts/order';
 import { Answer } from '../parts/states';
 import { ReadOnly } from '../parts/user';
@@ -12,7 +16,7 @@ import { may } from '../state/permissions';
 import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
 import { Explain } from './explain';
-import { LetGo } from './letgo';
+import { RetryActions } from './retryactions';
 
 export type Place = NonNullable<ReturnType<typeof placeOf>>;
 
@@ -106,7 +110,7 @@ function HoldBox({ w, hold }: { w: Workload; hold: Hold }) {
         )}
         {hold.attempts ? `, after ${hold.attempts} attempts` : ''}.
       </p>
-      <LetGo cluster={w.cluster} workload={w.workload} hold={hold} configs={w.dependencies.filter((d) => d.pendingChange).map((d) => d.config)} />
+      <RetryActions cluster={w.cluster} workload={w.workload} hold={hold} configs={w.dependencies.filter((d) => d.pendingChange).map((d) => d.config)} />
     </div>
   );
 }

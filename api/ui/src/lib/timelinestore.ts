@@ -5,8 +5,8 @@ const mostEarly = 200;
 // mostRows bounds what a page keeps: what is older is asked for by a filter.
 const mostRows = 20_000;
 
-// Book is the timeline in memory, newest first. Rows are replaced, never altered, so that what is drawn can be compared.
-export class Book {
+// TimelineStore is the timeline in memory, newest first. Rows are replaced, never altered, so that what is drawn can be compared.
+export class TimelineStore {
   rows: TimelineRow[] = [];
   private byID = new Map<string, TimelineRow>();
   // early is what was told of changes that have not been heard of yet, in the order in which it came.

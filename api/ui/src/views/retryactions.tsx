@@ -11,8 +11,8 @@ interface Props {
   configs: Config[];
 }
 
-// LetGo lets somebody try again what was given up: the roll of a workload, or the changes whose rollouts were halted.
-export function LetGo({ cluster, workload, hold, configs }: Props) {
+// RetryActions lets somebody try again what was given up: the roll of a workload, or the changes whose rollouts were halted.
+export function RetryActions({ cluster, workload, hold, configs }: Props) {
   if (hold.reason === 'Halted') {
     const theirs = configs.filter((c) => mayGoOn(c.namespace));
     if (theirs.length === 0) return null;

@@ -1,5 +1,5 @@
-// Calm has work done that may be asked for at any moment: never twice at once, and not without a pause in between.
-export class Calm {
+// Throttle has work done that may be asked for at any moment: never twice at once, and not without a pause in between.
+export class Throttle {
   private running = false;
   private again = false;
   private timer: ReturnType<typeof setTimeout> | undefined;

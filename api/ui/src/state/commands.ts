@@ -3,7 +3,7 @@ import type { Fault } from '../lib/fault';
 import { type Answers, doneText, type Order } from '../lib/orders';
 import { AskError, request } from './client';
 import { meaningOf } from './reasons';
-import { announce } from './voice';
+import { announce } from './announcer';
 
 // done says what was carried out last, until somebody has seen that. An object: the same may be done twice.
 export const done = signal<{ text: string } | undefined>(undefined);
