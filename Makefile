@@ -205,6 +205,11 @@ dashboard: ## Build the dashboard from api/ui/src into api/ui/dist (needs Node)
 	@$(call npm_ci,api/ui)
 	cd api/ui && npm run --silent build
 
+.PHONY: format-dashboard
+format-dashboard: ## Format the sources of the dashboard (needs Node)
+	@$(call npm_ci,api/ui)
+	cd api/ui && npm run --silent format
+
 # Builds in place and compares, as check-generated does. Whoever has no Node cannot have changed what it makes.
 .PHONY: check-dashboard
 check-dashboard:

@@ -34,7 +34,10 @@ function hasTone(row: TimelineRow, tone: string): boolean {
 
 function hasWords(row: TimelineRow, text: string): boolean {
   const hay = textOf(row);
-  return text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => hay.includes(word));
 }
 
 // texts remembers what was made of a row; rows are replaced, never altered.
@@ -52,7 +55,13 @@ function textOf(row: TimelineRow): string {
 function partsOfText({ change, reloads, pending }: TimelineRow): string[] {
   const { config } = change;
   return [
-    change.id, change.cluster, config.kind, `${config.namespace}/${config.name}`, change.source, change.type, who(change).name,
+    change.id,
+    change.cluster,
+    config.kind,
+    `${config.namespace}/${config.name}`,
+    change.source,
+    change.type,
+    who(change).name,
     ...change.keys.map((k) => k.key),
     ...change.candidates.flatMap((c) => [personName(c.user ?? ''), c.userAgent ?? '']),
     ...reloads.flatMap((r) => [r.id, r.cluster, `${r.workload.kind} ${r.workload.namespace}/${r.workload.name}`, r.outcome, stateOf(r)]),

@@ -22,7 +22,12 @@ test('the order does not depend on the order of the edges', () => {
 });
 
 test('nodes of the shorter side are near their neighbours, in order, and inside', () => {
-  const links = [['x', 'a'], ['x', 'b'], ['y', 'e'], ['z', 'e']];
+  const links = [
+    ['x', 'a'],
+    ['x', 'b'],
+    ['y', 'e'],
+    ['z', 'e'],
+  ];
   const at = level(['x', 'y', 'z'], ['a', 'b', 'c', 'd', 'e'], links, 5);
   assert.deepEqual(at, [0.5, 3, 4]);
 });
@@ -38,7 +43,10 @@ const graph: Graph = {
 
 test('a narrowed graph keeps both ends of its edges', () => {
   for (const narrowed of [narrowGraph(graph, '', 'ns-a', ''), narrowGraph(graph, '', '', 'a-app'), narrowGraph(graph, '', '', 'ns-a/a')]) {
-    assert.deepEqual(narrowed.nodes.map((n) => n.id), ['c-a', 'w-a']);
+    assert.deepEqual(
+      narrowed.nodes.map((n) => n.id),
+      ['c-a', 'w-a'],
+    );
     assert.equal(narrowed.edges.length, 1);
   }
 });
@@ -46,5 +54,8 @@ test('a narrowed graph keeps both ends of its edges', () => {
 test('a cut graph says how much is missing', () => {
   const { graph: drawn, left } = cut(graph, 1);
   assert.equal(left, 1);
-  assert.deepEqual(drawn.nodes.map((n) => n.id), ['c-a', 'w-a']);
+  assert.deepEqual(
+    drawn.nodes.map((n) => n.id),
+    ['c-a', 'w-a'],
+  );
 });

@@ -17,8 +17,16 @@ const rounds = 8;
 export function arrange(edges: Edge[]): Layers {
   let left = [...new Set(edges.map((e) => e.from))].sort();
   let right = [...new Set(edges.map((e) => e.to))].sort();
-  const toRight = neighbours(edges, (e) => e.from, (e) => e.to);
-  const toLeft = neighbours(edges, (e) => e.to, (e) => e.from);
+  const toRight = neighbours(
+    edges,
+    (e) => e.from,
+    (e) => e.to,
+  );
+  const toLeft = neighbours(
+    edges,
+    (e) => e.to,
+    (e) => e.from,
+  );
   for (let i = 0; i < rounds; i++) {
     right = byMiddle(right, toLeft, left);
     left = byMiddle(left, toRight, right);

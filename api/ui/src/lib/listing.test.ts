@@ -4,7 +4,13 @@ import { keyOf, type Listing, mergeCluster, mergeHeld, mergeWorkload } from './l
 import type { Cluster, HeldWorkload, Workload } from './types';
 
 const workload = (name: string, reason?: string, cluster = 'local'): Workload => ({
-  cluster, workload: { kind: 'Deployment', namespace: 'shop', name }, uid: name, dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: '',
+  cluster,
+  workload: { kind: 'Deployment', namespace: 'shop', name },
+  uid: name,
+  dialect: 'stakater',
+  strategy: 'env-vars',
+  problems: [],
+  updatedAt: '',
   verdict: { state: 'UpToDate', message: '' },
   dependencies: [{ config: { kind: 'Secret', namespace: 'shop', name: 'smtp' }, why: 'Auto', uses: [], ...(reason && { pendingChange: 'c-1' }) }],
   ...(reason && { hold: { reason, since: '', deadLetter: reason === 'Refused' } }),
@@ -34,7 +40,13 @@ test('an incomplete list takes nothing behind its end', () => {
 test('what is held is listed as long as it is', () => {
   let held = mergeHeld(list<HeldWorkload>([]), event('workload', workload('a', 'Refused')));
   held = mergeHeld(held, event('workload', workload('b', 'Frozen')));
-  assert.deepEqual(held.items.map((w) => [w.dead, w.pending[0]?.change]), [[true, 'c-1'], [false, 'c-1']]);
+  assert.deepEqual(
+    held.items.map((w) => [w.dead, w.pending[0]?.change]),
+    [
+      [true, 'c-1'],
+      [false, 'c-1'],
+    ],
+  );
   held = mergeHeld(held, event('workload', workload('a')));
   held = mergeHeld(held, event('workloadGone', workload('b')));
   assert.deepEqual(held.items, []);
@@ -43,7 +55,10 @@ test('what is held is listed as long as it is', () => {
 test('a cluster that tells of itself takes the place of what it told before', () => {
   const cluster = (name: string, health: string) => ({ name, health }) as Cluster;
   const merged = mergeCluster(list([cluster('a', 'Healthy'), cluster('b', 'Healthy')]), event('cluster', cluster('a', 'Degraded')));
-  assert.deepEqual(merged.items.map((c) => c.health), ['Degraded', 'Healthy']);
+  assert.deepEqual(
+    merged.items.map((c) => c.health),
+    ['Degraded', 'Healthy'],
+  );
 });
 
 test('the order is that of the server: namespace, name, kind, cluster', () => {

@@ -46,8 +46,7 @@ const filled = (fields: Record<string, string | undefined>): Record<string, stri
 const why = ({ reason }: Answers) => filled({ reason: reason.trim() });
 
 // untilOf is the time at which something ends that lasts so many seconds; nothing if it does not end by itself.
-export const untilOf = (seconds: string, now: number): string | undefined =>
-  seconds === '' ? undefined : new Date(Math.ceil(now / 1000) * 1000 + Number(seconds) * 1000).toISOString();
+export const untilOf = (seconds: string, now: number): string | undefined => (seconds === '' ? undefined : new Date(Math.ceil(now / 1000) * 1000 + Number(seconds) * 1000).toISOString());
 
 export function reloadOf(cluster: string, w: WorkloadRef): Order {
   return {

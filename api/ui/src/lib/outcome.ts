@@ -75,9 +75,7 @@ export function partsOf(row: TimelineRow): Part[] {
   const count = (state: string) => counts.set(state, (counts.get(state) ?? 0) + 1);
   for (const reload of reloadsOf(row)) count(stateOf(reload));
   for (const waiting of row.pending) count(waiting.hold?.reason ?? 'Waiting');
-  return [...counts]
-    .map(([state, n]) => ({ state, count: n }))
-    .sort((a, b) => rank.indexOf(toneOf(a.state)) - rank.indexOf(toneOf(b.state)) || b.count - a.count || a.state.localeCompare(b.state));
+  return [...counts].map(([state, n]) => ({ state, count: n })).sort((a, b) => rank.indexOf(toneOf(a.state)) - rank.indexOf(toneOf(b.state)) || b.count - a.count || a.state.localeCompare(b.state));
 }
 
 // workloadsOf names the workloads of a change, those that still wait first, each once.

@@ -24,7 +24,11 @@ export function overviewOf(clusters: readonly Cluster[] | undefined, held: reado
   }
   if (held) {
     const dead = deadOf(held).length;
-    remarks.push({ text: (held.length > 0 ? `${held.length.toLocaleString('en')} held` : 'nothing held') + (dead > 0 ? `, ${dead} ${dead === 1 ? 'needs' : 'need'} you` : ''), path: 'held', bad: dead > 0 });
+    remarks.push({
+      text: (held.length > 0 ? `${held.length.toLocaleString('en')} held` : 'nothing held') + (dead > 0 ? `, ${dead} ${dead === 1 ? 'needs' : 'need'} you` : ''),
+      path: 'held',
+      bad: dead > 0,
+    });
   }
   for (const { name, freeze } of clusters ?? []) {
     if (freeze?.frozen) remarks.push({ text: `${name} frozen${freeze.until ? `, ends ${relative(freeze.until, now)}` : ''}`, path: 'held', bad: false });

@@ -9,11 +9,15 @@ test('work is never done twice at once, and once more if it was asked for meanwh
   let at = 0;
   let most = 0;
   const ends: (() => void)[] = [];
-  const throttle = new Throttle(async () => {
-    most = Math.max(most, ++at);
-    await new Promise<void>((end) => ends.push(end));
-    at--;
-  }, 1, 1);
+  const throttle = new Throttle(
+    async () => {
+      most = Math.max(most, ++at);
+      await new Promise<void>((end) => ends.push(end));
+      at--;
+    },
+    1,
+    1,
+  );
   void throttle.now();
   for (let i = 0; i < 5; i++) throttle.soon();
   await wait(20);

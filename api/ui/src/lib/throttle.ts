@@ -7,7 +7,11 @@ export class Throttle {
   private notBefore = 0;
 
   // least and most bound the pause in milliseconds. Between them it is so long that the work takes a fifth of the time.
-  constructor(private readonly work: () => Promise<void>, private readonly least = 400, private readonly most = 5_000) {}
+  constructor(
+    private readonly work: () => Promise<void>,
+    private readonly least = 400,
+    private readonly most = 5_000,
+  ) {}
 
   // soon has the work done after a pause. Asked for while it is being done, it is done once more.
   soon = (): void => {

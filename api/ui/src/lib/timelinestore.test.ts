@@ -7,16 +7,33 @@ const ref = (name: string) => ({ kind: 'Deployment', namespace: 'shop', name });
 const at = (n: number) => new Date(1_000_000_000_000 + n * 1000).toISOString();
 
 const change = (n: number): Change => ({
-  id: `c-${n}`, cluster: 'local', config: { kind: 'ConfigMap', namespace: 'shop', name: 'settings' }, type: 'Updated', keys: [], candidates: [],
-  source: 'audit', verifiedAt: at(n),
+  id: `c-${n}`,
+  cluster: 'local',
+  config: { kind: 'ConfigMap', namespace: 'shop', name: 'settings' },
+  type: 'Updated',
+  keys: [],
+  candidates: [],
+  source: 'audit',
+  verifiedAt: at(n),
 });
 const row = (n: number): TimelineRow => ({ change: change(n), reloads: [], pending: [] });
 const reload = (id: string, n: number, outcome: string, name = 'cart', cluster = 'local'): Reload => ({
-  id, cluster, workload: ref(name), outcome, decidedAt: at(n),
+  id,
+  cluster,
+  workload: ref(name),
+  outcome,
+  decidedAt: at(n),
   causes: [{ changeID: `c-${n}`, config: change(n).config, why: 'Auto', keys: [], candidates: [], source: 'audit', verifiedAt: at(n) }],
 });
 const workload = (pending: string | undefined, reason?: string, cluster = 'local'): Workload => ({
-  cluster, workload: ref('cart'), uid: 'u', dialect: 'stakater', strategy: 'env-vars', problems: [], updatedAt: at(0), verdict: { state: reason ? 'Held' : 'UpToDate', message: '' },
+  cluster,
+  workload: ref('cart'),
+  uid: 'u',
+  dialect: 'stakater',
+  strategy: 'env-vars',
+  problems: [],
+  updatedAt: at(0),
+  verdict: { state: reason ? 'Held' : 'UpToDate', message: '' },
   dependencies: [{ config: change(0).config, why: 'Auto', uses: [], ...(pending && { pendingChange: pending }) }],
   ...(reason && { hold: { reason, since: at(0) } }),
 });
@@ -48,14 +65,20 @@ test('a reload ends the wait of its workload, and its rollout replaces it', () =
   store.reload(reload('r', 1, 'Reloaded'));
   store.reload({ ...reload('r', 1, 'Reloaded'), rollout: { result: 'RolledOut', startedAt: at(1) } });
   assert.deepEqual(store.get('c-1')?.pending, []);
-  assert.deepEqual(store.get('c-1')?.reloads.map((r) => r.rollout?.result), ['RolledOut']);
+  assert.deepEqual(
+    store.get('c-1')?.reloads.map((r) => r.rollout?.result),
+    ['RolledOut'],
+  );
 });
 
 test('a reload that comes before its change is kept for it', () => {
   const store = new TimelineStore();
   store.reload(reload('r', 1, 'Reloaded'));
   store.change(change(1));
-  assert.deepEqual(store.get('c-1')?.reloads.map((r) => r.id), ['r']);
+  assert.deepEqual(
+    store.get('c-1')?.reloads.map((r) => r.id),
+    ['r'],
+  );
 });
 
 test('a workload that waits for another change leaves the row of the one before', () => {
@@ -98,7 +121,10 @@ test('a reload of two changes is told of both, whichever comes first', () => {
   store.reload(both);
   store.reload(reload('later', 1, 'Refused'));
   store.change(change(2));
-  assert.deepEqual(['c-1', 'c-2'].map((id) => store.get(id)?.reloads.map((r) => r.id)), [['later'], ['r']]);
+  assert.deepEqual(
+    ['c-1', 'c-2'].map((id) => store.get(id)?.reloads.map((r) => r.id)),
+    [['later'], ['r']],
+  );
 });
 
 test('what is told of a change before it comes is told in its order', () => {
@@ -113,8 +139,16 @@ test('what is told of a change before it comes is told in its order', () => {
     const store = new TimelineStore();
     told(store);
     store.change(change(1));
-    assert.deepEqual(store.get('c-1')?.reloads.map((r) => r.outcome), reloads, name);
-    assert.deepEqual(store.get('c-1')?.pending.map((p) => p.hold?.reason), pending, name);
+    assert.deepEqual(
+      store.get('c-1')?.reloads.map((r) => r.outcome),
+      reloads,
+      name,
+    );
+    assert.deepEqual(
+      store.get('c-1')?.pending.map((p) => p.hold?.reason),
+      pending,
+      name,
+    );
   }
 });
 
@@ -165,11 +199,20 @@ test('workloads of one name in several clusters are told apart', () => {
   const store = new TimelineStore();
   store.add([row(1)]);
   for (const cluster of ['c2', 'c3']) store.workload(workload('c-1', 'Frozen', cluster));
-  assert.deepEqual(store.get('c-1')?.pending.map((p) => p.cluster), ['c2', 'c3']);
+  assert.deepEqual(
+    store.get('c-1')?.pending.map((p) => p.cluster),
+    ['c2', 'c3'],
+  );
   store.reload(reload('r', 1, 'Reloaded', 'cart', 'c2'));
-  assert.deepEqual(store.get('c-1')?.pending.map((p) => p.cluster), ['c3']);
+  assert.deepEqual(
+    store.get('c-1')?.pending.map((p) => p.cluster),
+    ['c3'],
+  );
   store.reload(reload('r', 1, 'Refused', 'cart', 'c3'));
-  assert.deepEqual(store.get('c-1')?.reloads.map((r) => `${r.cluster} ${r.outcome}`), ['c2 Reloaded', 'c3 Refused']);
+  assert.deepEqual(
+    store.get('c-1')?.reloads.map((r) => `${r.cluster} ${r.outcome}`),
+    ['c2 Reloaded', 'c3 Refused'],
+  );
   store.workload(workload('c-1', 'Refused', 'c3'));
   store.workload(workload(undefined, undefined, 'c3'));
   assert.deepEqual(store.get('c-1')?.pending, []);

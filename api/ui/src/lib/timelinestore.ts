@@ -144,16 +144,14 @@ export class TimelineStore {
   }
 }
 
-const sameConfig = (a: Change, b: Change): boolean =>
-  a.cluster === b.cluster && a.config.kind === b.config.kind && a.config.namespace === b.config.namespace && a.config.name === b.config.name;
+const sameConfig = (a: Change, b: Change): boolean => a.cluster === b.cluster && a.config.kind === b.config.kind && a.config.namespace === b.config.namespace && a.config.name === b.config.name;
 
 const idsOf = (rows: TimelineRow[]): string[] => rows.map((row) => row.change.id);
 
 const time = (row: TimelineRow): number => Date.parse(row.change.verifiedAt);
 
 // changesOf are the changes that are behind a reload, or that a workload waits for.
-const changesOf = (told: Reload | Workload): string[] =>
-  'causes' in told ? told.causes.map((c) => c.changeID) : told.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined);
+const changesOf = (told: Reload | Workload): string[] => ('causes' in told ? told.causes.map((c) => c.changeID) : told.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined));
 
 interface Placed {
   cluster: string;
@@ -171,7 +169,11 @@ function merge(list: ReloadSummary[], one: ReloadSummary): ReloadSummary[] {
 function summary(r: Reload): ReloadSummary {
   const { id, cluster, workload, outcome, message, decidedAt, patchedAt, rollout, latencySeconds } = r;
   return {
-    id, cluster, workload, outcome, decidedAt,
+    id,
+    cluster,
+    workload,
+    outcome,
+    decidedAt,
     ...(message !== undefined && { message }),
     ...(patchedAt !== undefined && { patchedAt }),
     ...(rollout !== undefined && { rollout }),

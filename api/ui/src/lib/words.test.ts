@@ -29,7 +29,18 @@ const cases: [string, unknown, unknown][] = [
   ['of two none is asserted', who({ candidates: [candidate('alice'), candidate('bob')], source: 'audit' }).name, 'one of alice, bob'],
   ['the same twice is one', who({ candidates: [candidate('alice'), candidate('alice')], source: 'audit' }).name, 'alice'],
   ['nobody is not made up', who({ candidates: [], source: 'sweep' }), { name: '', note: 'found by the sweep' }],
-  ['keys with their signs', keysText([{ key: 'a', op: 'Added' }, { key: 'b', op: 'Removed' }, { key: 'c', op: 'Changed' }], 2), '+a −b and 1 more'],
+  [
+    'keys with their signs',
+    keysText(
+      [
+        { key: 'a', op: 'Added' },
+        { key: 'b', op: 'Removed' },
+        { key: 'c', op: 'Changed' },
+      ],
+      2,
+    ),
+    '+a −b and 1 more',
+  ],
   ['what a newer server says of a key', keysText([{ key: 'name', op: 'Renamed' }]), 'name'],
   ['what a newer server says of a config', verbOf({ type: 'MovedAway' } as Change), 'moved away'],
   ['a reason in words', wordsOf('PausedByOperator'), 'Paused by operator'],
@@ -51,8 +62,14 @@ for (const [name, got, want] of cases) {
 
 const row: TimelineRow = {
   change: {
-    id: 'c-1', cluster: 'local', config: { kind: 'Secret', namespace: 'shop', name: 'smtp' }, type: 'Updated', keys: [{ key: 'password', op: 'Changed' }],
-    candidates: [candidate('alice')], source: 'audit', verifiedAt: before(0),
+    id: 'c-1',
+    cluster: 'local',
+    config: { kind: 'Secret', namespace: 'shop', name: 'smtp' },
+    type: 'Updated',
+    keys: [{ key: 'password', op: 'Changed' }],
+    candidates: [candidate('alice')],
+    source: 'audit',
+    verifiedAt: before(0),
   },
   reloads: [
     { id: 'r-1', cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name: 'mailer' }, outcome: 'Refused', decidedAt: before(0) },
@@ -63,13 +80,22 @@ const row: TimelineRow = {
 };
 
 test('the worst is told first', () => {
-  assert.deepEqual(partsOf(row), [{ state: 'Refused', count: 1 }, { state: 'Reloaded', count: 2 }]);
+  assert.deepEqual(partsOf(row), [
+    { state: 'Refused', count: 1 },
+    { state: 'Reloaded', count: 2 },
+  ]);
 });
 
 test('one that was given up and still waits is counted once', () => {
   const waits = (name: string) => ({ ...row, pending: [{ cluster: 'local', workload: { kind: 'Deployment', namespace: 'shop', name }, hold: { reason: 'Refused', since: before(0) } }] });
-  assert.deepEqual(partsOf(waits('mailer')), [{ state: 'Refused', count: 1 }, { state: 'Reloaded', count: 2 }]);
-  assert.deepEqual(partsOf(waits('other')), [{ state: 'Refused', count: 2 }, { state: 'Reloaded', count: 2 }]);
+  assert.deepEqual(partsOf(waits('mailer')), [
+    { state: 'Refused', count: 1 },
+    { state: 'Reloaded', count: 2 },
+  ]);
+  assert.deepEqual(partsOf(waits('other')), [
+    { state: 'Refused', count: 2 },
+    { state: 'Reloaded', count: 2 },
+  ]);
 });
 
 const filters: [string, Partial<Filter>, boolean][] = [

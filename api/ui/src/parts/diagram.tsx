@@ -102,7 +102,20 @@ function place(graph: Graph): { configs: Placed[]; workloads: Placed[]; height: 
   const height = Math.max(left.length, right.length) * step;
   const column = (ids: string[], at: number[]): Placed[] => ids.map((id, i) => ({ node: nodes.get(id)!, y: at[i]! * step + (step - tall) / 2 }));
   const rows = height / step;
-  const [l, r] = [level(left, right, graph.edges.map((e) => [e.config, e.workload]), rows), level(right, left, graph.edges.map((e) => [e.workload, e.config]), rows)];
+  const [l, r] = [
+    level(
+      left,
+      right,
+      graph.edges.map((e) => [e.config, e.workload]),
+      rows,
+    ),
+    level(
+      right,
+      left,
+      graph.edges.map((e) => [e.workload, e.config]),
+      rows,
+    ),
+  ];
   return { configs: column(left, l), workloads: column(right, r), height };
 }
 

@@ -20,7 +20,18 @@ export function ScopeForm() {
   return (
     <form class="line scope" onSubmit={submit}>
       <label for="scope">A namespace that you may look into</label>
-      <input id="scope" value={text} maxLength={63} required pattern={word} title="The name of a namespace" autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
+      <input
+        id="scope"
+        value={text}
+        maxLength={63}
+        required
+        pattern={word}
+        title="The name of a namespace"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        onInput={(e) => setText(e.currentTarget.value)}
+      />
       <button class="main">Show it</button>
     </form>
   );

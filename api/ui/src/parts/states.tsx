@@ -41,7 +41,11 @@ export function Bones({ rows = 8 }: { rows?: number }) {
 export function FaultBlank({ fault, what, scoped }: { fault: Fault; what: string; scoped?: boolean | undefined }) {
   switch (fault.kind) {
     case 'unreachable':
-      return <Blank title="The server cannot be reached" tone="bad">This page asks again by itself, and shows {what} once it is back.</Blank>;
+      return (
+        <Blank title="The server cannot be reached" tone="bad">
+          This page asks again by itself, and shows {what} once it is back.
+        </Blank>
+      );
     case 'unknown':
       return <Blank title={`This server knows nothing of ${what}`}>{fault.detail || 'It is of a version that has no answer to this, or there is no such thing on record.'}</Blank>;
     case 'unauthenticated':
@@ -55,7 +59,11 @@ export function FaultBlank({ fault, what, scoped }: { fault: Fault; what: string
     case 'expired':
       return <Blank title="This page is out of date">Reload it.</Blank>;
     case 'refused':
-      return <Blank title={`The server answered ${fault.status}`} tone="bad">{fault.detail}</Blank>;
+      return (
+        <Blank title={`The server answered ${fault.status}`} tone="bad">
+          {fault.detail}
+        </Blank>
+      );
   }
 }
 

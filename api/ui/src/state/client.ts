@@ -5,7 +5,10 @@ import type { Listing } from '../lib/listing';
 import type { List } from '../lib/types';
 
 export class AskError extends Error {
-  constructor(readonly fault: Fault, readonly retryAfter = 0) {
+  constructor(
+    readonly fault: Fault,
+    readonly retryAfter = 0,
+  ) {
     super(fault.kind);
   }
 }

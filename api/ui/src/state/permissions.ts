@@ -71,11 +71,14 @@ export function start(): void {
     learn();
   };
   again();
-  onChange(() => session.value, () => {
-    self.value = undefined;
-    for (const into of known.values()) into.value = nothing;
-    again();
-  });
+  onChange(
+    () => session.value,
+    () => {
+      self.value = undefined;
+      for (const into of known.values()) into.value = nothing;
+      again();
+    },
+  );
   onChange(() => epoch.value, again);
   onBack(again);
 }

@@ -59,7 +59,10 @@ export class Question<T> {
     const ends = [
       onLater(this.throttle.soon),
       onBack(() => this.last && passes(this.last) && this.throttle.soon()),
-      onChange(() => done.value, () => done.peek() && this.throttle.soon()),
+      onChange(
+        () => done.value,
+        () => done.peek() && this.throttle.soon(),
+      ),
       listen((e) => this.hear(e)),
       each(every, () => (!this.last || passes(this.last)) && this.throttle.soon()),
     ];
@@ -144,7 +147,11 @@ export function useResource<T>(key: string, read: (abort: AbortSignal) => Promis
 export const onLater = (callback: () => void): (() => void) => onChange(() => epoch.value, callback);
 
 // onBack calls back when the server is heard again after it was not.
-export const onBack = (callback: () => void): (() => void) => onChange(() => away.value, () => !away.peek() && callback());
+export const onBack = (callback: () => void): (() => void) =>
+  onChange(
+    () => away.value,
+    () => !away.peek() && callback(),
+  );
 
 export const isPaused = (): boolean => link.peek() === 'paused';
 

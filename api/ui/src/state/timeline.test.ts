@@ -9,11 +9,19 @@ import { link } from './eventstream';
 import { complete, fault, fresh, readMore, start, store } from './timeline';
 
 const change = (n: number): Change => ({
-  id: `c-${n}`, cluster: 'local', config: { kind: 'ConfigMap', namespace: 'shop', name: 'settings' }, type: 'Updated', keys: [], candidates: [],
-  source: 'audit', verifiedAt: new Date(1_000_000_000_000 + n * 1000).toISOString(),
+  id: `c-${n}`,
+  cluster: 'local',
+  config: { kind: 'ConfigMap', namespace: 'shop', name: 'settings' },
+  type: 'Updated',
+  keys: [],
+  candidates: [],
+  source: 'audit',
+  verifiedAt: new Date(1_000_000_000_000 + n * 1000).toISOString(),
 });
 const page = (next: string | undefined, ...ns: number[]): List<TimelineRow> => ({
-  items: ns.map((n) => ({ change: change(n), reloads: [], pending: [] })), metadata: { ...(next && { continue: next }) }, warnings: [],
+  items: ns.map((n) => ({ change: change(n), reloads: [], pending: [] })),
+  metadata: { ...(next && { continue: next }) },
+  warnings: [],
 });
 const ids = () => store.rows.map((r) => r.change.id).join(' ');
 const questions = () => asked.filter((path) => path.startsWith('timeline')).map((path) => new URLSearchParams(path.split('?')[1]).get('continue') ?? 'first');

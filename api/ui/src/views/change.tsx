@@ -34,10 +34,7 @@ export function ChangePanel({ id, close }: { id: string; close: () => void }) {
 // Fetched is a change that the list does not hold, because it is older.
 function Fetched({ id }: { id: string }) {
   const found = useResource(`change ${id} ${scope.value}`, async (abort): Promise<TimelineRow> => {
-    const [change, reloads] = await Promise.all([
-      ask<Change>(`changes/${segments(id)}`, abort),
-      ask<List<Reload>>(`reloads${query({ change: id, namespace: scope.value, limit: 500 })}`, abort),
-    ]);
+    const [change, reloads] = await Promise.all([ask<Change>(`changes/${segments(id)}`, abort), ask<List<Reload>>(`reloads${query({ change: id, namespace: scope.value, limit: 500 })}`, abort)]);
     return { change, reloads: reloads.items, pending: [] };
   });
   return (
@@ -96,9 +93,7 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
       {list.map((c) => (
         <li key={c.auditID ?? c.time}>
           <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis] ?? wordsOf(c.basis).toLowerCase()}</span>
-          <small class="mono">
-            {[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `impersonated by ${personName(c.authenticatedUser)}`].filter(Boolean).join(' · ')}
-          </small>
+          <small class="mono">{[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `impersonated by ${personName(c.authenticatedUser)}`].filter(Boolean).join(' · ')}</small>
         </li>
       ))}
     </ul>
@@ -107,7 +102,11 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
 
 function Outcomes({ change, reloads, pending }: { change: Change; reloads: ReloadSummary[]; pending: PendingReload[] }) {
   if (reloads.length + pending.length === 0) {
-    return <p class="faint">{store.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}</p>;
+    return (
+      <p class="faint">
+        {store.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}
+      </p>
+    );
   }
   return (
     <ul class="outcomes">
@@ -132,8 +131,14 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
 // Stages shows the way of a change on one line each, counted from the request.
 function Stages({ change, reloads }: { change: Change; reloads: ReloadSummary[] }) {
   const start = Date.parse(change.requestedAt ?? change.verifiedAt);
-  const patched = reloads.map((r) => r.patchedAt).filter((at) => at !== undefined).sort();
-  const ended = reloads.map((r) => r.rollout?.endedAt).filter((at) => at !== undefined).sort();
+  const patched = reloads
+    .map((r) => r.patchedAt)
+    .filter((at) => at !== undefined)
+    .sort();
+  const ended = reloads
+    .map((r) => r.rollout?.endedAt)
+    .filter((at) => at !== undefined)
+    .sort();
   const stages: [string, string | undefined][] = [
     ['requested', change.requestedAt],
     ['reported', change.receivedAt],

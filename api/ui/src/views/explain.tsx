@@ -14,7 +14,10 @@ import type { Place } from './workload';
 
 // Explain says for each config of a workload, step by step, why it rolls or does not.
 export function Explain({ path, place }: { path: string; place: Place }) {
-  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), { events: ['workload', 'workloadGone', 'reload'], concerns: concernsWorkload(place) });
+  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), {
+    events: ['workload', 'workloadGone', 'reload'],
+    concerns: concernsWorkload(place),
+  });
   return (
     <section>
       <h2>Why, step by step</h2>
@@ -72,7 +75,15 @@ function Whose({ config, items }: { config: Config; items: Explanation[] }) {
   return <span class="ns">{[config.cluster, config.namespace, ''].filter((part) => part !== undefined).join('/')}</span>;
 }
 
-const stepNames: Record<string, string> = { OptIn: 'Is it opted in?', Rule: 'Does an annotation ask for the config?', Use: 'How is it used?', Change: 'Has it changed?', Content: 'Is the workload at the newest content?', Brakes: 'Does something hold it back?', Outcome: 'What became of it?' };
+const stepNames: Record<string, string> = {
+  OptIn: 'Is it opted in?',
+  Rule: 'Does an annotation ask for the config?',
+  Use: 'How is it used?',
+  Change: 'Has it changed?',
+  Content: 'Is the workload at the newest content?',
+  Brakes: 'Does something hold it back?',
+  Outcome: 'What became of it?',
+};
 
 // A stop is good news where it says that there is nothing left to do.
 function toneOfStep(result: string, state: string) {

@@ -125,7 +125,15 @@ function Boxes({ frozen, pauses }: Brakes) {
             <Badge reason="Frozen" /> All reloads of {c.name} are frozen
           </h2>
           <p>
-            {c.freeze.reason} {c.freeze.until ? <>Ends <Time at={c.freeze.until} /></> : 'Until somebody thaws them'}{by(c.freeze)}.
+            {c.freeze.reason}{' '}
+            {c.freeze.until ? (
+              <>
+                Ends <Time at={c.freeze.until} />
+              </>
+            ) : (
+              'Until somebody thaws them'
+            )}
+            {by(c.freeze)}.
           </p>
           {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
         </div>

@@ -131,11 +131,7 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
         </Fact>
       </Facts>
       {graph && graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
-      {impact.workloads.length === 0 ? (
-        <Nothing complete={impact.complete} />
-      ) : (
-        <Reached cluster={cluster} list={[...impact.workloads.filter(rolls), ...waiting]} />
-      )}
+      {impact.workloads.length === 0 ? <Nothing complete={impact.complete} /> : <Reached cluster={cluster} list={[...impact.workloads.filter(rolls), ...waiting]} />}
       {impact.workloads.length > 0 && <p class="faint">Brakes that count rolls, such as rates, are not foretold.</p>}
     </>
   );

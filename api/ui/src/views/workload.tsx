@@ -33,8 +33,7 @@ export function WorkloadPage({ place }: { place: Place }) {
   return (
     <article class="page" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
-        <a href={href(['workloads'])}>Workloads</a> <span aria-hidden="true">/</span>{' '}
-        <a href={href(['workloads'], { namespace })}>{namespace}</a>
+        <a href={href(['workloads'])}>Workloads</a> <span aria-hidden="true">/</span> <a href={href(['workloads'], { namespace })}>{namespace}</a>
       </nav>
       <div class="titled">
         <h1 id="title">

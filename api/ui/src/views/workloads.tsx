@@ -19,7 +19,11 @@ const most = 10_000;
 // Workloads lists all that are opted in: how each is, and what it depends on.
 export function Workloads() {
   const namespace = scope.value;
-  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), { events: ['workload', 'workloadGone'], merge: mergeWorkload, every: 120_000 });
+  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), {
+    events: ['workload', 'workloadGone'],
+    merge: mergeWorkload,
+    every: 120_000,
+  });
   return (
     <section class="list" aria-labelledby="title">
       <header class="head">
@@ -94,8 +98,13 @@ function fits(w: Workload, condition: string): boolean {
 
 function hasWords(w: Workload, text: string): boolean {
   if (!text) return true;
-  const hay = [[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)].join('\n').toLowerCase();
-  return text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
+  const hay = [[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)]
+    .join('\n')
+    .toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => hay.includes(word));
 }
 
 function Row({ w }: { w: Workload }) {
