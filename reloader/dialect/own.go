@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -84,7 +85,11 @@ func ownFaults(w *workload.Workload) []string {
 	var found []string
 	for _, key := range slices.Sorted(maps.Keys(w.Annotations)) {
 		if strings.HasPrefix(key, OwnPrefix) && !slices.Contains(ownKeysOnWorkloads, key) {
-			found = append(found, fmt.Sprintf("%.80q: there is no such annotation of workloads", key))
+			fault := fmt.Sprintf("%.80q: there is no such annotation of workloads", key)
+			if meant, ok := near.Word(key, ownKeysOnWorkloads); ok {
+				fault += "; did you mean " + meant + "?"
+			}
+			found = append(found, fault)
 		}
 	}
 	return found

@@ -29,7 +29,7 @@ func TestOwnProblems(t *testing.T) {
 		"nothing that can be followed": {annotations{"reroll.dev/follow": "shared/flags"}, []string{
 			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name, perhaps with =name of a local copy`,
 		}},
-		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads`}},
+		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},
 		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
 		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is no duration, such as 5m; the installation's holds`}},

@@ -324,6 +324,12 @@ func because(text, why string) string {
 	return text + ": " + end(why)
 }
 
-func end(text string) string { return strings.TrimRight(text, ".") + "." }
+// end ends a sentence, unless it has ended.
+func end(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return strings.TrimRight(text, ".") + "."
+}
 
 func lower(kind string) string { return strings.ToLower(kind) }

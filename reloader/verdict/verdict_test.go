@@ -84,6 +84,12 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			record: func(r *reloader.WorkloadRecord) { r.Problems = []string{"a: bad pattern", "b: bad pattern"} },
 			state:  Invalid, message: "a: bad pattern. And 1 more faults.", next: "kubectl -n shop edit deployment/web",
 		},
+		"own key misspelt": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Edges, r.Problems = nil, []string{`"reroll.dev/atuo": did you mean reroll.dev/auto?`}
+			},
+			state: Invalid, message: `did you mean reroll.dev/auto? Nothing will roll.`, next: "kubectl -n shop edit deployment/web",
+		},
 		"no right to read": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Unreadable = []reloader.Unreadable{{Config: secret, Message: "secrets is forbidden"}}

@@ -26,7 +26,8 @@ func explainCommand(version string) *cobra.Command {
 		Use:   "explain " + refForm,
 		Short: "Explain step by step why a workload does or does not roll",
 		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command.\n" +
-			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" + shortForm,
+			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" +
+			"Where Reroll has no record of the workload and the kubeconfig is of its cluster, the cluster says whether it exists.\n" + shortForm,
 		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
@@ -70,6 +71,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	if err := decode(l.first, &of); err != nil {
 		return err
 	}
+	of.Verdict = s.lookUp(&f.question, r, of.Verdict)
 	body, err := json.Marshal(struct {
 		Verdict view.Verdict `json:"verdict"`
 		view.List[json.RawMessage]
