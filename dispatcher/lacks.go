@@ -47,7 +47,12 @@ func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
 func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	f, looked := d.facts[c]
 	r := t.w.Template.References[c]
-	if !looked || f.unread || c.Cluster != "" || !comesAndGoes(c) || !slices.Contains(t.interest.Exact, c) {
+	switch {
+	case c.Cluster != "" || !comesAndGoes(c) || !slices.Contains(t.interest.Exact, c):
+		return reloader.Missing{}, false
+	case !d.shows(t.w, c, f): // whether it exists is not told
+		return reloader.Missing{Config: c}, r != nil || !d.hasTwin(t, c)
+	case !looked || f.unread:
 		return reloader.Missing{}, false
 	}
 	required := r != nil && r.Required
@@ -58,7 +63,7 @@ func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool
 		}
 		return reloader.Missing{Config: c, Keys: keys, Required: required}, len(keys) > 0
 	}
-	if r != nil && r.Optional && !required || d.decide(t.w, c, f).Why == reloader.ReasonNotShared || r == nil && d.hasTwin(t, c) {
+	if r != nil && r.Optional && !required || r == nil && d.hasTwin(t, c) {
 		return reloader.Missing{}, false
 	}
 	return reloader.Missing{Config: c, Required: required}, true
@@ -71,10 +76,11 @@ func (d *Dispatcher) hasTwin(t *tracked, c reloader.Config) bool {
 	for _, kind := range reloader.ConfigKinds {
 		twin := reloader.Config{Kind: kind, Namespace: c.Namespace, Name: c.Name}
 		f, looked := d.facts[twin]
-		if _, edge := t.edges[twin]; twin == c || !edge || !looked || d.decide(t.w, twin, f).Clause != clause {
+		shown := d.shows(t.w, twin, f)
+		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || d.decide(t.w, twin, f).Clause != clause {
 			continue
 		}
-		if !f.absent || compareConfigs(twin, c) < 0 {
+		if shown && !f.absent || compareConfigs(twin, c) < 0 {
 			return true
 		}
 	}

@@ -82,6 +82,7 @@ func parseList(value string) (items []item, problems []string) {
 
 var (
 	errItemLength = fmt.Errorf("it has more than %d characters", maxItemLength)
+	errSeparator  = errors.New("no config has such a name; separate names with commas")
 	errListSize   = errors.New("the expressions of the list are too complex")
 )
 
@@ -92,6 +93,9 @@ func parseItem(text string, budget int) (item, int, error) {
 	}
 	if strings.Trim(text, nameCharacters) == "" {
 		return item{text: text}, 0, nil
+	}
+	if strings.ContainsAny(text, "; \t\n") && strings.Trim(text, nameCharacters+".; \t\n") == "" {
+		return item{}, 0, errSeparator
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

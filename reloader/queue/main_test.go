@@ -49,7 +49,7 @@ func storeForEver(dir string) {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 const (
-	waitTime  = 30 * time.Second
+	waitTime  = 2 * time.Minute
 	testStore = 256 << 20
 )
 

@@ -131,6 +131,10 @@ func missingConfig(c Case) (Verdict, bool) {
 		v.Message = named(m.Config) + " does not exist."
 		v.Next = fmt.Sprintf("kubectl -n %s get %s", m.Config.Namespace, lower(string(m.Config.Kind)))
 	}
+	if m.Config.Namespace != c.Workload.Namespace {
+		v.Message = fmt.Sprintf("%s does not exist, or is not shared with namespace %s.", named(m.Config), c.Workload.Namespace)
+		v.Next = fmt.Sprintf("kubectl -n %s annotate %s/%s reroll.dev/share-with=%s", m.Config.Namespace, lower(string(m.Config.Kind)), m.Config.Name, c.Workload.Namespace)
+	}
 	switch {
 	case m.Meant != "":
 		v.Message += " Did you mean " + m.Meant + "?"
@@ -216,6 +220,8 @@ func held(c Case) (Verdict, bool) {
 	case reloader.ReasonOutsideWindow:
 		if h.Due.IsZero() {
 			v.Message = because("The workload is held back: no maintenance window ever opens", h.Message)
+		} else {
+			v.Message = "The workload " + reloader.Reasons[h.Reason] + "; the next one opens at " + clock(h.Due) + "."
 		}
 		v.Next = "reroll reload " + ref(c.Workload) + " rolls it now"
 	case reloader.ReasonFlapping:
@@ -263,13 +269,19 @@ func noBaseline(c Case) (Verdict, bool) {
 	return Verdict{Message: "Reroll has not recorded yet which content this workload runs with.", Next: "wait some seconds; if it lasts: reroll doctor"}, true
 }
 
+// current are the reasons for which a workload runs with the newest content.
+var current = []reloader.Reason{reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut}
+
 // upToDate says which content the workload runs with, and how that is known.
 func upToDate(c Case) Verdict {
 	newest := slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
 	v := Verdict{State: UpToDate, Reason: newest.Handled.How}
 	v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[newest.Handled.How], named(newest.Config), clock(newest.Handled.At))
-	if newest.Handled.How == reloader.ReasonBaseline {
+	switch {
+	case newest.Handled.How == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", named(newest.Config), clock(newest.Handled.At))
+	case !slices.Contains(current, newest.Handled.How):
+		v.Message = fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[newest.Handled.How], named(newest.Config), clock(newest.Handled.At))
 	}
 	if f, on := c.freeze(); on {
 		v.Message += " All reloads are frozen" + terms(f.Reason, f.By, f.Since, f.Until) + ", so the next change waits."

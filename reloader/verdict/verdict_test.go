@@ -73,6 +73,23 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			},
 			state: MissingConfig, message: `Secret shop/api-pasword has no key "tokn". Did you mean token, which it has?`, next: "kubectl -n shop edit deployment/web",
 		},
+		"not shared by another namespace": {
+			record: func(r *reloader.WorkloadRecord) {
+				c := secret
+				c.Namespace = "platform"
+				r.Missing = []reloader.Missing{{Config: c}}
+			},
+			state: MissingConfig, message: "Secret platform/api-pasword does not exist, or is not shared with namespace shop.",
+			next: "kubectl -n platform annotate secret/api-pasword reroll.dev/share-with=shop",
+		},
+		"config ignored": {
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonConfigIgnored },
+			state:  UpToDate, message: "The last change rolled nothing: the workload is not asked: the config carries the ignore annotation",
+		},
+		"dry run": {
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
+			state:  UpToDate, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run",
+		},
 		"bad value": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Edges, r.Problems = nil, []string{`reloader.stakater.com/auto is "yes"; use "true" or "false"`}
@@ -115,7 +132,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "so the next change waits", next: "reroll thaw"},
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window", next: "wait"},
 		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale.", next: "reroll resume -n shop"},
-		"outside the window":    {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "maintenance window", next: "reroll reload shop/Deployment/web"},
+		"outside the window":    {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens":  {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
 		"flapping":              {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll reloads"},
 		"rate limit":            {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "limit on reloads", next: "wait until 2026-11-21 12:01:00 UTC"},

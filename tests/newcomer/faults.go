@@ -1,0 +1,155 @@
+package newcomer
+
+import "strings"
+
+// fault is a mistake that somebody makes in a namespace of their own.
+type fault struct {
+	// objects are made first, as YAML. A Deployment web that opts in with auto and uses the ConfigMap app is there if they are empty.
+	objects string
+	// then are commands for a shell that follow once the objects are on record, in the namespace.
+	then string
+	// ask is the workload to explain; Deployment/web if empty.
+	ask string
+	// state begins the first line of explain, which has cause and next in it. status is what reroll status says of the workload, if it should need
+	// attention.
+	state, cause, next string
+	calm               bool
+}
+
+// deployment is a Deployment web with annotations, and a container with fields.
+func deployment(annotations, container string) string {
+	return `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {` + annotations + `}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: registry.invalid/web` + container + `}]
+---
+`
+}
+
+const (
+	auto     = `reloader.stakater.com/auto: "true"`
+	app      = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {level: info}\n---\n"
+	password = "\napiVersion: v1\nkind: Secret\nmetadata: {name: api-password}\nstringData: {token: a}\n---\n"
+	fromApp  = ", envFrom: [{configMapRef: {name: app}}]"
+	edit     = "kubectl -n $NAMESPACE patch configmap app --patch '{\"data\":{\"level\":\"debug\"}}'\n"
+)
+
+// faults are the mistakes that concern one workload.
+var faults = map[string]fault{
+	"no annotation": {
+		objects: app + deployment("", fromApp), then: edit, calm: true,
+		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web reloader.stakater.com/auto=true",
+	},
+	"a config's name misspelt": {
+		objects: password + deployment(`secret.reloader.stakater.com/reload: api-pasword`, `, envFrom: [{secretRef: {name: api-password}}]`),
+		state:   "MissingConfig", cause: "api-pasword does not exist. Did you mean api-password", next: "edit deployment/web",
+	},
+	"a config was never made": {
+		objects: app + deployment(auto, fromApp+`, env: [{name: A, valueFrom: {secretKeyRef: {name: db-certs, key: a}}}]`),
+		state:   "MissingConfig", cause: "db-certs does not exist", next: "get secret",
+	},
+	"a list of names with semicolons": {
+		objects: app + deployment(`configmap.reloader.stakater.com/reload: app;other`, fromApp),
+		state:   "Invalid", cause: `"app;other" is left out: no config has such a name; separate names with commas. Nothing will roll.`, next: "edit deployment/web",
+	},
+	"auto is yes": {
+		objects: app + deployment(`reloader.stakater.com/auto: "yes"`, fromApp), then: edit,
+		state: "Invalid", cause: `reloader.stakater.com/auto is "yes"; use "true" or "false". Nothing will roll.`, next: "reloader.stakater.com/auto=true",
+	},
+	"a pattern that is none": {
+		objects: app + deployment(`configmap.reloader.stakater.com/reload: "app["`, fromApp),
+		state:   "Invalid", cause: "app[", next: "edit deployment/web",
+	},
+	"auto, and no config": {
+		objects: deployment(auto, ""),
+		state:   "NoConfigs", cause: "no ConfigMap or Secret", next: "get deployment/web -o yaml", calm: true,
+	},
+	"a window that is closed": {
+		objects: app + deployment(auto+`, reroll.dev/maintenance-window: "0 0 29 2 * 1h"`, fromApp), then: edit,
+		state: "Held", cause: "no maintenance window is open; the next one opens at 20", next: "reroll reload",
+	},
+	"a window that never opens": {
+		objects: app + deployment(auto+`, reroll.dev/maintenance-window: "0 0 30 2 * 1h"`, fromApp), then: edit,
+		state: "Held", cause: "no maintenance window ever opens", next: "reroll reload",
+	},
+	"paused by an operator": {
+		objects: app + deployment(auto, fromApp), then: "reroll pause -n $NAMESPACE --for 1h --reason sale\n" + edit,
+		state: "Held", cause: "paused by an operator: sale", next: "reroll resume",
+	},
+	"the Deployment is paused": {
+		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE rollout pause deployment/web\n" + edit,
+		state: "NotRolledOut", cause: "it is paused", next: "rollout resume deployment/web",
+	},
+	"a StatefulSet that updates on deletion": {
+		objects: app + `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web, annotations: {` + auto + `}}
+spec:
+  serviceName: web
+  updateStrategy: {type: OnDelete}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: registry.invalid/web` + fromApp + `}]
+---
+`, then: edit, ask: "StatefulSet/web",
+		state: "NotRolledOut", cause: "OnDelete", next: "delete pod",
+	},
+	"the API server refuses the patch": {
+		objects: app + deployment(auto, fromApp) + `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: nobody-rolls}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [UPDATE], resources: [deployments]}]}
+  validations: [{expression: "object.spec == oldObject.spec", message: "templates are frozen by the platform team"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: nobody-rolls}
+spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $NAMESPACE}}}}
+---
+`, then: edit,
+		state: "Failed", cause: "templates are frozen by the platform team", next: "reroll retry",
+	},
+	"a key misspelt": {
+		objects: app + deployment(auto, `, env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: lvel}}}]`),
+		state:   "MissingConfig", cause: `has no key "lvel". Did you mean level`, next: "edit deployment/web",
+	},
+	"a config that is ignored": {
+		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
+		state: "UpToDate", cause: "The last change rolled nothing: the workload is not asked: the config carries the ignore annotation", calm: true,
+	},
+	"a config that is immutable": {
+		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
+		state: "UpToDate", cause: "Nothing has changed since Reroll first saw it", calm: true,
+	},
+	"a config of another namespace": {
+		objects: app + deployment(`reroll.dev/configmaps: default/other`, fromApp),
+		state:   "MissingConfig", cause: "ConfigMap default/other does not exist, or is not shared with namespace", next: "annotate configmap/other reroll.dev/share-with=",
+	},
+	"auto on the config": {
+		objects: "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, annotations: {" + auto + "}}\ndata: {level: info}\n---\n" + deployment("", fromApp), then: edit, calm: true,
+		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web",
+	},
+	"the annotation's key misspelt": {
+		objects: app + deployment(`reloader.stakater.com/atuo: "true"`, fromApp), then: edit, calm: true,
+		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web",
+	},
+	"pods that cannot start": {
+		objects: app + strings.Replace(deployment(auto, fromApp), "    spec:\n", "    spec:\n      nodeSelector: {none: such}\n", 1), then: `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,
+		state: "Stalled", cause: "its progress deadline is exceeded", next: "describe",
+	},
+	"all is well": {
+		objects: app + deployment(auto, fromApp), then: edit, calm: true,
+		state: "UpToDate", cause: "runs with the newest content",
+	},
+}

@@ -1,0 +1,192 @@
+package newcomer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// testTime bounds the whole test, on a machine that has much else to do.
+const testTime = 10 * time.Minute
+
+// desk is where somebody sits who has a kubeconfig, and kubectl and reroll in the PATH.
+type desk struct {
+	t    *testing.T
+	ctx  context.Context
+	line *line.Line
+	env  []string
+}
+
+func newDesk(t *testing.T, flags ...string) *desk {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	t.Cleanup(cancel)
+	d := &desk{t: t, ctx: ctx}
+	binary, err := line.Build(ctx)
+	d.must(err)
+	d.line, err = line.Start(ctx, line.Options{Flags: flags})
+	d.must(err)
+	t.Cleanup(d.line.Stop)
+	bin := t.TempDir()
+	d.must(os.Symlink(binary, filepath.Join(bin, "reroll")))
+	d.must(os.Symlink(d.line.Kube.Command(ctx).Path, filepath.Join(bin, "kubectl")))
+	d.env = append(os.Environ(), "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"))
+	return d
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// shell runs commands in a namespace, and returns what they print on both streams.
+func (d *desk) shell(namespace, commands string) (string, error) {
+	cmd := exec.CommandContext(d.ctx, "sh", "-euc", commands)
+	cmd.Env = append(d.env, "NAMESPACE="+namespace)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", commands, err, out)
+	}
+	return string(out), err
+}
+
+// apply makes objects.
+func (d *desk) apply(namespace, objects string) {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.ctx, "kubectl", "-n", namespace, "apply", "-f", "-")
+	cmd.Path, cmd.Env = d.line.Kube.Command(d.ctx).Path, d.env
+	cmd.Stdin = strings.NewReader(strings.ReplaceAll(objects, "$NAMESPACE", namespace))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		d.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// verdict returns the first line of what reroll explains. Its exit code is no matter: it is not 0 for what is not on record.
+func (d *desk) verdict(ref string) string {
+	cmd := exec.CommandContext(d.ctx, "sh", "-c", "reroll explain "+ref)
+	cmd.Env = d.env
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run()
+	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	return first
+}
+
+// await waits until the first line of an explanation is as it should be.
+func (d *desk) await(ref string, right func(string) bool) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.ctx, time.Minute)
+	defer cancel()
+	var line string
+	err := poll(ctx, func() bool {
+		line = d.verdict(ref)
+		return right(line)
+	})
+	if err != nil {
+		d.t.Errorf("explain %s: %s", ref, line)
+	}
+}
+
+func poll(ctx context.Context, done func() bool) error {
+	return line.Poll(ctx, func(context.Context) error {
+		if !done() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+func (f fault) ref(namespace string) string {
+	if f.ask == "" {
+		return namespace + "/Deployment/web"
+	}
+	return namespace + "/" + f.ask
+}
+
+// TestFaults: the first line of explain names the cause and the next command, and so does the status if something needs attention.
+func TestFaults(t *testing.T) {
+	d := newDesk(t, "--coalesce-window", "0s", "--sweep-interval", "1h")
+	namespaces := map[string]string{}
+	for name, f := range faults {
+		namespaces[name] = d.line.Kube.Namespace(t)
+		d.apply(namespaces[name], f.objects)
+	}
+	for name, f := range faults {
+		d.await(f.ref(namespaces[name]), func(line string) bool {
+			return !strings.HasPrefix(line, "NoBaseline") && (f.state == "NotOptedIn" || !strings.HasPrefix(line, "NotOptedIn"))
+		})
+		_, err := d.shell(namespaces[name], f.then)
+		d.must(err)
+	}
+	for name, f := range faults {
+		t.Run(name, func(t *testing.T) {
+			d := *d
+			d.t = t
+			ref := f.ref(namespaces[name])
+			d.await(ref, func(line string) bool {
+				return strings.HasPrefix(line, f.state+": ") && strings.Contains(line, f.cause) && strings.Contains(line, f.next)
+			})
+			line := d.verdict(ref)
+			status, err := d.shell("", "reroll status")
+			d.must(err)
+			if listed := strings.Contains(status, ref+" ") || strings.Contains(status, ref+":"); listed == f.calm {
+				t.Errorf("%s\nis in the status: %t\n%s", line, listed, status)
+			}
+			if f.state != "NotOptedIn" {
+				d.expectPage(ref, line)
+			}
+		})
+	}
+	d.t = t
+	d.cluster(namespaces["all is well"])
+}
+
+// expectPage expects that the API tells the dashboard's page of a workload what the first line of explain says.
+func (d *desk) expectPage(ref, line string) {
+	d.t.Helper()
+	var page struct {
+		Verdict struct{ State, Message, Next string }
+	}
+	d.must(d.line.Reroll.Get(d.ctx, "/api/v1/workloads/local/"+ref, &page))
+	v := page.Verdict
+	if v.State == "" || !strings.HasPrefix(line, v.State+": "+v.Message) || !strings.HasSuffix(line, v.Next) {
+		d.t.Errorf("the page has %+v, explain %s", v, line)
+	}
+}
+
+// cluster makes the mistakes that concern all workloads, one after another, with the workload web of a namespace that has none of its own.
+func (d *desk) cluster(namespace string) {
+	d.t.Helper()
+	ref := namespace + "/Deployment/web"
+	says := func(ref string, parts ...string) {
+		d.t.Helper()
+		d.await(ref, func(line string) bool {
+			for _, part := range parts {
+				if !strings.Contains(line, part) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	says("nosuch/"+ref, "nosuch", "local")
+	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' -n default\n"+strings.ReplaceAll(edit, "debug", "warn"))
+	d.must(err)
+	says(ref, "Frozen: ", `"release in progress"`, "until", "reroll thaw")
+	_, err = d.shell(namespace, "reroll thaw -n default")
+	d.must(err)
+	says(ref, "UpToDate: ")
+	d.line.Reroll.Kill()
+	says(ref, "cannot reach Reroll at "+d.line.Reroll.API, "port-forward", "REROLL_SERVER")
+}
