@@ -1,4 +1,4 @@
-// What the API answers, as far as the dashboard reads it. Fields may be added there; see /openapi.json.
+// What the API answers, as far as the dashboard reads it. Fields may be added there; a test compares these with /openapi.json.
 
 export type Reason = string;
 
@@ -204,9 +204,9 @@ export interface Cluster {
   workloads: number;
   pending: number;
   held: { reason: Reason; workloads: number }[];
-  // lagSeconds is how old the oldest change is that is on its way to a workload; older servers say neither this nor how many hints wait.
-  lagSeconds?: number;
-  hintsPending?: number;
+  // lagSeconds is how old the oldest change is that is on its way to a workload.
+  lagSeconds: number;
+  hintsPending: number;
   freeze: Freeze;
   pauses: Pause[];
   windows: Window[];

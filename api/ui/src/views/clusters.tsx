@@ -145,11 +145,9 @@ function Numbers({ c }: { c: Cluster }) {
       <a href={href(['held'], { cluster: c.name })}>
         <b>{c.held.reduce((sum, h) => sum + h.workloads, 0).toLocaleString('en')}</b> held
       </a>
-      {c.lagSeconds !== undefined && (
-        <span class={c.lagSeconds > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending ?? 0, 'hint')} not done yet.`}>
-          <b>{c.lagSeconds > 0 ? duration(c.lagSeconds) : '0 s'}</b> lag
-        </span>
-      )}
+      <span class={c.lagSeconds > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending, 'hint')} not done yet.`}>
+        <b>{c.lagSeconds > 0 ? duration(c.lagSeconds) : '0 s'}</b> lag
+      </span>
       <span class={c.drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
         <b>{c.drift.toLocaleString('en')}</b> missed by sources
       </span>
