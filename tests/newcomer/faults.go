@@ -44,7 +44,7 @@ const (
 var faults = map[string]fault{
 	"no annotation": {
 		objects: app + deployment("", fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web reloader.stakater.com/auto=true",
+		state: "NotOptedIn", cause: "exists, and is not opted in", next: "annotate deployment/web reloader.stakater.com/auto=true",
 	},
 	"a config's name misspelt": {
 		objects: password + deployment(`secret.reloader.stakater.com/reload: api-pasword`, `, envFrom: [{secretRef: {name: api-password}}]`),
@@ -138,11 +138,11 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"auto on the config": {
 		objects: "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, annotations: {" + auto + "}}\ndata: {level: info}\n---\n" + deployment("", fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web",
+		state: "NotOptedIn", cause: "exists, and is not opted in", next: "annotate deployment/web",
 	},
 	"the annotation's key misspelt": {
 		objects: app + deployment(`reloader.stakater.com/atuo: "true"`, fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "is not opted in", next: "annotate deployment/web",
+		state: "NotOptedIn", cause: "exists, and is not opted in. reloader.stakater.com/atuo is no annotation that stakater has: did you mean reloader.stakater.com/auto?", next: "annotate deployment/web",
 	},
 	"pods that cannot start": {
 		objects: app + strings.Replace(deployment(auto, fromApp), "    spec:\n", "    spec:\n      nodeSelector: {none: such}\n", 1), then: `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,

@@ -138,6 +138,7 @@ func TestFaults(t *testing.T) {
 				return strings.HasPrefix(line, f.state+": ") && strings.Contains(line, f.cause) && strings.Contains(line, f.next)
 			})
 			line := d.verdict(ref)
+			t.Log(line)
 			status, err := d.shell("", "reroll status")
 			d.must(err)
 			if listed := strings.Contains(status, ref+" ") || strings.Contains(status, ref+":"); listed == f.calm {
@@ -181,6 +182,7 @@ func (d *desk) cluster(namespace string) {
 		})
 	}
 	says("nosuch/"+ref, "nosuch", "local")
+	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
 	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' -n default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)
 	says(ref, "Frozen: ", `"release in progress"`, "until", "reroll thaw")
