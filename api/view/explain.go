@@ -229,7 +229,7 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 		s.Result, s.Answer = noted, waiting
 	case verdict.NoBaseline:
 		s.Answer = waiting
-	case verdict.UpToDate:
+	case verdict.UpToDate, verdict.NotRolled:
 		s = Step{Step: "Content", Result: noted, Reason: Reason(edge.Handled.How), At: edge.Handled.At, Message: it(edge.Handled.How)}
 		if slices.Contains(isUpTo, edge.Handled.How) {
 			s.Result = passed

@@ -30,6 +30,7 @@ var rules = []rule{
 	{Held, held},
 	{Pending, pending},
 	{Rolling, rolling},
+	{NotRolled, notRolled},
 	{NoConfigs, noConfigs},
 	{NoBaseline, noBaseline},
 }
@@ -250,6 +251,20 @@ func rolling(c Case) (Verdict, bool) {
 		Reason: r.Result, Message: "The workload is rolling out since " + clock(r.StartedAt) + ".",
 		Next: fmt.Sprintf("kubectl -n %s rollout status %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name),
 	}, true
+}
+
+func notRolled(c Case) (Verdict, bool) {
+	next := map[reloader.Reason]string{
+		reloader.ReasonDryRun:   "end the dry run: helm upgrade … --set dryRun=false, or without --dry-run",
+		reloader.ReasonNotified: "check what received the webhook",
+	}
+	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return next[e.Handled.How] != "" })
+	if i < 0 {
+		return Verdict{}, false
+	}
+	e := c.Record.Edges[i]
+	message := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[e.Handled.How], named(e.Config), clock(e.Handled.At))
+	return Verdict{Reason: e.Handled.How, Message: message, Next: next[e.Handled.How]}, true
 }
 
 func noConfigs(c Case) (Verdict, bool) {

@@ -43,12 +43,14 @@ const (
 	// NoBaseline: it is not on record yet which content the workload runs with.
 	NoBaseline State = "NoBaseline"
 	UpToDate   State = "UpToDate"
+	// NotRolled: a change was reported and not rolled, as the installation asks: a dry run, or a webhook in place of rollouts.
+	NotRolled State = "NotRolled"
 )
 
 // States are all states, the worst first.
 var States = []State{
 	NotOptedIn, Unreachable, Failed, Invalid, Unreadable, MissingConfig, Stalled, NotRolledOut,
-	Frozen, Held, Pending, NoBaseline, Rolling, NotADependency, NoConfigs, UpToDate,
+	Frozen, Held, Pending, NoBaseline, Rolling, NotRolled, NotADependency, NoConfigs, UpToDate,
 }
 
 // attention are the states that do not end until somebody acts.
@@ -59,7 +61,7 @@ func (s State) NeedsAttention() bool { return slices.Contains(attention, s) }
 
 // Settled reports whether nothing is expected to happen to a workload in state s, and nobody has to act.
 func (s State) Settled() bool {
-	return slices.Contains([]State{UpToDate, Rolling, NoConfigs, NotADependency}, s)
+	return slices.Contains([]State{UpToDate, Rolling, NotRolled, NoConfigs, NotADependency}, s)
 }
 
 // Verdict is how a workload stands.

@@ -88,7 +88,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
-			state:  UpToDate, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run",
+			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run", next: "--set dryRun=false",
 		},
 		"bad value": {
 			record: func(r *reloader.WorkloadRecord) {
