@@ -82,6 +82,7 @@ func TestQuestionsKeepTheirContract(t *testing.T) {
 		"windows":                        {"/api/v1/windows?cluster=local", 200},
 		"reasons":                        {"/api/v1/reasons", 200},
 		"self":                           {"/api/v1/self", 200},
+		"self in no namespace":           {"/api/v1/self?namespace=" + strings.Repeat("a", 64), 422},
 		"self in too many namespaces":    {"/api/v1/self?namespace=a" + strings.Repeat(",a", 20), 422},
 		"cursor of another listing":      {"/api/v1/pauses?continue=" + encodeCursor(bind("windows", WindowFilter{}), []byte("a")), 400},
 		"cursor that is no place":        {"/api/v1/dependencies?continue=" + encodeCursor(bind("dependencies", DependencyFilter{}), []byte("a")), 400},

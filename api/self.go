@@ -2,9 +2,15 @@ package api
 
 import (
 	"context"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/reroll-dev/reroll/api/view"
 )
+
+// longestNamespace is how long the name of a namespace is at most.
+const longestNamespace = 63
 
 type getSelfInput struct {
 	Namespaces []string `query:"namespace" maxItems:"20" doc:"Namespaces to report the user's rights in, separated by commas."`
@@ -16,6 +22,9 @@ type selfOutput struct {
 
 // getSelf says nothing of nobody: where nobody can be told apart, everybody may read, and nobody more than that.
 func (a *server) getSelf(ctx context.Context, in *getSelfInput) (*selfOutput, error) {
+	if slices.ContainsFunc(in.Namespaces, func(name string) bool { return len(name) > longestNamespace }) {
+		return nil, huma.Error422UnprocessableEntity("The parameter namespace must be names of at most 63 characters.")
+	}
 	self := view.Self{Groups: []string{}, Actions: []string{}, ConfigActions: []string{}, Namespaces: []view.NamespaceRights{}}
 	user, ok := userOf(ctx)
 	if !ok {
