@@ -13,9 +13,12 @@ export function relative(iso: string, now: number): string {
   if (Number.isNaN(seconds)) return '–';
   const distance = Math.abs(seconds);
   if (distance < 5) return 'now';
-  const text = distance < 60 ? `${distance} s` : larger(distance);
+  const text = larger(distance);
   return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
+
+// ageOf tells how long ago a time is, or nothing of a moment ago.
+export const ageOf = (iso: string, now: number): string => larger(Math.max(0, Math.round((now - Date.parse(iso)) / 1000)));
 
 function larger(seconds: number): string {
   for (const [size, name] of units) {

@@ -16,6 +16,7 @@ const cases: [string, string[], string[]][] = [
   ],
   ['two that are away', texts([cluster('a', 'Away'), cluster('b', 'Degraded'), cluster('c', 'Away')], undefined, now), ['3 clusters, 2 away, 1 degraded!']],
   ['all is well', texts([cluster('local', 'Healthy')], [], now), ['1 cluster', 'nothing held']],
+  ['a freeze whose begin is known', texts([cluster('staging', 'Healthy', { frozen: true, since: '2026-11-19T11:00:00Z' })], undefined, now), ['1 cluster', 'staging frozen for 2 d']],
   ['a freeze without an end', texts([cluster('local', 'Unknown', { frozen: true })], [held(false)], now), ['1 cluster', '1 held', 'local frozen']],
   ['clusters may not be seen', texts(undefined, [held(true), held(true)], now), ['2 held, 2 need you!']],
   ['nothing is known yet', texts(undefined, undefined, now), []],

@@ -1,4 +1,4 @@
-import { count, relative } from './format';
+import { ageOf, count, relative } from './format';
 import type { Cluster, HeldWorkload } from './types';
 
 // Remark is one part of what a fleet is like at a glance, with the view that tells more.
@@ -31,7 +31,8 @@ export function overviewOf(clusters: readonly Cluster[] | undefined, held: reado
     });
   }
   for (const { name, freeze } of clusters ?? []) {
-    if (freeze?.frozen) remarks.push({ text: `${name} frozen${freeze.until ? `, ends ${relative(freeze.until, now)}` : ''}`, path: 'held', bad: false });
+    if (freeze?.frozen)
+      remarks.push({ text: `${name} frozen${freeze.since ? ` for ${ageOf(freeze.since, now)}` : ''}${freeze.until ? `, ends ${relative(freeze.until, now)}` : ''}`, path: 'held', bad: false });
   }
   return remarks;
 }

@@ -163,6 +163,7 @@ export interface HeldWorkload {
 
 export interface Freeze {
   frozen: boolean;
+  since?: string;
   reason?: string;
   until?: string;
   by?: string;
