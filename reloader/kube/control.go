@@ -114,7 +114,7 @@ func withFreezer(m *corev1.ConfigMap) map[string]string {
 		return data
 	}
 	for _, entry := range m.ManagedFields {
-		if entry.Time == nil || entry.FieldsV1 == nil || !bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:`+control.FreezeKey+`":`)) {
+		if entry.Time == nil || entry.FieldsV1 == nil || !bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+control.FreezeKey+`":`)) {
 			continue
 		}
 		data[control.SinceKey] = entry.Time.UTC().Format(time.RFC3339)

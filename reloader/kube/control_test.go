@@ -38,7 +38,7 @@ func TestWrittenAt(t *testing.T) {
 func TestFreezerByManagedFields(t *testing.T) {
 	at := metav1.Time{Time: time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)}
 	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	edited := []metav1.ManagedFieldsEntry{entry("kubectl-create", `{"f:data":{"f:freeze":{}}}`), entry("kubectl-patch", `{"f:data":{"f:freeze-reason":{}}}`)}
 	for name, c := range map[string]struct {
