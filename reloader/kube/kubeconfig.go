@@ -27,7 +27,7 @@ func load(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, stri
 	if o.Kubeconfig == "" && o.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		var config *rest.Config
 		if config, noPod = inCluster(); noPod == nil {
-			return config, firstOf(o.Namespace, podNamespace(), "default"), nil
+			return config, firstOf(o.Namespace, PodNamespace(), "default"), nil
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -50,8 +50,8 @@ func load(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, stri
 	return config, firstOf(o.Namespace, namespace), nil
 }
 
-// podNamespace returns the namespace that the kubelet mounts into every pod with a service account.
-func podNamespace() string {
+// PodNamespace returns the namespace that the kubelet mounts into every pod with a service account; empty outside of pods.
+func PodNamespace() string {
 	data, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	if err != nil {
 		return ""

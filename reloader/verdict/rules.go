@@ -217,7 +217,7 @@ func held(c Case) (Verdict, bool) {
 	}
 	switch h.Reason {
 	case reloader.ReasonPausedByOperator:
-		v.Next = "reroll resume -n " + c.Workload.Namespace
+		v.Next = "reroll resume " + c.pause()
 	case reloader.ReasonOutsideWindow:
 		if h.Due.IsZero() {
 			v.Message = because("The workload is held back: no maintenance window ever opens", h.Message)
@@ -233,6 +233,29 @@ func held(c Case) (Verdict, bool) {
 		v.Next = "check what copies the config into this cluster"
 	}
 	return v, true
+}
+
+// pause returns the flags that name the pause of the workload: that of its namespace, unless the cluster has another one that applies.
+func (c Case) pause() string {
+	flags := "-n " + c.Workload.Namespace
+	if c.Status == nil {
+		return flags
+	}
+	applies := func(p reloader.Pause) bool {
+		return (p.Namespace == "" || p.Namespace == c.Workload.Namespace) && p.Until.After(c.Now)
+	}
+	i := slices.IndexFunc(c.Status.Pauses, applies)
+	if i < 0 {
+		return flags
+	}
+	p := c.Status.Pauses[i]
+	if p.Namespace == "" {
+		flags = "-A"
+	}
+	if p.Selector != "" {
+		flags += fmt.Sprintf(" -l %q", p.Selector)
+	}
+	return flags
 }
 
 func pending(c Case) (Verdict, bool) {
@@ -295,6 +318,8 @@ func upToDate(c Case) Verdict {
 	switch {
 	case newest.Handled.How == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", named(newest.Config), clock(newest.Handled.At))
+	case newest.Handled.How == reloader.ReasonReloaded:
+		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", named(newest.Config), clock(newest.Handled.At))
 	case !slices.Contains(current, newest.Handled.How):
 		v.Message = fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[newest.Handled.How], named(newest.Config), clock(newest.Handled.At))
 	}

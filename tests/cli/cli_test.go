@@ -51,12 +51,12 @@ func (d *desk) pause() {
 // freeze holds back everything, which a gate before a merge tells.
 func (d *desk) freeze() {
 	d.t.Helper()
-	d.reroll(0, "freeze", "-n", "default", "--reason", "an incident")
+	d.reroll(0, "freeze", "--reroll-namespace", "default", "--reason", "an incident")
 	d.waitFor("an incident", "clusters", "local")
 	d.waitFor("Frozen", "impact", "cm/settings", "-n", d.ns)
 	d.reroll(1, "impact", "cm/settings", "-n", d.ns, "--exit-code")
 	d.reroll(0, "impact", "cm/unused", "-n", d.ns, "--exit-code")
-	d.reroll(0, "thaw", "-n", "default")
+	d.reroll(0, "thaw", "--reroll-namespace", "default")
 	d.waitFor("1 would roll", "impact", "cm/settings", "-n", d.ns)
 }
 

@@ -18,7 +18,7 @@ func (r *room) operate(args ...string) string {
 	r.t.Helper()
 	binary, err := line.Build(r.ctx)
 	r.must(err)
-	out, err := exec.CommandContext(r.ctx, binary, append(args, "--kubeconfig", r.line.Kube.Kubeconfig())...).CombinedOutput()
+	out, err := exec.CommandContext(r.ctx, binary, append(args, "--reroll-namespace", "default", "--kubeconfig", r.line.Kube.Kubeconfig())...).CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("reroll %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

@@ -79,7 +79,7 @@ var faults = map[string]fault{
 		state: "Held", cause: "no maintenance window ever opens", next: "reroll reload",
 	},
 	"paused by an operator": {
-		objects: app + deployment(auto, fromApp), then: "reroll pause -n $NAMESPACE --for 1h --reason sale\n" + edit,
+		objects: app + deployment(auto, fromApp), then: "reroll pause -n $NAMESPACE --for 1h --reason sale --reroll-namespace default\n" + edit,
 		state: "Held", cause: "paused by an operator: sale", next: "reroll resume",
 	},
 	"the Deployment is paused": {

@@ -183,10 +183,10 @@ func (d *desk) cluster(namespace string) {
 	}
 	says("nosuch/"+ref, "nosuch", "local")
 	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
-	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' -n default\n"+strings.ReplaceAll(edit, "debug", "warn"))
+	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)
 	says(ref, "Frozen: ", `"release in progress"`, "until", "reroll thaw")
-	_, err = d.shell(namespace, "reroll thaw -n default")
+	_, err = d.shell(namespace, "reroll thaw --reroll-namespace default")
 	d.must(err)
 	says(ref, "UpToDate: ")
 	d.line.Reroll.Kill()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,13 +26,9 @@ func (a *access) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
 	f.StringVar(&a.context, "context", "", "context of the kubeconfig")
-	f.StringVarP(&a.namespace, "namespace", "n", "", "Reroll's own namespace; default: that of the pod or context")
-	a.bindForce(cmd)
+	f.StringVar(&a.namespace, "reroll-namespace", cmp.Or(kube.PodNamespace(), "reroll"), "Reroll's own namespace; in a pod, that of the pod")
+	f.BoolVar(&a.force, "force", false, "write even if Reroll, or the target, is not found")
 	a.deed.Bind(cmd)
-}
-
-func (a *access) bindForce(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.force, "force", false, "write also where nothing shows that Reroll runs, or about what does not exist")
 }
 
 func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
@@ -59,7 +56,7 @@ func freezeCommand(version string) *cobra.Command {
 		Short: "Hold back every reload of a cluster, through the ConfigMap " + control.ConfigMap,
 		Long: "Hold back every reload of a cluster until it is thawed. The same in an emergency without this program:\n" +
 			"  kubectl -n <Reroll's namespace> create configmap " + control.ConfigMap + " --from-literal=" + control.FreezeKey + "=true",
-		Example: "  reroll freeze -n reroll --for 2h --reason 'release in progress'",
+		Example: "  reroll freeze --for 2h --reason 'release in progress'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if length < 0 {
@@ -89,7 +86,7 @@ func thawCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "thaw",
 		Short:   "Let go what freeze holds back",
-		Example: "  reroll thaw -n reroll",
+		Example: "  reroll thaw\n  reroll thaw --reroll-namespace ops",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			change := map[string]string{control.FreezeKey: "", control.ReasonKey: "", control.UntilKey: "", control.SinceKey: ""}
@@ -143,6 +140,6 @@ func (a *access) checkHere(ctx context.Context, cluster *kube.Cluster) error {
 	if a.force || cluster.RunsHere(ctx) {
 		return nil
 	}
-	return fmt.Errorf("nothing shows that Reroll runs in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: name Reroll's own namespace, or add --force",
+	return fmt.Errorf("Reroll was not found in namespace %s, which has neither Secret %s nor ConfigMap %s. Nothing was written. Set --reroll-namespace, or add --force",
 		cluster.Namespace, kube.KeySecret, kube.CanaryName)
 }

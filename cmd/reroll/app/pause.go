@@ -20,17 +20,13 @@ type pausing struct {
 	everywhere          bool
 }
 
-// bind declares the flags. Here -n is where the workloads are, so that Reroll's own namespace has a name of its own.
+// bind declares the flags.
 func (p *pausing) bind(cmd *cobra.Command) {
+	p.access.bind(cmd)
 	f := cmd.Flags()
-	f.StringVar(&p.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
-	f.StringVar(&p.context, "context", "", "context of the kubeconfig")
-	f.StringVar(&p.access.namespace, "reroll-namespace", "", "Reroll's own namespace; default: that of the pod or context")
 	f.StringVarP(&p.workloads, "namespace", "n", "", "the namespace of the workloads")
 	f.BoolVarP(&p.everywhere, "all-namespaces", "A", false, "the workloads of all namespaces")
 	f.StringVarP(&p.selector, "selector", "l", "", "label selector of the workloads, such as app=cart; all if empty")
-	p.bindForce(cmd)
-	p.deed.Bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	cmd.MarkFlagsOneRequired("namespace", "all-namespaces")
 }
@@ -88,7 +84,7 @@ func pauseCommand(version string) *cobra.Command {
 		Short: "Hold back the reloads of some workloads for a while, through the ConfigMap " + control.ConfigMap,
 		Long: "Hold back the reloads of some workloads for a while, at most 30 days. What changes meanwhile rolls once when the pause ends. A pause of the\n" +
 			"same namespace and selector is replaced.",
-		Example: "  reroll pause -n shop --for 2h --reason 'sale'\n  reroll pause -n shop -l app=cart --for 30m\n  reroll pause -A -l tier=db --for 8h --context east --reroll-namespace reroll",
+		Example: "  reroll pause -n shop --for 2h --reason 'sale'\n  reroll pause -n shop -l app=cart --for 30m\n  reroll pause -A -l tier=db --for 8h --context east",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if length <= 0 {

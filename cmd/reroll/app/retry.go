@@ -25,7 +25,7 @@ func retryCommand(version string) *cobra.Command {
 			"rollouts were halted, from the first step on and whatever became of those before. Of configs of other clusters that workloads follow, each\n" +
 			"of that namespace, kind and name is meant. The same for a workload without this program:\n" +
 			"  kubectl -n NAMESPACE annotate KIND NAME --overwrite reroll.dev/retry=<anything new>",
-		Example: "  reroll retry shop/Deployment/web\n  reroll retry shop/cm/prices -n reroll",
+		Example: "  reroll retry shop/Deployment/web\n  reroll retry shop/cm/prices --context east",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, err := cli.FullName(args[0])
