@@ -140,6 +140,6 @@ func (a *access) checkHere(ctx context.Context, cluster *kube.Cluster) error {
 	if a.force || cluster.RunsHere(ctx) {
 		return nil
 	}
-	return fmt.Errorf("Reroll was not found in namespace %s, which has neither Secret %s nor ConfigMap %s. Nothing was written. Set --reroll-namespace, or add --force",
+	return fmt.Errorf("found no Reroll in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: set --reroll-namespace, or add --force",
 		cluster.Namespace, kube.KeySecret, kube.CanaryName)
 }

@@ -196,11 +196,11 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a pause of all":          {args: "pause -A", objects: []string{ours, shop}},
 		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
 		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
-		"a freeze elsewhere":      {args: "freeze", refusal: "Reroll was not found in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary. Nothing was written. Set --reroll-namespace"},
+		"a freeze elsewhere":      {args: "freeze", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
 		"a freeze all the same":   {args: "freeze --force"},
-		"a thaw elsewhere":        {args: "thaw", refusal: "Reroll was not found in namespace"},
-		"a pause elsewhere":       {args: "pause -A", refusal: "Reroll was not found in namespace"},
-		"a retry elsewhere":       {args: "retry shop/deploy/web", objects: []string{shop, web}, refusal: "Reroll was not found in namespace"},
+		"a thaw elsewhere":        {args: "thaw", refusal: "found no Reroll in namespace"},
+		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace"},
+		"a retry elsewhere":       {args: "retry shop/deploy/web", objects: []string{shop, web}, refusal: "found no Reroll in namespace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{"is": "there"})
