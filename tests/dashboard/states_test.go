@@ -373,6 +373,7 @@ func TestAnswerThatIsNotUnderstood(t *testing.T) {
 	b.wait(t, "[data-row] .badge")
 	odd.Store(false)
 	b.press(t, "g", "c")
+	b.click(t, `button:text-is("Try again")`)
 	b.wait(t, `.card:has-text("prod-eu")`)
 	b.faultless(t)
 }

@@ -39,9 +39,8 @@ export const askClusters = (abort: AbortSignal): Promise<Listing<Cluster>> => as
 
 let ends: (() => void)[] = [];
 
-// ask asks anew, for another user or another namespace. A page that shows one namespace alone asks for no clusters, which are in none.
-
-function ask(): void {
+// ask asks again, as for another user or another namespace. A page that shows one namespace alone asks for no clusters, which are in none.
+export function ask(): void {
   ends.forEach((end) => end());
   const namespace = scope.peek();
   clusters.value = { loading: true };

@@ -12,6 +12,7 @@ import { Blank } from '../parts/states';
 import { TokenForm } from '../parts/tokenform';
 import { SignedIn } from '../parts/user';
 import { needsToken } from '../state/client';
+import { ask as askAgain } from '../state/fleet';
 import { href, placeOf, route } from '../state/router';
 import { theme, turnTheme } from '../state/theme';
 import { said } from '../state/announcer';
@@ -69,7 +70,7 @@ export function App() {
         <LostBanner />
         <ScopeNote />
         {needsToken.value && <TokenForm />}
-        <Boundary key={route.value.path.join('/')}>
+        <Boundary key={route.value.path.join('/')} again={askAgain}>
           <View path={route.value.path} />
         </Boundary>
         <DoneNote />
