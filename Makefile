@@ -1,4 +1,4 @@
-# `make check test` is what continuous integration runs. Every tool comes from a module with its exact version (tests/tools);
+# `make test` is the gate, and what continuous integration runs. Every tool comes from a module with its exact version (tests/tools);
 # what is built lands in the go command's cache and in bin/.
 
 SHELL := bash
@@ -48,12 +48,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: ## Install what make check, test and demo call and this machine lacks: on Debian and Ubuntu; elsewhere it prints the command to run
-	@tests/setup.sh
-
-# What one target needs. A pattern cannot be phony: this never makes a file, so it always runs.
-needs-%:
-	@tests/setup.sh $*
+setup: ## Install with apt-get what make test calls and this machine lacks
+	@tests/setup.sh gate
 
 .PHONY: build
 build: ## Build bin/reroll, static
@@ -92,23 +88,40 @@ kube: ## Build the real Kubernetes parts that tests and demo start (minutes at f
 	go run ./tests/kube/cmd/kube-parts
 
 .PHONY: demo
-demo: needs-demo $(if $(DEMO_CLUSTER),,kube) ## Show a real API server, real audit events and rolling workloads; DEMO_EXIT=1 checks and ends, DEMO_CLUSTER=current uses the cluster of your kubeconfig
+demo: setup $(if $(DEMO_CLUSTER),,kube) ## Show a real API server, real audit events and rolling workloads; DEMO_EXIT=1 checks and ends, DEMO_CLUSTER=current uses the cluster of your kubeconfig
 	go run ./tests/demo
 
-# Runs go test, and fails for a test that was skipped unless tests/verdict/skips.yaml allows it. What ran is kept in bin/results.
-verdict = go run ./tests/verdict -record bin/results/$(1).json
-
 .PHONY: test
-test: setup test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
-	$(MAKE) proofs
+test: ## Run the gate, which every change must pass: about ten minutes; it prints the seconds of each stage
+	@tests/gate/gate.sh
 
-.PHONY: test-unit
-test-unit: needs-unit ## Run the packages' own tests, with the race detector
-	$(call verdict,unit) go test -race -timeout 30m $(TESTFLAGS) $(product)
+.PHONY: quick
+quick: ## Under a minute: format, vet, and the unit tests of packages that differ from main and of those that import them
+	@tests/gate/quick.sh
 
-.PHONY: proofs
-proofs: ## Check that every proof of the comparison table in README.md passed in the last test-unit and test-system
-	go run ./tests/verdict -proofs bin/results
+.PHONY: land
+land: ## Run the gate on a clean checkout of branch work, and then move main there
+	@tests/gate/land.sh
+
+gotestsum = $(call tool,gotestsum) --format pkgname --format-hide-empty-pkg
+
+# What the gate leaves out: tests of the tag nightly, and packages that the gate does not name. Those that start programs run alone.
+.PHONY: test-all
+test-all: test check-modules kube ## Run everything: the gate, then all tests with the race detector, and those of the whole one after another; hours
+	tests/setup.sh nightly
+	$(gotestsum) -- -tags nightly -race -timeout 60m $(product)
+	$(gotestsum) -- -tags nightly -count=1 -p 1 -timeout 90m $(TESTFLAGS) ./tests/...
+
+# make suite-fleet, suite-chaos, suite-nats …
+suite-%: kube ## Run one folder of tests/ whole, with what only nights run: make suite-fleet
+	$(gotestsum) -- -tags nightly -count=1 -p 1 -timeout 60m $(TESTFLAGS) ./tests/$*/...
+
+# A test of the whole may enter the gate once it has passed this.
+.PHONY: soak
+soak: kube ## Run tests over and over beside a busy loop on each core: make soak SOAK=./tests/watch RUN=TestX
+	@loops=; trap 'kill $$loops' EXIT; \
+	for core in $$(seq $$(nproc)); do timeout 1h sh -c 'while :; do :; done' & loops="$$loops $$!"; done; \
+	go run ./tests/line/cmd/rig go test -count=50 -timeout 60m -run '$(or $(RUN),.)' $(SOAK)
 
 # A test that fails once in fifty runs does so sooner where four of it want two processors.
 .PHONY: flakes
@@ -125,26 +138,14 @@ flakes: ## Run packages' own tests over and over with the race detector, several
 	  if [ -e "$$dir/failed" ]; then found=1; grep -hE '^ *--- FAIL|^panic:|DATA RACE|_test\.go:[0-9]+:' "$$dir"/*.log | sort | uniq -c || true; fi; \
 	done; exit $$found
 
-# Those that count what happens in a given time, or starve on a busy machine, run alone; the others mostly wait, and do so two at a time.
-alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease ./tests/tenant
-together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|hostile|lease|tenant)$$')
-
-# -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
-.PHONY: test-system
-test-system: needs-system kube ## Run the tests of the whole: chart, Compose file, scenarios and end to end on a real API server
-	go build -o /dev/null ./cmd/reroll # which the tests build as well, with less time than that takes at first
-	$(call verdict,together) go test -count=1 -p 2 -timeout 40m $(TESTFLAGS) $(together)
-	$(call verdict,alone) go test -count=1 -p 1 -timeout 40m $(TESTFLAGS) $(alone)
-	DEMO_EXIT=1 go run ./tests/demo
-
 .PHONY: conformance
 conformance: kube ## Run the conformance suite about Stakater Reloader on a real API server; docs/compatibility.md is made of it
-	go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/conformance/...
+	go test -tags nightly -count=1 -timeout 60m $(TESTFLAGS) ./tests/conformance/...
 
 .PHONY: kube-version
 kube-version: kube ## Run the demo, the conformance suite and the admission tests; with KUBE_VERSION=1.33 on that Kubernetes instead of the newest
 	DEMO_EXIT=1 go run ./tests/demo
-	$(call verdict,kube-version) go test -count=1 -p 1 -timeout 60m $(TESTFLAGS) ./tests/admission ./tests/conformance/...
+	$(gotestsum) -- -tags nightly -count=1 -p 1 -timeout 60m $(TESTFLAGS) ./tests/admission ./tests/conformance/...
 
 .PHONY: check
 check: check-format check-vet check-static check-workflows check-modules check-words check-generated check-dashboard ## Format, vet, static analysis, workflows, imports, modules, words, generated files
@@ -161,12 +162,12 @@ format: ## Format all Go files
 
 .PHONY: check-vet
 check-vet:
-	go vet ./...
+	go vet -tags nightly ./...
 
 # ST1000 and ST1020 to ST1022: packages and exported names are documented, and the comment starts with the name.
 .PHONY: check-static
 check-static:
-	$(call tool,staticcheck) -checks all ./...
+	$(call tool,staticcheck) -checks all -tags nightly ./...
 
 # Not part of check: what is published tomorrow would stop changes that have nothing to do with it.
 .PHONY: vulnerabilities
@@ -234,7 +235,7 @@ bench: kube ## Measure on the rig and print the figures, each beside a bare loop
 
 .PHONY: chaos
 chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled, let it die at named places, and check that mistakes are caught; CHAOS_SEED=n repeats, CHAOS_SHAPES=roles:5m is less, CHAOS_REPORT=file keeps the report
-	CHAOS_MISTAKES=1 $(call verdict,chaos) go test -count=1 -timeout 120m -run 'Ordeals|Mistakes|Places' ./tests/chaos
+	CHAOS_MISTAKES=1 $(gotestsum) -- -tags nightly -count=1 -timeout 120m -run 'Ordeals|Mistakes|Places' ./tests/chaos
 	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
 .PHONY: storm
@@ -248,15 +249,15 @@ hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary one
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
 	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
-	$(call verdict,fleet) go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
+	$(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
 
 .PHONY: upgrade
 upgrade: kube ## Exchange binaries of older commits for the one of these sources, and back, on a real API server; UPGRADE_FROM='v1.2.3 HEAD~9' names others
-	UPGRADE_FROM="$(UPGRADE_FROM)" $(call verdict,upgrade) go test -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
+	UPGRADE_FROM="$(UPGRADE_FROM)" $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
 
 .PHONY: equal
 equal: ## Compile every package twice, once with an empty cache, and compare; RELEASE_TAG=v1.2.3 checks the version of chart, image and changelog, too
-	RELEASE_FULL=1 RELEASE_TAG="$(RELEASE_TAG)" $(call verdict,equal) go test -count=1 -timeout 60m ./tests/release
+	RELEASE_FULL=1 RELEASE_TAG="$(RELEASE_TAG)" $(gotestsum) -- -tags nightly -count=1 -timeout 60m ./tests/release
 
 .PHONY: fuzz
 fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
@@ -290,11 +291,12 @@ docker-twice: ## Build the container image twice, from nothing and for all platf
 
 .PHONY: compose
 compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
-	COMPOSE_ENGINE=1 $(call verdict,compose) go test -count=1 -timeout 25m -v ./tests/compose
+	COMPOSE_ENGINE=1 $(gotestsum) -- -tags nightly -count=1 -timeout 25m ./tests/compose
 
 .PHONY: node
-node: needs-node kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
-	NODE_TEST=1 $(call verdict,node) go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
+node: kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
+	tests/setup.sh node
+	NODE_TEST=1 $(gotestsum) -- -tags nightly -count=1 -timeout 60m $(TESTFLAGS) ./tests/node
 
 .PHONY: clean
 clean: ## Remove what was built inside the repository

@@ -12,11 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// unread is what the library leaves behind of a file that it could not read at the start, which ends the process.
-var unread = goleak.IgnoreTopFunction("k8s.io/client-go/util/workqueue.(*delayingType[...]).waitingLoop")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, unread) }
-
 // TestRunEndsWhatItBegan: whoever waits for Run can be sure that nobody reads the files of CAs any more.
 func TestRunEndsWhatItBegan(t *testing.T) {
 	before := goleak.IgnoreCurrent()

@@ -13,12 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // missing makes tests write golden files that do not exist. Those of a version are never edited: receivers were written for them.
 var missing = flag.Bool("write-missing", false, "write golden files that do not exist")

@@ -9,14 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"runtime"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -30,16 +29,7 @@ var apiServerLog syncBuffer
 func TestMain(m *testing.M) {
 	klog.LogToStderr(false)
 	klog.SetOutput(&apiServerLog)
-	goleak.VerifyTestMain(collected{m})
-}
-
-// collected are tests with a garbage collection after them: client-go ends the goroutines of a transport when it is collected.
-type collected struct{ *testing.M }
-
-// Run runs the tests.
-func (c collected) Run() int {
-	defer runtime.GC()
-	return c.M.Run()
+	os.Exit(m.Run())
 }
 
 const secretToken = "a-token-of-sufficient-length"

@@ -2,12 +2,11 @@ package kube
 
 import (
 	"log/slog"
+	"os"
 	"testing"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	LogTo(slog.New(slog.NewJSONHandler(&libraryLog, nil)))
-	goleak.VerifyTestMain(m)
+	os.Exit(m.Run())
 }

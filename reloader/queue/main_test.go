@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"go.uber.org/goleak"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -24,10 +23,7 @@ func TestMain(m *testing.M) {
 		storeForEver(dir)
 		return
 	}
-	// The server keeps these for the life of the process.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*Server).startGoRoutine.func1"),
-		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.init.0.func1"))
+	os.Exit(m.Run())
 }
 
 // storeForEver prints the number of each hint when it is stored.

@@ -133,9 +133,8 @@ func TestWhoMayNotPurgeIsTold(t *testing.T) {
 	admin, user := restricted(t, &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.PURGE.>"}})
 	bury(t, open(t, Options{URL: admin}), "a")
 	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll"})
-	start := time.Now()
-	if err := keeper(t, q).purge(testContext(t), time.Now().Add(time.Hour)); !errors.Is(err, ErrDenied) || time.Since(start) > answerTime {
-		t.Errorf("got %v after %v; want a denied permission at once", err, time.Since(start))
+	if err := keeper(t, q).purge(testContext(t), time.Now().Add(time.Hour)); !errors.Is(err, ErrDenied) {
+		t.Errorf("got %v, want a denied permission", err)
 	}
 }
 

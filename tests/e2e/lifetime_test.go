@@ -1,3 +1,5 @@
+//go:build nightly
+
 package e2e
 
 import (
@@ -13,20 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
-
-// ownLine starts a line for one test, which may stop and break it.
-func ownLine(t *testing.T, o line.Options) *line.Line {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
-	defer cancel()
-	o.Kube.ControlPlaneOnly = true
-	l, err := line.Start(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Stop)
-	return l
-}
 
 // TestLifetime ends and starts one reroll in every way, and looks at what a Deployment went through.
 func TestLifetime(t *testing.T) {
@@ -78,12 +66,6 @@ func TestLifetime(t *testing.T) {
 	r.must(l.Reroll.WaitReady(r.ctx))
 	r.setData("app", "k", "5")
 	r.expectRolls("web", 5)
-}
-
-func (r *room) restart() {
-	r.t.Helper()
-	r.must(r.line.Reroll.Start())
-	r.must(r.line.Reroll.WaitReady(r.ctx))
 }
 
 // TestCrashes ends reroll at random points while a ConfigMap changes, as a crash does and as it is asked to, and counts.

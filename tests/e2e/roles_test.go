@@ -1,3 +1,5 @@
+//go:build nightly
+
 package e2e
 
 import (
@@ -176,22 +178,6 @@ func (r *room) waitUnready(name, check string) {
 	}
 }
 
-// waitMetric waits until the sample that begins with series has another value than from.
-func (r *room) waitMetric(role *line.Reroll, series, from string) {
-	r.t.Helper()
-	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
-		metrics, err := role.Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		_, rest, found := strings.Cut(metrics, "\n"+series)
-		if value, _, _ := strings.Cut(rest, "\n"); !found || value == from {
-			return fmt.Errorf("%sis %q", series, value)
-		}
-		return nil
-	}))
-}
-
 // waitReloads waits until the REST API lists n reloads of a workload, each with a cause, and each cause with the request behind it.
 func (r *room) waitReloads(name string, n int) {
 	r.t.Helper()
@@ -211,14 +197,4 @@ func (r *room) waitReloads(name string, n int) {
 		}
 		return nil
 	}))
-}
-
-// explained reports whether a reload has a cause, and says who made each of them by which request.
-func explained(reload line.Reload) bool {
-	for _, c := range reload.Causes {
-		if len(c.Candidates) == 0 || c.Candidates[0].User == "" || c.Candidates[0].AuditID == "" || c.RequestedAt.IsZero() {
-			return false
-		}
-	}
-	return len(reload.Causes) > 0
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -26,7 +29,42 @@ type room struct {
 	probes int
 }
 
-const testTime = 2 * time.Minute
+// testTime bounds a whole test; what it waits for has minutes of its own.
+const testTime = 20 * time.Minute
+
+// ownLine starts a line for one test, which may stop and break it. On a shared control plane one Reroll runs at a time: that of the others rests
+// meanwhile.
+func ownLine(t *testing.T, o line.Options) *line.Line {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	if kube.SharedDir() != "" {
+		pauseShared(t)
+	}
+	o.Kube.ControlPlaneOnly = true
+	l, err := line.Start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+	return l
+}
+
+// pauseShared ends the Reroll of the shared line until the test is done.
+func pauseShared(t *testing.T) {
+	t.Helper()
+	if err := shared.Reroll.Terminate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shared.Reroll.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := shared.Reroll.WaitReady(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
 
 func newRoom(t *testing.T, l *line.Line) *room {
 	t.Helper()
@@ -184,4 +222,37 @@ func usesSecretVolume(secret string) func(*corev1.PodSpec) {
 		})
 		p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: "/etc/" + secret})
 	}
+}
+
+// restart starts Reroll again and waits until it is ready.
+func (r *room) restart() {
+	r.t.Helper()
+	r.must(r.line.Reroll.Start())
+	r.must(r.line.Reroll.WaitReady(r.ctx))
+}
+
+// as returns a client of a user who may do everything.
+func (r *room) as(user string) kubernetes.Interface {
+	r.t.Helper()
+	config := r.line.Kube.RESTConfig()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	client, err := kubernetes.NewForConfig(config)
+	r.must(err)
+	return client
+}
+
+// waitMetric waits until the sample that begins with series has another value than from.
+func (r *room) waitMetric(role *line.Reroll, series, from string) {
+	r.t.Helper()
+	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
+		metrics, err := role.Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		_, rest, found := strings.Cut(metrics, "\n"+series)
+		if value, _, _ := strings.Cut(rest, "\n"); !found || value == from {
+			return fmt.Errorf("%sis %q", series, value)
+		}
+		return nil
+	}))
 }

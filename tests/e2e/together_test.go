@@ -1,3 +1,5 @@
+//go:build nightly
+
 package e2e
 
 import (
@@ -15,8 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -184,16 +184,6 @@ func (h *history) round(n int) {
 	}
 	h.shipper.shipUpTo(h.logged)
 	h.logged = now
-}
-
-// as returns a client of a user who may do everything.
-func (r *room) as(user string) kubernetes.Interface {
-	r.t.Helper()
-	config := r.line.Kube.RESTConfig()
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
-	client, err := kubernetes.NewForConfig(config)
-	r.must(err)
-	return client
 }
 
 // makeNoise writes half a megabyte into the audit log.

@@ -399,3 +399,13 @@ func (r *room) checkEvent() {
 		r.t.Errorf("event: %s %q", e.Type, e.Message)
 	}
 }
+
+// explained reports whether a reload has a cause, and says who made each of them by which request.
+func explained(reload line.Reload) bool {
+	for _, c := range reload.Causes {
+		if len(c.Candidates) == 0 || c.Candidates[0].User == "" || c.Candidates[0].AuditID == "" || c.RequestedAt.IsZero() {
+			return false
+		}
+	}
+	return len(reload.Causes) > 0
+}

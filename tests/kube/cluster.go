@@ -51,6 +51,8 @@ type Cluster struct {
 	mu        sync.Mutex
 	processes map[Part]*process
 	stopped   bool
+	// attached is set for a control plane that another process has started and stops.
+	attached bool
 	// namespaces counts those that Namespace made.
 	namespaces int
 }
@@ -64,10 +66,17 @@ type ports struct {
 const startTimeout = 3 * time.Minute
 
 // Start starts a cluster and returns when it is ready for use; building the parts comes first if need be. The cluster lives until
-// Stop, however ctx ends.
+// Stop, however ctx ends. Where REROLL_RIG names a shared control plane, Start returns that one.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Progress == nil {
 		options.Progress = os.Stderr
+	}
+	if dir := SharedDir(); dir != "" {
+		c, err := attach(ctx, dir, options)
+		if err != nil {
+			return nil, fmt.Errorf("use the shared control plane: %w", err)
+		}
+		return c, nil
 	}
 	binaries, err := Parts(ctx, options.Progress)
 	if err != nil {
@@ -101,7 +110,7 @@ func (c *Cluster) start(ctx context.Context) error {
 func (c *Cluster) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopped {
+	if c.stopped || c.attached {
 		return
 	}
 	c.stopped = true

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 )
 
 // namespaceTimeout is how long a new namespace may take to be ready for pods.
@@ -27,6 +28,11 @@ func (c *Cluster) Namespace(t testing.TB) string {
 		t.Fatalf("create namespace %s: %v", name, err)
 	}
 	t.Cleanup(func() {
+		if c.attached {
+			if err := c.empty(context.WithoutCancel(ctx), name); err != nil {
+				t.Logf("empty namespace %s: %v", name, err)
+			}
+		}
 		if err := c.client.CoreV1().Namespaces().Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{}); err != nil {
 			t.Logf("delete namespace %s: %v", name, err)
 		}
@@ -49,6 +55,13 @@ func (c *Cluster) namespaceName(test string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.namespaces++
+	if c.attached {
+		return fmt.Sprintf("%s-%s", shortName(test), utilrand.String(6))
+	}
+	return fmt.Sprintf("%s-%d", shortName(test), c.namespaces)
+}
+
+func shortName(test string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(test), "-"), "-")
-	return fmt.Sprintf("%s-%d", strings.TrimRight(name[:min(len(name), 50)], "-"), c.namespaces)
+	return strings.TrimRight(name[:min(len(name), 50)], "-")
 }

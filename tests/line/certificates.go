@@ -1,6 +1,7 @@
 package line
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -31,12 +32,30 @@ func makeCertificates(dir, cluster string) (certificates, error) {
 		ca: ca.CertPEM(), client: client,
 		serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"), clientCA: filepath.Join(dir, "client-ca.crt"),
 	}
-	for file, content := range map[string][]byte{c.serverCert: server.CertPEM, c.serverKey: server.KeyPEM, c.clientCA: ca.CertPEM()} {
+	for file, content := range map[string][]byte{
+		c.serverCert: server.CertPEM, c.serverKey: server.KeyPEM, c.clientCA: ca.CertPEM(),
+		filepath.Join(dir, clientCert): client.CertPEM, filepath.Join(dir, clientKey): client.KeyPEM,
+	} {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			return certificates{}, err
 		}
 	}
 	return c, nil
+}
+
+// The files of the API server's certificate, for who sends in its name.
+const clientCert, clientKey = "client.crt", "client.key"
+
+// readCertificates reads what makeCertificates has made in a directory.
+func readCertificates(dir string) (certificates, error) {
+	c := certificates{
+		serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"), clientCA: filepath.Join(dir, "client-ca.crt"),
+	}
+	var errs [3]error
+	c.ca, errs[0] = os.ReadFile(c.clientCA)
+	c.client.CertPEM, errs[1] = os.ReadFile(filepath.Join(dir, clientCert))
+	c.client.KeyPEM, errs[2] = os.ReadFile(filepath.Join(dir, clientKey))
+	return c, errors.Join(errs[:]...)
 }
 
 // flags are those of an ingest that knows its cluster by certificate.

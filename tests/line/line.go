@@ -67,15 +67,12 @@ func Start(ctx context.Context, o Options) (*Line, error) {
 
 func (l *Line) start(ctx context.Context, o Options) error {
 	o.Cluster = cmp.Or(o.Cluster, ClusterName)
-	files, err := makeCertificates(l.dir, o.Cluster)
-	if err != nil {
-		return fmt.Errorf("make certificates: %w", err)
-	}
 	addresses, err := port.Addresses(3)
 	if err != nil {
 		return err
 	}
-	if err := l.startKube(ctx, o, files, addresses[0]); err != nil {
+	files, err := l.startSource(ctx, o, &addresses[0])
+	if err != nil {
 		return err
 	}
 	l.Reroll = &Reroll{
@@ -100,6 +97,18 @@ func (o Options) binary(ctx context.Context) (string, error) {
 		return o.Binary, nil
 	}
 	return Build(ctx)
+}
+
+// startSource starts a cluster that sends its audit events to an address, or takes the shared one, which sends them to an address of its own.
+func (l *Line) startSource(ctx context.Context, o Options, ingest *string) (files certificates, err error) {
+	if dir := kube.SharedDir(); dir != "" {
+		if files, *ingest, err = readShared(dir); err != nil {
+			return files, fmt.Errorf("use the shared control plane: %w", err)
+		}
+	} else if files, err = makeCertificates(l.dir, o.Cluster); err != nil {
+		return files, fmt.Errorf("make certificates: %w", err)
+	}
+	return files, l.startKube(ctx, o, files, *ingest)
 }
 
 // startKube starts a cluster that sends its audit events to an address.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -235,22 +236,52 @@ type stop struct{ error }
 // Stop marks an error that will not go away, so that Poll gives up.
 func Stop(err error) error { return stop{err} }
 
-const pollInterval = 40 * time.Millisecond
+const (
+	// firstPause and longestPause are between two tries of Poll: soon at first, and seldom where a machine is busy.
+	firstPause   = 20 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+	// patience is how long one Poll waits unless REROLL_PATIENCE says otherwise: no test may hold by the speed of the machine.
+	patience = 4 * time.Minute
+)
 
-// Poll calls check until it returns nil. When ctx ends, or check returns an error of Stop, it returns the last error.
+// waits returns how long one Poll waits.
+func waits() time.Duration {
+	if asked, err := time.ParseDuration(os.Getenv("REROLL_PATIENCE")); err == nil {
+		return asked
+	}
+	return patience
+}
+
+// Poll calls check until it returns nil, for minutes if it must, and also longer than a deadline of ctx. It gives up at once when ctx is
+// canceled or check returns an error of Stop. An error says how long and how often it tried, and carries the last answer.
 func Poll(ctx context.Context, check func(context.Context) error) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		err := check(ctx)
+	begun, pause := time.Now(), firstPause
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), waits())
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})()
+	for tries := 1; ; tries++ {
+		err := check(own)
 		var final stop
 		if err == nil || errors.As(err, &final) {
 			return err
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case <-tick.C:
+		case <-own.Done():
+			return fmt.Errorf("gave up after %s and %d tries: %w", time.Since(begun).Round(time.Second), tries, err)
+		case <-time.After(pause):
 		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// Eventually fails the test unless check returns nil in time; see Poll. what says what is waited for.
+func Eventually(t testing.TB, what string, check func(context.Context) error) {
+	t.Helper()
+	if err := Poll(t.Context(), check); err != nil {
+		t.Fatalf("wait for %s: %v", what, err)
 	}
 }

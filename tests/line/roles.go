@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -30,15 +29,12 @@ func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
 
 func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error {
 	o.Cluster = cmp.Or(o.Cluster, ClusterName)
-	files, err := makeCertificates(l.dir, o.Cluster)
-	if err != nil {
-		return fmt.Errorf("make certificates: %w", err)
-	}
 	addresses, err := port.Addresses(5)
 	if err != nil {
 		return err
 	}
-	if err := l.startKube(ctx, o, files, addresses[0]); err != nil {
+	files, err := l.startSource(ctx, o, &addresses[0])
+	if err != nil {
 		return err
 	}
 	binary, err := o.binary(ctx)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	var err error
-	if cluster, err = rig.Start(ctx, rig.Options{}); err != nil {
+	if cluster, err = rig.Start(ctx, rig.Options{ControlPlaneOnly: true}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -61,8 +61,10 @@ type (
 
 const (
 	// patience is how long a template change may take beyond the settings' own waits.
-	patience = 30 * time.Second
-	poll     = 10 * time.Millisecond
+	patience = 4 * time.Minute
+	// firstPause and longestPause are between two looks at the workloads.
+	firstPause   = 20 * time.Millisecond
+	longestPause = 500 * time.Millisecond
 )
 
 // Run gives w what s gives, takes its steps, and fails t where w behaves otherwise than s says.
@@ -199,14 +201,12 @@ func (r *runner) settle(ctx context.Context, when string, expect map[Ref]int) {
 			r.t.Fatalf("%s: %s is expected to change and does not exist", when, ref)
 		}
 	}
-	deadline := time.NewTimer(patience + time.Duration(max(r.Settings.Window, r.Settings.MaxWait)))
-	defer deadline.Stop()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for expired := false; !expired && !r.reached(ctx, expect); {
+	deadline := time.After(patience + time.Duration(max(r.Settings.Window, r.Settings.MaxWait)))
+	pause := firstPause
+	for expired := false; !expired && !r.reached(ctx, expect); pause = min(2*pause, longestPause) {
 		select {
-		case <-tick.C:
-		case <-deadline.C:
+		case <-time.After(pause):
+		case <-deadline:
 			expired = true
 		}
 	}

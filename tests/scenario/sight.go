@@ -81,11 +81,8 @@ func checkExpressions(want any) error {
 func (r *runner) see(ctx context.Context, when string, s Sight) {
 	r.t.Helper()
 	looker := must[Looker](r)
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
+	deadline := time.After(patience)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		found, err := looker.Look(ctx, s)
 		r.must(when, err)
 		problem := s.problem(found)
@@ -93,8 +90,8 @@ func (r *runner) see(ctx context.Context, when string, s Sight) {
 			return
 		}
 		select {
-		case <-tick.C:
-		case <-deadline.C:
+		case <-time.After(pause):
+		case <-deadline:
 			r.t.Errorf("%s: %s: %s", when, s.Ref(), problem)
 			return
 		}

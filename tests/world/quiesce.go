@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,17 +45,11 @@ func (p Probe) kinds() []string {
 
 func (p Probe) config() string { return cmp.Or(p.Config, "ConfigMap") }
 
-const (
-	sentinelPrefix = "sentinel-"
-	// quiesceTime bounds one Quiesce.
-	quiesceTime = 2 * time.Minute
-)
+const sentinelPrefix = "sentinel-"
 
 // Quiesce makes new sentinels, waits until Reroll has a baseline for them, edits their config and waits until they have rolled:
 // whatever was seen before them has been dealt with by then.
 func (w *World) Quiesce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, quiesceTime)
-	defer cancel()
 	for namespace := range w.namespaces {
 		if slices.Contains(w.options.Probe.Without, namespace) {
 			continue

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package stakater_test
 
 import (

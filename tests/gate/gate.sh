@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The gate: what every change must pass, in the order in which it is cheap. Every stage runs, also after a red one, so that one run names all
+# that is wrong; the last lines say what. `make test` and continuous integration run just this.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+# A checkout may belong to another user than the one who tests it.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$PWD
+export GOFLAGS="${GOFLAGS:-} -buildvcs=false" GOTOOLCHAIN=local
+
+results=bin/results
+rm -rf "$results" bin/artifacts
+mkdir -p "$results" bin/artifacts
+table='' red=''
+
+# stage NAME COMMAND…: runs the command, and notes its seconds and whether it failed.
+stage() {
+  local name=$1 begun=$SECONDS outcome=ok
+  shift
+  printf '\n== %s\n' "$name"
+  if ! "$@" 2>&1 | tee "bin/artifacts/${name// /-}.log"; then outcome=RED red="$red '$name'"; fi
+  table="$table$(printf '%-20s %5d s  %s' "$name" $((SECONDS - begun)) "$outcome")"$'\n'
+}
+
+gotestsum=
+gotest() {
+  local name=$1
+  shift
+  "$gotestsum" --format pkgname --format-hide-empty-pkg --jsonfile "$results/$name.json" "$@"
+}
+
+# Slow with the race detector, and most of their work is done without a second goroutine: these are raced at night.
+raced='./dispatcher/... ./reloader/queue/... ./ingest/...'
+
+race() { gotest race -- -race -timeout 20m $raced; }
+unit() {
+  local packages
+  packages=$(go list ./... | grep -vE '/reroll/(tests|dispatcher|ingest|reloader/queue)(/|$)')
+  gotest unit -- -timeout 20m $packages ./tests ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
+}
+# The go command does not see what helm reads, and would answer from its cache: hence -count=1.
+chart() { gotest chart -- -count=1 -timeout 15m ./tests/chart/... ./tests/contract/...; }
+# On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more, and
+# shown as FLAKED.
+system() {
+  local packages='./tests/scenarios ./tests/conformance/stakater ./tests/e2e ./tests/watch ./tests/roll ./tests/tenancy ./tests/providerclass'
+  go build -o /dev/null ./cmd/reroll && go test -count=1 -run '^$' $packages >/dev/null &&
+    go run ./tests/line/cmd/rig "$gotestsum" --format pkgname --jsonfile "$results/system.json" \
+      --rerun-fails=1 --rerun-fails-max-failures=3 --packages "$packages" -- -count=1 -p 1 -timeout 15m
+}
+demo() { DEMO_EXIT=1 go run ./tests/demo; }
+
+stage 'setup' tests/setup.sh gate
+gotestsum=$(cd tests/tools/gotestsum && go tool -n gotestsum) || exit 1
+stage 'kubernetes parts' go run ./tests/kube/cmd/kube-parts
+stage 'check' make -k check
+stage 'unit raced' race
+stage 'unit' unit
+stage 'chart' chart
+stage 'system' system
+stage 'demo' demo
+
+printf '\n%s' "$table"
+printf '%-20s %5d s\n\n' 'total' "$SECONDS"
+go run ./tests/gate "$results" || red="$red 'tests'"
+if [ -n "$red" ]; then
+  printf 'RED:%s\n' "$red"
+  exit 1
+fi
+printf 'GREEN\n'

@@ -1,0 +1,122 @@
+package kube
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// SharedVariable names the directory of a control plane that several test binaries use, one after another. The gate starts it once;
+// without the variable, every test binary starts its own.
+const SharedVariable = "REROLL_RIG"
+
+// sharedFile describes the control plane in its directory.
+const sharedFile = "shared.json"
+
+// shared is what another process must know to use the control plane.
+type shared struct {
+	APIPort int    `json:"apiPort"`
+	LogDir  string `json:"logDir"`
+}
+
+// SharedDir returns the directory of the shared control plane, or the empty string if there is none.
+func SharedDir() string { return os.Getenv(SharedVariable) }
+
+// Share lets other processes use the control plane: Start returns it to those that have its directory in REROLL_RIG.
+func (c *Cluster) Share() error {
+	content, err := json.Marshal(shared{APIPort: c.ports.api.Number, LogDir: c.logDir})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.file(sharedFile), content, 0o600)
+}
+
+// attach returns the shared control plane in dir. It refuses options that the shared one does not have.
+func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
+	if o.alone() {
+		return nil, errors.New("these options need a control plane of their own: such a test is nightly (//go:build nightly)")
+	}
+	content, err := os.ReadFile(filepath.Join(dir, sharedFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s names no control plane: %w", SharedVariable, err)
+	}
+	var s shared
+	if err := json.Unmarshal(content, &s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", sharedFile, err)
+	}
+	binaries, err := Parts(ctx, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: o, binaries: binaries, dir: dir, logDir: s.LogDir, processes: map[Part]*process{}, attached: true}
+	c.ports.api = &port{Number: s.APIPort}
+	if c.ca, err = readCA(c.file(caFile), c.file(caKeyFile)); err != nil {
+		return nil, err
+	}
+	user := componentUsers[Kubectl]
+	if c.admin, err = c.User(user[0], user[1:]...); err != nil {
+		return nil, err
+	}
+	c.client, err = kubernetes.NewForConfig(c.admin)
+	return c, err
+}
+
+// alone reports whether a control plane with these options cannot be shared.
+func (o Options) alone() bool {
+	audit := o.Audit != nil && (o.Audit.Level != "" || len(o.Audit.ExtraRules) > 0 || o.Audit.BatchMaxWait != 0 || o.Audit.Throttle)
+	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.Nodes > 0 || o.OwnNodes || o.Fsync
+}
+
+// readCA reads a certificate authority that another process has made.
+func readCA(certFile, keyFile string) (*CA, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the control plane's CA: %w", err)
+	}
+	ca := &CA{}
+	if ca.certificate, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if ca.key, ok = pair.PrivateKey.(*ecdsa.PrivateKey); !ok {
+		return nil, fmt.Errorf("the control plane's CA has a key of type %T", pair.PrivateKey)
+	}
+	if ca.pair.CertPEM, err = os.ReadFile(certFile); err != nil {
+		return nil, err
+	}
+	ca.pair.KeyPEM, err = os.ReadFile(keyFile)
+	return ca, err
+}
+
+// empty deletes what would stay in a namespace for ever, and be followed by every later Reroll: without controllers, nothing ends the
+// deletion of a namespace.
+func (c *Cluster) empty(ctx context.Context, namespace string) error {
+	var errs []error
+	for _, r := range []struct {
+		client   rest.Interface
+		resource string
+	}{
+		{c.client.AppsV1().RESTClient(), "deployments"},
+		{c.client.AppsV1().RESTClient(), "statefulsets"},
+		{c.client.AppsV1().RESTClient(), "daemonsets"},
+		{c.client.BatchV1().RESTClient(), "cronjobs"},
+		{c.client.BatchV1().RESTClient(), "jobs"},
+		{c.client.CoreV1().RESTClient(), "configmaps"},
+		{c.client.CoreV1().RESTClient(), "secrets"},
+	} {
+		background := metav1.DeletePropagationBackground
+		errs = append(errs, r.client.Delete().Namespace(namespace).Resource(r.resource).
+			Body(&metav1.DeleteOptions{PropagationPolicy: &background}).Do(ctx).Error())
+	}
+	return errors.Join(errs...)
+}
