@@ -141,6 +141,7 @@ func (l *Line) Stop() {
 		cancel()
 		r.Kill()
 	}
+	keepLog(l)
 	if l.Kube != nil {
 		l.Kube.Stop()
 	}

@@ -48,6 +48,15 @@ func Share(ctx context.Context) (cluster *kube.Cluster, dir string, err error) {
 	return cluster, dir, cluster.Share()
 }
 
+// keepLog leaves what Reroll has logged beside the logs of the shared control plane, for who looks for the cause of a failure.
+func keepLog(l *Line) {
+	if kube.SharedDir() == "" || l.Reroll == nil {
+		return
+	}
+	name := fmt.Sprintf("reroll-%s.log", filepath.Base(l.dir))
+	_ = os.WriteFile(filepath.Join(kube.SharedDir(), "logs", name), []byte(l.Reroll.Log()), 0o600)
+}
+
 // readShared reads what a line needs to receive the events of the shared control plane.
 func readShared(dir string) (files certificates, ingest string, err error) {
 	parent := filepath.Dir(dir)

@@ -2,7 +2,8 @@
 //
 //	go run ./tests/line/cmd/rig go test ./tests/...
 //
-// The command finds the control plane through REROLL_RIG. The exit code is that of the command.
+// The command finds the control plane through REROLL_RIG. The exit code is that of the command. Where it is not 0, the logs of
+// etcd, kube-apiserver and Reroll are copied to bin/artifacts/rig.
 package main
 
 import (
@@ -19,6 +20,9 @@ import (
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
+
+// artifacts is where the logs of a run that failed are kept.
+const artifacts = "bin/artifacts/rig"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,6 +55,9 @@ func run(ctx context.Context, command []string) (int, error) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
+		if err := os.CopyFS(artifacts, os.DirFS(filepath.Join(dir, "logs"))); err != nil {
+			fmt.Fprintln(os.Stderr, "rig: keep the logs:", err)
+		}
 		return exit.ExitCode(), nil
 	}
 	return 0, err
