@@ -87,7 +87,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		target, err := url.ParseRequestURI(path)
 		if err != nil || target.Host != "" || path[0] != '/' {
-			t.Skip("no server gets such a path")
+			return // no server gets such a path
 		}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL = target

@@ -35,7 +35,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("\n\n"), 0)
 	f.Fuzz(func(t *testing.T, content []byte, limit int) {
 		if limit < 0 {
-			t.Skip("options refuse it")
+			return // options refuse it
 		}
 		var want []string
 		long := 0

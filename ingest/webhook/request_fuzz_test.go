@@ -37,7 +37,7 @@ func FuzzPost(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, media, encoding, id string, content []byte) {
 		target, err := url.ParseRequestURI(path)
 		if err != nil || target.Host != "" || path[0] != '/' {
-			t.Skip("no server gets such a path")
+			return // no server gets such a path
 		}
 		post := func(to http.Handler) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(string(content)))

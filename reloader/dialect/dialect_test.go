@@ -151,7 +151,7 @@ func FuzzDecide(f *testing.F) {
 		d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: all})
 		config := cm(name)
 		if name == "" || config.Validate() != nil {
-			t.Skip("no config has such a name")
+			return // no config has such a name
 		}
 		for _, w := range []struct{ workload, template annotations }{{annotations{k1: v1, k2: v2}, nil}, {nil, annotations{k1: v1, k2: v2}}, {annotations{k1: v1}, annotations{k2: v2}}} {
 			w := app(w.workload, w.template)

@@ -154,7 +154,7 @@ func FuzzDialects(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
 		config := cm(name)
 		if name == "" || config.Validate() != nil {
-			t.Skip("no config has such a name")
+			return // no config has such a name
 		}
 		w := app(annotations{k1: v1, k2: v2}, nil)
 		interest, optedIn := set.Interest(w)

@@ -20,7 +20,7 @@ func FuzzBrought(f *testing.F) {
 	f.Add(",,:,", "", "")
 	f.Fuzz(func(t *testing.T, text, version, sum string) {
 		if version == "" || strings.Contains(version, ",") {
-			t.Skip("no version is like that")
+			return // no version is like that
 		}
 		before := keeping(t, deployment(annotation(strategy.BroughtKey, text)))
 		after := strategy.BroughtWith(text, cm("c"), version, sum)
@@ -79,7 +79,7 @@ func FuzzStrategies(f *testing.F) {
 			}
 			raw, err := json.Marshal(d)
 			if err != nil {
-				t.Skip("no API server sends this")
+				return // no API server sends this
 			}
 			body, err := strategy.Marshal(ops)
 			if err != nil {

@@ -28,7 +28,7 @@ func FuzzFlags(f *testing.F) {
 		flags.Usage = func() {}
 		err := flags.Parse(strings.Split(text, "\n"))
 		if err == nil && flags.Lookup("config").Changed {
-			t.Skip("files are fuzzed by themselves")
+			return // files are fuzzed by themselves
 		}
 		values := valuesOf(flags)
 		if err == nil {
