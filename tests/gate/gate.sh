@@ -46,7 +46,7 @@ system() {
   local packages='./tests/scenarios ./tests/conformance/stakater ./tests/e2e ./tests/watch ./tests/roll ./tests/tenancy ./tests/providerclass'
   go build -o /dev/null ./cmd/reroll && go test -count=1 -run '^$' $packages >/dev/null &&
     go run ./tests/line/cmd/rig "$gotestsum" --format pkgname --jsonfile "$results/system.json" \
-      --rerun-fails=1 --rerun-fails-max-failures=3 --packages "$packages" -- -count=1 -p 1 -timeout 15m
+      --rerun-fails=1 --rerun-fails-max-failures=3 --packages "$packages" -- -count=1 -p 1 -parallel 8 -timeout 15m
 }
 demo() { DEMO_EXIT=1 go run ./tests/demo; }
 
