@@ -57,8 +57,6 @@ type Options struct {
 	Copies Copies
 	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
 	CountByNamespace bool
-	// Traced says that what is recorded is told of as traces, which metrics then name.
-	Traced bool
 	// Flushers is how many workloads are patched at once; 32 if zero.
 	Flushers int
 }

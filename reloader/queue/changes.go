@@ -102,7 +102,7 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change, expectedLas
 	}
 	bounded, release := q.bounded(ctx, answerTime, subject)
 	defer release()
-	m := traced(newMessage(subject, "change", c.Cluster, c.VerifiedAt, data), c)
+	m := newMessage(subject, "change", c.Cluster, c.VerifiedAt, data)
 	ack, err := q.js.PublishMsg(bounded, m, jetstream.WithExpectLastSequencePerSubject(expectedLast))
 	if isConflict(err) {
 		return q.settleConflict(ctx, c.Config, subject, data, err)

@@ -19,7 +19,6 @@
 //     it comes back without its streams or with older ones, they are made anew as needed, and followers are told what was lost.
 //   - One name, one cluster. BindCluster fails with ErrOtherCluster for a second cluster under a name.
 //   - Deletion. While hints of a cluster are consumed, the changes of a config are dropped once its tombstone is 30 days old.
-//   - Tracing. Each hint, change and reload has a traceparent header; what one request led to has one trace ID.
 //   - Shutdown. Close lets hint handlers finish, stores what was accepted, flushes acknowledgements, and stops the embedded
 //     server after everything that uses it.
 //

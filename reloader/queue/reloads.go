@@ -18,7 +18,7 @@ func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 	if err != nil {
 		return fmt.Errorf("append reload of %s: %w", r.Workload, err)
 	}
-	m := traced(newMessage(subject, "reload", r.Cluster, r.DecidedAt, data), r)
+	m := newMessage(subject, "reload", r.Cluster, r.DecidedAt, data)
 	return wrap(q.reloads.put(ctx, []message{{Msg: m}}), "append reload of %s", r.Workload)
 }
 

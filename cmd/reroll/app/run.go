@@ -16,7 +16,6 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
-	"github.com/reroll-dev/reroll/cmd/reroll/tracing"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
@@ -48,8 +47,6 @@ type program struct {
 	controls controls
 	// forwarder brings records to a hub; nil if there is none.
 	forwarder *queue.Forwarder
-	// tracer tells a collector how far changes get; nil if nobody wants to know.
-	tracer *tracing.Tracer
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
@@ -96,7 +93,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.admitOnly() {
 		return append(parts, p.admitAlone)
 	}
-	parts = append(parts, p.trace, p.openQueue)
+	parts = append(parts, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}
@@ -136,7 +133,7 @@ func (p *program) ingestOptions() webhook.Options {
 	s := p.settings
 	o := webhook.Options{
 		Address: s.IngestAddress, CertFile: s.IngestTLSCert, KeyFile: s.IngestTLSKey, ClientCAFile: s.IngestTLSClientCA,
-		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry, Traced: p.tracer != nil,
+		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry,
 	}
 	if p.role.dispatch {
 		o.Clusters = []string{s.ClusterName}
