@@ -17,7 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -102,9 +101,6 @@ func (p *program) parts() []func(context.Context) error {
 	}
 	if receives {
 		parts = append(parts, p.ingest)
-	}
-	if p.settings.AuditLogPath != "" {
-		parts = append(parts, p.tail)
 	}
 	return parts
 }
@@ -210,20 +206,6 @@ func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 	p.onEnd("ingest", server.Shutdown)
 	p.certificates.add("audit-client", func() (*x509.Certificate, error) { return server.ClientCertificate(), nil })
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
-	return nil
-}
-
-// tail reads the API server's audit log.
-func (p *program) tail(context.Context) error {
-	s := p.settings
-	tail, err := auditlog.New(auditlog.Options{
-		Path: s.AuditLogPath, StatePath: s.AuditLogState, Cluster: s.AuditLogCluster, Sink: p.sink(), Logger: p.logger, Registerer: p.registry,
-	})
-	if err != nil {
-		return err
-	}
-	p.start("auditlog", tail.Run)
-	p.health.add("auditlog", tail.Healthy)
 	return nil
 }
 

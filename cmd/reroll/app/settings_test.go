@@ -258,7 +258,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"canaries of before":            {role: "dispatch", args: []string{"--nats-url=n", "--cluster-name=c", "--canary-interval=-1s"}, want: "--canary-interval"},
 		"a source that is not there":    {role: "serve", args: []string{"--source=sweep"}, want: `--source: "sweep" is not auto, audit or watch`},
 		"a port without its source":     {role: "serve", args: []string{"--source=watch", "--ingest-address=:1"}, want: "--source=watch takes no audit events"},
-		"a log without its source":      {role: "serve", args: []string{"--source=watch", "--audit-log-path=log"}, want: "--source=watch takes no audit events"},
 		"nothing to listen to":          {role: "serve", args: []string{"--source=audit", "--ingest-address="}, want: "--ingest-address is empty"},
 		"a certificate of no time":      {role: "serve", args: []string{"--ingest-tls-lifetime=1s"}, want: "--ingest-tls-lifetime: 1s is less than 10s"},
 		"a dry run without one":         {role: "serve", args: []string{"--source=audit", "--dry-run"}, want: "a dry run makes no certificate"},
@@ -293,7 +292,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
 	}
 	ingest := []string{
-		"audit-log-cluster", "audit-log-path", "audit-log-state", "ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
+		"ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
 	}
 	answer := []string{
 		"api-address", "api-hosts", "api-insecure-http", "api-tls-cert", "api-tls-key", "auth", "auth-audiences", "auth-client-ca", "auth-request-header-allowed-names",
