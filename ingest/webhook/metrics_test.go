@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-
 )
 
 // perCluster are the metrics with the label cluster.

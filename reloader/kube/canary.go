@@ -29,6 +29,9 @@ const (
 	maxCanaryAddresses = 16
 	// auditIDHeader is where a client gives a request its audit ID.
 	auditIDHeader = "Audit-ID"
+	// managedLabel and managedValue label what Reroll makes.
+	managedLabel = "app.kubernetes.io/managed-by"
+	managedValue = "reroll"
 	// provenKey is the key of the canary that says that one has come back.
 	provenKey = "proven"
 )

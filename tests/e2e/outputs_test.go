@@ -83,7 +83,7 @@ func listen(t *testing.T) *outputs {
 // environment has a process tell those who listen.
 func (o *outputs) environment() []string {
 	return []string{
-		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here", "RELOADER_NAMESPACE=default",
+		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here",
 	}
 }
 
@@ -246,7 +246,7 @@ func (r *room) commands(places map[string]said) {
 func (r *room) objects(places map[string]said) {
 	r.t.Helper()
 	for kind, control := range map[string]string{
-		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "reloader-meta-info", "secrets": "reroll-digest-key",
+		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "extension-apiserver-authentication", "secrets": "reroll-digest-key",
 	} {
 		text, err := r.line.Kube.Kubectl(r.ctx, "get", kind, "--all-namespaces", "--field-selector=metadata.name!=app,metadata.name!=password", "-o", "yaml")
 		r.must(err)

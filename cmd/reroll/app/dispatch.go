@@ -42,11 +42,6 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.warnOfOthers(ctx, cluster)
-	if s.ReloaderNamespace != "" {
-		if err := cluster.WriteMetaInfo(ctx, p.metaInfo()); err != nil {
-			p.logger.Warn("who reloads here could not be noted", "error", err)
-		}
-	}
 	if p.forwarder, err = p.newForwarder(cluster); err != nil {
 		return err
 	}

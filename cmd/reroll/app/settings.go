@@ -67,8 +67,6 @@ type Settings struct {
 	LogFormat      string
 	LogLevel       string
 
-	// Options are the values of all flags that anybody may see, by their names in camel case.
-	Options map[string]string
 	// Warnings are what complete found to be without effect: one line each, for the log.
 	Warnings []string
 }
@@ -169,7 +167,6 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
-		s.Options = optionsOf(f)
 	}
 	if r.dispatch || r.admit {
 		if err := s.checkAdmission(f, r); err != nil {

@@ -157,7 +157,7 @@ reload-on-create: "true"
 		Admission: Admission{CertificateLifetime: 90 * 24 * time.Hour}, MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
 	want.Namespaces, want.NamespacesToIgnore, want.ReloadOnCreate = []string{"shop", "12"}, nil, true
-	if diff := cmp.Diff(want, got, sameSelector, untold); diff != "" {
+	if diff := cmp.Diff(want, got, sameSelector); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 }
@@ -329,7 +329,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		for _, name := range want[r.name] {
 			wanted[name] = true
 		}
-		if diff := cmp.Diff(wanted, got, untold); diff != "" {
+		if diff := cmp.Diff(wanted, got); diff != "" {
 			t.Errorf("flags of %s (-want +got):\n%s", r.name, diff)
 		}
 	}

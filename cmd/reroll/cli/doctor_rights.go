@@ -53,7 +53,6 @@ var needs = []need{
 	{resource: "secrets", own: true, verbs: []string{"get", "list", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, name: control.ConfigMap, verbs: []string{"list", "watch"}},
 	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
-	{resource: "configmaps", own: true, name: kube.MetaInfoName, verbs: []string{"get", "update"}, spare: "which version runs is not noted there"},
 	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works, if there is one"},
 	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
 	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, verbs: []string{"create"}, spare: cannotLead},
