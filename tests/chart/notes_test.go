@@ -81,8 +81,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080", "reroll clusters --token-file=token"},
 			[]string{"audit setup", "history is lost"},
 		},
-		"a cluster of a fleet":        {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
-		"streams of an administrator": {"nats.url=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -239,7 +239,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a login for no NATS":           {role: "serve", args: []string{"--nats-creds=c"}, want: "--nats-url is empty"},
 		"a login for no hub":            {role: "serve", args: []string{"--hub-creds=c"}, want: "--hub-url is empty"},
 		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-nkey=n"}, want: "only one of"},
-		"nobody else's streams":         {role: "serve", env: map[string]string{"REROLL_NATS_BIND_ONLY": "true"}, want: "--nats-url is empty"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
 		"marks of neither kind":         {role: "admission", args: []string{"--mark-values=plain"}, want: "neither compatible nor keyed"},
@@ -288,7 +287,7 @@ func TestSettingsAreRefused(t *testing.T) {
 // TestFlagsOfEachRole says which role has which flags: a role must not offer what it does not use.
 func TestFlagsOfEachRole(t *testing.T) {
 	common := []string{
-		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-bind-only", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
+		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
 		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
 	}
 	ingest := []string{
