@@ -96,7 +96,6 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bo
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
-	before := c.tide.now()
 	written, err := c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
 	if apierrors.IsNotFound(err) {
 		written, err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
@@ -104,7 +103,6 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bo
 	if err != nil {
 		return false, fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
 	}
-	c.tide.note(before, written.ResourceVersion)
 	return written.Data[provenKey] == "true", nil
 }
 

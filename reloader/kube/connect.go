@@ -65,7 +65,6 @@ type Cluster struct {
 	jobs      recreations
 	// ring has the digest keys once they were read.
 	ring atomic.Pointer[digest.Ring]
-	tide *tide
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system, which stands for the cluster's identity. It is empty if reading it is forbidden.
@@ -87,7 +86,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c := &Cluster{options: o, config: config, Namespace: namespace, tide: newTide()}
+	c := &Cluster{options: o, config: config, Namespace: namespace}
 	if err := c.makeClients(config); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}

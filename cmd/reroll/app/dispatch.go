@@ -61,7 +61,6 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.keepCertificate(cluster)
 	p.startWatch()
 	p.startCanary(cluster, d)
-	p.start("look-out", cluster.AwaitRewind)
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
 	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
