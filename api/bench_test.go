@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// BenchmarkReloads answers a page of 100 out of 100,000 reloads, beside a handler that does nothing in the same run.
+// BenchmarkReloads answers a page of 100 out of 20,000 reloads, beside a handler that does nothing in the same run.
 func BenchmarkReloads(b *testing.B) {
 	f := newFixture(b)
-	for n := 1; n <= 100_000; n++ {
+	for n := 1; n <= 20_000; n++ {
 		f.records.AddReload(uint64(n), aReload(n))
 		f.records.AddChange(uint64(n), aChange(n))
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // BenchmarkStats counts all that is on record: how much room the answer takes while it is made.
 func BenchmarkStats(b *testing.B) {
-	const stored = 100_000
+	const stored = 20_000
 	f := newFixture(b)
 	f.unchecked = true
 	for n := 1; n <= stored; n++ {

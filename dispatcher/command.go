@@ -104,7 +104,6 @@ func (d *Dispatcher) rollRequested(ctx context.Context, t *tracked, c reloader.C
 			}
 		}
 		if err != nil {
-			d.stakater.failed(err)
 			return d.requestFailed(w, c, id, err)
 		}
 		return d.concludeRequest(t, w, patched, c, id, decidedAt)
@@ -188,7 +187,7 @@ func (d *Dispatcher) concludeRequest(t *tracked, w, patched *workload.Workload, 
 		if patched != nil {
 			t.w, t.pace = newer(patched, t.w), paced(t.pace, now)
 			r.PatchedAt, r.Generation = now, patched.Generation
-			d.stakater.rolled(r.Workload, now.Sub(decidedAt), true)
+			d.stakater.rolled(r.Workload, true)
 		}
 		d.remind(t, patched, id)
 		followed := d.supersede(t)

@@ -48,7 +48,6 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	for _, group := range inRecordOrder(byOutcome(steps), patched != nil) {
 		d.report(followed, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
-	d.stakater.decided(w.Kind, steps)
 	t.letOff()
 	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
@@ -63,7 +62,7 @@ func (d *Dispatcher) report(t *tracked, w, patched *workload.Workload, r reloade
 	if r.Outcome == reloader.ReasonReloaded && patched != nil {
 		r.PatchedAt, r.Generation = now, patched.Generation
 		d.metrics.observe(r)
-		d.stakater.rolled(r.Workload, now.Sub(r.DecidedAt), true)
+		d.stakater.rolled(r.Workload, true)
 	}
 	d.finish(w, r)
 	d.logReload(r)
@@ -163,7 +162,9 @@ func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workl
 	case fate == fateNever || apierrors.IsInvalid(err):
 		reason = reloader.ReasonRefused
 	}
-	d.countFailure(w, time.Since(decidedAt), err)
+	if d.instead() == reloader.ReasonReloaded {
+		d.stakater.rolled(w.Ref(), false)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.attempts++

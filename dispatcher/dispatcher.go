@@ -57,8 +57,6 @@ type Options struct {
 	Copies Copies
 	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
 	CountByNamespace bool
-	// Traced says that what is recorded is told of as traces, which metrics then name.
-	Traced bool
 	// Flushers is how many workloads are patched at once; 32 if zero.
 	Flushers int
 }
@@ -163,10 +161,9 @@ func New(o Options) *Dispatcher {
 	if o.MaxWait < o.Window {
 		o.MaxWait = o.Window
 	}
-	m := newStakaterMetrics(o.Registerer, o.CountByNamespace)
 	d := &Dispatcher{
 		Options:      o,
-		stakater:     m,
+		stakater:     newStakaterMetrics(o.Registerer, o.CountByNamespace),
 		index:        newIndex(),
 		latest:       map[reloader.Config]reloader.StoredChange{},
 		facts:        map[reloader.Config]fact{},
@@ -197,7 +194,7 @@ func New(o Options) *Dispatcher {
 		memories: map[memory]map[string]string{},
 		looks:    newFlight(),
 		tellings: newFlight(),
-		queues:   newQueues(m),
+		queues:   newQueues(),
 		limiters: limiters{perMinute(o.Brakes.PerMinute), map[string]*rate.Limiter{}},
 
 		suspicion: make(chan string, 1),

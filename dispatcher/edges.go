@@ -98,7 +98,6 @@ func (d *Dispatcher) sayCrowded(t *tracked) {
 // edgesSettled decides when the edges of t are looked at again. A config that the API server will not or cannot show must not keep the
 // whole program from being ready, so it is tried again later; see trouble.go.
 func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused, failed error) time.Duration {
-	d.stakater.failed(errors.Join(refused, failed))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	own := d.tried(t, reading, failed)

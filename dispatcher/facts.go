@@ -158,8 +158,6 @@ func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []re
 	if c.Cluster != "" {
 		return d.lookAbroad(ctx, c)
 	}
-	look := d.stakater.look(hints)
-	defer look.end()
 	f, err := d.read(ctx, c, hashed, d.written(c, hints), len(hints) > 0)
 	if err != nil {
 		return fact{}, reloader.StoredChange{}, err
@@ -167,7 +165,6 @@ func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []re
 	if f.unread {
 		d.remember(c, f)
 		d.heard(c, hints)
-		look.finds("", nil)
 		return f, reloader.StoredChange{}, nil
 	}
 	d.mu.Lock()
@@ -184,7 +181,6 @@ func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []re
 		if err == nil {
 			d.heard(c, hints)
 		}
-		look.finds("", err)
 		if d.wasTakenBack(c) {
 			d.spread(last)
 		}
@@ -195,7 +191,6 @@ func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []re
 		d.anticipate(change, f, last)
 	}
 	stored, err := d.append(ctx, change, last)
-	look.finds(change.Type, err)
 	if err != nil {
 		d.takeBack(change, last)
 		return fact{}, reloader.StoredChange{}, err

@@ -54,7 +54,6 @@ func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.D
 		}
 		return d.conclude(t, w, patched, steps, id, decidedAt)
 	}
-	d.stakater.retried()
 	return again
 }
 

@@ -55,7 +55,7 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 		gauge("reroll_tracked_workloads", "Workloads that opted in.", func() int { return len(d.index.byRef) }, d),
 		gauge("reroll_pending_workloads", "Workloads that wait to be rolled.", d.countPending, d),
 		newWaiting(d))
-	m.course = newCourse(r, d.Traced)
+	m.course = newCourse(r)
 	for _, reason := range reloader.HoldReasons {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "reroll_held_workloads", Help: "Workloads that wait longer than for their quiet window, by what holds them back.",
@@ -143,10 +143,10 @@ func (d *Dispatcher) countHeld(reason reloader.Reason) (n float64) {
 // observe measures a reload that was patched.
 func (m *metrics) observe(r reloader.Reload) {
 	m.patched(r)
-	m.measure(m.patchLatency, r.PatchedAt.Sub(r.DecidedAt), r.TraceID)
+	measure(m.patchLatency, r.PatchedAt.Sub(r.DecidedAt))
 	for _, c := range r.Causes {
 		if !c.RequestedAt.IsZero() {
-			m.measure(m.latency, r.PatchedAt.Sub(c.RequestedAt), func() string { return c.TraceID(r.Cluster) })
+			measure(m.latency, r.PatchedAt.Sub(c.RequestedAt))
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (m *metrics) ended(r reloader.Reload) {
 	m.rollouts.WithLabelValues(string(r.Rollout.Result)).Inc()
 	if r.Rollout.Result == reloader.ReasonRolledOut {
 		took := r.Rollout.EndedAt.Sub(r.Rollout.StartedAt)
-		m.measure(m.stages.WithLabelValues(stageRollout), took, r.TraceID)
-		m.measure(m.rolloutDuration, took, r.TraceID)
+		measure(m.stages.WithLabelValues(stageRollout), took)
+		measure(m.rolloutDuration, took)
 	}
 }

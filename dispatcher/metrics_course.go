@@ -34,13 +34,10 @@ type course struct {
 	unchanged    prometheus.Counter
 	attempts     *prometheus.CounterVec
 	sweepSeconds prometheus.Histogram
-	// traced says that reloads are told of as traces.
-	traced bool
 }
 
-func newCourse(r prometheus.Registerer, traced bool) *course {
+func newCourse(r prometheus.Registerer) *course {
 	c := &course{
-		traced: traced,
 		stages: prometheus.NewHistogramVec(histogramOpts("reroll_reload_stage_seconds",
 			"Time that reloads spent in each stage, from the request that changed a config to the end of the rollout."), []string{"stage"}),
 		coalesced: prometheus.NewCounter(prometheus.CounterOpts{
@@ -96,27 +93,19 @@ func (c *course) triedInvalid(readErr error, moved bool) {
 // patched measures the stages of a reload up to its patch. What a sweep has found has not been told of by anybody.
 func (c *course) patched(r reloader.Reload) {
 	for _, cause := range r.Causes {
-		trace := func() string { return cause.TraceID(r.Cluster) }
 		if !cause.RequestedAt.IsZero() && !cause.ReceivedAt.IsZero() {
-			c.measure(c.stages.WithLabelValues(stageNotify), cause.ReceivedAt.Sub(cause.RequestedAt), trace)
-			c.measure(c.stages.WithLabelValues(stageVerify), cause.VerifiedAt.Sub(cause.ReceivedAt), trace)
+			measure(c.stages.WithLabelValues(stageNotify), cause.ReceivedAt.Sub(cause.RequestedAt))
+			measure(c.stages.WithLabelValues(stageVerify), cause.VerifiedAt.Sub(cause.ReceivedAt))
 		}
-		c.measure(c.stages.WithLabelValues(stageDecide), r.DecidedAt.Sub(cause.VerifiedAt), trace)
+		measure(c.stages.WithLabelValues(stageDecide), r.DecidedAt.Sub(cause.VerifiedAt))
 	}
-	c.measure(c.stages.WithLabelValues(stagePatch), r.PatchedAt.Sub(r.DecidedAt), r.TraceID)
+	measure(c.stages.WithLabelValues(stagePatch), r.PatchedAt.Sub(r.DecidedAt))
 	c.coalesced.Add(float64(max(0, len(r.Causes)-1)))
 }
 
-// measure adds a time to a histogram, and where there are traces the one in which it was taken, as an example of those that took as long. Times
-// of the API server are by its own clock, and a hint may come after what it is about was found: nothing takes less than no time.
-func (c *course) measure(times prometheus.Observer, took time.Duration, trace func() string) {
-	took = max(0, took)
-	if with, ok := times.(prometheus.ExemplarObserver); ok && c.traced {
-		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": trace()})
-		return
-	}
-	times.Observe(took.Seconds())
-}
+// measure adds a time to a histogram. Times of the API server are by its own clock, and a hint may come after the change was found, so the
+// difference may be negative.
+func measure(times prometheus.Observer, took time.Duration) { times.Observe(max(0, took).Seconds()) }
 
 // heldBack counts a hold that began.
 func (c *course) heldBack(reason reloader.Reason) { c.held.WithLabelValues(string(reason)).Inc() }

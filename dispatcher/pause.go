@@ -83,7 +83,6 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 			d.notePause(live)
 		}
 	}
-	d.stakater.failed(err)
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
 }

@@ -127,7 +127,6 @@ func (d *Dispatcher) schedule(ctx context.Context, w *workload.Workload, marks [
 			return time.Millisecond
 		}
 	}
-	d.stakater.failed(err)
 	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
 	return again
 }

@@ -39,7 +39,6 @@ func (d *Dispatcher) settle(ctx context.Context, ref reloader.WorkloadRef) time.
 	if errors.Is(err, reloader.ErrOutrun) {
 		return again // whoever led before has stored a late word; if we lead no more, this is not asked again
 	}
-	d.stakater.failed(err)
 	if t != nil && (err != nil || whole) { // a record without every baseline shows nothing about the store: it may have been lost since
 		d.mu.Lock()
 		d.tried(t, recording, err)

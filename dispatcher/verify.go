@@ -27,7 +27,6 @@ const (
 // Handle takes a delivery. It returns at once; the delivery is acknowledged when its hint has become a change or nothing.
 func (d *Dispatcher) Handle(del Delivery) {
 	c := del.Hint().Config
-	d.stakater.received(del.Hint())
 	d.mu.Lock()
 	d.parked[c] = append(d.parked[c], del)
 	d.mu.Unlock()
@@ -125,7 +124,6 @@ func (d *Dispatcher) acknowledge(c reloader.Config, deliveries []Delivery, looke
 		}
 		del.Ack()
 		d.metrics.hints.WithLabelValues(result).Inc()
-		d.stakater.processed(del.Hint(), looked)
 	}
 	if wait > 0 {
 		d.mu.Lock()
@@ -167,7 +165,6 @@ func (d *Dispatcher) giveBack(c reloader.Config, q question, err error) time.Dur
 	if apierrors.IsForbidden(err) {
 		wait = retryRefused
 	}
-	d.stakater.failed(err)
 	d.Logger.Warn("config could not be verified", "config", c.String(), "retryAfter", wait, "error", err)
 	if refusal := apierrors.APIStatus(nil); errors.As(err, &refusal) && d.keepQuestion(c, q) { // what cannot be stored is no refusal
 		for _, del := range q.open {

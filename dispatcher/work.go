@@ -28,18 +28,18 @@ type queues struct {
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
 }
 
-func newQueues(m *stakaterMetrics) queues {
+func newQueues() queues {
 	return queues{
-		verifyQ:  newQueue[reloader.Config](m, time.Minute),
-		edgesQ:   newQueue[reloader.WorkloadRef](m, time.Minute),
-		flushQ:   newQueue[reloader.WorkloadRef](m, 5*time.Minute),
-		settleQ:  newQueue[reloader.WorkloadRef](m, 10*time.Second),
-		resumeQ:  newQueue[reloader.WorkloadRef](m, time.Minute),
-		rolloutQ: newQueue[reloader.WorkloadRef](m, time.Minute),
-		driftQ:   newQueue[drift](m, time.Minute),
-		sweepQ:   newQueue[scope](m, time.Minute),
-		lookQ:    newQueue[reloader.Config](m, time.Minute),
-		exportQ:  newQueue[reloader.Config](m, time.Minute),
+		verifyQ:  newQueue[reloader.Config](time.Minute),
+		edgesQ:   newQueue[reloader.WorkloadRef](time.Minute),
+		flushQ:   newQueue[reloader.WorkloadRef](5 * time.Minute),
+		settleQ:  newQueue[reloader.WorkloadRef](10 * time.Second),
+		resumeQ:  newQueue[reloader.WorkloadRef](time.Minute),
+		rolloutQ: newQueue[reloader.WorkloadRef](time.Minute),
+		driftQ:   newQueue[drift](time.Minute),
+		sweepQ:   newQueue[scope](time.Minute),
+		lookQ:    newQueue[reloader.Config](time.Minute),
+		exportQ:  newQueue[reloader.Config](time.Minute),
 	}
 }
 
@@ -50,12 +50,9 @@ func (q *queues) takeNoMore() {
 	}
 }
 
-// newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest. m measures
-// it together with all others.
-func newQueue[K comparable](m *stakaterMetrics, longest time.Duration) workqueue.TypedRateLimitingInterface[K] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[K](50*time.Millisecond, longest),
-		workqueue.TypedRateLimitingQueueConfig[K]{Name: "dispatcher", MetricsProvider: m})
+// newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest.
+func newQueue[K comparable](longest time.Duration) workqueue.TypedRateLimitingInterface[K] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[K](50*time.Millisecond, longest))
 }
 
 // again is what a worker returns to have its key given out again with growing pauses.

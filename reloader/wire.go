@@ -13,7 +13,7 @@ const WireVersion = 1
 // MaxWireBytes bounds any encoded record.
 const MaxWireBytes = 512 << 10
 
-// ErrNewerVersion means that a record was written by a later program. It is to be set aside, not dropped.
+// ErrNewerVersion means that a record was written by a later program. It is not dropped without a word.
 var ErrNewerVersion = errors.New("record of a newer version")
 
 // Record is what can be put on the wire.

@@ -134,7 +134,7 @@ func TestDecodeRefuses(t *testing.T) {
 		reason string
 	}{
 		"newer version": {
-			data: `{"v":2,` + named + `}`, decode: decodes[reloader.Hint], is: reloader.ErrNewerVersion, reason: "it is to be set aside",
+			data: `{"v":2,` + named + `}`, decode: decodes[reloader.Hint], is: reloader.ErrNewerVersion, reason: "it is not dropped without a word",
 		},
 		"no version":  {data: `{` + named + `}`, decode: decodes[reloader.Hint], reason: "it is not ours"},
 		"two records": {data: `{"v":1,` + named + `}{}`, decode: decodes[reloader.Hint], reason: "one message is one record"},

@@ -1,6 +1,6 @@
 // Package ops answers those who run the program: Prometheus, and the kubelet's probes.
 //
-//   - /metrics has every metric of the given Gatherer, native histograms and exemplars included for those who ask for them.
+//   - /metrics has every metric of the given Gatherer, native histograms included for those who ask for them.
 //   - /livez says whether a restart would help, /readyz whether work can be done. 200 and "ok", or 503 and one line for each check;
 //     with ?verbose the lines are there in any case.
 //   - /live answers "alive" for as long as the process can answer.

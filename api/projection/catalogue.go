@@ -52,7 +52,7 @@ type ConfigPage struct {
 // configEntry is the place of one config.
 type configEntry struct {
 	key        ConfigKey
-	latest     *packedChange
+	latest     *reloader.Change
 	seq        uint64
 	dependents map[WorkloadKey]struct{}
 }
@@ -86,21 +86,10 @@ func (c *catalogue) prune(e *configEntry) {
 	}
 }
 
-// latest returns the newest change of a config as it is kept, or nil if none is on record.
-func (c *catalogue) latest(key ConfigKey) *packedChange {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if e, ok := c.entries[key]; ok {
-		return e.latest
-	}
-	return nil
-}
-
-func (c *catalogue) changed(seq uint64, change *packedChange) {
+func (c *catalogue) changed(seq uint64, change *reloader.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	about := change.about.Value()
-	e := c.at(KeyOf(about.cluster, about.config))
+	e := c.at(KeyOf(change.Cluster, change.Config))
 	switch own := e.own(change); {
 	case e.latest != nil && own != e.own(e.latest) && !own: // a follower's word, beside the owner's
 	case e.latest != nil && own == e.own(e.latest) && seq < e.seq:
@@ -111,9 +100,7 @@ func (c *catalogue) changed(seq uint64, change *packedChange) {
 
 // own reports whether a change of the config was recorded by the cluster that owns it, and not by one that follows it. What a follower says is
 // shown only where the owner says nothing.
-func (e *configEntry) own(change *packedChange) bool {
-	return change.about.Value().cluster == e.key.Cluster
-}
+func (e *configEntry) own(change *reloader.Change) bool { return change.Cluster == e.key.Cluster }
 
 // linked says that a workload has asked for what old says, and now asks for what next says. Each may be nil.
 func (c *catalogue) linked(key WorkloadKey, old, next *reloader.WorkloadRecord) {
@@ -162,7 +149,7 @@ func (c *catalogue) forgetCluster(name string, upTo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {
-		if e.latest != nil && e.latest.about.Value().cluster == name && e.seq <= upTo {
+		if e.latest != nil && e.latest.Cluster == name && e.seq <= upTo {
 			e.latest, e.seq = nil, 0
 			c.prune(e)
 		}
@@ -209,13 +196,7 @@ func (c *catalogue) hasCluster(name string) bool {
 }
 
 func (e *configEntry) state() *ConfigState {
-	dependents := slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)
-	state := &ConfigState{Key: e.key, Dependents: dependents}
-	if e.latest != nil {
-		state.Latest = new(reloader.Change)
-		e.latest.open(state.Latest)
-	}
-	return state
+	return &ConfigState{Key: e.key, Latest: e.latest, Dependents: slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)}
 }
 
 func (c *catalogue) page(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {

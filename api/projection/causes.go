@@ -11,37 +11,42 @@ import (
 // causes finds the reloads that a change caused, among those that are kept.
 type causes struct {
 	mu       sync.RWMutex
-	byChange map[recordKey][]*entry[packedReload]
+	byChange map[recordKey][]*entry[reloader.Reload]
 }
 
-func newCauses() *causes { return &causes{byChange: map[recordKey][]*entry[packedReload]{}} }
+func newCauses() *causes { return &causes{byChange: map[recordKey][]*entry[reloader.Reload]{}} }
 
 // moved follows what comes into and goes from the history of reloads.
-func (c *causes) moved(e *entry[packedReload], old, next *packedReload) {
+func (c *causes) moved(e *entry[reloader.Reload], old, next *reloader.Reload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old != nil {
-		for _, cause := range old.causes {
-			c.drop(cause.of(old.key().cluster), e)
+		for i := range old.Causes {
+			c.drop(causedBy(old.Cluster, &old.Causes[i]), e)
 		}
 	}
 	if next != nil {
-		for _, cause := range next.causes {
-			c.put(cause.of(next.key().cluster), e)
+		for i := range next.Causes {
+			c.put(causedBy(next.Cluster, &next.Causes[i]), e)
 		}
 	}
 }
 
+// causedBy returns which change a cause of a reload in a cluster is of: one of that cluster, or of the owner of the config if that is followed.
+func causedBy(cluster string, c *reloader.Cause) recordKey {
+	return recordKey{cmp.Or(c.Config.Cluster, cluster), c.ChangeID}
+}
+
 // put keeps the reloads of a change in their order, which a later word about one of them does not alter.
-func (c *causes) put(change recordKey, e *entry[packedReload]) {
+func (c *causes) put(change recordKey, e *entry[reloader.Reload]) {
 	known := c.byChange[change]
-	at, found := slices.BinarySearchFunc(known, e.seq, func(e *entry[packedReload], seq uint64) int { return cmp.Compare(e.seq, seq) })
+	at, found := slices.BinarySearchFunc(known, e.seq, func(e *entry[reloader.Reload], seq uint64) int { return cmp.Compare(e.seq, seq) })
 	if !found {
 		c.byChange[change] = slices.Insert(known, at, e)
 	}
 }
 
-func (c *causes) drop(change recordKey, e *entry[packedReload]) {
+func (c *causes) drop(change recordKey, e *entry[reloader.Reload]) {
 	known := c.byChange[change]
 	i := slices.Index(known, e)
 	switch {
@@ -59,9 +64,7 @@ func (c *causes) of(change recordKey) []*reloader.Reload {
 	defer c.mu.RUnlock()
 	var reloads []*reloader.Reload
 	for _, e := range c.byChange[change] {
-		r := new(reloader.Reload)
-		e.value.Load().open(r)
-		reloads = append(reloads, r)
+		reloads = append(reloads, e.value.Load())
 	}
 	return reloads
 }

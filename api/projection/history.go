@@ -1,14 +1,14 @@
 package projection
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // Page is a part of a listing by sequence.
@@ -34,102 +34,73 @@ func placeOf(seq uint64, key recordKey) Place {
 // recordKey names a record among those of all clusters: a cluster has no say in what another one's ID stands for.
 type recordKey struct{ cluster, id string }
 
-// packed is a record of type T as it is kept.
-type packed[T any] interface {
-	// open makes into what the record is. What into refers to is written to, if it is not nil.
-	open(into *T)
-	// key names the record.
-	key() recordKey
-	// at is when what the record tells of happened.
-	at() moment
-	// weight is the memory that the record takes, in units of recordBytes, and at least 1.
-	weight() int
-}
-
-// recordBytes is what an ordinary record takes at most.
-const recordBytes = 1024
-
-func weigh(bytes int) int { return 1 + bytes/recordBytes }
-
 // entry is a place in a history. Its value is replaced when more becomes known.
-type entry[B any] struct {
+type entry[T any] struct {
 	seq   uint64
-	value atomic.Pointer[B]
-	// newest is the newest time of this entry and all before it.
+	value atomic.Pointer[T]
+	// newest is the newest time of this entry and all before it, in nanoseconds.
 	newest atomic.Int64
 	// version is the sequence that value was read at. The history's lock guards it.
 	version uint64
 }
 
-// history holds the newest records of one stream, oldest first: of type T for those who ask, and kept as B.
-type history[T, B any, P interface {
-	*B
-	packed[T]
-}] struct {
-	// limit is the weight that all records together may have.
+// history holds the newest records of one stream, oldest first. Records are shared with readers, and never written to.
+type history[T any] struct {
+	// limit is how many places all records together may take.
 	limit int
-	pack  func(*T) *B
+	key   func(*T) recordKey
+	// places is how many of them a record takes.
+	places func(*T) int
+	// at is when what a record tells of happened.
+	at func(*T) time.Time
 	// same reports whether next is a later word about old and not something new under the same ID.
 	same func(old, next *T) bool
 	// moved, if set, is told of each value that comes, is replaced, or goes: old or next is nil then. It is called under mu.
-	moved func(e *entry[B], old, next *B)
+	moved func(e *entry[T], old, next *T)
 
 	mu    sync.RWMutex
-	byKey map[recordKey]*entry[B]
+	byKey map[recordKey]*entry[T]
 	// entries may be read without the lock once its header was copied under it: elements inside its length never change.
-	entries []*entry[B]
+	entries []*entry[T]
 	// members has what is kept of each cluster.
 	members map[string]*member
-	// weight is that of all records.
-	weight int
+	// taken is how many places all records take.
+	taken int
 }
 
 // member is the part that one cluster has in a history.
 type member struct {
-	weight int
+	taken int
 	// evicted is the highest sequence that was dropped.
 	evicted uint64
 }
 
-type (
-	changeHistory = history[reloader.Change, packedChange, *packedChange]
-	reloadHistory = history[reloader.Reload, packedReload, *packedReload]
-)
-
-// opened returns what a value is, in room of its own.
-func (h *history[T, B, P]) opened(value *B) *T {
-	into := new(T)
-	P(value).open(into)
-	return into
-}
-
-// add takes note of value, and returns it as it is kept, or nil if it was no news.
-func (h *history[T, B, P]) add(seq uint64, value *T) *B {
-	next := h.pack(value)
-	key := P(next).key()
+// add takes note of value, and reports whether it was news.
+func (h *history[T]) add(seq uint64, value *T) bool {
+	key := h.key(value)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known, ok := h.byKey[key]
 	switch {
 	case ok && seq <= known.version: // a replay
-		return nil
-	case ok && h.same(h.opened(known.value.Load()), value):
+		return false
+	case ok && h.same(known.value.Load(), value):
 		known.version = seq
-		before := known.value.Swap(next)
-		h.weigh(key.cluster, P(next).weight()-P(before).weight())
-		h.move(known, before, next)
+		before := known.value.Swap(value)
+		h.take(key.cluster, h.places(value)-h.places(before))
+		h.move(known, before, value)
 		at, _ := h.find(h.entries, known.seq)
-		h.date(h.entries[at:], P(next).at())
-		return next
+		h.date(h.entries[at:], value)
+		return true
 	case seq > h.member(key.cluster).evicted:
-		h.insert(seq, key, next)
+		h.insert(seq, key, value)
 		h.evict()
-		return next
+		return true
 	}
-	return nil
+	return false
 }
 
-func (h *history[T, B, P]) member(cluster string) *member {
+func (h *history[T]) member(cluster string) *member {
 	m, ok := h.members[cluster]
 	if !ok {
 		m = &member{}
@@ -138,42 +109,42 @@ func (h *history[T, B, P]) member(cluster string) *member {
 	return m
 }
 
-// weigh takes note that the records of a cluster weigh more, or less.
-func (h *history[T, B, P]) weigh(cluster string, more int) {
-	h.member(cluster).weight += more
-	h.weight += more
+// take takes note that the records of a cluster take more places, or fewer.
+func (h *history[T]) take(cluster string, more int) {
+	h.member(cluster).taken += more
+	h.taken += more
 }
 
-func (h *history[T, B, P]) move(e *entry[B], old, next *B) {
+func (h *history[T]) move(e *entry[T], old, next *T) {
 	if h.moved != nil {
 		h.moved(e, old, next)
 	}
 }
 
-func (h *history[T, B, P]) insert(seq uint64, key recordKey, value *B) {
-	e := &entry[B]{seq: seq, version: seq}
+func (h *history[T]) insert(seq uint64, key recordKey, value *T) {
+	e := &entry[T]{seq: seq, version: seq}
 	e.value.Store(value)
 	h.byKey[key] = e
-	h.weigh(key.cluster, P(value).weight())
+	h.take(key.cluster, h.places(value))
 	h.move(e, nil, value)
 	at := len(h.entries)
 	if at > 0 && h.entries[at-1].seq > seq {
 		at, _ = h.find(h.entries, seq)
-		h.entries = slices.Concat(h.entries[:at], []*entry[B]{e}, h.entries[at:]) // a copy: readers may hold the old one
+		h.entries = slices.Concat(h.entries[:at], []*entry[T]{e}, h.entries[at:]) // a copy: readers may hold the old one
 	} else {
 		h.entries = append(h.entries, e)
 	}
-	e.newest.Store(int64(noTime))
+	e.newest.Store(math.MinInt64)
 	if at > 0 {
 		e.newest.Store(h.entries[at-1].newest.Load())
 	}
-	h.date(h.entries[at:], P(value).at())
+	h.date(h.entries[at:], value)
 }
 
 // date takes note of the time of the first of entries. One that is not over yet counts as now: a cluster whose clock is ahead must not
 // make all that comes after it look new.
-func (h *history[T, B, P]) date(entries []*entry[B], at moment) {
-	newest := int64(min(at, momentOf(time.Now())))
+func (h *history[T]) date(entries []*entry[T], value *T) {
+	newest := min(nanoseconds(h.at(value)), time.Now().UnixNano())
 	for _, e := range entries {
 		if e.newest.Load() >= newest {
 			return
@@ -182,37 +153,67 @@ func (h *history[T, B, P]) date(entries []*entry[B], at moment) {
 	}
 }
 
-// repack packs each value anew, which may have become shorter. It says nothing new: places and versions stay.
-func (h *history[T, B, P]) repack() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, e := range h.entries {
-		before := e.value.Load()
-		next := h.pack(h.opened(before))
-		e.value.Store(next)
-		h.weigh(P(next).key().cluster, P(next).weight()-P(before).weight())
+// nanoseconds returns the time since 1970. The zero time is before all others.
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
 	}
+	return t.UnixNano()
+}
+
+// spareShare is which part of its limit a history may be over it, so that one pass over it makes room for many records.
+const spareShare = 16
+
+// evict drops entries if they take too many places: the oldest of the clusters that have the most. So a cluster displaces its own records, and none
+// of a cluster that has fewer. The array that entries lies in is a new one each time, so that it cannot keep dropped entries alive.
+func (h *history[T]) evict() {
+	if h.taken <= h.limit+h.limit/spareShare {
+		return
+	}
+	surplus := map[string]int{}
+	for range h.taken - h.limit {
+		most, taken := "", 0
+		for cluster, m := range h.members {
+			if left := m.taken - surplus[cluster]; left > taken || left == taken && cluster < most {
+				most, taken = cluster, left
+			}
+		}
+		surplus[most]++
+	}
+	left := make([]*entry[T], 0, len(h.entries)+1)
+	for _, e := range h.entries {
+		value := e.value.Load()
+		cluster := h.key(value).cluster
+		if surplus[cluster] <= 0 {
+			left = append(left, e)
+			continue
+		}
+		surplus[cluster] -= h.places(value)
+		m := h.member(cluster)
+		m.evicted = max(m.evicted, e.seq)
+		h.lose(e, value)
+	}
+	h.entries = left
 }
 
 // forget empties h. What a reader holds stays as it is, and its place is no longer one.
-func (h *history[T, B, P]) forget() {
+func (h *history[T]) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.entries {
 		h.move(e, e.value.Load(), nil)
 	}
-	h.byKey, h.members = map[recordKey]*entry[B]{}, map[string]*member{}
-	h.entries, h.weight = nil, 0
+	h.byKey, h.members, h.entries, h.taken = map[recordKey]*entry[T]{}, map[string]*member{}, nil, 0
 }
 
-// drop forgets the entries that match and whose newest word is not after a sequence. What a reader holds stays as it is.
-func (h *history[T, B, P]) drop(upTo uint64, match func(*B) bool) {
+// drop forgets the entries of a cluster whose newest word is not after a sequence. What a reader holds stays as it is.
+func (h *history[T]) drop(cluster string, upTo uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var left []*entry[B]
+	var left []*entry[T]
 	for _, e := range h.entries {
 		value := e.value.Load()
-		if e.version > upTo || !match(value) {
+		if e.version > upTo || h.key(value).cluster != cluster {
 			left = append(left, e)
 			continue
 		}
@@ -222,49 +223,38 @@ func (h *history[T, B, P]) drop(upTo uint64, match func(*B) bool) {
 }
 
 // lose drops all that leads to an entry. The caller takes it out of entries.
-func (h *history[T, B, P]) lose(e *entry[B], value *B) {
+func (h *history[T]) lose(e *entry[T], value *T) {
 	h.move(e, value, nil)
-	key := P(value).key()
+	key := h.key(value)
 	if h.byKey[key] == e {
 		delete(h.byKey, key)
 	}
-	h.weigh(key.cluster, -P(value).weight())
-	if m := h.member(key.cluster); m.weight == 0 && m.evicted == 0 {
+	h.take(key.cluster, -h.places(value))
+	if m := h.member(key.cluster); m.taken == 0 && m.evicted == 0 {
 		delete(h.members, key.cluster)
 	}
 }
 
 // named returns the records that have an ID: one, unless several clusters use it.
-func (h *history[T, B, P]) named(id string) []*T {
+func (h *history[T]) named(id string) []*T {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	var found []*T
 	for _, cluster := range slices.Sorted(maps.Keys(h.members)) {
 		if e, ok := h.byKey[recordKey{cluster, id}]; ok {
-			found = append(found, h.opened(e.value.Load()))
+			found = append(found, e.value.Load())
 		}
 	}
 	return found
 }
 
-// kept returns the value of that key as it is kept, or nil.
-func (h *history[T, B, P]) kept(key recordKey) *B {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	e, ok := h.byKey[key]
-	if !ok {
-		return nil
-	}
-	return e.value.Load()
-}
-
-func (h *history[T, B, P]) page(from Place, limit int, match func(*T) bool) (Page[T], error) {
+func (h *history[T]) page(from Place, limit int, match func(*T) bool) (Page[T], error) {
 	h.mu.RLock()
 	entries := h.entries
 	h.mu.RUnlock()
 	if from != (Place{}) {
 		at, found := h.find(entries, from.Sequence)
-		if !found || placeOf(from.Sequence, P(entries[at].value.Load()).key()) != from {
+		if !found || placeOf(from.Sequence, h.key(entries[at].value.Load())) != from {
 			return Page[T]{}, ErrExpired
 		}
 		entries = entries[:at]
@@ -272,55 +262,43 @@ func (h *history[T, B, P]) page(from Place, limit int, match func(*T) bool) (Pag
 	return h.scan(entries, limit, match), nil
 }
 
-// scan collects from the end of entries. It looks one match further than it collects, to know whether there is a next page. What does not match
-// takes no room.
-func (h *history[T, B, P]) scan(entries []*entry[B], limit int, match func(*T) bool) Page[T] {
+// scan collects from the end of entries. It looks one match further than it collects, to know whether there is a next page.
+func (h *history[T]) scan(entries []*entry[T], limit int, match func(*T) bool) Page[T] {
 	var page Page[T]
 	var last Place
-	scratch := new(T)
 	for _, e := range slices.Backward(entries) {
 		value := e.value.Load()
-		P(value).open(scratch)
-		if !match(scratch) {
+		if !match(value) {
 			continue
 		}
 		if len(page.Items) == limit {
 			page.Next = last
 			break
 		}
-		page.Items = append(page.Items, h.opened(value))
-		last = placeOf(e.seq, P(value).key())
+		page.Items = append(page.Items, value)
+		last = placeOf(e.seq, h.key(value))
 	}
 	return page
 }
 
 // each visits the records that may tell of something at or after a time, newest first. It does not look at those before the last of them.
-func (h *history[T, B, P]) each(since time.Time, visit func(*T)) {
+func (h *history[T]) each(since time.Time, visit func(*T)) {
 	h.mu.RLock()
 	entries := h.entries
 	h.mu.RUnlock()
-	first, scratch := noTime, new(T)
+	first := int64(math.MinInt64)
 	if since.Before(time.Now()) { // nothing counts as newer than now: see date
-		first = momentOf(since)
+		first = nanoseconds(since)
 	}
 	for _, e := range slices.Backward(entries) {
-		if moment(e.newest.Load()) < first {
+		if e.newest.Load() < first {
 			return
 		}
-		P(e.value.Load()).open(scratch)
-		visit(scratch)
+		visit(e.value.Load())
 	}
 }
 
 // find returns where seq is or would be in entries.
-func (h *history[T, B, P]) find(entries []*entry[B], seq uint64) (int, bool) {
-	return slices.BinarySearchFunc(entries, seq, func(e *entry[B], seq uint64) int {
-		switch {
-		case e.seq < seq:
-			return -1
-		case e.seq > seq:
-			return 1
-		}
-		return 0
-	})
+func (h *history[T]) find(entries []*entry[T], seq uint64) (int, bool) {
+	return slices.BinarySearchFunc(entries, seq, func(e *entry[T], seq uint64) int { return cmp.Compare(e.seq, seq) })
 }

@@ -3,7 +3,7 @@
 //
 // It promises:
 //   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each and a sixteenth more, and says ErrExpired
-//     to a reader whose place in a listing is no longer kept. Of several clusters each has its part of the limit, whatever the others
+//     to a reader whose place in a listing is no longer kept. Of several clusters those that have the most lose their oldest, whatever the others
 //     send. A record of one cluster never replaces one of another. Workloads are as many as their dispatchers publish, and configs as
 //     many as workloads ask for or have ever changed. Of events it holds the newest few thousand.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
@@ -21,17 +21,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise: together about 60 MB, and 160 MB at most,
-// since a record of more than 1 KiB counts as several. A change mostly causes more than one reload, and a reload tells of its changes also when
-// they are no longer kept themselves.
+// DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise. A change mostly causes more than one reload,
+// and a reload tells of its changes also when they are no longer kept themselves.
 const (
-	DefaultReloads = 100_000
-	DefaultChanges = 50_000
+	DefaultReloads = 20_000
+	DefaultChanges = 10_000
 )
+
+// placeKeys is how many keys of configs a record may name and count as one; with more it counts as several. Otherwise a tenant who edits a config
+// of very many keys again and again would take all the memory.
+const placeKeys = 16
 
 // ErrExpired means that the record at a place in a listing is no longer kept.
 var ErrExpired = errors.New("this place in the listing is no longer kept")
@@ -44,15 +48,14 @@ type Limits struct {
 
 // Projection is the records, ready to be read. Make one with New.
 type Projection struct {
-	changes   *changeHistory
-	reloads   *reloadHistory
+	changes   *history[reloader.Change]
+	reloads   *history[reloader.Reload]
 	workloads *directory
 	configs   *catalogue
 	causes    *causes
 	clusters  *clusters
 	feed      *feed
 	caughtUp  atomic.Bool
-	settled   atomic.Bool
 	// linking keeps what is known of configs in step with the workloads.
 	linking sync.Mutex
 }
@@ -66,14 +69,19 @@ func New(limits Limits) *Projection {
 		clusters:  newClusters(),
 		feed:      newFeed(),
 	}
-	p.changes = &changeHistory{
-		limit: orDefault(limits.Changes, DefaultChanges), pack: packChange, same: sameChange,
-		byKey: map[recordKey]*entry[packedChange]{}, members: map[string]*member{},
+	p.changes = &history[reloader.Change]{
+		limit: orDefault(limits.Changes, DefaultChanges), same: sameChange,
+		key:    func(c *reloader.Change) recordKey { return recordKey{c.Cluster, c.ID} },
+		at:     func(c *reloader.Change) time.Time { return c.VerifiedAt },
+		places: func(c *reloader.Change) int { return 1 + len(c.Keys)/placeKeys },
+		byKey:  map[recordKey]*entry[reloader.Change]{}, members: map[string]*member{},
 	}
-	p.reloads = &reloadHistory{
+	p.reloads = &history[reloader.Reload]{
 		limit: orDefault(limits.Reloads, DefaultReloads), same: sameReload, moved: p.causes.moved,
-		byKey: map[recordKey]*entry[packedReload]{}, members: map[string]*member{},
-		pack: func(r *reloader.Reload) *packedReload { return packReload(r, p.changes.kept) },
+		key:    func(r *reloader.Reload) recordKey { return recordKey{r.Cluster, r.ID} },
+		at:     func(r *reloader.Reload) time.Time { return r.DecidedAt },
+		places: placesOf,
+		byKey:  map[recordKey]*entry[reloader.Reload]{}, members: map[string]*member{},
 	}
 	return p
 }
@@ -89,14 +97,10 @@ func orDefault(limit, standard int) int {
 // attribution was added. It keeps c's slices: the caller must not write to them afterwards.
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	c.Old.Keys, c.New.Keys = nil, nil
-	internKeys(c.Keys)
-	internCandidates(c.Candidates)
-	p.share(&c)
-	packed := p.changes.add(seq, &c)
-	if packed == nil {
+	if !p.changes.add(seq, &c) {
 		return
 	}
-	p.configs.changed(seq, packed)
+	p.configs.changed(seq, &c)
 	p.clusters.changed(seq, &c)
 	p.tell(&Event{Change: &c})
 }
@@ -104,8 +108,7 @@ func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 // AddReload records r, which the stream holds at seq. If r tells more about a reload that is there already, it replaces it in
 // its place. It keeps r's slices: the caller must not write to them afterwards.
 func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
-	internReload(&r)
-	if p.reloads.add(seq, &r) == nil {
+	if !p.reloads.add(seq, &r) {
 		return
 	}
 	p.clusters.reloaded(seq, &r)
@@ -124,7 +127,7 @@ func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) 
 }
 
 // Changes returns up to limit changes that match, newest first, from a place on; the zero Place starts at the newest.
-// The error is ErrExpired, if the record that the place names is no longer kept, or nil. match must not keep what it is shown, and what the records refer to must not be written to.
+// The error is ErrExpired, if the record that the place names is no longer kept, or nil. The records are shared: they must not be written to.
 func (p *Projection) Changes(from Place, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
 	return p.changes.page(from, limit, match)
 }
@@ -138,6 +141,14 @@ func (p *Projection) Reloads(from Place, limit int, match func(*reloader.Reload)
 // key starts at the first. The records are shared: they must not be written to.
 func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) WorkloadPage {
 	return p.workloads.page(after, limit, match)
+}
+
+func placesOf(r *reloader.Reload) int {
+	keys := 0
+	for i := range r.Causes {
+		keys += 1 + len(r.Causes[i].Keys)
+	}
+	return 1 + keys/placeKeys
 }
 
 func sameChange(_, _ *reloader.Change) bool { return true }

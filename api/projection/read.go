@@ -12,8 +12,8 @@ func (p *Projection) ReloadsOf(change *reloader.Change) []*reloader.Reload {
 	return p.causes.of(recordKey{change.Cluster, change.ID})
 }
 
-// EachChange calls visit for every change that may have been verified at a time or later, newest first, and for few others. visit must not
-// keep what it is shown.
+// EachChange calls visit for every change that may have been verified at a time or later, newest first, and for few others. The
+// records are shared: they must not be written to.
 func (p *Projection) EachChange(since time.Time, visit func(*reloader.Change)) {
 	p.changes.each(since, visit)
 }

@@ -5,7 +5,6 @@ import "github.com/reroll-dev/reroll/reloader"
 // PutWorkload records rec in place of what was known of that workload.
 func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
 	rec.Edges = withoutMarks(rec.Edges)
-	internWorkload(&rec)
 	key := WorkloadKey{Cluster: rec.Cluster, Workload: rec.Workload}
 	p.linking.Lock()
 	old, known := p.workloads.get(key)
@@ -73,8 +72,8 @@ func (p *Projection) ForgetClusters() {
 // RemoveCluster forgets what is no longer stored of a cluster that was removed.
 func (p *Projection) RemoveCluster(gone reloader.ClusterGone) {
 	name := gone.Cluster
-	p.changes.drop(gone.Changes, func(c *packedChange) bool { return c.about.Value().cluster == name })
-	p.reloads.drop(gone.Reloads, func(r *packedReload) bool { return r.about.Value().cluster == name })
+	p.changes.drop(name, gone.Changes)
+	p.reloads.drop(name, gone.Reloads)
 	p.linking.Lock()
 	removed := p.workloads.removeCluster(name, gone.Workloads)
 	for _, r := range removed {
@@ -97,20 +96,8 @@ func (p *Projection) RemoveCluster(gone reloader.ClusterGone) {
 	p.tell(&Event{})
 }
 
-// Settle lets the reloads that came before their changes share with them, once: when all that is stored has been read. It leaves much
-// garbage behind.
-func (p *Projection) Settle() {
-	if p.settled.CompareAndSwap(false, true) {
-		p.reloads.repack()
-	}
-}
-
 // SetCaughtUp says that everything that was stored when the process began has been added.
 func (p *Projection) SetCaughtUp() {
-	if p.caughtUp.Load() {
-		return
-	}
-	p.Settle()
 	if p.caughtUp.CompareAndSwap(false, true) {
 		p.tell(&Event{})
 	}

@@ -298,44 +298,6 @@ func TestEventIsRenderedOnce(t *testing.T) {
 	}
 }
 
-// A reload shares what it repeats with its change, whichever comes first, and says the same as before.
-func TestReloadsShareWithTheirChanges(t *testing.T) {
-	candidate := func(user string) []reloader.Candidate {
-		return []reloader.Candidate{{Actor: reloader.Actor{User: user}, AuditID: fmt.Sprint("a-", user)}}
-	}
-	for name, changeFirst := range map[string]bool{"change first": true, "reload first": false} {
-		t.Run(name, func(t *testing.T) {
-			p := New(Limits{})
-			c := changeOf(settings, "c-1", "a", "b")
-			c.Candidates = candidate("alice")
-			r := caused("r-1", 1, "c-1", "c-none")
-			r.Causes[0], r.Causes[1].Candidates = causeOf(c), candidate("bob")
-			r.Causes[0].Candidates = candidate("alice")
-			if changeFirst {
-				p.AddChange(1, c)
-			}
-			p.AddReload(1, r)
-			before, _ := reloadNamed(p, "r-1")
-			said := fmt.Sprintf("%+v", *before)
-			if !changeFirst {
-				p.AddChange(1, c)
-			}
-			p.SetCaughtUp()
-			change, _ := changeNamed(p, "c-1")
-			after, _ := reloadNamed(p, "r-1")
-			if &after.Causes[0].Candidates[0] != &change.Candidates[0] {
-				t.Error("the candidates are held twice")
-			}
-			if got := fmt.Sprintf("%+v", *after); got != said || fmt.Sprintf("%+v", *before) != said {
-				t.Errorf("says %s, said %s", got, said)
-			}
-			if got := reloadsOf(p, "c-1"); len(got) != 1 || !cmp.Equal(got[0], after) {
-				t.Error("the reload is not found by its change any more")
-			}
-		})
-	}
-}
-
 // TestRemovedClusterLeavesNothing: all that is known of it goes, and what comes of that name later is kept as ever.
 func TestRemovedClusterLeavesNothing(t *testing.T) {
 	p := New(Limits{})

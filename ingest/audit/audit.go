@@ -1,5 +1,5 @@
 // Package audit turns audit events of Kubernetes API servers into hints: Decode those that a server posts to its audit webhook, an
-// EventList of audit.k8s.io/v1, and DecodeShipped and Collector those that come from an audit log, by whatever shipper.
+// EventList of audit.k8s.io/v1, and DecodeShipped those that come from an audit log, by whatever shipper.
 //
 // Guarantees:
 //   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret; where its outcome is unknown it becomes one.
@@ -117,5 +117,5 @@ func Decode(r io.Reader, opts Options) (Result, error) {
 	if err := d.list(); err != nil {
 		return Result{}, d.scan.explain(err)
 	}
-	return d.events.Result(), nil
+	return d.events.result(), nil
 }

@@ -1,14 +1,12 @@
 package audit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 )
 
-// Collector makes hints of events that come one after the other, such as the lines of an audit log. It is for one goroutine. What
-// holds for the hints of one body of Decode holds for those of one Collector.
-type Collector struct {
+// collector makes hints of the events of one body.
+type collector struct {
 	opts     Options
 	batch    batch
 	received int
@@ -19,23 +17,17 @@ type Collector struct {
 	levels []*level
 }
 
-// NewCollector returns a Collector without events.
-func NewCollector(opts Options) *Collector {
+func newCollector(opts Options) *collector {
 	opts = opts.withDefaults()
-	return &Collector{opts: opts, batch: newBatch(opts), skipped: map[Skip]int{}}
+	return &collector{opts: opts, batch: newBatch(opts), skipped: map[Skip]int{}}
 }
 
-// Add takes the events of one line, bare or in any envelope that DecodeShipped knows. What is no JSON is counted as SkipMalformed. An
-// error means that one of the Limits is exceeded; then what the line held up to there is taken.
-func (c *Collector) Add(line []byte) error { return c.open(bytes.NewReader(line), 0) }
-
-// Result returns what was taken so far. It is valid until the next call of Add.
-func (c *Collector) Result() Result {
+func (c *collector) result() Result {
 	return Result{Hints: c.batch.hints, Received: c.received, Skipped: c.skipped}
 }
 
 // room reports whether another event may be taken.
-func (c *Collector) room() error {
+func (c *collector) room() error {
 	if c.received < c.opts.Limits.MaxItems {
 		return nil
 	}
@@ -43,7 +35,7 @@ func (c *Collector) room() error {
 }
 
 // take counts e and adds its hint.
-func (c *Collector) take(e *event) error {
+func (c *collector) take(e *event) error {
 	if err := c.room(); err != nil {
 		return err
 	}
@@ -56,7 +48,7 @@ func (c *Collector) take(e *event) error {
 }
 
 // spoil counts an event that cannot be read.
-func (c *Collector) spoil() error {
+func (c *collector) spoil() error {
 	return c.take(&event{malformed: true})
 }
 

@@ -18,14 +18,14 @@ const (
 type listDecoder struct {
 	scan   *scanner
 	event  event
-	events *Collector
+	events *collector
 
 	kind, apiVersion []byte
 	itemsSeen        bool
 }
 
 func newListDecoder(r io.Reader, opts Options) *listDecoder {
-	return &listDecoder{scan: newScanner(r, opts), events: NewCollector(opts)}
+	return &listDecoder{scan: newScanner(r, opts), events: newCollector(opts)}
 }
 
 // list reads the whole body.

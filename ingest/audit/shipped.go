@@ -20,11 +20,11 @@ import (
 // nothing else. On an error there is no result at all.
 func DecodeShipped(r io.Reader, opts Options) (Result, error) {
 	opts = opts.withDefaults()
-	d := &shippedDecoder{events: NewCollector(opts), lines: &lineReader{r: bufio.NewReaderSize(r, 64<<10)}}
+	d := &shippedDecoder{events: newCollector(opts), lines: &lineReader{r: bufio.NewReaderSize(r, 64<<10)}}
 	if err := d.body(); err != nil {
 		return Result{}, err
 	}
-	return d.events.Result(), nil
+	return d.events.result(), nil
 }
 
 // errNoEvents means that all of a body is something else than audit events, or that they are where nobody looks for them.
@@ -33,7 +33,7 @@ var errNoEvents = fmt.Errorf("%w: it is JSON, but holds no audit event in an env
 
 // shippedDecoder reads a body line by line, or as a whole if its lines mean nothing.
 type shippedDecoder struct {
-	events     *Collector
+	events     *collector
 	lines      *lineReader
 	understood bool
 	bad        error

@@ -259,27 +259,3 @@ func TestShippedBodiesThatAreBad(t *testing.T) {
 		})
 	}
 }
-
-func TestCollector(t *testing.T) {
-	c := NewCollector(shippedOptions())
-	for _, line := range []string{shippedEvent(t, "a"), "", "no JSON", "null", shippedEvent(t, "b") + "}", shippedEvent(t, "a")} {
-		if err := c.Add([]byte(line)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := Result{
-		Hints: []reloader.Hint{shippedHint("a"), shippedHint("b")}, Received: 6, Skipped: map[Skip]int{SkipMalformed: 3, SkipRepeated: 1},
-	}
-	if diff := cmp.Diff(want, c.Result()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	limited := shippedOptions()
-	limited.Limits.MaxItems = 1
-	c = NewCollector(limited)
-	if err := c.Add([]byte("{}")); err != nil {
-		t.Error(err)
-	}
-	if err := c.Add([]byte("{}")); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("got %v beyond the limit", err)
-	}
-}

@@ -21,7 +21,7 @@ type level struct {
 	event event
 }
 
-func (c *Collector) level(depth int) *level {
+func (c *collector) level(depth int) *level {
 	for len(c.levels) <= depth {
 		c.levels = append(c.levels, &level{scan: newScanner(nil, c.opts)})
 	}
@@ -31,7 +31,7 @@ func (c *Collector) level(depth int) *level {
 // walker finds the events in JSON, in whatever envelopes they are.
 type walker struct {
 	scan *scanner
-	to   *Collector
+	to   *collector
 	// depth is how many envelopes are open. Beyond maxLevels nothing is looked at.
 	depth int
 	// understood says that at least one object or array was read to its end.
@@ -39,7 +39,7 @@ type walker struct {
 }
 
 // open takes what r holds, JSON values one after the other. What is none costs itself alone.
-func (c *Collector) open(r io.Reader, depth int) error {
+func (c *collector) open(r io.Reader, depth int) error {
 	if depth >= maxLevels {
 		return c.spoil()
 	}
@@ -200,7 +200,7 @@ func (w *walker) data() error {
 // inflating reads what is being decompressed, up to the limit for everything that is.
 type inflating struct {
 	r  io.Reader
-	of *Collector
+	of *collector
 }
 
 // Read reads from the decompressor.

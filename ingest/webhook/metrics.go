@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // resultHint is the result of an event that became a hint; all other results are of type audit.Skip.
@@ -34,14 +33,11 @@ type metrics struct {
 	bodyBytes   prometheus.Histogram
 	badFiles    *prometheus.CounterVec
 	clusters    clusterLabels
-	// traced says that hints are told of as traces.
-	traced bool
 }
 
 // newMetrics registers the metrics, with a zero for every label value that can occur, and for the clusters that are the only ones to be served.
 func newMetrics(o Options) (*metrics, error) {
 	m := makeMetrics()
-	m.traced = o.Traced
 	for _, c := range []prometheus.Collector{m.requests, m.events, m.hints, m.inFlight, m.putDuration, m.duration, m.age, m.lastEvent, m.bodyBytes, m.badFiles} {
 		if err := o.Registerer.Register(c); err != nil {
 			return nil, err
@@ -124,7 +120,8 @@ func (m *metrics) accepted(cluster string, r audit.Result, came time.Time) {
 	m.lastEvent.WithLabelValues(cluster).Set(float64(came.UnixMilli()) / 1000)
 	for _, h := range r.Hints {
 		if !h.Time.IsZero() {
-			m.aged(m.age.WithLabelValues(cluster, string(h.Source)), h)
+			// The clock of the API server may be ahead of ours.
+			m.age.WithLabelValues(cluster, string(h.Source)).Observe(max(0, h.Received.Sub(h.Time)).Seconds())
 		}
 	}
 	m.events.WithLabelValues(cluster, resultHint).Add(float64(len(r.Hints)))
@@ -132,15 +129,4 @@ func (m *metrics) accepted(cluster string, r audit.Result, came time.Time) {
 		m.events.WithLabelValues(cluster, string(skip)).Add(float64(n))
 	}
 	m.hints.WithLabelValues(cluster).Add(float64(len(r.Hints)))
-}
-
-// aged measures how old a hint was when it came, and names its trace, if there is one, as an example of those that were as old. The clock of
-// the API server may be ahead of ours: none is younger than new.
-func (m *metrics) aged(age prometheus.Observer, h reloader.Hint) {
-	seconds := max(0, h.Received.Sub(h.Time)).Seconds()
-	if with, ok := age.(prometheus.ExemplarObserver); ok && m.traced && h.AuditID != "" {
-		with.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": h.TraceID()})
-		return
-	}
-	age.Observe(seconds)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // perCluster are the metrics with the label cluster.
@@ -62,34 +60,6 @@ func TestClustersInMetricsAreBounded(t *testing.T) {
 	}
 	if beyond := r.metric("reroll_ingest_hints_total", ""); beyond != 3 {
 		t.Errorf("%v hints of clusters beyond, want 3", beyond)
-	}
-}
-
-// TestAgesNameTheirTrace where there are traces.
-func TestAgesNameTheirTrace(t *testing.T) {
-	want := reloader.Hint{Cluster: "prod", AuditID: "a-1"}.TraceID()
-	for traced, want := range map[bool]string{true: want, false: ""} {
-		r := start(t, func(_ *rig, o *Options) { o.Traced = traced })
-		r.must(r.client(true), r.request(strings.NewReader(body), nil))
-		got := ""
-		for _, m := range r.series("reroll_ingest_event_age_seconds", "audit") {
-			for _, bucket := range m.GetHistogram().GetBucket() {
-				for _, l := range bucket.GetExemplar().GetLabel() {
-					got += l.GetName() + "=" + l.GetValue()
-				}
-			}
-			for _, e := range m.GetHistogram().GetExemplars() {
-				if e.GetLabel()[0].GetValue() != want {
-					t.Errorf("a native exemplar is %v", e)
-				}
-			}
-		}
-		if want != "" {
-			want = "trace_id=" + want
-		}
-		if got != want {
-			t.Errorf("traced %t: the exemplars are %q, want %q", traced, got, want)
-		}
 	}
 }
 

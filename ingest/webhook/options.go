@@ -39,8 +39,6 @@ type Options struct {
 	// KeepHelmReleases takes events about the Secrets in which Helm stores releases.
 	KeepHelmReleases bool
 	Limits           Limits
-	// Traced says that hints are told of as traces, which metrics then name.
-	Traced bool
 
 	// Sink stores the hints.
 	Sink ingest.Sink

@@ -29,6 +29,9 @@ const (
 	maxCanaryAddresses = 16
 	// auditIDHeader is where a client gives a request its audit ID.
 	auditIDHeader = "Audit-ID"
+	// managedLabel and managedValue label what Reroll makes.
+	managedLabel = "app.kubernetes.io/managed-by"
+	managedValue = "reroll"
 	// provenKey is the key of the canary that says that one has come back.
 	provenKey = "proven"
 )
@@ -93,7 +96,6 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bo
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
-	before := c.tide.now()
 	written, err := c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
 	if apierrors.IsNotFound(err) {
 		written, err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
@@ -101,7 +103,6 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bo
 	if err != nil {
 		return false, fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
 	}
-	c.tide.note(before, written.ResourceVersion)
 	return written.Data[provenKey] == "true", nil
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	// Namespace is Reroll's own; if empty, it is that of the pod or of the kubeconfig's context.
 	Namespace string
 	UserAgent string
-	// As is the user as whom everything is done, for somebody who may impersonate it. Empty: whoever connects.
+	// As is the user to impersonate. Empty: the one that the kubeconfig names, if any.
 	As string
 	// KeepAnnotation says which annotations of workloads and configs are kept in memory.
 	KeepAnnotation func(key string) bool
@@ -65,7 +65,6 @@ type Cluster struct {
 	jobs      recreations
 	// ring has the digest keys once they were read.
 	ring atomic.Pointer[digest.Ring]
-	tide *tide
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system, which stands for the cluster's identity. It is empty if reading it is forbidden.
@@ -87,8 +86,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	config.Impersonate.UserName = o.As
-	c := &Cluster{options: o, config: config, Namespace: namespace, tide: newTide()}
+	c := &Cluster{options: o, config: config, Namespace: namespace}
 	if err := c.makeClients(config); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}

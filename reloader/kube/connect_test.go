@@ -1,11 +1,17 @@
 package kube
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -41,5 +47,71 @@ func TestNoKubeconfigIsNamed(t *testing.T) {
 	_, err := Connect(t.Context(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "--kubeconfig") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestImpersonationOfTheKubeconfig: a kubeconfig whose user impersonates another is honoured by every client, as kubectl does. Otherwise a command would
+// act with the rights of the one who impersonates.
+func TestImpersonationOfTheKubeconfig(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprint(r.Header["Impersonate-User"], r.Header["Impersonate-Group"]))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"1","resourceVersion":"1"}}`)
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"c"}}],"clusters":[{"name":"c","cluster":{"server":%q}}],
+		"users":[{"name":"c","user":{"as":"nobody@example.com","as-groups":["guests"]}}]}`, server.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ as, want string }{
+		"of the file":           {"", "[nobody@example.com] [guests]"},
+		"the flag wins over it": {"someone", "[someone] []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Kubeconfig: file, As: test.as, Namespace: "reroll"}
+			cluster, err := Connect(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := Config(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps := metav1.SchemeGroupVersion.WithResource("configmaps")
+			for who, ask := range map[string]func() error{
+				"typed": func() error {
+					_, err := cluster.client.CoreV1().ConfigMaps("a").Get(t.Context(), "a", metav1.GetOptions{})
+					return err
+				},
+				"vital": func() error { return cluster.Healthy(t.Context()) },
+				"metadata": func() error {
+					_, err := cluster.metadata.Resource(maps).Get(t.Context(), "a", metav1.GetOptions{})
+					return err
+				},
+				"dynamic": func() error {
+					_, err := cluster.dynamic.Resource(maps).Get(t.Context(), "a", metav1.GetOptions{})
+					return err
+				},
+				"canary": func() error { _, err := cluster.TouchCanary(t.Context(), server.URL, "id", false); return err },
+				"Config": func() error {
+					_, err := client.CoreV1().ConfigMaps("a").Get(t.Context(), "a", metav1.GetOptions{})
+					return err
+				},
+			} {
+				seen = nil
+				if err := ask(); err != nil || len(seen) != 1 || seen[0] != test.want {
+					t.Errorf("%s: the request impersonates %v, want %s: %v", who, seen, test.want, err)
+				}
+			}
+		})
 	}
 }

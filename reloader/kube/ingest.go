@@ -189,3 +189,32 @@ func (c *Cluster) readMaterial(ctx context.Context, m *Material) error {
 	m.Data = secret.Data
 	return nil
 }
+
+// dispatches reports whether a container decides and rolls.
+func dispatches(c corev1.Container) bool {
+	words := slices.Concat(c.Command, c.Args)
+	return slices.Contains(words, "serve") || slices.Contains(words, "dispatch")
+}
+
+// flagOf returns the last value of a flag, which is true if it has none.
+func flagOf(c corev1.Container, flag string) (text string, given bool) {
+	for _, word := range slices.Concat(c.Command, c.Args) {
+		if value, is := strings.CutPrefix(word, "--"+flag+"="); is {
+			text, given = value, true
+		} else if word == "--"+flag {
+			text, given = "true", true
+		}
+	}
+	return text, given
+}
+
+// variable returns the last variable that stands for a flag.
+func variable(c corev1.Container, flag string) (found corev1.EnvVar, given bool) {
+	name := "REROLL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	for _, v := range c.Env {
+		if v.Name == name {
+			found, given = v, true
+		}
+	}
+	return found, given
+}

@@ -21,8 +21,17 @@ func Config(o Options) (*rest.Config, error) {
 	return config, nil
 }
 
-// load finds the API server's address and credentials, and Reroll's own namespace.
+// load finds the API server's address and credentials, and Reroll's own namespace. A user of o to impersonate replaces that of the kubeconfig
+// with its groups.
 func load(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, string, error) {
+	config, namespace, err := find(o, inCluster)
+	if err == nil && o.As != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: o.As}
+	}
+	return config, namespace, err
+}
+
+func find(o Options, inCluster func() (*rest.Config, error)) (*rest.Config, string, error) {
 	var noPod error
 	if o.Kubeconfig == "" && o.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		var config *rest.Config

@@ -16,7 +16,7 @@ var traces = []struct {
 }{
 	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "provider=stakater"},
 	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "app.kubernetes.io/name=reloader"},
-	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, metaInfoLabel + "=" + metaInfoValue + "," + managedLabel + "!=" + managedValue},
+	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "reloader.stakater.com/meta-info=reloader"},
 }
 
 // OtherReloaders names objects that tell of another tool that restarts workloads when their configs change. It looks as far as it

@@ -13,7 +13,7 @@ import (
 // unreadable is the digest of a change that could not be read. Its key is nobody's, so that it can be compared with no content.
 var unreadable = reloader.Digest{KeyID: "unreadable", Sum: "unreadable"}
 
-// LoadChanges returns the newest change of each config of cluster. A change that cannot be read is set aside; in its place comes
+// LoadChanges returns the newest change of each config of cluster. In place of a change that cannot be read comes
 // a baseline whose digest is incomparable with any other, at the sequence that the next change must name.
 func (q *Queue) LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.StoredChange, error) {
 	filter, err := clusterFilter(changePrefix, cluster)
@@ -22,7 +22,7 @@ func (q *Queue) LoadChanges(ctx context.Context, cluster string) (map[reloader.C
 	}
 	changes := map[reloader.Config]reloader.StoredChange{}
 	err = q.snapshot(ctx, changesStream, filter, func(msg jetstream.Msg, sequence uint64) error {
-		stored, err := q.decodeChange(ctx, msg.Subject(), sequence, msg.Data())
+		stored, err := q.decodeChange(msg.Subject(), sequence, msg.Data())
 		if err == nil {
 			changes[stored.Change.Config] = stored
 		}
@@ -44,7 +44,7 @@ func (q *Queue) LatestChange(ctx context.Context, cluster string, c reloader.Con
 	if err != nil || raw == nil {
 		return reloader.StoredChange{}, false, wrap(err, "latest change of %s", c)
 	}
-	stored, err := q.decodeChange(ctx, subject, raw.Sequence, raw.Data)
+	stored, err := q.decodeChange(subject, raw.Sequence, raw.Data)
 	return stored, err == nil, wrap(err, "latest change of %s", c)
 }
 
@@ -56,15 +56,15 @@ func (q *Queue) ChangesOf(ctx context.Context, cluster string, c reloader.Config
 	}
 	var changes []reloader.StoredChange
 	err = q.history(ctx, changesStream, subject, func(msg jetstream.Msg, sequence uint64) error {
-		stored, err := q.decodeChange(ctx, subject, sequence, msg.Data())
+		stored, err := q.decodeChange(subject, sequence, msg.Data())
 		changes = append(changes, stored)
 		return err
 	})
 	return changes, wrap(err, "changes of %s", c)
 }
 
-// decodeChange reads a stored change, or sets it aside. The subject says which config it is of.
-func (q *Queue) decodeChange(ctx context.Context, subject string, sequence uint64, data []byte) (reloader.StoredChange, error) {
+// decodeChange reads a stored change. The subject says which config it is of.
+func (q *Queue) decodeChange(subject string, sequence uint64, data []byte) (reloader.StoredChange, error) {
 	change, reason := reloader.Decode[reloader.Change](data)
 	if reason == nil {
 		want, err := configSubject(changePrefix, change.Cluster, change.Config)
@@ -73,9 +73,7 @@ func (q *Queue) decodeChange(ctx context.Context, subject string, sequence uint6
 		}
 		reason = fmt.Errorf("change is of %s in %s, which is not its subject", change.Config, change.Cluster)
 	}
-	if err := q.setAside(ctx, changesStream, subject, sequence, data, reason); err != nil {
-		return reloader.StoredChange{}, err
-	}
+	q.noteUnreadable(changesStream, subject, sequence, reason)
 	p, err := parseSubject(changePrefix, subject)
 	if err != nil {
 		return reloader.StoredChange{}, err
@@ -102,7 +100,7 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change, expectedLas
 	}
 	bounded, release := q.bounded(ctx, answerTime, subject)
 	defer release()
-	m := traced(newMessage(subject, "change", c.Cluster, c.VerifiedAt, data), c)
+	m := newMessage(subject, "change", c.Cluster, c.VerifiedAt, data)
 	ack, err := q.js.PublishMsg(bounded, m, jetstream.WithExpectLastSequencePerSubject(expectedLast))
 	if isConflict(err) {
 		return q.settleConflict(ctx, c.Config, subject, data, err)

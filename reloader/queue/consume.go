@@ -85,22 +85,30 @@ func newConsumer(q *Queue, cluster string, handle func(Delivery)) (*consumer, er
 	return &consumer{q: q, cluster: cluster, filter: filter, handle: handle}, nil
 }
 
-// bind finds the consumer on the server, or makes it. It makes none without need, so that a user who may not can still consume.
+// bind finds the consumer on the server, or makes it. A user who may not make it can still use one that is there.
 func (c *consumer) bind(ctx context.Context) (jetstream.Consumer, error) {
-	ctx, release := c.q.bounded(ctx, answerTime, "$JS.API.CONSUMER.")
+	ctx, release := c.q.bounded(ctx, 2*answerTime, "$JS.API.CONSUMER.INFO.")
 	defer release()
 	want := consumerConfig(c.cluster, c.filter)
 	found, err := c.q.js.Consumer(ctx, hintsStream, want.Durable)
 	switch {
-	case err == nil && (consumerFits(found.CachedInfo().Config, want) || c.q.bindOnly):
-		return c.accept(found, want)
-	case errors.Is(err, jetstream.ErrConsumerNotFound) && c.q.bindOnly:
-		return nil, fmt.Errorf(`%w: stream %s has no consumer %s: "reroll nats setup --cluster=%s" makes it`, ErrNotSetUp, hintsStream, want.Durable, c.cluster)
+	case err == nil && consumerFits(found.CachedInfo().Config, want):
+		return found, nil
 	case err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound):
 		return nil, explain(ctx, err)
 	}
-	made, err := c.q.js.CreateOrUpdateConsumer(ctx, hintsStream, want)
-	return made, explain(ctx, err)
+	missing := err != nil
+	making, free := c.q.bounded(ctx, answerTime, "$JS.API.CONSUMER.CREATE."+hintsStream+".")
+	defer free()
+	made, err := c.q.js.CreateOrUpdateConsumer(making, hintsStream, want)
+	err = explain(making, err)
+	switch {
+	case err == nil || !errors.Is(err, ErrDenied):
+		return made, err
+	case missing:
+		return nil, fmt.Errorf(`%w: stream %s has no consumer %s: "reroll nats setup --cluster=%s" makes it: %w`, ErrNotSetUp, hintsStream, want.Durable, c.cluster, err)
+	}
+	return c.accept(found, want)
 }
 
 // accept returns a consumer that somebody else may have made, if it can be used.
@@ -109,9 +117,7 @@ func (c *consumer) accept(found jetstream.Consumer, want jetstream.ConsumerConfi
 	if is.FilterSubject != want.FilterSubject || is.AckPolicy != want.AckPolicy || is.DeliverSubject != "" {
 		return nil, fmt.Errorf("consumer %s of stream %s is not one that delivers %s on request for acknowledgement", want.Durable, hintsStream, want.FilterSubject)
 	}
-	if !consumerFits(is, want) {
-		c.q.log.Warn("the consumer of hints is not as it should be; reroll nats setup mends it", "consumer", want.Durable)
-	}
+	c.q.log.Warn("the consumer of hints is not as it should be; reroll nats setup mends it", "consumer", want.Durable)
 	return found, nil
 }
 
@@ -212,7 +218,7 @@ func isLost(err error) bool {
 	return false
 }
 
-// receive hands a message to the handler, or sets it aside.
+// receive hands a message to the handler, or ends its delivery if it cannot be read.
 func (c *consumer) receive(msg jetstream.Msg) {
 	meta, err := msg.Metadata()
 	if err != nil {

@@ -10,8 +10,7 @@
 //   - Duplicates. Delivery is at least once. A call that failed may have been stored, and calling again is harmless: a hint is
 //     repeatable, a record replaces its predecessor, a reload has an ID, and AppendChange knows its own change again.
 //   - Changes never fork. AppendChange fails with reloader.ErrOutrun if its config has a newer change than the caller knew.
-//   - Nothing unreadable is lost. A hint that cannot be decoded, or is of a newer program, is kept with the reason in the stream
-//     SETASIDE before it is taken out of the way; so is a change or a workload record, before its successor replaces it.
+//   - Nothing unreadable is in the way. What cannot be decoded, or is of a newer program, is logged and counted; the delivery of such a hint ends.
 //   - Blocking. A writing call waits for at most one commit of others, and then for its own; its context ends the wait but
 //     not the write. The package holds at most one batch and one more call for each kind of record: the memory of callers that
 //     wait is their own. A handler is called by one goroutine at a time, and holds up those that come after it.
@@ -19,7 +18,6 @@
 //     it comes back without its streams or with older ones, they are made anew as needed, and followers are told what was lost.
 //   - One name, one cluster. BindCluster fails with ErrOtherCluster for a second cluster under a name.
 //   - Deletion. While hints of a cluster are consumed, the changes of a config are dropped once its tombstone is 30 days old.
-//   - Tracing. Each hint, change and reload has a traceparent header; what one request led to has one trace ID.
 //   - Shutdown. Close lets hint handlers finish, stores what was accepted, flushes acknowledgements, and stops the embedded
 //     server after everything that uses it.
 //
@@ -27,11 +25,11 @@
 // configurations, the advice in errors, and the command that prints permissions are made; nothing but a role's own inbox is subscribed to.
 //
 //   - ingest publishes hints of its cluster, and looks at the stream HINTS.
-//   - dispatch publishes changes, reloads, workload records, the UID and the status of its cluster, what it sets aside, and, where it
+//   - dispatch publishes changes, reloads, workload records, the UID and the status of its cluster, and, where it
 //     watches configs itself, hints. It pulls hints from the durable consumer dispatch-<cluster>, reads its state through
 //     short-lived consumers whose filter is its cluster, reads single records by direct gets, and purges HINTS and CHANGES.
 //   - api makes short-lived consumers on CHANGES, RELOADS and both KV buckets, and writes nothing.
-//   - admin makes streams and durable consumers (Setup). With Options.BindOnly nobody else does, or may.
+//   - admin makes streams and durable consumers (Setup). The others make what they need as far as they may, and use what is there.
 //   - forward, at a hub, publishes the records of its cluster and reads them by direct gets. It looks at no stream: to see a stream is to
 //     see the names in it. hub-api and hub-admin are to a hub what api and admin are to a cluster.
 //

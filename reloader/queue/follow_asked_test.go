@@ -64,7 +64,7 @@ func TestOwnerHearsThatNothingIsFollowedAnyMore(t *testing.T) {
 			stop := followingAs(t, address, followed)
 			defer func() { stop() }()
 			hears(1)
-			at := newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true}))
+			at := newHub(open(t, Options{URL: address, Role: RoleForward}))
 			eventually(t, "who was asked, on record", func() bool {
 				s, err := at.status(testContext(t), "green")
 				return err == nil && s.Forward != nil && !s.Forward.Asked["blue"].IsZero()

@@ -146,7 +146,7 @@ func TestSendRefusesCopiesOfOthers(t *testing.T) {
 
 // TestCopiesAreLookedForSideBySide: who follows many configs waits for each of them no longer than for a few.
 func TestCopiesAreLookedForSideBySide(t *testing.T) {
-	hub := newHub(open(t, Options{URL: hubServer(t, t.TempDir(), -1).ClientURL(), Role: RoleForward, BindOnly: true}))
+	hub := newHub(open(t, Options{URL: hubServer(t, t.TempDir(), -1).ClientURL(), Role: RoleForward}))
 	ctx := testContext(t)
 	var followed []reloader.Follow
 	for n := range 3 * looksAtOnce {
@@ -255,7 +255,7 @@ func TestCopyThatIsEarlierIsNoNews(t *testing.T) {
 // TestCopyThatFailsGivesWay: while the hub does not answer, a newer copy takes the place of the one that is being stored.
 func TestCopyThatFailsGivesWay(t *testing.T) {
 	server := hubServer(t, t.TempDir(), -1)
-	hub := newHub(open(t, Options{URL: server.ClientURL(), Role: RoleForward, BindOnly: true}))
+	hub := newHub(open(t, Options{URL: server.ClientURL(), Role: RoleForward}))
 	f, err := open(t, Options{}).NewForwarder(ForwardOptions{Hub: Options{URL: server.ClientURL()}, Cluster: "blue", UID: "uid", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestNothingIsToldAnewToWhoWasRemoved(t *testing.T) {
 	red.Target = "red"
 	owner.Send(copyNumbered(1))
 	owner.Send(red)
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	of := func(target string) func() bool {
 		return func() bool {
 			return slices.ContainsFunc(holds(t, at.js), func(subject string) bool { return strings.HasPrefix(subject, "reroll.follow.blue."+target) })
@@ -66,7 +66,7 @@ func TestNothingIsToldAnewToWhoWasRemoved(t *testing.T) {
 	}
 	stopServer(hub)
 	hubServer(t, t.TempDir(), hubPort(t, address)) // empty, so that everything is brought anew
-	at = open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at = open(t, Options{URL: address, Role: RoleHubAdmin})
 	eventually(t, "what is kept for others", of("red"))
 	marker := copyNumbered(2)
 	marker.Target = "yellow"
@@ -100,7 +100,7 @@ func TestRemoveTellsWhoIsThere(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
 	settle(t, address, "blue", "green")
 	settle(t, address, "green", "blue")
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	for n := range 5000 {
 		if _, err := at.js.PublishAsync(fmt.Sprintf("%s.made-up-%d.green", wantPrefix, n), nil, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestRemoveFromAHubThatTakesNoWants(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
 	settle(t, address, "blue", "green")
 	settle(t, address, "green", "blue")
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	follows, err := at.js.Stream(testContext(t), followsStream)
 	if err != nil {
 		t.Fatal(err)

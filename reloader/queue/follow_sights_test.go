@@ -53,7 +53,7 @@ func TestCopyThatIsEarlierIsNoNewsAfterACut(t *testing.T) {
 	dir := t.TempDir()
 	server := hubServer(t, dir, -1)
 	address := server.ClientURL()
-	own := func() *hub { return newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true})) }
+	own := func() *hub { return newHub(open(t, Options{URL: address, Role: RoleForward})) }
 	var log text
 	f, got := follower(t, address, &log, "flags", "other")
 	tellCopy(t, own(), "flags", "first")
@@ -84,7 +84,7 @@ func TestCopyThatIsEarlierIsNoNewsAfterACut(t *testing.T) {
 // TestCopiesThatNobodyFollowsAreNotLookedAt: a cluster may tell another one whatever it likes, and none of it adds up there.
 func TestCopiesThatNobodyFollowsAreNotLookedAt(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
-	h := newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true}))
+	h := newHub(open(t, Options{URL: address, Role: RoleForward}))
 	var log text
 	f, got := follower(t, address, &log, "flags")
 	tellCopy(t, h, "flags", "first")

@@ -19,7 +19,7 @@ import (
 // TestFollowingGoesOnSoonAfterTheHubStarts: its servers take connections before they answer for a stream.
 func TestFollowingGoesOnSoonAfterTheHubStarts(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	stream, err := at.js.Stream(testContext(t), followsStream)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestWhatAHubSeemsToLackIsTriedSoon(t *testing.T) {
 // TestBusyOwnerCostsOneSubject: what is told of one config makes nobody look for the others.
 func TestBusyOwnerCostsOneSubject(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
-	h := newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true}))
+	h := newHub(open(t, Options{URL: address, Role: RoleForward}))
 	var followed []reloader.Follow
 	const many = 100
 	for n := range many {
@@ -138,7 +138,7 @@ func TestBusyOwnerCostsOneSubject(t *testing.T) {
 // TestCopyOfAnEarlierLeaderGivesWay: a process that was paused, and does not know that another one leads, changes nothing at the hub. Nor does a
 // clock that was wrong once hold up what comes.
 func TestCopyOfAnEarlierLeaderGivesWay(t *testing.T) {
-	h := newHub(open(t, Options{URL: hubServer(t, t.TempDir(), -1).ClientURL(), Role: RoleForward, BindOnly: true}))
+	h := newHub(open(t, Options{URL: hubServer(t, t.TempDir(), -1).ClientURL(), Role: RoleForward}))
 	ctx := testContext(t)
 	for _, step := range []struct {
 		n    int

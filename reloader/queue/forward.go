@@ -81,7 +81,7 @@ func (q *Queue) NewForwarder(o ForwardOptions) (*Forwarder, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	o.Hub.Role, o.Hub.BindOnly, o.Hub.Logger, o.Hub.Registerer = RoleForward, true, o.Logger.With("part", "hub"), nil
+	o.Hub.Role, o.Hub.Logger, o.Hub.Registerer = RoleForward, o.Logger.With("part", "hub"), nil
 	if _, err := o.Hub.withDefaults(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func forwardOne(t *testing.T, q *Queue) (*forwardStream, *hub) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(open(t, Options{URL: address, Role: RoleForward, BindOnly: true}))
+	h := newHub(open(t, Options{URL: address, Role: RoleForward}))
 	if err := f.begin(testContext(t), h); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestForwardNoticesUnderALivingConnectionWhatAHubHasLost(t *testing.T) {
 			of := edit(t, q, "b", 0, 0)
 			arrives(t, q, address)
 			eventually(t, "the position", func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == of })
-			at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+			at := open(t, Options{URL: address, Role: RoleHubAdmin})
 			putBack(t, at.js, changesStream, left)
 			last = edit(t, q, "a", last, 3)
 			arrives(t, q, address)
@@ -84,7 +84,7 @@ func TestForwardLooksBeforeItBringsMore(t *testing.T) {
 	sight := hubSight(t, address)
 	q := open(t, Options{})
 	stop := forwarding(t, q, address, "uid-1", nil)
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	clusters, err := at.js.Stream(testContext(t), clustersStream)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestForwardBelievesNothingThatWasSaidBetweenALossAndItsDiscovery(t *testing
 	}
 	busy := last
 	eventually(t, "the position", told)
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	putBack(t, at.js, changesStream, 0)
 	last = edit(t, q, "new", 0, 0)
 	eventually(t, "the position", told)

@@ -17,7 +17,7 @@ func TestForwardTellsOfNoGapAfterAKill(t *testing.T) {
 	stop := forwarding(t, q, address, "uid-1", nil)
 	first := edit(t, q, "quiet", 0, 1)
 	eventually(t, "the position", func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == first })
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	told, err := newHub(at).status(testContext(t), "blue")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // TestForwardToAHubOnWhichNothingExpires: one that was set up while its server was an older one refuses what is to expire, for good.
 func TestForwardToAHubOnWhichNothingExpires(t *testing.T) {
 	address := hubServer(t, t.TempDir(), -1).ClientURL()
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	stream, err := at.js.Stream(testContext(t), workloadsStream)
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func TestForwardTellsOfWhatAHubThatWasSetBackCannotGetAgain(t *testing.T) {
 	for n := range changesPerConfig + beyond {
 		last = edit(t, q, "busy", last, n+1)
 	}
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	eventually(t, "the last", func() bool {
 		m, err := newHub(at).last(testContext(t), changesStream, "reroll.change.blue.configmap.shop.busy")
 		return err == nil && m.origin.sequence == last
@@ -118,7 +118,7 @@ func TestForwardBringsAllAnewToWhoAsksForIt(t *testing.T) {
 	last = edit(t, q, "a", last, 2)
 	arrives(t, q, address)
 	eventually(t, "the position", func() bool { return sight().Positions[reloader.ChangeRecords].Sequence == last })
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	stream, err := at.js.Stream(testContext(t), changesStream)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestForwardDoublesNothingOfAClusterThatWasSetBackItself(t *testing.T) {
 	eventually(t, "that it was set back", func() bool { return strings.HasSuffix(at().Stream, "+2") })
 	last = edit(t, q, "b", 0, 1)
 	eventually(t, "the position", func() bool { return at().Sequence == last })
-	hub := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	hub := open(t, Options{URL: address, Role: RoleHubAdmin})
 	if _, err := hub.purge(testContext(t), changesStream, "reroll.change.blue.configmap.shop.b", 0); err != nil {
 		t.Fatal(err)
 	}

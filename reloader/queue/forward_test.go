@@ -125,7 +125,7 @@ func contents(t *testing.T, js jetstream.JetStream, stream string) map[string][]
 // arrives waits until the hub has exactly what q has.
 func arrives(t *testing.T, q *Queue, hub string) {
 	t.Helper()
-	at := open(t, Options{URL: hub, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: hub, Role: RoleHubAdmin})
 	for _, stream := range []string{changesStream, reloadsStream, workloadsStream} {
 		want := contents(t, q.js, stream)
 		var got map[string][]string
@@ -149,7 +149,7 @@ func count(all map[string][]string) (n int) {
 // hubSight returns what tells how far the hub is with blue; nothing while it is away.
 func hubSight(t *testing.T, hub string) func() reloader.Forwarding {
 	t.Helper()
-	at := newHub(open(t, Options{URL: hub, Role: RoleForward, BindOnly: true}))
+	at := newHub(open(t, Options{URL: hub, Role: RoleForward}))
 	return func() reloader.Forwarding {
 		s, err := at.status(testContext(t), "blue")
 		if err != nil || s.Forward == nil {
@@ -210,7 +210,7 @@ func TestForwardGoesOnAtTheEndsOfRecords(t *testing.T) {
 	if err := q.DeleteWorkload(testContext(t), "blue", ref); err != nil {
 		t.Fatal(err)
 	}
-	at := open(t, Options{URL: address, Role: RoleHubAPI, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAPI})
 	gone := make(chan reloader.WorkloadRef, 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -283,7 +283,7 @@ func TestForwardTellsOfAStreamRemade(t *testing.T) {
 	}
 	edit(t, q, "a", 0, 2)
 	forwarding(t, q, address, "uid-1", nil)
-	at := open(t, Options{URL: address, Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: address, Role: RoleHubAdmin})
 	eventually(t, "both", func() bool { return count(contents(t, at.js, changesStream)) == 2 })
 	eventually(t, "the gap", func() bool {
 		gaps := sight().Gaps

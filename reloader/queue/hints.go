@@ -37,7 +37,7 @@ func hintMessage(h reloader.Hint) (message, error) {
 	if err != nil {
 		return message{}, err
 	}
-	return message{traced(newMessage(subject, "hint", h.Cluster, h.Time, data), h), identity(h)}, nil
+	return message{newMessage(subject, "hint", h.Cluster, h.Time, data), identity(h)}, nil
 }
 
 // identity returns what makes h the same hint as another. When it was received does not: two API servers, or a retry, may

@@ -3,7 +3,6 @@ package queue
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -33,19 +32,6 @@ func FuzzParseSubject(f *testing.F) {
 		}
 		if again, err := configSubject(hintPrefix, p.cluster, c); err != nil || again != subject {
 			t.Errorf("%q names %s, which is written %q, %v", subject, c, again, err)
-		}
-	})
-}
-
-// FuzzPrintable: whatever is to stand in a header is one line of valid text, and no longer than allowed.
-func FuzzPrintable(f *testing.F) {
-	for _, s := range []string{"", "a\r\nReroll-Subject: x", "\x00\x7f\xff", strings.Repeat("ä", maxReason), "\u2028"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got := printable(s)
-		if len(got) > maxReason || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00") {
-			t.Errorf("%q became %q", s, got)
 		}
 	})
 }

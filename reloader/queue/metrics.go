@@ -8,14 +8,14 @@ import (
 )
 
 type metrics struct {
-	duration *prometheus.HistogramVec
-	messages *prometheus.HistogramVec
-	setAside *prometheus.CounterVec
-	failures *prometheus.CounterVec
-	repeated *prometheus.CounterVec
-	dropped  prometheus.Counter
-	waiting  waiting
-	usage    usage
+	duration   *prometheus.HistogramVec
+	messages   *prometheus.HistogramVec
+	unreadable *prometheus.CounterVec
+	failures   *prometheus.CounterVec
+	repeated   *prometheus.CounterVec
+	dropped    prometheus.Counter
+	waiting    waiting
+	usage      usage
 }
 
 // newMetrics makes the metrics and registers them with r, if there is one.
@@ -36,9 +36,9 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Help:    "Messages that were stored together.",
 			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 400, 1000},
 		}, stream),
-		setAside: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_queue_set_aside_total",
-			Help: "Messages that could not be read and were set aside.",
+		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_queue_unreadable_total",
+			Help: "Stored messages that could not be read.",
 		}, stream),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_queue_publish_errors_total",
@@ -54,7 +54,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}),
 	}
 	for _, s := range []string{hintsStream, changesStream, reloadsStream, workloadsStream} {
-		m.setAside.WithLabelValues(s)
+		m.unreadable.WithLabelValues(s)
 		m.failures.WithLabelValues(s)
 		m.repeated.WithLabelValues(s)
 	}
@@ -63,7 +63,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 
 func (m *metrics) all() []prometheus.Collector {
 	return append([]prometheus.Collector{
-		m.duration, m.messages, m.setAside, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered,
+		m.duration, m.messages, m.unreadable, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered,
 	}, m.usage.collectors()...)
 }
 

@@ -16,11 +16,9 @@ type Options struct {
 	URL string
 	// Login says how the external server knows us, and how we know it.
 	Login Login
-	// Role is what the queue is opened for. Default RoleServe.
+	// Role is what the queue is opened for. The streams that it needs are made, or brought up to date without getting smaller, as far as NATS
+	// permits it; otherwise those that are there are used. Default RoleServe.
 	Role Role
-	// BindOnly leaves the streams and consumers of an external server as somebody else has made them, such as Setup: what Role needs must
-	// be there. Without it they are made, and brought up to date without getting smaller.
-	BindOnly bool
 	// InboxPrefix is the subject prefix on which answers arrive, for users whose permissions name one. Default "_INBOX".
 	InboxPrefix string
 	// Name is shown by the external server, and names the embedded one. Default "reroll".
@@ -50,7 +48,6 @@ type Options struct {
 const (
 	defaultMaxStore   = 2 << 30
 	defaultShare      = 512 << 20
-	setAsideShare     = 16 << 20
 	smallestStore     = 1 << 20
 	noLimit           = -1
 	unlimitedAPILevel = 1 << 20
@@ -101,8 +98,8 @@ func (o Options) validate() error {
 	if o.URL != "" {
 		return o.validateExternal()
 	}
-	if o.Login != (Login{}) || o.BindOnly || o.InboxPrefix != "" {
-		return errors.New("queue: an embedded server needs no login, and nobody else makes its streams")
+	if o.Login != (Login{}) || o.InboxPrefix != "" {
+		return errors.New("queue: an embedded server needs no login")
 	}
 	if o.StoreDir == "" {
 		return errors.New("queue: an embedded server needs a store folder")
@@ -110,8 +107,8 @@ func (o Options) validate() error {
 	if o.Replicas > 1 {
 		return errors.New("queue: an embedded server has no replicas")
 	}
-	if reserved := o.HintsMaxBytes + o.ReloadsMaxBytes + o.setAsideMaxBytes(); reserved > o.MaxStore {
-		return fmt.Errorf("queue: %d bytes for hints, reloads and what is set aside exceed the store limit of %d", reserved, o.MaxStore)
+	if reserved := o.HintsMaxBytes + o.ReloadsMaxBytes; reserved > o.MaxStore {
+		return fmt.Errorf("queue: %d bytes for hints and reloads exceed the store limit of %d", reserved, o.MaxStore)
 	}
 	return nil
 }
@@ -129,9 +126,6 @@ func (o Options) validateExternal() error {
 	}
 	return validateURLs(o.URL)
 }
-
-// setAsideMaxBytes bounds what is kept of unreadable messages; the oldest go first.
-func (o Options) setAsideMaxBytes() int64 { return min(setAsideShare, o.MaxStore/16) }
 
 // validateURLs checks the addresses without repeating them in an error: they may contain a password.
 func validateURLs(list string) error {

@@ -81,7 +81,7 @@ func TestHubThatTakesShortMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	forwarding(t, q, s.ClientURL(), "uid", nil)
-	at := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin, BindOnly: true})
+	at := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin})
 	for stream, want := range map[string]int{changesStream: 2, reloadsStream: 1, workloadsStream: 2} {
 		eventually(t, stream+" to arrive", func() bool { return count(contents(t, at.js, stream)) == want })
 	}

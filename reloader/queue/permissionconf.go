@@ -151,7 +151,7 @@ func UserConfig(role Role, cluster string) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %s.\n", p.User, purposes[role])
-	fmt.Fprintf(&b, "# --nats-user=%s --nats-password-file=… --nats-inbox-prefix=%s%s\n", p.User, p.InboxPrefix, bindOnlyFlag(role))
+	fmt.Fprintf(&b, "# --nats-user=%s --nats-password-file=… --nats-inbox-prefix=%s\n", p.User, p.InboxPrefix)
 	fmt.Fprintf(&b, "{\n  user: %q, password: $%s\n  permissions: {\n    publish: { allow: [\n", p.User, PasswordVariable(role, cluster))
 	width := 0
 	for _, one := range p.Publish {
@@ -166,13 +166,6 @@ func UserConfig(role Role, cluster string) (string, error) {
 	}
 	fmt.Fprintf(&b, "    ] }\n    subscribe: { allow: [%s] }\n  }\n}\n", quoted(subscribe))
 	return b.String(), nil
-}
-
-func bindOnlyFlag(role Role) string {
-	if role == RoleAdmin || role == RoleHubAdmin {
-		return ""
-	}
-	return " --nats-bind-only"
 }
 
 // PasswordVariable returns the name of the variable in the environment of the NATS server that holds the password of a role.

@@ -115,7 +115,7 @@ func advice(role Role, subject string) string {
 	}
 	mine := slices.ContainsFunc(role.parts(), func(part Role) bool { return slices.Contains(roles, part) })
 	if !mine && (slices.Contains(roles, RoleAdmin) || slices.Contains(roles, RoleHubAdmin)) {
-		return fmt.Sprintf(`only the role %s needs that, to %s: let it run "reroll nats setup", and start the others with --nats-bind-only`,
+		return fmt.Sprintf(`only the role %s needs that, to %s: let it run "reroll nats setup"`,
 			roleList(roles), reason)
 	}
 	return fmt.Sprintf(`the role %s needs that, to %s; "reroll nats permissions" prints all it needs`, roleList(roles), reason)

@@ -43,8 +43,8 @@ func TestAdvice(t *testing.T) {
 		"the consumer of hints":   {RoleDispatch, "$JS.API.CONSUMER.MSG.NEXT.HINTS.dispatch-c1", "the role dispatch needs that, to consume hints"},
 		"an acknowledgement":      {RoleDispatch, "$JS.ACK.HINTS.dispatch-c1.1.2.3.4.5", "acknowledge hints"},
 		"a reader":                {RoleAPI, "$JS.API.CONSUMER.CREATE.RELOADS.abc.reroll.reload.>", "read reloads"},
-		"the administrator's":     {RoleIngest, "$JS.API.STREAM.CREATE.HINTS", "--nats-bind-only"},
-		"its consumer":            {RoleDispatch, "$JS.API.CONSUMER.CREATE.HINTS.dispatch-c1.reroll.hint.c1.>", "--nats-bind-only"},
+		"the administrator's":     {RoleIngest, "$JS.API.STREAM.CREATE.HINTS", `let it run "reroll nats setup"`},
+		"its consumer":            {RoleDispatch, "$JS.API.CONSUMER.CREATE.HINTS.dispatch-c1.reroll.hint.c1.>", `let it run "reroll nats setup"`},
 		"as the administrator":    {RoleAdmin, "$JS.API.STREAM.CREATE.HINTS", `"reroll nats permissions" prints`},
 		"nobody's":                {RoleIngest, "orders.new", "no role of Reroll needs that"},
 		"a deletion of something": {RoleDispatch, "$JS.API.STREAM.DELETE.HINTS", "no role"},
@@ -97,7 +97,7 @@ func asUser(t *testing.T, role Role) (admin, user Options) {
 	})
 	at := s.Addr().String()
 	admin = Options{URL: "nats://admin:admin@" + at, Logger: quiet(), MaxStore: testStore}
-	return admin, Options{URL: "nats://reroll:reroll@" + at, InboxPrefix: p.InboxPrefix, Role: role, BindOnly: true, Logger: quiet()}
+	return admin, Options{URL: "nats://reroll:reroll@" + at, InboxPrefix: p.InboxPrefix, Role: role, Logger: quiet()}
 }
 
 // TestServeWorksWithItsPermissions does everything with the permissions of the one process that has all roles.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,16 +87,4 @@ func newMessage(subject, kind, cluster string, at time.Time, data []byte) *nats.
 		"ce-time":        {at.UTC().Format(time.RFC3339Nano)},
 		"content-type":   {"application/json"},
 	}}
-}
-
-// traceable is a record that is part of a trace.
-type traceable interface {
-	TraceParent(messageID string) string
-	MessageKey() string
-}
-
-// traced returns m in the trace of the record that it carries. Its parent ID is that of the span which tells of the message's storing.
-func traced(m *nats.Msg, record traceable) *nats.Msg {
-	m.Header["traceparent"] = []string{record.TraceParent(cmp.Or(record.MessageKey(), m.Header.Get("ce-id")))}
-	return m
 }

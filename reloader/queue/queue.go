@@ -24,9 +24,8 @@ type Queue struct {
 	connClosed chan struct{}
 	interrupts interrupts
 	level      int
-	// role is what the queue was opened for. bindOnly says that somebody else makes streams and consumers.
-	role     Role
-	bindOnly bool
+	// role is what the queue was opened for.
+	role Role
 	// streams has those that the role looks at.
 	streams map[string]jetstream.Stream
 	// restoring is set while restore runs.
@@ -70,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 
 func newQueue(o Options) *Queue {
 	q := &Queue{
-		log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}, role: o.Role, bindOnly: o.BindOnly,
+		log: o.Logger, connClosed: make(chan struct{}), streams: map[string]jetstream.Stream{}, role: o.Role,
 		lostRecords: lostRecords{lost: make(chan struct{}, 1)},
 		interrupts:  interrupts{advice: func(subject string) string { return advice(o.Role, subject) }},
 	}
@@ -114,17 +113,14 @@ func (q *Queue) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// prepare finds out what the server can do, and makes the streams, or finds those that the role needs.
+// prepare finds out what the server can do, and finds or makes the streams that the role needs.
 func (q *Queue) prepare(ctx context.Context, o Options) error {
-	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.")
+	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.API.INFO", "$JS.API.STREAM.INFO.")
 	defer release()
 	if err := q.examine(ctx, o); err != nil {
 		return err
 	}
-	wanted := wantedStreams(o, q.level)
-	if q.bindOnly {
-		wanted = slices.DeleteFunc(wanted, func(s jetstream.StreamConfig) bool { return !q.role.looksAt(s.Name) })
-	}
+	wanted := slices.DeleteFunc(wantedStreams(o, q.level), func(s jetstream.StreamConfig) bool { return !q.role.looksAt(s.Name) })
 	q.mu.Lock()
 	q.wanted = wanted
 	q.mu.Unlock()

@@ -45,7 +45,7 @@ func (r reading) config() jetstream.ConsumerConfig {
 // read calls each for every message in stream order, and caughtUp whenever no more are stored. It ends with an error from
 // either, with errGap if it cannot tell that it saw everything, with that of reading.begun, and with whatever ends the connection.
 func (q *Queue) read(ctx context.Context, r reading, each func(msg jetstream.Msg, sequence uint64) error, caughtUp func() error) error {
-	create, release := q.bounded(ctx, answerTime, "$JS.API.CONSUMER.")
+	create, release := q.bounded(ctx, answerTime, "$JS.API.CONSUMER.CREATE."+r.stream+".")
 	consumer, err := q.js.CreateOrUpdateConsumer(create, r.stream, r.config())
 	err = explain(create, err)
 	release()

@@ -18,12 +18,12 @@ func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 	if err != nil {
 		return fmt.Errorf("append reload of %s: %w", r.Workload, err)
 	}
-	m := traced(newMessage(subject, "reload", r.Cluster, r.DecidedAt, data), r)
+	m := newMessage(subject, "reload", r.Cluster, r.DecidedAt, data)
 	return wrap(q.reloads.put(ctx, []message{{Msg: m}}), "append reload of %s", r.Workload)
 }
 
 // LastReload returns the newest stored reload of a workload. The second result is false if there is none, or if it cannot be
-// read; then it is set aside.
+// read.
 func (q *Queue) LastReload(ctx context.Context, cluster string, ref reloader.WorkloadRef) (reloader.Reload, bool, error) {
 	subject, err := workloadSubject(reloadPrefix, cluster, ref)
 	if err != nil {
@@ -35,8 +35,8 @@ func (q *Queue) LastReload(ctx context.Context, cluster string, ref reloader.Wor
 	}
 	r, reason := reloader.Decode[reloader.Reload](raw.Data)
 	if reason != nil {
-		err := q.setAside(ctx, reloadsStream, subject, raw.Sequence, raw.Data, reason)
-		return reloader.Reload{}, false, wrap(err, "last reload of %s", ref)
+		q.noteUnreadable(reloadsStream, subject, raw.Sequence, reason)
+		return reloader.Reload{}, false, nil
 	}
 	return r, true, nil
 }

@@ -58,7 +58,7 @@ func TestRemovalThatFailsFreesNoName(t *testing.T) {
 	if _, err := RemoveFromHub(testContext(t), o, Removal{Cluster: "blue"}); !errors.Is(err, ErrDenied) {
 		t.Fatalf("removing it: %v", err)
 	}
-	other := newHub(open(t, Options{URL: admin, Role: RoleForward, BindOnly: true}))
+	other := newHub(open(t, Options{URL: admin, Role: RoleForward}))
 	if _, err := other.bind(testContext(t), "blue", "uid-2"); !errors.Is(err, ErrOtherCluster) {
 		t.Errorf("another cluster under the name: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestHubAPIOfOlderPermissionsCatchesUp(t *testing.T) {
 	}
 	ctx, caughtUp := context.WithCancelCause(testContext(t))
 	done := errors.New("caught up")
-	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll", Role: RoleHubAPI, BindOnly: true})
+	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll", Role: RoleHubAPI})
 	err := q.Follow(ctx, Followed{
 		Change: func(reloader.StoredChange) {}, Reload: func(uint64, reloader.Reload) {}, Workload: func(reloader.WorkloadRecord) {},
 		WorkloadGone: func(string, reloader.WorkloadRef) {}, Cluster: func(reloader.ClusterStatus) {}, ClusterGone: func(reloader.ClusterGone) {},

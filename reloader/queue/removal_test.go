@@ -44,7 +44,7 @@ type seenRecord struct {
 
 func watchHub(t *testing.T, hub string) *seenAt {
 	t.Helper()
-	q := open(t, Options{URL: hub, Role: RoleHubAPI, BindOnly: true})
+	q := open(t, Options{URL: hub, Role: RoleHubAPI})
 	s := &seenAt{known: map[seenRecord]bool{}}
 	add := func(cluster, stream string, sequence uint64) {
 		s.mu.Lock()
@@ -83,7 +83,7 @@ func (s *seenAt) is(want map[string]int) bool {
 // settle gives a hub one record of each kind of a cluster, and what it tells another one.
 func settle(t *testing.T, hub, cluster, other string) {
 	t.Helper()
-	q := newHub(open(t, Options{URL: hub, Role: RoleForward, BindOnly: true}))
+	q := newHub(open(t, Options{URL: hub, Role: RoleForward}))
 	ctx := testContext(t)
 	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
 	c := reloader.Change{Cluster: cluster, Config: config("a"), Type: reloader.ChangeUpdated, VerifiedAt: epoch}
@@ -141,7 +141,7 @@ func TestRemoveFromHub(t *testing.T) {
 		t.Errorf("who asked whether we are sure told of %+v", has)
 	}
 	eventually(t, "two", func() bool { return seen.is(map[string]int{"green": 3, "red": 3}) })
-	admin := open(t, Options{URL: hub, Role: RoleHubAdmin, BindOnly: true})
+	admin := open(t, Options{URL: hub, Role: RoleHubAdmin})
 	var left []string
 	for _, subject := range holds(t, admin.js) {
 		if strings.Contains(subject, ".blue") && subject != statusSubject("blue") && subject != removedSubject("blue") {
@@ -180,7 +180,7 @@ func TestRemoveFromHubRefuses(t *testing.T) {
 		t.Error("an embedded NATS is no hub")
 	}
 	_, err := remove(t, hub, Removal{Cluster: "blue", Silence: 2 * time.Second, Sure: func(Holdings) error {
-		settle := open(t, Options{URL: hub, Role: RoleForward, BindOnly: true})
+		settle := open(t, Options{URL: hub, Role: RoleForward})
 		return settle.PutClusterStatus(testContext(t), status("blue", "v2"))
 	}})
 	if !errors.Is(err, ErrAlive) || !strings.Contains(err.Error(), "--hub-url") {
@@ -188,13 +188,13 @@ func TestRemoveFromHubRefuses(t *testing.T) {
 	}
 	// It was silent for long enough before, and whoever is asked takes a while.
 	_, err = remove(t, hub, Removal{Cluster: "blue", Silence: time.Nanosecond, Sure: func(Holdings) error {
-		settle := open(t, Options{URL: hub, Role: RoleForward, BindOnly: true})
+		settle := open(t, Options{URL: hub, Role: RoleForward})
 		return settle.PutClusterStatus(testContext(t), status("blue", "v3"))
 	}})
 	if !errors.Is(err, ErrAlive) {
 		t.Errorf("a cluster that came back meanwhile: %v", err)
 	}
-	if has := holds(t, open(t, Options{URL: hub, Role: RoleHubAdmin, BindOnly: true}).js); len(has) != 7 {
+	if has := holds(t, open(t, Options{URL: hub, Role: RoleHubAdmin}).js); len(has) != 7 {
 		t.Errorf("something was removed: %q", has)
 	}
 }
@@ -297,7 +297,7 @@ func TestWhatWasRemovedIsSkipped(t *testing.T) {
 // does not.
 func TestNewAccountIsToldToBeReloadedTwice(t *testing.T) {
 	deaf := external(t, t.TempDir(), -1, func(o *server.Options) { o.JetStream = false })
-	_, err := Open(testContext(t), Options{URL: deaf.ClientURL(), Role: RoleForward, BindOnly: true, Logger: quiet()})
+	_, err := Open(testContext(t), Options{URL: deaf.ClientURL(), Role: RoleForward, Logger: quiet()})
 	if !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "reloaded twice") {
 		t.Errorf("got %v", err)
 	}

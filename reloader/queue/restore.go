@@ -35,7 +35,7 @@ func (q *Queue) restore() {
 }
 
 func (q *Queue) ensureStreams(ctx context.Context) error {
-	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.API.STREAM.")
+	ctx, release := q.bounded(ctx, 2*answerTime, "$JS.API.STREAM.INFO.")
 	defer release()
 	for _, want := range q.wantedStreams() {
 		if _, err := q.ensureStream(ctx, want); err != nil {

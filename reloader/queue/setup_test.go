@@ -28,7 +28,7 @@ func TestSetup(t *testing.T) {
 	o, l := Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Clusters: []string{"blue"}}
 	all := map[string]string{
 		"stream HINTS": actionMade, "stream CHANGES": actionMade, "stream RELOADS": actionMade, "stream KV_reroll_workloads": actionMade,
-		"stream KV_reroll_clusters": actionMade, "stream SETASIDE": actionMade, "consumer dispatch-blue of stream HINTS": actionMade,
+		"stream KV_reroll_clusters": actionMade, "consumer dispatch-blue of stream HINTS": actionMade,
 	}
 	larger, smaller := o, o
 	larger.HintsMaxBytes, smaller.HintsMaxBytes = 128<<20, 1<<20
@@ -63,60 +63,46 @@ func TestSetup(t *testing.T) {
 func TestSetupOfAHubHasNoHints(t *testing.T) {
 	s := external(t, t.TempDir(), -1, nil)
 	got, err := setup(t, Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Hub: true}, false)
-	if err != nil || len(got) != 6 || got["stream HINTS"] != "" || got["stream FOLLOWS"] == "" {
+	if err != nil || len(got) != 5 || got["stream HINTS"] != "" || got["stream FOLLOWS"] == "" {
 		t.Errorf("made %v, error %v", got, err)
 	}
-	open(t, Options{URL: s.ClientURL(), Role: RoleHubAPI, BindOnly: true})
+	open(t, Options{URL: s.ClientURL(), Role: RoleHubAPI})
 }
 
-// TestMissingConsumerIsTold: who asks for hints and gets none can say why, for as long as it is so.
-func TestMissingConsumerIsTold(t *testing.T) {
-	s := external(t, t.TempDir(), -1, nil)
-	bound := Options{URL: s.ClientURL(), BindOnly: true, Logger: quiet(), MaxStore: testStore}
-	blue := Layout{Clusters: []string{"blue"}}
-	if _, err := setup(t, bound, Layout{}, false); err != nil {
+// TestUserWhoMayMakeNothing uses what is there, and says what is missing for as long as it is.
+func TestUserWhoMayMakeNothing(t *testing.T) {
+	admin, user := asUser(t, RoleServe)
+	user.MaxStore = testStore
+	if _, err := Open(testContext(t), user); !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "stream HINTS") {
+		t.Errorf("without streams: %v", err)
+	}
+	if _, err := setup(t, admin, Layout{}, false); err != nil {
 		t.Fatal(err)
 	}
-	q := open(t, bound)
+	user.HintsMaxBytes = 2 * testStore // a limit that it may not set
+	q := open(t, user)
 	if err := q.Consuming(); err != nil {
 		t.Errorf("nobody has asked for hints, and still: %v", err)
 	}
-	if err := q.ConsumeHints(testContext(t), "blue", func(Delivery) {}); !errors.Is(err, ErrNotSetUp) || !errors.Is(q.Consuming(), ErrNotSetUp) {
+	err := q.ConsumeHints(testContext(t), "blue", func(Delivery) {})
+	if !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "--cluster=blue") || !errors.Is(q.Consuming(), ErrNotSetUp) {
 		t.Errorf("without a consumer: %v, and then %v; want ErrNotSetUp twice", err, q.Consuming())
 	}
-	if _, err := setup(t, bound, blue, false); err != nil {
+	blue := Layout{Clusters: []string{"blue"}}
+	if _, err := setup(t, admin, blue, false); err != nil {
 		t.Fatal(err)
 	}
 	c := consume(t, q, acknowledge)
 	eventually(t, "hints arrive", func() bool { return q.Consuming() == nil })
-	if err := q.js.DeleteConsumer(testContext(t), hintsStream, consumerName("blue")); err != nil {
+	if err := open(t, admin).js.DeleteConsumer(testContext(t), hintsStream, consumerName("blue")); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is told that the consumer was deleted", func() bool { return errors.Is(q.Consuming(), ErrNotSetUp) })
-	if _, err := setup(t, bound, blue, false); err != nil {
+	if _, err := setup(t, admin, blue, false); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "hints arrive again", func() bool { return q.Consuming() == nil })
 	c.end(t)
-}
-
-func TestBindOnlyMakesNothing(t *testing.T) {
-	s := external(t, t.TempDir(), -1, nil)
-	bound := Options{URL: s.ClientURL(), BindOnly: true, Logger: quiet(), MaxStore: testStore}
-	if _, err := Open(testContext(t), bound); !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "stream HINTS") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := setup(t, bound, Layout{}, false); err != nil {
-		t.Fatal(err)
-	}
-	q := open(t, bound)
-	err := q.ConsumeHints(testContext(t), "blue", func(Delivery) {})
-	if !errors.Is(err, ErrNotSetUp) || !strings.Contains(err.Error(), "--cluster=blue") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := q.js.Consumer(testContext(t), hintsStream, consumerName("blue")); !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		t.Errorf("a consumer was made, or %v", err)
-	}
 }
 
 func TestUnfitStreamsAreNamed(t *testing.T) {
@@ -184,7 +170,7 @@ func TestHubAllowsNoRollUps(t *testing.T) {
 	o, hub := Options{URL: s.ClientURL(), MaxStore: testStore}, Layout{Hub: true}
 	allowed := func() (names []string) {
 		t.Helper()
-		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin, BindOnly: true}).js
+		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin}).js
 		for _, name := range []string{changesStream, reloadsStream, workloadsStream, clustersStream, followsStream} {
 			stream, err := js.Stream(testContext(t), name)
 			if err != nil {
@@ -204,7 +190,7 @@ func TestHubAllowsNoRollUps(t *testing.T) {
 		if names := allowed(); len(names) > 0 {
 			t.Fatalf("%v allow roll-ups", names)
 		}
-		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin, BindOnly: true}).js
+		js := open(t, Options{URL: s.ClientURL(), Role: RoleHubAdmin}).js
 		stream, err := js.Stream(testContext(t), workloadsStream)
 		if err != nil {
 			t.Fatal(err)

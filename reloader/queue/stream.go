@@ -15,10 +15,9 @@ import (
 
 // Names of the streams. Those with KV in theirs are KV buckets as well, so that any KV client can read them.
 const (
-	hintsStream    = "HINTS"
-	changesStream  = "CHANGES"
-	reloadsStream  = "RELOADS"
-	setAsideStream = "SETASIDE"
+	hintsStream   = "HINTS"
+	changesStream = "CHANGES"
+	reloadsStream = "RELOADS"
 	// followsStream is that of a hub alone.
 	followsStream   = "FOLLOWS"
 	workloadsStream = "KV_" + workloadsBucket
@@ -37,7 +36,6 @@ const (
 	changesPerConfig   = 64
 	reloadsPerWorkload = 50
 	reloadsMaxAge      = 30 * 24 * time.Hour
-	setAsideMaxAge     = 30 * 24 * time.Hour
 )
 
 // generation counts the layouts of the streams. A program leaves streams of a later generation as they are, so that two versions
@@ -76,9 +74,6 @@ func wantedStreams(o Options, level int) []jetstream.StreamConfig {
 	}, {
 		Name: clustersStream, Subjects: []string{clusterPrefix + ".>"}, Description: "which cluster a name belongs to",
 		MaxMsgsPerSubject: 1, MaxBytes: noLimit, Discard: jetstream.DiscardNew, AllowRollup: rollup, DenyDelete: true,
-	}, {
-		Name: setAsideStream, Subjects: []string{setAsidePrefix + ".>"}, Description: "what could not be read, and why",
-		MaxMsgsPerSubject: 1, MaxAge: setAsideMaxAge, MaxBytes: o.setAsideMaxBytes(), Discard: jetstream.DiscardOld,
 	}}
 	if o.Role == RoleHubAdmin {
 		streams = append(streams, jetstream.StreamConfig{
@@ -127,18 +122,12 @@ func stamped(is, want jetstream.StreamConfig) jetstream.StreamConfig {
 	return is
 }
 
-// ensureStream makes want exist, and returns the stream as it is then. Without need it writes nothing, so that a user who may
-// only look can start on what an administrator has made.
+// ensureStream makes want exist, and returns the stream as it is then. A user who may only look can start on what an administrator has made, as
+// long as that can be used.
 func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := q.js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) && q.bindOnly {
-		return nil, fmt.Errorf(`%w: there is no stream %s: "reroll nats setup" makes it`, ErrNotSetUp, want.Name)
-	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = q.js.CreateStream(ctx, want)
-	}
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		s, err = q.js.Stream(ctx, want.Name)
+		s, err = q.makeStream(ctx, want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", want.Name, explain(ctx, err))
@@ -148,19 +137,41 @@ func (q *Queue) ensureStream(ctx context.Context, want jetstream.StreamConfig) (
 		q.log.Warn("stream belongs to a newer version and is left as it is", "stream", want.Name, "generation", n)
 		return s, nil
 	}
-	if q.bindOnly {
-		return s, q.inspect(is, want)
-	}
 	if q.embedded == nil {
 		want = grown(is, want)
 	}
 	if !reflect.DeepEqual(is, overlay(is, want)) {
-		if s, err = q.js.UpdateStream(ctx, stamped(overlay(is, want), want)); err != nil {
-			return nil, fmt.Errorf("update stream %s: %w", want.Name, explain(ctx, err))
+		updated, err := q.updateStream(ctx, stamped(overlay(is, want), want))
+		if errors.Is(err, ErrDenied) {
+			return s, q.inspect(is, want)
 		}
-		is = s.CachedInfo().Config
+		if err != nil {
+			return nil, fmt.Errorf("update stream %s: %w", want.Name, err)
+		}
+		s, is = updated, updated.CachedInfo().Config
 	}
 	return s, errors.Join(mismatch(is, overlay(is, want)), unfit(is, want))
+}
+
+// makeStream makes a stream that is not there, or returns the one that somebody else has made meanwhile.
+func (q *Queue) makeStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	making, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.CREATE."+want.Name)
+	defer release()
+	s, err := q.js.CreateStream(making, want)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return q.js.Stream(ctx, want.Name)
+	}
+	if err = explain(making, err); errors.Is(err, ErrDenied) {
+		return nil, fmt.Errorf(`%w: there is no stream %s: "reroll nats setup" makes it: %w`, ErrNotSetUp, want.Name, err)
+	}
+	return s, err
+}
+
+func (q *Queue) updateStream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	ctx, release := q.bounded(ctx, answerTime, "$JS.API.STREAM.UPDATE."+config.Name)
+	defer release()
+	s, err := q.js.UpdateStream(ctx, config)
+	return s, explain(ctx, err)
 }
 
 // inspect judges a stream that somebody else has made: an error if it cannot be used, a warning if it keeps less than it should.

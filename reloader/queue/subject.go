@@ -15,7 +15,6 @@ const (
 	reloadPrefix   = "reroll.reload"
 	workloadPrefix = "$KV." + workloadsBucket
 	clusterPrefix  = "$KV." + clustersBucket
-	setAsidePrefix = "reroll.setaside"
 	// followPrefix is followed by the owner and the target of a copy, and by the config as all subjects of configs are; wantPrefix by the
 	// owner and the target alone.
 	followPrefix = "reroll.follow"

@@ -24,8 +24,8 @@ const (
 // markerAge is how long the end of a record is kept, for followers that were away.
 const markerAge = 7 * 24 * time.Hour
 
-// LoadWorkloads returns the record of each workload of cluster, in no particular order. A record that cannot be read is set
-// aside and left out.
+// LoadWorkloads returns the record of each workload of cluster, in no particular order. A record that cannot be read is
+// left out.
 func (q *Queue) LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error) {
 	filter, err := clusterFilter(workloadPrefix, cluster)
 	if err != nil {
@@ -39,7 +39,8 @@ func (q *Queue) LoadWorkloads(ctx context.Context, cluster string) ([]reloader.W
 		}
 		r, reason := reloader.Decode[reloader.WorkloadRecord](msg.Data())
 		if reason != nil {
-			return q.setAside(ctx, workloadsStream, msg.Subject(), sequence, msg.Data(), reason)
+			q.noteUnreadable(workloadsStream, msg.Subject(), sequence, reason)
+			return nil
 		}
 		records = append(records, r)
 		return nil

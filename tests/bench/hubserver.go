@@ -148,7 +148,7 @@ func (h *hub) api(ctx context.Context) (hubAPI, error) {
 	if err != nil {
 		return hubAPI{}, err
 	}
-	cmd := exec.Command(binary, "api", "--nats-url", h.url, "--nats-bind-only", "--api-address", addresses[0], "--metrics-address", "127.0.0.1:0", "--log-level", "error")
+	cmd := exec.Command(binary, "api", "--nats-url", h.url, "--api-address", addresses[0], "--metrics-address", "127.0.0.1:0", "--log-level", "error")
 	return hubAPI{"http://" + addresses[0]}, h.run(cmd)
 }
 

@@ -82,7 +82,7 @@ func main() {
 	flag.IntVar(&o.configs, "configs", 3000, "ConfigMaps, and as many Secrets, for the memory figure")
 	flag.IntVar(&o.rate, "events", 4000, "events per second for the ingest figure")
 	flag.DurationVar(&o.time, "time", time.Minute, "how long to send them")
-	flag.IntVar(&o.reloads, "reloads", 100_000, "reloads on record for the api figures")
+	flag.IntVar(&o.reloads, "reloads", 20_000, "reloads on record for the api figures")
 	flag.IntVar(&o.asks, "asks", 200, "how often each question is asked for them")
 	flag.IntVar(&o.clients, "clients", 500, "streams of events for them")
 	flag.Parse()

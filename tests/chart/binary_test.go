@@ -155,7 +155,6 @@ func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
 
 // rare is what the program does only when something comes in between: TestRightsAreThoseThatAreUsed lets it.
 var rare = map[string]string{
-	"configmaps/reloader-meta-info update":    "another version was here before",
 	"secrets update":                          "a Job's manifest was left behind",
 	"apps/deployments get":                    "somebody else wrote it between the decision and the patch",
 	"apps/statefulsets get":                   "the same",

@@ -219,7 +219,7 @@ func TestComposeRightsAreTheCharts(t *testing.T) {
 		return rules, subjects
 	}
 	want, _ := rules(render(t, "--show-only", "templates/rbac.yaml", "--set",
-		"deploymentMode=roles,source=audit,nats.url=tls://nats:4222,ingest.tls.existingSecret=tls,compatibility.metaInfo=false,rbac.listSecrets=true"))
+		"deploymentMode=roles,source=audit,nats.url=tls://nats:4222,ingest.tls.existingSecret=tls,rbac.listSecrets=true"))
 	got, subjects := rules(compose(t).Configs["rbac"].Content)
 	if diff := cmp.Diff(want, got); diff != "" || len(want) != 2 {
 		t.Errorf("rules (-chart +Compose):\n%s", diff)

@@ -152,11 +152,6 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if _, err := c.OtherReloaders(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for _, options := range []string{"old", "new"} {
-		if err := c.WriteMetaInfo(t.Context(), kube.MetaInfo{Options: options}); err != nil {
-			t.Error(err)
-		}
-	}
 	if !u.options.DryRun && slices.Contains(u.kinds, "Job") {
 		if err := c.RecoverJobs(t.Context()); err != nil {
 			t.Error(err)

@@ -135,12 +135,12 @@ tests:
 // TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
 func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
 	for set, want := range map[string]bool{
-		"deploymentMode=roles,nats.url=nats://n:4222":                       true,
-		"deploymentMode=roles,nats.url=nats://n:4222,api.replicaCount=0":    false,
-		"deploymentMode=hub,nats.url=nats://n:4222,api.replicaCount=0":      false,
-		"compatibility.metaInfo=true":                                       true,
-		"api.replicaCount=0":                                                true, // of roles
-		"replicaCount=0":                                                    false,
+		"deploymentMode=roles,nats.url=nats://n:4222":                    true,
+		"deploymentMode=roles,nats.url=nats://n:4222,api.replicaCount=0": false,
+		"deploymentMode=hub,nats.url=nats://n:4222,api.replicaCount=0":   false,
+		"dryRun=false":       true,
+		"api.replicaCount=0": true, // of roles
+		"replicaCount=0":     false,
 		"deploymentMode=roles,nats.url=nats://n:4222,ingest.replicaCount=0": true,
 	} {
 		text, err := os.ReadFile(ruleFile(t, "--set", set))
@@ -212,7 +212,7 @@ func TestNobodyAsksForCertificatesOfNobody(t *testing.T) {
 // TestCertificateOfTheWebhook: cert-manager makes what the pods mount, for the name that the API server calls, and nobody else may make one. Reroll
 // publishes the secret path alone, and with client certificates nothing.
 func TestCertificateOfTheWebhook(t *testing.T) {
-	for shape, values := range map[string]string{"default": "compatibility.metaInfo=true", "roles": "admission.tls.existingSecret="} {
+	for shape, values := range map[string]string{"default": "dryRun=false", "roles": "admission.tls.existingSecret="} {
 		objects := rendered(t, shape, "--set", values+",admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca")
 		made := ""
 		for _, o := range custom(objects, "Certificate") {

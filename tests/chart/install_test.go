@@ -15,9 +15,9 @@ import (
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
 // nobody runs Jobs.
 var installs = map[string]string{
-	"default": "compatibility.metaInfo=true", "namespaced": "compatibility.metaInfo=true", "ha": "compatibility.metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "compatibility.metaInfo=true",
+	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "dryRun=false",
 	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.holdScheduling=false",
-	"full": "ingest.service.clusterIP=", "external-nats": "compatibility.metaInfo=true", "nats-nkey": "compatibility.metaInfo=true", "watched": "compatibility.metaInfo=true",
+	"full": "ingest.service.clusterIP=", "external-nats": "dryRun=false", "nats-nkey": "dryRun=false", "watched": "dryRun=false",
 }
 
 // TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,

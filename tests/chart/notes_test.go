@@ -38,7 +38,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		has   []string
 		hasNo []string
 	}{
-		"audit events": {"compatibility.metaInfo=true", []string{"   reroll audit setup --namespace reroll-system --for kubeadm\n   reroll audit check --namespace reroll-system\n"}, []string{"pod waits"}},
+		"audit events": {"dryRun=false", []string{"   reroll audit setup --namespace reroll-system --for kubeadm\n   reroll audit check --namespace reroll-system\n"}, []string{"pod waits"}},
 		"audit events of a token": {
 			"source=audit,ingest.tls.requireClientCert=false,ingest.tokens.existingSecret=t,ingest.tls.existingSecret=mine",
 			[]string{"--for kubeadm --token-file FILE\n", "The pod waits for Secret mine with tls.crt, tls.key (for example-reroll-ingest.reroll-system.svc).\n"},
@@ -49,7 +49,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"only the field manager", "source=auto", "\nSee what it did", "\nSee that it reaches the hub"},
 			[]string{"audit setup", "ingest-tls"},
 		},
-		"the API as it is": {"compatibility.metaInfo=true", []string{"   reroll status\n"}, []string{"token"}},
+		"the API as it is": {"dryRun=false", []string{"   reroll status\n"}, []string{"token"}},
 		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
 		"an exposed API with TLS": {
 			"api.service.enabled=true,api.tls.existingSecret=t,api.audiences={a}",
@@ -70,19 +70,18 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"reroll status --server=https://PROXY"},
 			[]string{"port-forward", "--certificate-authority=ca.crt", "create token"},
 		},
-		"no volume":             {"compatibility.metaInfo=true", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
+		"no volume":             {"dryRun=false", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
 		"a volume":              {"persistence.enabled=true", nil, []string{"history is lost"}},
 		"the volume of another": {"nats.url=nats://n:4222", nil, []string{"history is lost"}},
 		"no volume of roles":    {"deploymentMode=roles,nats.url=nats://n:4222", nil, []string{"history is lost"}},
-		"a watch":               {"compatibility.metaInfo=true", []string{"may list and watch Secrets", "--set source=audit", "reroll explain "}, nil},
+		"a watch":               {"dryRun=false", []string{"may list and watch Secrets", "--set source=audit", "reroll explain "}, nil},
 		"no watch":              {"source=audit", []string{"lists and watches no Secrets"}, []string{"may list and watch"}},
 		"a hub": {
 			"deploymentMode=hub,nats.url=nats://n:4222,api.service.enabled=true,api.insecureHTTP=true",
 			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080", "reroll clusters --token-file=token"},
 			[]string{"audit setup", "history is lost"},
 		},
-		"a cluster of a fleet":        {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
-		"streams of an administrator": {"nats.url=nats://n:4222,nats.bindOnly=true", []string{"reroll nats setup --cluster=local "}, nil},
+		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ var (
 			"pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -74,7 +74,7 @@ var (
 			"pods list", "secrets get",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -86,7 +86,7 @@ var (
 			"configmaps get,list,watch", "events create", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reroll-control list,watch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -112,7 +112,7 @@ var (
 			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch",
+			"configmaps create", "configmaps/reroll-canary patch",
 			"configmaps/reroll-control get,update", "configmaps/reroll-control list,watch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
@@ -129,7 +129,7 @@ var (
 			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets create", "secrets create", "secrets/example-reroll-ingest-ca get,update", "secrets/example-reroll-ingest-tls get,update",
 			"secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
 		},
@@ -142,7 +142,7 @@ var (
 	namespacedGrants = map[string][]string{
 		"shop": shopGrants, "billing": shopGrants,
 		namespace: {
-			"configmaps create", "configmaps/reloader-meta-info get,update", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
 			"secrets create", "secrets/reroll-digest-key get",
 		},
 	}

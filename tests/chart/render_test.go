@@ -188,8 +188,8 @@ func TestVolumes(t *testing.T) {
 		made  bool
 		class *string
 	}{
-		"compatibility.metaInfo=true":                             {},
-		"persistence.enabled=true":                                {claim: "example-reroll-data", made: true},
+		"dryRun=false":             {},
+		"persistence.enabled=true": {claim: "example-reroll-data", made: true},
 		"persistence.enabled=true,persistence.storageClass=fast":  {claim: "example-reroll-data", made: true, class: new("fast")},
 		"persistence.enabled=true,persistence.storageClass=-":     {claim: "example-reroll-data", made: true, class: new("")},
 		"persistence.enabled=true,persistence.existingClaim=ours": {claim: "ours"},

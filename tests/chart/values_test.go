@@ -68,7 +68,7 @@ func TestValuesRejected(t *testing.T) {
 		"permissions of none":   {"deploymentMode=hub,nats.url=nats://n:4222,nats.permissions.create=true", "name the clusters", "no cluster could log in"},
 		"permissions of a star": {"nats.url=nats://n:4222,nats.permissions.clusters={*}", "clusters", "it would be all clusters"},
 		"default taken away":    {"persistence.size=null", "size", "the claim would ask for nothing"},
-		"switch taken away":     {"compatibility.metaInfo=null", "metaInfo", "it would be off in silence"},
+		"switch taken away":     {"rbac.create=null", "create", "it would be off in silence"},
 		"half of a map":         {"rolloutLimits=null", "rolloutLimits", "every brake would be off in silence"},
 		"a CA that nobody asks": {"ingest.tls.requireClientCert=false,ingest.tokens.existingSecret=s", "needs ingest.tls.existingSecret", "it would be asked for all the same"},
 		"nothing to show":       {"source=audit,dryRun=true", "a dry run makes no certificate", "no change would ever be heard of"},

@@ -24,7 +24,7 @@ import (
 
 // outputs is everybody whom Reroll tells something.
 type outputs struct {
-	alerts, calls, spans *ear
+	alerts, calls *ear
 	// hub is the address of a NATS server that records are forwarded to, and hubDir has its files, which are at rest after endHub.
 	hub, hubDir string
 	endHub      func()
@@ -68,7 +68,7 @@ func newEar(t *testing.T) *ear {
 // listen starts all who can be told before there is a line.
 func listen(t *testing.T) *outputs {
 	t.Helper()
-	o := &outputs{alerts: newEar(t), calls: newEar(t), spans: newEar(t), events: &ear{}, hubDir: t.TempDir()}
+	o := &outputs{alerts: newEar(t), calls: newEar(t), events: &ear{}, hubDir: t.TempDir()}
 	s := natsserver.Start(t, func(s *server.Options) { s.ServerName, s.StoreDir = "hub", o.hubDir })
 	o.endHub = func() { natsserver.Stop(s) }
 	o.hub = s.ClientURL()
@@ -85,8 +85,7 @@ func listen(t *testing.T) *outputs {
 // environment has a process tell those who listen.
 func (o *outputs) environment() []string {
 	return []string{
-		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here", "RELOADER_NAMESPACE=default",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=" + o.spans.URL, "OTEL_BSP_SCHEDULE_DELAY=200",
+		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here",
 	}
 }
 
@@ -110,7 +109,7 @@ func (o *outputs) waitHeard(r *room) {
 	r.t.Helper()
 	r.must(line.Poll(r.ctx, func(context.Context) error {
 		var errs []error
-		for who, e := range map[string]*ear{"alerts": o.alerts, "calls": o.calls, "spans": o.spans, "events": o.events} {
+		for who, e := range map[string]*ear{"alerts": o.alerts, "calls": o.calls, "events": o.events} {
 			if heard := e.heard(); !bytes.Contains(heard, []byte("password")) || !bytes.Contains(heard, []byte(r.ns)) {
 				errs = append(errs, fmt.Errorf("%s have not heard of the Secret", who))
 			}
@@ -133,7 +132,6 @@ func (o *outputs) everything(r *room) map[string]said {
 		"the log of the caller": {[]byte(o.caller.Log()), "password"},
 		"alerts":                {o.alerts.heard(), "here : "},
 		"calls of the webhook":  {o.calls.heard(), "password"},
-		"spans":                 {o.spans.heard(), "password"},
 		"the stream of events":  {o.events.heard(), "refused"},
 	}
 	for _, p := range []*line.Reroll{r.line.Reroll, o.caller} {
@@ -250,7 +248,7 @@ func (r *room) commands(places map[string]said) {
 func (r *room) objects(places map[string]said) {
 	r.t.Helper()
 	for kind, control := range map[string]string{
-		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "reloader-meta-info", "secrets": "reroll-digest-key",
+		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "extension-apiserver-authentication", "secrets": "reroll-digest-key",
 	} {
 		text, err := r.line.Kube.Kubectl(r.ctx, "get", kind, "--all-namespaces", "--field-selector=metadata.name!=app,metadata.name!=password", "-o", "yaml")
 		r.must(err)

@@ -2,13 +2,9 @@ package lease
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -70,37 +66,5 @@ func TestHealthDoesNotWaitBehindTheWork(t *testing.T) {
 		if err := c.Healthy(ctx); err != nil {
 			t.Errorf("it is not healthy: %v", err)
 		}
-	}
-}
-
-func TestMetaInfoIsNoOtherReloader(t *testing.T) {
-	t.Parallel()
-	ns := cluster.Namespace(t)
-	c := connect(t, kube.Options{Kubeconfig: cluster.Kubeconfig(), QPS: 100, Burst: 100, Namespace: ns})
-	others := func() []string {
-		t.Helper()
-		found, err := c.OtherReloaders(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return slices.DeleteFunc(found, func(name string) bool { return !strings.Contains(name, ns+"/") })
-	}
-	info := kube.MetaInfo{Options: map[string]any{"enableHA": true}, Deployment: kube.DeploymentInfo{Name: "reroll"}}
-	for range 2 {
-		if err := c.WriteMetaInfo(t.Context(), info); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if found := others(); len(found) != 0 {
-		t.Errorf("ours is taken for another: %v", found)
-	}
-	_, err := cluster.Client().CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "theirs", Labels: map[string]string{"reloader.stakater.com/meta-info": "reloader"},
-	}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := others(); !slices.Equal(found, []string{"configmaps " + ns + "/theirs"}) {
-		t.Errorf("found %v, want theirs", found)
 	}
 }

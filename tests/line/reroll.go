@@ -142,18 +142,6 @@ func (r *Reroll) Terminate(ctx context.Context) error {
 	return nil
 }
 
-// WaitEnd waits until the process has ended by itself, and returns its exit code.
-func (r *Reroll) WaitEnd(ctx context.Context) (int, error) {
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		return 0, fmt.Errorf("reroll did not end: %w; its log ends with:\n%s", ctx.Err(), r.tail())
-	}
-	code := r.process.ProcessState.ExitCode()
-	r.process = nil
-	return code, nil
-}
-
 const tailLines = 25
 
 func (r *Reroll) tail() string {

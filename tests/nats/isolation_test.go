@@ -19,12 +19,12 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// options are those of a role with its own credentials, which makes nothing.
+// options are those of a role with its own credentials.
 func options(t *testing.T, s *server.Server, u user) queue.Options {
 	t.Helper()
 	flags := loginFlags(t, u.role, u.cluster)
 	return queue.Options{
-		URL: s.ClientURL(), Role: u.role, BindOnly: true, InboxPrefix: u.role.InboxPrefix(u.cluster),
+		URL: s.ClientURL(), Role: u.role, InboxPrefix: u.role.InboxPrefix(u.cluster),
 		Login: queue.Login{User: flags[1], PasswordFile: flags[3]}, Logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -33,7 +33,6 @@ func options(t *testing.T, s *server.Server, u user) queue.Options {
 func setUpAs(ctx context.Context, t *testing.T, s *server.Server, u user, l queue.Layout) {
 	t.Helper()
 	o := options(t, s, u)
-	o.BindOnly = false
 	if _, err := queue.Setup(ctx, o, l, false); err != nil {
 		t.Fatal(err)
 	}

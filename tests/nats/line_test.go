@@ -48,19 +48,19 @@ func TestLineWithLeastPermissions(t *testing.T) {
 	defer cancel()
 
 	t.Log("the administrator makes all there is, once")
-	if out := setUp(t, s.ClientURL(), line.ClusterName, "--dry-run"); strings.Count(out, ": would be made\n") != 7 {
+	if out := setUp(t, s.ClientURL(), line.ClusterName, "--dry-run"); strings.Count(out, ": would be made\n") != 6 {
 		t.Errorf("a dry run would do\n%s", out)
 	}
-	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": made\n") != 7 {
+	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": made\n") != 6 {
 		t.Errorf("the first run did\n%s", out)
 	}
-	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": left as it is\n") != 7 {
+	if out := setUp(t, s.ClientURL(), line.ClusterName); strings.Count(out, ": left as it is\n") != 6 {
 		t.Errorf("the second run did\n%s", out)
 	}
 
 	flags := map[string][]string{}
 	for _, role := range []queue.Role{queue.RoleIngest, queue.RoleDispatch, queue.RoleAPI} {
-		flags[string(role)] = append(loginFlags(t, role, line.ClusterName), "--nats-bind-only")
+		flags[string(role)] = loginFlags(t, role, line.ClusterName)
 	}
 	l, err := line.StartRoles(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},

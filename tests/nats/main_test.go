@@ -6,7 +6,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if serveMember() || serveHub() {
+	if serveMember() {
 		return
 	}
 	os.Exit(m.Run())

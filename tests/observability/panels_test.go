@@ -110,9 +110,9 @@ var rows = []row{
 			"sum by (stream) (rate(reroll_queue_batch_messages_sum{" + these + "}[$__rate_interval])) / sum by (stream) (rate(reroll_queue_batch_messages_count{" +
 				these + "}[$__rate_interval]))", "{{stream}}",
 		}),
-		lines("Messages set aside", "Messages that could not be read.", "short",
-			query{"sum by (stream) (increase(reroll_queue_set_aside_total{" + these + "}[$__rate_interval]))", "{{stream}}"}),
-		lines("Room used", "Part of its limit that each stream has used, and all of them of the store. RELOADS and SETASIDE drop their oldest at 100 %, the others refuse.", "percentunit",
+		lines("Unreadable messages", "Messages that could not be read.", "short",
+			query{"sum by (stream) (increase(reroll_queue_unreadable_total{" + these + "}[$__rate_interval]))", "{{stream}}"}),
+		lines("Room used", "Part of its limit that each stream has used, and all of them of the store. RELOADS drops its oldest at 100 %, the others refuse.", "percentunit",
 			query{"max by (stream) (reroll_queue_stream_bytes{" + these + "} / reroll_queue_stream_max_bytes{" + these + "})", "{{stream}}"},
 			query{"max(reroll_queue_store_bytes{" + these + "} / reroll_queue_store_max_bytes{" + these + "})", "store"}),
 		lines("REST API by answer", "Requests to the REST API.", "reqps", perSecond("reroll_api_requests_total", "code")),

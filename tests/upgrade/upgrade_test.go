@@ -100,13 +100,13 @@ func (s *site) compare(name string, before map[string]line.Reload) {
 	if len(before) < len(members) {
 		s.t.Errorf("%s: only %d reloads were on record before", name, len(before))
 	}
-	if text, err := s.line.Reroll.Metrics(s.ctx); err != nil || setAside.MatchString(text) {
-		s.t.Errorf("%s: records of the other version were set aside: %v\n%v", name, err, setAside.FindAllString(text, -1))
+	if text, err := s.line.Reroll.Metrics(s.ctx); err != nil || unreadable.MatchString(text) {
+		s.t.Errorf("%s: records of the other version could not be read: %v\n%v", name, err, unreadable.FindAllString(text, -1))
 	}
 }
 
-// setAside finds messages that a version could not read.
-var setAside = regexp.MustCompile(`(?m)^reroll_queue_set_aside_total\{.*\} [1-9].*$`)
+// unreadable finds messages that a version could not read.
+var unreadable = regexp.MustCompile(`(?m)^reroll_queue_unreadable_total\{.*\} [1-9].*$`)
 
 // control is the ConfigMap with which an operator freezes all reloads.
 func (s *site) control() dynamic.ResourceInterface {

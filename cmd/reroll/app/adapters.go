@@ -19,7 +19,7 @@ func follower(p *projection.Projection) queue.Followed {
 		Workload:     p.PutWorkload,
 		WorkloadGone: p.DeleteWorkload,
 		Cluster:      p.PutCluster,
-		CaughtUp:     func() { caughtUp(p) },
+		CaughtUp:     p.SetCaughtUp,
 
 		ChangesLost:   p.ForgetChanges,
 		ReloadsLost:   p.ForgetReloads,

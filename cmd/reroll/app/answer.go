@@ -17,7 +17,6 @@ import (
 
 // answer starts the API over a projection of what is on record.
 func (p *program) answer(context.Context) error {
-	p.saveMemory()
 	records := projection.New(projection.Limits{})
 	o := api.Options{
 		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,

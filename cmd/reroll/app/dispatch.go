@@ -42,11 +42,6 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.warnOfOthers(ctx, cluster)
-	if s.ReloaderNamespace != "" {
-		if err := cluster.WriteMetaInfo(ctx, p.metaInfo()); err != nil {
-			p.logger.Warn("who reloads here could not be noted", "error", err)
-		}
-	}
 	if p.forwarder, err = p.newForwarder(cluster); err != nil {
 		return err
 	}
@@ -66,7 +61,6 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.keepCertificate(cluster)
 	p.startWatch()
 	p.startCanary(cluster, d)
-	p.start("look-out", cluster.AwaitRewind)
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
 	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
@@ -132,7 +126,6 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		RolloutDeadline: s.RolloutDeadline, HaltOnFailedRollouts: s.HaltOnFailedRollouts,
 		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
 	}
-	p.recordsTo(&o)
 	if p.forwarder != nil {
 		o.Copies = p.forwarder
 	}

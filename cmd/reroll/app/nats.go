@@ -41,8 +41,8 @@ func natsSetupCommand(version string) *cobra.Command {
 	connection := pflag.NewFlagSet("nats", pflag.ContinueOnError)
 	cmd := &cobra.Command{
 		Use:   "setup",
-		Short: "Make the streams and consumers that --nats-bind-only relies on",
-		Long: "Make the streams and consumers that --nats-bind-only relies on, or bring them up to date. It can be done again and again, also\n" +
+		Short: "Make the streams and consumers for roles that may not make them",
+		Long: "Make the streams and consumers for roles that may not make them, or bring them up to date. It can be done again and again, also\n" +
 			"while Reroll runs, and makes nothing smaller.",
 		Example: "  reroll nats setup --nats-url nats://nats:4222 --cluster east --cluster west --dry-run",
 		Args:    cobra.NoArgs,

@@ -16,9 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
-	"github.com/reroll-dev/reroll/cmd/reroll/tracing"
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/ingest/auditlog"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -48,8 +46,6 @@ type program struct {
 	controls controls
 	// forwarder brings records to a hub; nil if there is none.
 	forwarder *queue.Forwarder
-	// tracer tells a collector how far changes get; nil if nobody wants to know.
-	tracer *tracing.Tracer
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
@@ -96,7 +92,7 @@ func (p *program) parts() []func(context.Context) error {
 	if p.role.admitOnly() {
 		return append(parts, p.admitAlone)
 	}
-	parts = append(parts, p.trace, p.openQueue)
+	parts = append(parts, p.openQueue)
 	if p.role.answer {
 		parts = append(parts, p.answer)
 	}
@@ -105,9 +101,6 @@ func (p *program) parts() []func(context.Context) error {
 	}
 	if receives {
 		parts = append(parts, p.ingest)
-	}
-	if p.settings.AuditLogPath != "" {
-		parts = append(parts, p.tail)
 	}
 	return parts
 }
@@ -136,7 +129,7 @@ func (p *program) ingestOptions() webhook.Options {
 	s := p.settings
 	o := webhook.Options{
 		Address: s.IngestAddress, CertFile: s.IngestTLSCert, KeyFile: s.IngestTLSKey, ClientCAFile: s.IngestTLSClientCA,
-		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry, Traced: p.tracer != nil,
+		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry,
 	}
 	if p.role.dispatch {
 		o.Clusters = []string{s.ClusterName}
@@ -213,20 +206,6 @@ func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 	p.onEnd("ingest", server.Shutdown)
 	p.certificates.add("audit-client", func() (*x509.Certificate, error) { return server.ClientCertificate(), nil })
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
-	return nil
-}
-
-// tail reads the API server's audit log.
-func (p *program) tail(context.Context) error {
-	s := p.settings
-	tail, err := auditlog.New(auditlog.Options{
-		Path: s.AuditLogPath, StatePath: s.AuditLogState, Cluster: s.AuditLogCluster, Sink: p.sink(), Logger: p.logger, Registerer: p.registry,
-	})
-	if err != nil {
-		return err
-	}
-	p.start("auditlog", tail.Run)
-	p.health.add("auditlog", tail.Healthy)
 	return nil
 }
 

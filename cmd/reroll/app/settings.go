@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -62,16 +61,12 @@ type Settings struct {
 	IngestTLSHosts    []string
 	IngestTLSLifetime time.Duration
 
-	AuditLogPath, AuditLogState, AuditLogCluster string
-
 	APIAddress     string
 	Auth           Auth
 	MetricsAddress string
 	LogFormat      string
 	LogLevel       string
 
-	// Options are the values of all flags that anybody may see, by their names in camel case.
-	Options map[string]string
 	// Warnings are what complete found to be without effect: one line each, for the log.
 	Warnings []string
 }
@@ -106,7 +101,6 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	s.Admission.bind(f, r)
 	if r.ingest {
 		s.bindIngest(f)
-		s.bindAuditLog(f)
 	}
 	if r.answer {
 		f.StringVar(&s.APIAddress, "api-address", "127.0.0.1:8080", "address of the REST API")
@@ -137,34 +131,12 @@ func (s *Settings) bindDispatch(f *pflag.FlagSet, r role) {
 }
 
 func (s *Settings) bindIngest(f *pflag.FlagSet) {
-	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}, and for shipped audit logs, POST /v1/shipped/{cluster}; with another source, such as a watch (--source) or --audit-log-path, it may be empty")
+	f.StringVar(&s.IngestAddress, "ingest-address", ":9443", "address for audit events, POST /v1/audit/{cluster}, and for shipped audit logs, POST /v1/shipped/{cluster}; with another source, such as a watch (--source), it may be empty")
 	f.StringVar(&s.IngestTLSCert, "ingest-tls-cert", "", "file of the server certificate, which reroll ingest waits for; if empty, reroll serve makes and renews one")
 	f.StringVar(&s.IngestTLSKey, "ingest-tls-key", "", "file of the server certificate's key")
 	f.StringVar(&s.IngestTLSClientCA, "ingest-tls-client-ca", "", "file of the CA of client certificates, whose name is the cluster's")
 	f.StringVar(&s.IngestTokenFile, "ingest-token-file", "", "file of bearer tokens, a line cluster:token for each")
 	f.BoolVar(&s.IngestInsecureHTTP, "ingest-insecure-http", false, "plain HTTP without authentication, on a loopback address only")
-}
-
-func (s *Settings) bindAuditLog(f *pflag.FlagSet) {
-	f.StringVar(&s.AuditLogPath, "audit-log-path", "", "the API server's audit log to read, for one whose log is here and whose webhook cannot be set")
-	f.StringVar(&s.AuditLogState, "audit-log-state", "", "file in which the place in that log is saved; default: the log's name with .reroll-state after it")
-	f.StringVar(&s.AuditLogCluster, "audit-log-cluster", "", "the cluster whose log it is; default: --cluster-name")
-}
-
-// completeAuditLog fills in what follows from the other settings.
-func (s *Settings) completeAuditLog() error {
-	if s.AuditLogPath == "" {
-		if s.AuditLogState+s.AuditLogCluster != "" {
-			return errors.New("--audit-log-state and --audit-log-cluster need --audit-log-path")
-		}
-		return nil
-	}
-	s.AuditLogState = cmp.Or(s.AuditLogState, s.AuditLogPath+".reroll-state")
-	s.AuditLogCluster = cmp.Or(s.AuditLogCluster, s.ClusterName)
-	if s.AuditLogCluster == "" {
-		return errors.New("--audit-log-path needs --audit-log-cluster: whose log is it?")
-	}
-	return reloader.ValidateCluster(s.AuditLogCluster)
 }
 
 func (r role) orEmbedded() string {
@@ -195,15 +167,11 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
-		s.Options = optionsOf(f)
 	}
 	if r.dispatch || r.admit {
 		if err := s.checkAdmission(f, r); err != nil {
 			return err
 		}
-	}
-	if err := s.completeAuditLog(); err != nil {
-		return err
 	}
 	if r.answer {
 		if err := s.Auth.check(s.APIAddress); err != nil {
@@ -213,8 +181,8 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 			s.Warnings = append(s.Warnings, warning)
 		}
 	}
-	if r.ingest && !r.dispatch && s.IngestAddress == "" && s.AuditLogPath == "" {
-		return errors.New("--ingest-address is empty: nothing would be taken in; give an address or --audit-log-path")
+	if r.ingest && !r.dispatch && s.IngestAddress == "" {
+		return errors.New("--ingest-address is empty: nothing would be taken in; give an address")
 	}
 	if r.dispatch {
 		if err := s.completeSource(f, r); err != nil {

@@ -14,7 +14,6 @@ import (
 type NATS struct {
 	Login       queue.Login
 	InboxPrefix string
-	BindOnly    bool
 	Replicas    int
 	// StoreSize is a quantity of bytes as Kubernetes writes it; empty is the default.
 	StoreSize string
@@ -41,7 +40,6 @@ func (n *NATS) bindReplicas(f *pflag.FlagSet) {
 func (n *NATS) bind(f *pflag.FlagSet, r role) {
 	n.bindConnection(f)
 	n.bindReplicas(f)
-	f.BoolVar(&n.BindOnly, "nats-bind-only", false, "external NATS: make no streams and consumers, but use those that reroll nats setup has made")
 	if r.embeds {
 		n.bindSize(f)
 	}
@@ -78,6 +76,6 @@ func (n *NATS) maxStore() (int64, error) {
 func (n *NATS) options(url string) (queue.Options, error) {
 	size, err := n.maxStore()
 	return queue.Options{
-		URL: url, Login: n.Login, InboxPrefix: n.InboxPrefix, BindOnly: n.BindOnly, Replicas: n.Replicas, MaxStore: size,
+		URL: url, Login: n.Login, InboxPrefix: n.InboxPrefix, Replicas: n.Replicas, MaxStore: size,
 	}, err
 }

@@ -13,7 +13,7 @@ import (
 func TestNATSSettingsReachTheQueue(t *testing.T) {
 	s, err := settingsOf(t, "serve", "--nats-url=tls://a:4222,tls://b:4222", "--nats-creds=1", "--nats-nkey=2", "--nats-user=3",
 		"--nats-password-file=4", "--nats-token-file=5", "--nats-tls-ca=6", "--nats-tls-cert=7", "--nats-tls-key=8",
-		"--nats-inbox-prefix=_INBOX_x", "--nats-bind-only", "--nats-replicas=3", "--nats-store-size=1Gi")
+		"--nats-inbox-prefix=_INBOX_x", "--nats-replicas=3", "--nats-store-size=1Gi")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestNATSSettingsReachTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := queue.Options{
-		URL: "tls://a:4222,tls://b:4222", InboxPrefix: "_INBOX_x", BindOnly: true, Replicas: 3, MaxStore: 1 << 30,
+		URL: "tls://a:4222,tls://b:4222", InboxPrefix: "_INBOX_x", Replicas: 3, MaxStore: 1 << 30,
 		Login: queue.Login{
 			Credentials: "1", NkeyFile: "2", User: "3", PasswordFile: "4", TokenFile: "5", CAFile: "6", CertFile: "7", KeyFile: "8",
 		},

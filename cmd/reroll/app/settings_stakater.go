@@ -41,8 +41,6 @@ type Stakater struct {
 	// EnableHA lets one of several replicas work. PodName and PodNamespace say which replica this is.
 	EnableHA              bool
 	PodName, PodNamespace string
-	// ReloaderNamespace and ReloaderDeployment say where the ConfigMap reloader-meta-info belongs, and what it says of whom.
-	ReloaderNamespace, ReloaderDeployment string
 
 	EnablePprof bool
 	PprofAddr   string

@@ -61,8 +61,6 @@ func (s *Stakater) variables() []variable {
 		{"KUBERNETES_NAMESPACE", "the only namespace that counts, if `--namespaces` is empty", s.addNamespace},
 		{"POD_NAME", "name of the pod, for `--enable-ha`", text(&s.PodName)},
 		{"POD_NAMESPACE", "namespace of the pod, for `--enable-ha`, and the default of `--namespace`", text(&s.PodNamespace)},
-		{"RELOADER_NAMESPACE", "namespace of the ConfigMap `reloader-meta-info`", text(&s.ReloaderNamespace)},
-		{"RELOADER_DEPLOYMENT_NAME", "name of the Deployment that `reloader-meta-info` tells", text(&s.ReloaderDeployment)},
 		{"METRICS_COUNT_BY_NAMESPACE", "`enabled` counts reloads for each namespace as well", word(&s.CountByNamespace, "enabled")},
 		{"ALERT_ON_RELOAD", "`true` sends an alert after each reload", word(&s.Alerts.On, "true")},
 		{"ALERT_SINK", "what the alert is for: `slack`, `teams` or `gchat`; plain text otherwise", text(&s.Alerts.Sink)},

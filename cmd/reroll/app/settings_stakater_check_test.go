@@ -143,8 +143,6 @@ func TestStakaterEnvironment(t *testing.T) {
 		"KUBERNETES_NAMESPACE":       {"shop", func(s *Settings) { s.Namespaces = []string{"shop"} }},
 		"POD_NAME":                   {"reroll-0", func(s *Settings) { s.PodName = "reroll-0" }},
 		"POD_NAMESPACE":              {"infra", func(s *Settings) { s.PodNamespace, s.Namespace = "infra", "infra" }},
-		"RELOADER_NAMESPACE":         {"infra", func(s *Settings) { s.ReloaderNamespace = "infra" }},
-		"RELOADER_DEPLOYMENT_NAME":   {"reloader", func(s *Settings) { s.ReloaderDeployment = "reloader" }},
 		"METRICS_COUNT_BY_NAMESPACE": {"enabled", func(s *Settings) { s.CountByNamespace = true }},
 		"ALERT_ON_RELOAD":            {"false", func(*Settings) {}},
 		"ALERT_SINK":                 {"slack", func(s *Settings) { s.Alerts.Sink = "slack" }},
@@ -163,7 +161,7 @@ func TestStakaterEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got, sameSelector, untold); diff != "" {
+			if diff := cmp.Diff(want, got, sameSelector); diff != "" {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
 		})

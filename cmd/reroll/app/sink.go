@@ -7,9 +7,9 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// sink returns where hints go: the queue, by way of those who want to know of them. What is redacted nobody gets to see.
+// sink returns where hints go: the queue, by way of the dispatcher of this process. What is redacted nobody gets to see.
 func (p *program) sink() ingest.Sink {
-	sink := p.hintsTo(p.queue)
+	var sink ingest.Sink = p.queue
 	if p.role.dispatch {
 		sink = overheard{sink, p}
 	}

@@ -43,15 +43,15 @@ func (s *Settings) completeSource(f *pflag.FlagSet, r role) error {
 	switch s.Source {
 	case sourceAuto:
 	case sourceAudit:
-		if r.ingest && s.IngestAddress == "" && s.AuditLogPath == "" {
-			return fmt.Errorf("--ingest-address is empty: with --source=%s nothing would report changes; give an address or --audit-log-path", sourceAudit)
+		if r.ingest && s.IngestAddress == "" {
+			return fmt.Errorf("--ingest-address is empty: with --source=%s nothing would report changes; give an address", sourceAudit)
 		}
 		if s.DryRun && s.IngestAddress != "" && s.IngestTLSCert == "" && !s.IngestInsecureHTTP && r.ingest {
 			return errors.New("--source=audit in a dry run needs --ingest-tls-cert: a dry run makes no certificate")
 		}
 	case sourceWatch:
-		if s.AuditLogPath != "" || s.IngestAddress != "" && f.Changed("ingest-address") {
-			return fmt.Errorf("--source=%s takes no audit events: leave out --ingest-address and --audit-log-path, or set --source=%s", sourceWatch, sourceAuto)
+		if s.IngestAddress != "" && f.Changed("ingest-address") {
+			return fmt.Errorf("--source=%s takes no audit events: leave out --ingest-address, or set --source=%s", sourceWatch, sourceAuto)
 		}
 		s.IngestAddress = ""
 	default:

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -41,26 +40,3 @@ func TestIgnoredConfigsReachTheDialect(t *testing.T) {
 		}
 	}
 }
-
-func TestToldOptionsHoldNoCredentials(t *testing.T) {
-	var s Settings
-	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	s.bind(f, roles[0])
-	for _, flag := range secretFlags {
-		if err := f.Set(flag, "https://user:canary@host"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	told := optionsOf(f)
-	if told["autoReloadAll"] != "false" || told["isArgoRollouts"] != "false" {
-		t.Errorf("options %v: autoReloadAll and isArgoRollouts are missing", told)
-	}
-	for name, value := range told {
-		if strings.Contains(value, "canary") {
-			t.Errorf("%s tells a credential", name)
-		}
-	}
-}
-
-// untold leaves out of a comparison what only repeats the other settings.
-var untold = cmpopts.IgnoreFields(Settings{}, "Options")

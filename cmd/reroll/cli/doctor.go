@@ -14,7 +14,7 @@ type doctorFlags struct {
 	policy, auditKubeconfig  string
 	cluster                  string
 	certificates, namespaces []string
-	connect, enableHA        bool
+	connect                  bool
 }
 
 // doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
@@ -38,7 +38,6 @@ func doctorCommand(version string) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")
 	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
-	f.BoolVar(&q.enableHA, "enable-ha", false, "several replicas choose who leads, as with --enable-ha of the dispatcher, and need the rights for that; if not given, the arguments and environment of the pods say so")
 	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
 	f.StringVar(&q.policy, "audit-policy", "", "file of the API server's --audit-policy-file")
 	f.StringVar(&q.auditKubeconfig, "audit-kubeconfig", "", "file of the API server's --audit-webhook-config-file")

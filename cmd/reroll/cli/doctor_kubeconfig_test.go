@@ -153,3 +153,17 @@ func TestConnectToIngest(t *testing.T) {
 		})
 	}
 }
+
+// TestConnectWithoutTLS: an address without TLS is reported as wrong, and no credentials are sent to it.
+func TestConnectWithoutTLS(t *testing.T) {
+	ingest := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s", r.Method, r.URL) }))
+	t.Cleanup(ingest.Close)
+	kubeconfig := withUser(kubeconfigOf(ingest.URL+"/v1/audit/local", newPair(t, func(*x509.Certificate) {}).cert, pair{}), "{token: abc}")
+	var found findings
+	target := found.checkKubeconfig([]byte(kubeconfig), "local", now)
+	found.connect(t.Context(), target, target.port(), now)
+	want{"is not https": wrong}.check(t, found)
+	if !found.has(skipped) {
+		t.Errorf("nothing says that the ingest was not asked: %+v", found)
+	}
+}

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -22,20 +18,11 @@ type need struct {
 	own bool
 	// spare says what is missing without them; empty if Reroll cannot do without.
 	spare string
-	// lead says that they are for replicas that choose who leads: one process needs none of them, and others cannot do without.
-	lead bool
+	// ha says that only several replicas need them, to elect the one that is active.
+	ha bool
 }
 
-// replicas says how many may lead, as far as is known.
-type replicas int
-
-const (
-	anyReplicas replicas = iota
-	oneReplica
-	severalReplicas
-)
-
-// needs are the rights that the chart grants by default, and those that it grants to several replicas.
+// needs are the rights that the chart grants by default, and those that it grants for HA.
 var needs = []need{
 	{resource: "configmaps", verbs: []string{"get", "list"}},
 	{resource: "configmaps", verbs: []string{"watch"}, spare: cannotWatch},
@@ -53,15 +40,14 @@ var needs = []need{
 	{resource: "secrets", own: true, verbs: []string{"get", "list", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, name: control.ConfigMap, verbs: []string{"list", "watch"}},
 	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
-	{resource: "configmaps", own: true, name: kube.MetaInfoName, verbs: []string{"get", "update"}, spare: "which version runs is not noted there"},
 	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works, if there is one"},
-	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
-	{group: "coordination.k8s.io", resource: "leases", own: true, lead: true, verbs: []string{"create"}, spare: cannotLead},
+	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
+	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, verbs: []string{"create"}, spare: cannotLead},
 }
 
 const cannotWatch = "configs cannot be watched: with --source=audit they are not, and the audit feed reports changes"
 
-const cannotLead = "several replicas cannot choose who leads, and none of them rolls anything"
+const cannotLead = "one process needs none of it; several replicas cannot choose who leads, and none of them rolls anything"
 
 // judge tells whether a right is granted.
 type judge func(context.Context, kube.Right) (bool, error)
@@ -72,61 +58,21 @@ func (f *doctorFlags) examineRights(s *session) (found findings) {
 		found.add("rights", skipped, "not asked for", "give --as system:serviceaccount:"+f.own+":reroll, and --context")
 		return found
 	}
-	cluster, err := f.connectAs(s, f.as)
+	cluster, err := kube.Connect(s, kube.Options{
+		Kubeconfig: f.kubeconfig, Context: f.context, Namespace: f.own, As: f.as, QPS: 50, Burst: 100, UserAgent: "reroll/" + f.version,
+		KeepAnnotation: func(string) bool { return false },
+	})
 	if err != nil {
 		found.add("rights", unclear, err.Error(), "")
 		return found
 	}
-	found.checkRights(s, cluster.May, f.own, f.namespaces, func() (replicas, error) { return f.replicas(s, cluster) })
+	found.checkRights(s, cluster.May, f.own, f.namespaces)
 	return found
 }
 
-// connectAs connects in somebody's name, or if that is empty in one's own.
-func (f *doctorFlags) connectAs(s *session, name string) (*kube.Cluster, error) {
-	return kube.Connect(s, kube.Options{
-		Kubeconfig: f.kubeconfig, Context: f.context, Namespace: f.own, As: name, QPS: 50, Burst: 100, UserAgent: "reroll/" + f.version,
-		KeepAnnotation: func(string) bool { return false },
-	})
-}
-
-// replicas returns what was said of them, or what the pods say. Where these say nothing, or may not be seen, it is any; other errors are
-// returned.
-func (f *doctorFlags) replicas(s *session, examined *kube.Cluster) (replicas, error) {
-	contends, err := f.enableHA, error(nil)
-	if !s.cmd.Flags().Changed("enable-ha") {
-		contends, err = f.contends(s, examined)
-	}
-	switch {
-	case apierrors.IsForbidden(err), errors.Is(err, kube.ErrNoDispatcher), errors.Is(err, kube.ErrNotSaid):
-		return anyReplicas, nil // whoever does not know is told what the rights are for
-	case err != nil:
-		return anyReplicas, err
-	case contends:
-		return severalReplicas, nil
-	}
-	return oneReplica, nil
-}
-
-// contends looks at the pods in one's own name: whose rights are examined may not see them where workloads are in namespaces alone.
-func (f *doctorFlags) contends(s *session, examined *kube.Cluster) (contends bool, err error) {
-	if f.as == "" {
-		return examined.Contends(s)
-	}
-	own, err := f.connectAs(s, "")
-	if err == nil {
-		contends, err = own.Contends(s)
-	}
-	if apierrors.IsForbidden(err) {
-		return examined.Contends(s)
-	}
-	return contends, err
-}
-
-// checkRights judges whether all needs are met. own is Reroll's namespace; the workloads are in those given, or anywhere. who is asked at most
-// once, if a right is not granted that several need.
-func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string, who func() (replicas, error)) {
+// checkRights judges whether all needs are met. own is Reroll's namespace; the workloads are in those given, or anywhere.
+func (f *findings) checkRights(ctx context.Context, may judge, own string, namespaces []string) {
 	missing := false
-	who = sync.OnceValues(who)
 	for _, n := range needs {
 		refused, err := n.refused(ctx, may, n.places(own, namespaces))
 		switch {
@@ -135,8 +81,8 @@ func (f *findings) checkRights(ctx context.Context, may judge, own string, names
 			return
 		case refused == nil:
 			continue
-		case n.lead:
-			missing = f.checkLead(n.say(refused), n, own, who) || missing
+		case n.ha:
+			f.add("rights", skipped, n.say(refused)+", for HA: "+n.spare, "with --enable-ha, "+n.mend(own))
 			continue
 		case n.spare != "":
 			f.add("rights", careful, n.say(refused)+": "+n.spare, n.mend(own))
@@ -148,21 +94,6 @@ func (f *findings) checkRights(ctx context.Context, may judge, own string, names
 	if !missing {
 		f.add("rights", fine, "all that the chart grants are granted", "")
 	}
-}
-
-// checkLead judges the lack of a right that only several replicas need, and reports whether it may be missed.
-func (f *findings) checkLead(lack string, n need, own string, who func() (replicas, error)) bool {
-	switch several, err := who(); {
-	case err != nil:
-		f.add("rights", unclear, lack+", and whether there are several replicas could not be found out: "+err.Error(), "say so with --enable-ha, or --enable-ha=false")
-	case several == oneReplica:
-		return false
-	case several == severalReplicas:
-		f.add("rights", wrong, lack+": "+n.spare, n.mend(own))
-	default:
-		f.add("rights", skipped, lack+": one process needs none of it; "+n.spare, "if there are several, or the role dispatch, "+n.mend(own)+"; and give --enable-ha")
-	}
-	return true
 }
 
 // refused returns the verbs that are not granted in some place, which it names.

@@ -190,7 +190,7 @@ func generated(t *testing.T, quiet []string, classes bool) string {
 func TestNeedsAreTheChartsRights(t *testing.T) {
 	granted, asked := grants(t, "default"), map[string]bool{}
 	for _, n := range needs {
-		if !n.lead {
+		if !n.ha {
 			n.each(func(right string) { asked[right] = true })
 		}
 	}
@@ -281,27 +281,20 @@ func TestRights(t *testing.T) {
 		may        judge
 		namespaces []string
 		want       want
-		who        replicas
-		unseen     error
 	}{
 		"all granted":            {may: refuse()},
-		"no Lease":               {refuse(leases...), nil, want{"leases stakater-reloader-lock: may not get in own, update in own: several replicas cannot choose who leads": wrong, "leases: may not create in own: several": wrong}, severalReplicas, nil},
-		"no new Lease":           {refuse(leases[2]), nil, want{"leases: may not create in own: several": wrong}, severalReplicas, nil},
-		"one needs no Lease":     {refuse(leases...), nil, want{"all that the chart grants are granted": fine}, oneReplica, nil},
-		"who knows":              {refuse(leases...), nil, want{"may not get in own, update in own: one process needs none of it": skipped, "leases: may not create in own: one process": skipped}, anyReplicas, nil},
-		"who may not know":       {refuse(leases[2]), nil, want{"leases: may not create in own, and whether there are several replicas could not be found out: away": unclear}, anyReplicas, errors.New("away")},
-		"nothing to know":        {refuse(), nil, want{"all that the chart grants are granted": fine}, anyReplicas, errors.New("away")},
-		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}, severalReplicas, nil},
-		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}, severalReplicas, nil},
-		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}, severalReplicas, nil},
-		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}, severalReplicas, nil},
-		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}, severalReplicas, nil},
-		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}, severalReplicas, nil},
+		"no Lease":               {refuse(leases...), nil, want{"leases stakater-reloader-lock: may not get in own, update in own, for HA": skipped, "leases: may not create in own, for HA": skipped, "all that the chart grants are granted": fine}},
+		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}},
+		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}},
+		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}},
+		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}},
+		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}},
+		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var found findings
-			found.checkRights(t.Context(), c.may, "own", c.namespaces, func() (replicas, error) { return c.who, c.unseen })
+			found.checkRights(t.Context(), c.may, "own", c.namespaces)
 			c.want.check(t, found)
 			if c.want["all that the chart grants are granted"] != fine && c.want != nil && found.has(fine) {
 				t.Errorf("something is missing, and all is said to be granted: %+v", found)

@@ -178,9 +178,6 @@
 {{- with $login.inboxPrefix }}
 - {{ printf "--nats-inbox-prefix=%s" . | quote }}
 {{- end }}
-{{- if .Values.nats.bindOnly }}
-- --nats-bind-only
-{{- end }}
 {{- with int .Values.nats.replicas }}
 - --nats-replicas={{ . }}
 {{- end }}

@@ -79,7 +79,7 @@
 {{- fail "replicaCount: more than one needs nats.url or nats.keys.url: with an embedded NATS each replica would have a store of its own" -}}
 {{- end -}}
 {{- $keys := compact (values $v.nats.keys) -}}
-{{- if and (or $keys $v.nats.user $v.nats.inboxPrefix $v.nats.bindOnly $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
+{{- if and (or $keys $v.nats.user $v.nats.inboxPrefix $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
 {{- fail "nats: all but storeSize needs nats.url or nats.keys.url: the embedded NATS asks for nothing" -}}
 {{- end -}}
 {{- if and $keys (not $v.nats.existingSecret) -}}

@@ -5,12 +5,6 @@
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- $dispatches := include "reroll.dispatches" . }}
-{{- if and .Values.compatibility.metaInfo $dispatches }}
-- name: RELOADER_NAMESPACE
-  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-- name: RELOADER_DEPLOYMENT_NAME
-  value: {{ include "reroll.roleName" . }}
-{{- end }}
 {{- if and .Values.metrics.countByNamespace $dispatches }}
 - name: METRICS_COUNT_BY_NAMESPACE
   value: enabled

@@ -199,15 +199,6 @@
   resourceNames: [reroll-control]
   verbs: [get, update]
 {{- end }}
-{{- $info := and .Values.compatibility.metaInfo (not .Values.dryRun) }}
-{{- if $info }}
-# get: see whether it says already which version runs here.
-# update: say it.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [reloader-meta-info]
-  verbs: [get, update]
-{{- end }}
 {{- if include "reroll.canary" . }}
 # patch: touch it, to see whether its audit events come in.
 - apiGroups: [""]
@@ -215,7 +206,7 @@
   resourceNames: [reroll-canary]
   verbs: [patch]
 {{- end }}
-{{- with compact (list (ternary "reroll-control" "" $commands) (ternary "reloader-meta-info" "" $info) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
+{{- with compact (list (ternary "reroll-control" "" $commands) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
 # create: make {{ join ", " . }}, once.
 - apiGroups: [""]
   resources: [configmaps]

@@ -173,7 +173,7 @@ var Sections = []Section{
 	{"5.3", "Webhook"},
 	{"5.4", "High availability"},
 	{"5.5", "Kubernetes Events"},
-	{"5.6", "Health, profiles and meta-info"},
+	{"5.6", "Health and profiles"},
 	{"6", "Moving and going back"},
 }
 

@@ -13,31 +13,13 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // metricNames are those of Stakater Reloader and of its client, with their types.
 const metricNames = `
 reloader_reload_executed_total counter
 reloader_reload_executed_total_by_namespace counter
-reloader_reconcile_total counter
-reloader_reconcile_duration_seconds histogram
-reloader_action_total counter
-reloader_action_latency_seconds histogram
-reloader_skipped_total counter
-reloader_workqueue_depth gauge
-reloader_workqueue_adds_total counter
-reloader_workqueue_latency_seconds histogram
-reloader_errors_total counter
-reloader_retries_total counter
-reloader_events_received_total counter
-reloader_events_processed_total counter
-reloader_workloads_scanned_total counter
-reloader_workloads_matched_total counter
 rest_client_requests_total counter
 rest_client_request_duration_seconds histogram
 `
@@ -46,23 +28,9 @@ rest_client_request_duration_seconds histogram
 func TestMetrics(t *testing.T) {
 	p := withFlags(t, []string{"METRICS_COUNT_BY_NAMESPACE=enabled"})
 	w := p.play(t, oneEdit)
-	label := []byte(`{"metadata":{"labels":{"looked":"at"}}}`)
-	if _, err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], label); err != nil {
-		t.Fatal(err)
-	}
-	nobodys := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "nobodys"}}
-	if _, err := shared.Kube.Client().CoreV1().ConfigMaps(w.Namespace("main")).Create(t.Context(), nobodys, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Quiesce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	samples := []string{
 		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
 		`reloader_reload_executed_total_by_namespace{namespace="` + w.Namespace("main") + `",success="true"} [1-9]`,
-		`reloader_action_total{result="success",workload_kind="Deployment"} [1-9]`,
-		`reloader_events_received_total{event_type="update",resource_type="configmaps"} [1-9]`,
-		`reloader_skipped_total{reason="ignored_or_not_selected"} [1-9]`, `reloader_skipped_total{reason="no_data_change"} [1-9]`,
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -227,25 +195,6 @@ func TestNoProfiles(t *testing.T) {
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {
 		if code, answer, err := shared.Reroll.Probe(t.Context(), path); err != nil || code != http.StatusNotFound {
 			t.Errorf("%s: %d %.80q, %v", path, code, answer, err)
-		}
-	}
-}
-
-// TestMetaInfo: the ConfigMap that tools look for says which reloader runs, and how.
-func TestMetaInfo(t *testing.T) {
-	withFlags(t, []string{"RELOADER_NAMESPACE=default", "RELOADER_DEPLOYMENT_NAME=mine"}, "--reload-strategy=annotations")
-	object, err := shared.Kube.Client().CoreV1().ConfigMaps("default").Get(t.Context(), "reloader-meta-info", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := object.Labels["reloader.stakater.com/meta-info"]; got != "reloader" {
-		t.Errorf("label is %q", got)
-	}
-	for key, want := range map[string]string{
-		"buildInfo": `"goVersion":"go1`, "reloaderOptions": `"reloadStrategy":"annotations"`, "deploymentInfo": `"name":"mine"`,
-	} {
-		if !strings.Contains(object.Data[key], want) {
-			t.Errorf("%s is %s, without %s", key, object.Data[key], want)
 		}
 	}
 }

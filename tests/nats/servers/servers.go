@@ -1,4 +1,4 @@
-// Package servers builds NATS servers of older versions, each from a module of its own in the folder of its version. The executables
+// Package servers builds a NATS server of another version, from a module of its own in the folder of its version. The executables
 // are in the go command's build cache, outside the repository; the second use builds nothing.
 package servers
 
@@ -14,23 +14,6 @@ import (
 )
 
 const server = "github.com/nats-io/nats-server/v2"
-
-// Versions returns the versions that there are, the name of each folder.
-func Versions() ([]string, error) {
-	dir, err := folder()
-	if err != nil {
-		return nil, err
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
-	if err != nil {
-		return nil, err
-	}
-	versions := make([]string, len(files))
-	for i, file := range files {
-		versions[i] = filepath.Base(filepath.Dir(file))
-	}
-	return versions, nil
-}
 
 // Path returns the executable of a version, and builds it when the cache lacks it.
 func Path(ctx context.Context, version string) (string, error) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -19,32 +19,42 @@ func publish(t *testing.T, q *Queue, subject, data string) uint64 {
 	return ack.Sequence
 }
 
-func asideOf(t *testing.T, q *Queue, subject string) *jetstream.RawStreamMsg {
+// unreadableOf returns how many messages of a stream could not be read.
+func unreadableOf(t *testing.T, r prometheus.Gatherer, stream string) float64 {
 	t.Helper()
-	raw, err := q.last(testContext(t), setAsideStream, subject)
-	if err != nil || raw == nil {
-		t.Fatalf("nothing was set aside on %s: %v", subject, err)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return raw
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "reroll_queue_unreadable_total" && m.GetLabel()[0].GetValue() == stream {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no reroll_queue_unreadable_total of %s", stream)
+	return 0
 }
 
-func TestUnreadableHintsAreSetAside(t *testing.T) {
+func TestUnreadableHintsAreOutOfTheWay(t *testing.T) {
 	foreign, err := reloader.Encode(hint("other"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string]struct{ data, reason string }{
-		"garbage":            {"\x00{", "invalid character"},
-		"a newer version":    {`{"v":99,"cluster":"blue"}`, "newer version"},
-		"names":              {`{"v":1,"cluster":"blue","config":{"kind":"Secret","namespace":"*","name":"a"}}`, "invalid name"},
-		"a foreign subject":  {string(foreign), "subject of another"},
-		"more than a record": {strings.Repeat("x", 900<<10), "exceed the limit"},
+	cases := map[string]string{
+		"garbage":            "\x00{",
+		"a newer version":    `{"v":99,"cluster":"blue"}`,
+		"names":              `{"v":1,"cluster":"blue","config":{"kind":"Secret","namespace":"*","name":"a"}}`,
+		"a foreign subject":  string(foreign),
+		"more than a record": strings.Repeat("x", 900<<10),
 	}
-	for name, c := range cases {
+	for name, data := range cases {
 		t.Run(name, func(t *testing.T) {
-			q := open(t, Options{})
+			r := prometheus.NewRegistry()
+			q := open(t, Options{Registerer: r})
 			subject, _ := configSubject(hintPrefix, "blue", config("a"))
-			publish(t, q, subject, c.data)
+			publish(t, q, subject, data)
 			if err := q.Put(testContext(t), []reloader.Hint{hint("good")}); err != nil {
 				t.Fatal(err)
 			}
@@ -55,12 +65,8 @@ func TestUnreadableHintsAreSetAside(t *testing.T) {
 			if len(got.deliveries()) != 1 {
 				t.Error("the bad one was delivered")
 			}
-			aside := asideOf(t, q, "reroll.setaside.hints.1")
-			if want := c.data[:min(len(c.data), reloader.MaxWireBytes)]; string(aside.Data) != want {
-				t.Errorf("%d bytes were kept of %d", len(aside.Data), len(c.data))
-			}
-			if reason := aside.Header.Get(headerReason); !strings.Contains(reason, c.reason) || aside.Header.Get(headerSubject) != subject {
-				t.Errorf("kept with reason %q, subject %q", reason, aside.Header.Get(headerSubject))
+			if n := unreadableOf(t, r, hintsStream); n != 1 {
+				t.Errorf("%v are counted", n)
 			}
 		})
 	}
@@ -81,12 +87,12 @@ func TestUnreadableChangeIsReplacedByABaseline(t *testing.T) {
 	if latest, ok, err := q.LatestChange(testContext(t), "blue", config("a")); err != nil || !ok || latest.Sequence != sequence {
 		t.Errorf("latest is %+v, %v, %v", latest, ok, err)
 	}
-	asideOf(t, q, "reroll.setaside.changes.1")
 	appendChange(t, q, change("a", "1"), sequence)
 }
 
 func TestUnreadableRecordsAreLeftOut(t *testing.T) {
-	q := open(t, Options{})
+	r := prometheus.NewRegistry()
+	q := open(t, Options{Registerer: r})
 	ctx := testContext(t)
 	subject, _ := workloadSubject(workloadPrefix, "blue", workload("bad"))
 	publish(t, q, subject, `{"v":99}`)
@@ -97,24 +103,15 @@ func TestUnreadableRecordsAreLeftOut(t *testing.T) {
 	if err != nil || len(records) != 1 || records[0].Workload != workload("good") {
 		t.Errorf("loaded %+v, %v", records, err)
 	}
-	asideOf(t, q, "reroll.setaside.kv=5Freroll=5Fworkloads.1")
 
 	subject, _ = workloadSubject(reloadPrefix, "blue", workload("bad"))
 	publish(t, q, subject, `{`)
 	if _, ok, err := q.LastReload(ctx, "blue", workload("bad")); ok || err != nil {
 		t.Errorf("last reload: %v, %v", ok, err)
 	}
-	asideOf(t, q, "reroll.setaside.reloads.1")
-}
-
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"two\r\nlines":            "two  lines",
-		strings.Repeat("ä", 1000): strings.Repeat("ä", maxReason/2),
-		"cut \xff here":           "cut  here",
-	} {
-		if got := strings.ReplaceAll(printable(in), "\uFFFD", ""); got != want {
-			t.Errorf("%.20q became %.40q", in, got)
+	for _, stream := range []string{workloadsStream, reloadsStream} {
+		if n := unreadableOf(t, r, stream); n != 1 {
+			t.Errorf("%s: %v are counted", stream, n)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -87,30 +86,6 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 	counts = clustersOf(t, p)
 	if blue, loud := counts["reloads of blue"], counts["reloads of loud"]; counts["reloads of green"] != 30 || blue < loud || loud < limit/4 {
 		t.Errorf("two clusters that both have more than their part: %v", counts)
-	}
-}
-
-func TestQuota(t *testing.T) {
-	cases := map[string]struct {
-		weights []int
-		want    int
-	}{
-		"one alone":                 {[]int{500}, 100},
-		"equal":                     {[]int{80, 80}, 50},
-		"one small":                 {[]int{200, 10, 200}, 45},
-		"one large":                 {[]int{10, 20, 999}, 70},
-		"more clusters than places": {slices.Repeat([]int{3}, 150), 0},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var members []*member
-			for _, n := range tc.weights {
-				members = append(members, &member{weight: n})
-			}
-			if got := quota(100, members); got != tc.want {
-				t.Errorf("got %d, want %d", got, tc.want)
-			}
-		})
 	}
 }
 
@@ -214,39 +189,25 @@ func TestOnlyTheSpanIsRead(t *testing.T) {
 	}
 }
 
-// TestLargeRecordsCountAsMany: whoever edits a config of thousands of keys again and again, no key of which stays, takes no more memory than
-// others with as many ordinary records, and takes it from nobody else.
+// TestLargeRecordsCountAsMany: whoever edits a config of thousands of keys again and again takes no more memory than others with as many ordinary
+// records, and takes it from nobody else.
 func TestLargeRecordsCountAsMany(t *testing.T) {
 	const limit, keys = 1000, 5000
 	p := New(Limits{Changes: limit, Reloads: limit})
 	small := changeOf(settings, "c-small", "a", "b")
 	small.Cluster = "blue"
 	p.AddChange(1, small)
+	p.AddReload(1, reloader.Reload{ID: "r-small", Cluster: "blue"})
 	for seq := range uint64(50) {
 		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
-		c.Cluster = "loud"
-		for k := range keys {
-			c.Keys = append(c.Keys, reloader.KeyChange{Key: fmt.Sprintf("a-key-of-some-length-%d-%d", seq, k), Op: reloader.KeyChanged})
-		}
+		c.Cluster, c.Keys = "loud", make([]reloader.KeyChange, keys)
 		p.AddChange(2+seq, c)
+		p.AddReload(2+seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "loud", Causes: []reloader.Cause{{ChangeID: c.ID, Keys: c.Keys}}})
 	}
-	kept, bytes := 0, 0
-	changes, err := p.Changes(Place{}, 1000, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range changes.Items {
-		if c.Cluster == "loud" {
-			kept++
+	counts := clustersOf(t, p)
+	for _, what := range []string{"changes", "reloads"} {
+		if most := (limit + limit/spareShare) * placeKeys / keys; counts[what+" of blue"] != 1 || counts[what+" of loud"] == 0 || counts[what+" of loud"] > most {
+			t.Errorf("%s: %v are kept, want some large ones, at most %d, and the small one", what, counts, most)
 		}
-		for _, k := range c.Keys {
-			bytes += keyBytes + len(k.Key)
-		}
-	}
-	if most := (limit + limit/spareShare) * recordBytes; bytes > most || kept == 0 {
-		t.Errorf("%d large changes are kept, which take %d bytes, want some and at most %d", kept, bytes, most)
-	}
-	if _, ok := changeNamed(p, "c-small"); !ok {
-		t.Error("the record of another cluster is gone")
 	}
 }

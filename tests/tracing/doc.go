@@ -1,2 +1,0 @@
-// Package tracing tests that one edit on a real API server is one trace at a collector.
-package tracing
