@@ -175,7 +175,7 @@ func (r Rules) restore(interest dialect.Interest, old, now object) []strategy.Op
 			ops = append(ops, strategy.AnnotateTemplate(now.Workload, key, old.Template.Annotations[key])...)
 		}
 	}
-	for _, key := range []string{strategy.LastReloadKey, strategy.BroughtKey, strategy.XingChecksumsKey} {
+	for _, key := range []string{strategy.LastReloadKey, strategy.BroughtKey} {
 		value, had := old.Annotations[key]
 		if _, kept := now.Annotations[key]; had && !kept {
 			ops = append(ops, strategy.Annotate(now.Workload, key, value)...)

@@ -132,7 +132,7 @@ func forbidden(why reloader.Reason) string {
 }
 
 // switches are the meanings by which a tool is switched on for whatever a workload refers to.
-var switches = []dialect.Meaning{dialect.Auto, dialect.TypedAuto, dialect.AutoIfTrue, dialect.AutoIfEnabled, dialect.Search}
+var switches = []dialect.Meaning{dialect.Auto, dialect.TypedAuto, dialect.AutoIfTrue, dialect.Search}
 
 // refusals finds annotations by which a tool is switched off, while another annotation switches on it or another tool.
 func (s sight) refusals() []Finding {

@@ -36,7 +36,6 @@ var tools = []tool{
 	{dialect: "collaborne", domain: "reloader.k8s.collaborne.com"},
 	{dialect: "fabric8", domain: "configmap.fabric8.io"},
 	{dialect: "trigger", domain: "trigger.k8s.io", more: []string{"trigger.k8s.io/data-hash"}},
-	{dialect: "xing", domain: "com.xing.deployment-restart"},
 }
 
 func toolOf(name string) tool {
@@ -51,9 +50,6 @@ func toolOf(name string) tool {
 // has reports whether key is in the tool's domain.
 func (t tool) has(key string) bool {
 	before, _, slashed := strings.Cut(key, "/")
-	if t.dialect == "xing" { // whose keys have no slash
-		return strings.HasPrefix(key, t.domain)
-	}
 	return slashed && (before == t.domain || strings.HasSuffix(before, "."+t.domain))
 }
 

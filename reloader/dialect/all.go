@@ -10,7 +10,7 @@ import (
 
 // All returns every dialect, most important first. Adding a tool is one word here.
 func All(o StakaterOptions) Set {
-	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(CollaborneOptions{}), Fabric8(), Trigger(), Xing()}
+	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(CollaborneOptions{}), Fabric8(), Trigger()}
 }
 
 // With returns s with d in place of the dialect of the same name.

@@ -149,7 +149,6 @@ func FuzzDialects(f *testing.F) {
 	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
 	f.Add("wave.pusher.com/update-on-config-change", "true", "wave.pusher.com/extra-configmaps", "x/y,c", "c", "k")
 	f.Add("reroll.dev/follow", "c1/ns/configmap/c,x", "reroll.dev/configmaps", "c", "c", "k")
-	f.Add("com.xing.deployment-restart", "enabled", "reroll.dev/exclude", "*c", "c", "k")
 	set := dialect.All(dialect.StakaterOptions{})
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
 		config := cm(name)

@@ -48,7 +48,6 @@ func TestHashesOfTools(t *testing.T) {
 		"fabric8 binary":     {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
 		"trigger":            {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
 		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
-		"xing":               {"8 bytes of the JSON", dialect.Xing(), configMap(ab), "21f76dfbfe6dfe21"},
 		"sap":                {"has no mark of one config", dialect.SAP(), configMap(ab), ""},
 	} {
 		if got := c.dialect.Hash(c.content, c.content.Config().Kind); got != c.want {

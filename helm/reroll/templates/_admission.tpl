@@ -69,8 +69,7 @@
   "collaborne" (compact (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret"
     .Values.compatibility.annotationKeys.alternativeConfigmap .Values.compatibility.annotationKeys.alternativeSecret))
   "fabric8" (list "configmap.fabric8.io/update-on-change")
-  "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets")
-  "xing" (list "com.xing.deployment-restart") }}
+  "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets") }}
 {{- $own := list }}
 {{- range $tool, $keys := $tools }}
 {{- if or (not $.Values.compatibility.dialects) (has $tool $.Values.compatibility.dialects) }}{{ $own = concat $own $keys }}{{ end }}
