@@ -29,8 +29,6 @@ type Rules struct {
 	// HoldScheduling keeps the pods of a workload from being scheduled that is created before everything is there that they need, if a
 	// dialect waits for that.
 	HoldScheduling bool
-	// RefuseUnexpected has requests refused that say themselves which mark they expect, if the configs have another, as SAP's pod-reloader does.
-	RefuseUnexpected bool
 }
 
 // Draft is what is known of a request before any config is read.
@@ -41,12 +39,7 @@ type Draft struct {
 	restored []strategy.Op
 	// created says that there was no workload before.
 	created bool
-	// expects is what the request says itself of the mark that its workload is to get, and still that its pod template is as before: nothing is
-	// brought up to date then, unless what is expected is what there is.
-	expects expectation
-	still   bool
-	// Needs are the configs whose marks the workload is to carry; none if the request changes nothing that its pods are made of, and expects
-	// nothing of them.
+	// Needs are the configs whose marks the workload is to carry; none if the request leaves the pod template as it is.
 	Needs []reloader.Config
 	// Awaits are the configs without which the pods of the workload are not to be scheduled; none if they are in any case, or are not already.
 	Awaits []reloader.Config
@@ -67,7 +60,6 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 	}
 	d := &Draft{rules: r, now: now.Workload, created: len(before) == 0}
 	if d.created {
-		d.expects = r.expectation(now.Workload, nil)
 		d.Needs, d.Awaits = needs(interest, now.Workload), r.awaits(now)
 		return d, nil
 	}
@@ -81,9 +73,7 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 		}
 		d.now = now.Workload
 	}
-	d.expects = r.expectation(now.Workload, old.Annotations)
-	d.still = equality.Semantic.DeepEqual(old.template, now.template)
-	if !d.still || d.expects.dialect != nil {
+	if !equality.Semantic.DeepEqual(old.template, now.template) {
 		d.Needs = needs(interest, now.Workload)
 	}
 	if strategy.Unscheduled(old.Workload) {

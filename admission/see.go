@@ -87,7 +87,7 @@ func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, 
 func (r Rules) seen(obj live.Object) Seen {
 	now, older := r.Ring.Digest(obj.Content), r.Ring.Older(obj.Content)
 	marks := r.Dialects.Values(obj.Content, append([]reloader.Digest{now}, older...)...)
-	return Seen{Meta: obj.Meta, Digest: now, Older: older, Marks: marks}
+	return Seen{Meta: obj.Meta, Digest: now, Marks: marks}
 }
 
 // readsContent reports whether a mark of w is made of contents of several configs together.

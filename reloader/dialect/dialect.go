@@ -34,9 +34,6 @@ type Dialect struct {
 	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates; one that ends in * stands for all
 	// that start so.
 	Writes []string
-	// Token is the key of the annotation of workloads in which somebody who asks for a roll writes the mark that they expect it to bring, if Joint
-	// is not nil; empty if the tool has none.
-	Token string
 	// Kinds are the kinds of workload that the tool looks after; nil means all.
 	Kinds []string
 	// Asked reports whether a workload has anything to do with the tool; nil if the clauses say all about that.

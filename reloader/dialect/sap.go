@@ -34,9 +34,7 @@ func SAP() *Dialect {
 		Joint:  &Joint{Values: sapValues},
 		Marks:  strategy.SAP.Name,
 		Writes: []string{strategy.SAPHashKey},
-		// The same key stands on the workload for a moment, as the hash that the tool expects.
-		Token: strategy.SAPHashKey,
-		Kinds: tools,
+		Kinds:  tools,
 		Asked: func(w *workload.Workload) bool {
 			return w.Labels[sapIgnored] != exactlyTrue && w.Labels[sapDisabled] != exactlyTrue
 		},

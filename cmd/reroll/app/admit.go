@@ -55,7 +55,7 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	handler := admission.New(admission.Options{
 		Rules: admission.Rules{
 			Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy,
-			HoldScheduling: s.Admission.HoldScheduling, RefuseUnexpected: s.Admission.RefuseUnexpectedHash,
+			HoldScheduling: s.Admission.HoldScheduling,
 		},
 		Configs: cluster, InScope: s.admits, Certified: s.Admission.ClientCA != "", DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})

@@ -31,9 +31,6 @@
 {{- if .holdScheduling }}
 - --admission-hold-scheduling
 {{- end }}
-{{- if .refuseUnexpectedHash }}
-- --admission-refuse-unexpected-hash
-{{- end }}
 {{- if include "reroll.admissionTLSSecret" $ }}
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
