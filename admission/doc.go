@@ -8,7 +8,6 @@
 //   - A mark is added or brought up to date only at the creation of a workload and by a request that changes its pod template anyway. Opting
 //     in, a label or the number of replicas rolls nothing.
 //   - The marks are those that the dispatcher would write, and strategy.BroughtKey tells it so: it does not roll for the same content again.
-//   - With Rules.HoldScheduling, the pods of a workload that is created too early wait unscheduled. Who lets them go is the dispatcher.
 //   - Nothing is written anywhere, so that a dry run is answered like any other request. Content is fetched, fingerprinted and let go for
 //     each request.
 //

@@ -159,10 +159,6 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 		}
 		err = errors.Join(err, marshalErr)
 	}
-	switch {
-	case result == resultHeld:
-		response.Warnings = append(response.Warnings, heldWarning)
-	}
 	if err != nil {
 		result = resultMissed
 		response.Warnings = append(response.Warnings, warning(err))
@@ -173,9 +169,6 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	}
 	return response, result
 }
-
-// heldWarning is what whoever writes a workload is told whose pods wait.
-const heldWarning = "reroll: no pod of this workload is scheduled until every config is there that it needs: each says which in " + strategy.WaitsForKey
 
 // warning is what whoever writes the workload is told.
 func warning(err error) string {
@@ -197,8 +190,6 @@ func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	defer done()
 	ops, brought, err := draft.Patch(seen, time.Now())
 	switch {
-	case err == nil && len(draft.Missing(seen)) > 0:
-		return ops, resultHeld, missed
 	case brought > 0:
 		return ops, resultMarked, errors.Join(missed, err)
 	case len(ops) > 0:

@@ -14,8 +14,6 @@ const (
 	resultRestored = "restored"
 	// resultMarked: marks were added or brought up to date.
 	resultMarked = "marked"
-	// resultHeld: the pods are not scheduled for now.
-	resultHeld = "held"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
 	// resultUnproven: the caller did not prove to be an API server, and learned nothing.
@@ -42,7 +40,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultMissed, resultUnproven, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultMissed, resultUnproven, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

@@ -24,7 +24,7 @@ type Configs interface {
 // see reads the configs of a draft. Those that cannot be read are missing in what it returns, and named in the error. What it returns may be
 // used until done is called.
 func (h *Handler) see(ctx context.Context, d *Draft) (seen map[reloader.Config]Seen, done func(), err error) {
-	configs := d.reads()
+	configs := d.Needs
 	if len(configs) > maxConfigs {
 		return nil, func() {}, fmt.Errorf("the workload has to do with %d configs, more than %d", len(configs), maxConfigs)
 	}

@@ -119,8 +119,6 @@ type Dispatcher struct {
 	paused map[reloader.WorkloadRef]*workload.Workload
 	// abandoned are those of paused that are no business of ours any more: their pause ends now, since a later process will not see it.
 	abandoned map[reloader.WorkloadRef]bool
-	// unscheduled has the workloads whose pods nobody schedules, opted in or not.
-	unscheduled map[reloader.WorkloadRef]*workload.Workload
 	// unreadable says why a config that somebody needs cannot be read.
 	unreadable map[reloader.Config]string
 	// denials has the configs whose latest change nobody else may be given for now.
@@ -187,8 +185,6 @@ func New(o Options) *Dispatcher {
 		abandoned:    map[reloader.WorkloadRef]bool{},
 		unreadable:   map[reloader.Config]string{},
 		denials:      map[reloader.Config]denial{},
-
-		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},
 
 		inLine:   map[reloader.Config]struct{}{},
 		copies:   map[reloader.Config]received{},

@@ -119,7 +119,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused = ""
-		if len(t.pending) == 0 && d.unscheduled[ref] == nil {
+		if len(t.pending) == 0 {
 			t.letOff()
 		}
 		return 0

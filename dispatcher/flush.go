@@ -17,7 +17,7 @@ const maxRereads = 5
 // flush rolls a workload whose window has closed, or records why it does not roll.
 func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.serveRequests(ctx, ref)
-	if wait := d.letSchedule(ctx, ref); wait != 0 {
+	if wait := d.release(ctx, ref); wait != 0 {
 		return wait
 	}
 	t, wait := d.due(ref)

@@ -120,7 +120,7 @@ func leftovers(w *workload.Workload) []Finding {
 	if scheduler, ok := w.Annotations[waveDisabled]; ok || strategy.Unscheduled(w) {
 		found = append(found, Finding{
 			Leftover, "Wave keeps its pods from being scheduled, until every config exists that it needs",
-			fmt.Sprintf("create what is missing: Reroll then sets schedulerName of the pod template back to %q; if it is that already, take away %s", cmp.Or(scheduler, corev1.DefaultSchedulerName), waveDisabled),
+			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q as soon as it runs; if it is that already, take away %s", cmp.Or(scheduler, corev1.DefaultSchedulerName), waveDisabled),
 		})
 	}
 	if slices.Contains(w.Finalizers, waveFinalizer) {

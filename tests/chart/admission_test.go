@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
@@ -105,31 +104,6 @@ func TestWebhookKeepsOut(t *testing.T) {
 	} {
 		if _, err := tool(t, "helm", "template", release, chart, "--set", "admission.enabled=true,"+values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error that says %q", values, err, want)
-		}
-	}
-}
-
-// TestUninstallLetsGo: where pods may wait unscheduled, uninstalling lets them go before anything else goes: the webhook first, under the
-// account of who may write workloads. Elsewhere nothing is run.
-func TestUninstallLetsGo(t *testing.T) {
-	for values, want := range map[string]string{"admission": "example-reroll", "roles": "example-reroll-dispatch", "default": ""} {
-		var account string
-		for _, object := range rendered(t, values) {
-			job, ok := object.(*batchv1.Job)
-			if !ok {
-				continue
-			}
-			pod := job.Spec.Template.Spec
-			account = pod.ServiceAccountName
-			if diff := cmp.Diff([]string{"release-scheduling", "--all-namespaces", "--admission-configuration=example-reroll-" + namespace}, pod.Containers[0].Args); diff != "" {
-				t.Errorf("%s runs (-want +got):\n%s", values, diff)
-			}
-			if job.Annotations["helm.sh/hook"] != "pre-delete" || !*pod.AutomountServiceAccountToken {
-				t.Errorf("%s: %+v", values, job)
-			}
-		}
-		if account != want {
-			t.Errorf("%s lets go as %q, want %q", values, account, want)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
 // nobody runs Jobs.
 var installs = map[string]string{
-	"default": "compatibility.metaInfo=true", "namespaced": "compatibility.metaInfo=true", "ha": "compatibility.metaInfo=true", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "compatibility.metaInfo=true",
-	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.holdScheduling=false",
+	"default": "compatibility.metaInfo=true", "namespaced": "compatibility.metaInfo=true", "ha": "compatibility.metaInfo=true", "roles": "ingest.service.clusterIP=", "hub": "compatibility.metaInfo=true",
+	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.timeoutSeconds=4",
 	"full": "ingest.service.clusterIP=", "external-nats": "compatibility.metaInfo=true", "nats-nkey": "compatibility.metaInfo=true", "watched": "compatibility.metaInfo=true",
 }
 

@@ -17,7 +17,6 @@ type Admission struct {
 	Configuration             string
 	Hosts                     []string
 	CertificateLifetime       time.Duration
-	HoldScheduling            bool
 }
 
 // defaultLifetime is the default of --admission-certificate-lifetime.
@@ -44,7 +43,6 @@ func (a *Admission) bindServer(f *pflag.FlagSet, r role) {
 	f.StringVar(&a.TLSCert, "admission-tls-cert", "", "admission: file of the server certificate; if empty, Reroll makes and renews one")
 	f.StringVar(&a.TLSKey, "admission-tls-key", "", "admission: file of the server certificate's key")
 	f.StringVar(&a.ClientCA, "admission-tls-client-ca", "", "admission: file of the CAs of client certificates, read again when it changes. API servers must show a certificate, and call at /v1/admit; if empty, they call at a secret path")
-	f.BoolVar(&a.HoldScheduling, "admission-hold-scheduling", false, "admission: keep the pods of a workload of Wave from being scheduled that is created before every config is there that they need, until it is")
 }
 
 // check finds what is wrong without looking into files.

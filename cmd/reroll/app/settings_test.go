@@ -309,7 +309,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{
-		"admission-address", "admission-hold-scheduling", "admission-tls-cert", "admission-tls-client-ca", "admission-tls-key",
+		"admission-address", "admission-tls-cert", "admission-tls-client-ca", "admission-tls-key",
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",

@@ -28,9 +28,6 @@
 {{- with .Values.admission }}
 {{- if .enabled }}
 - --admission-address=:{{ .port }}
-{{- if .holdScheduling }}
-- --admission-hold-scheduling
-{{- end }}
 {{- if include "reroll.admissionTLSSecret" $ }}
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
