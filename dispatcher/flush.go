@@ -77,9 +77,6 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 	if wait := d.unquiet(t, now); wait > 0 {
 		return nil, wait
 	}
-	if hold := d.awaitReplicas(t, now); hold != nil {
-		return nil, d.holdForReplica(t, hold, now)
-	}
 	if hold := d.brake(t, now); hold != nil {
 		return nil, d.holdByBrake(t, hold, now)
 	}

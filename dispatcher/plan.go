@@ -45,10 +45,10 @@ func (s step) sum() string {
 	return s.latest.New.Sum
 }
 
-// plan decides about every pending config of t by what is live now, but for those that wait for their local copy, and those of which another
+// plan decides about every pending config of t by what is live now, but for those of which another
 // cluster tells nothing any more: these stay pending, and hold up t only if there is nothing else.
 func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, []step, error) {
-	w, waiting, copied, reuse := d.undecided(t)
+	w, waiting, reuse := d.undecided(t)
 	steps := make([]step, 0, len(waiting))
 	var refused error
 	for _, u := range waiting {
@@ -89,7 +89,6 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		return w, nil, refused
 	}
 	slices.SortFunc(steps, func(a, b step) int { return compareConfigs(a.config, b.config) })
-	joinReplicas(steps, copied)
 	return w, steps, nil
 }
 

@@ -38,9 +38,6 @@ type Edge struct {
 	Uses   []Use  `json:"uses,omitempty"`
 	// UsedKeys says that of the keys of the config those alone matter that are in use, whatever Terms.Keys says.
 	UsedKeys bool `json:"usedKeys,omitempty"`
-	// Replica is the name of the local copy from which the workload reads what Config, of another cluster, has: of the same kind, in the
-	// workload's namespace. Empty if it reads it elsewhere, or if Config is of its own cluster.
-	Replica string `json:"replica,omitempty"`
 	// Handled is zero as long as no baseline is recorded.
 	Handled Handled `json:"handled,omitzero"`
 	// Pending is the ID of the change that the workload waits for; empty if it is up to date.

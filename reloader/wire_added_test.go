@@ -90,14 +90,6 @@ func TestGoldenEphemeral(t *testing.T) {
 	golden(t, "cluster-ephemeral", status)
 }
 
-// TestGoldenReplica: where a workload reads what a config of another cluster has.
-func TestGoldenReplica(t *testing.T) {
-	reads := wholeWorkload
-	reads.Edges = slices.Clone(reads.Edges)
-	reads.Edges[0].Config.Cluster, reads.Edges[0].Why, reads.Edges[0].Replica = "green", reloader.ReasonFollowed, "prices-of-green"
-	golden(t, "workload-replica", reads)
-}
-
 // TestGoldenListed: what is remembered of a look for all that patterns match.
 func TestGoldenListed(t *testing.T) {
 	listed := wholeWorkload

@@ -24,7 +24,7 @@ type foreseen struct {
 // shortest time between two.
 func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
 	for _, judge := range []func(*reloader.WorkloadRecord) foreseen{
-		s.comesToNothing, s.heldForReplica, s.heldByCluster, s.heldByItself, s.heldAlready, s.heldByOthers,
+		s.comesToNothing, s.heldByCluster, s.heldByItself, s.heldAlready, s.heldByOthers,
 	} {
 		if f := judge(w); f.outcome != "" {
 			return f
@@ -69,16 +69,6 @@ func (s Supposed) comesToNothing(w *reloader.WorkloadRecord) foreseen {
 func (s Supposed) dry(w *reloader.WorkloadRecord) bool {
 	c := s.Clusters[w.Cluster]
 	return c != nil && c.Status != nil && c.Status.DryRun
-}
-
-// heldForReplica says whether w waits for its local copy of the config, which is another cluster's: that rolls it.
-func (s Supposed) heldForReplica(w *reloader.WorkloadRecord) foreseen {
-	i := s.edge(w)
-	if i < 0 || w.Edges[i].Replica == "" {
-		return foreseen{}
-	}
-	replica := reloader.Config{Kind: s.Key.Config.Kind, Namespace: w.Workload.Namespace, Name: w.Edges[i].Replica}
-	return foreseen{outcome: reloader.ReasonWaitingForReplica, message: replica.String() + " rolls it, once that has changed, too"}
 }
 
 // unused reports whether none of the keys matters to w. Of what is created, and of what w waits for already, other keys may.

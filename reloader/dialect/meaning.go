@@ -40,7 +40,7 @@ const (
 	ExcludeGlobs Meaning = "exclude globs"
 	// Selected is a label selector; configs of the workload's namespace whose labels match reload it, referenced or not.
 	Selected Meaning = "selected"
-	// Follow lists configs of other clusters, separated by commas, that reload the workload, perhaps with the local copies that it reads. It
+	// Follow lists configs of other clusters, separated by commas, that reload the workload. It
 	// is about no others, and as to those of other clusters nothing but IgnoreWorkload overrules it here.
 	Follow Meaning = "follow"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
