@@ -142,23 +142,6 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
 	}
 }
 
-// TestWeightsOfFollowersAreOfTheirCluster: nobody waits for a workload of another cluster.
-func TestWeightsOfFollowersAreOfTheirCluster(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	heavy := aFollower("c2", "proxy", followedRules)
-	heavy.Terms.Weight = 5
-	f.records.PutWorkload(heavy)
-	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 {
-		t.Errorf("%+v", impact)
-	}
-	first := aFollower("c2", "first", followedRules)
-	f.records.PutWorkload(first)
-	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 || impact.Waits != 1 {
-		t.Errorf("with one before it in its own cluster: %+v", impact)
-	}
-}
-
 func TestConfigNamesFollowers(t *testing.T) {
 	f := newFixture(t)
 	f.followRules()

@@ -123,8 +123,6 @@ type Dispatcher struct {
 	unreadable map[reloader.Config]string
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
-	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
-	inLine map[reloader.Config]struct{}
 	// copies are the newest of each config of another cluster that is followed, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]received
 	exports map[reloader.Config]*exported
@@ -186,7 +184,6 @@ func New(o Options) *Dispatcher {
 		unreadable:   map[reloader.Config]string{},
 		denials:      map[reloader.Config]denial{},
 
-		inLine:   map[reloader.Config]struct{}{},
 		copies:   map[reloader.Config]received{},
 		exports:  map[reloader.Config]*exported{},
 		askers:   map[string]*rate.Limiter{},

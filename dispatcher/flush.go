@@ -88,7 +88,7 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 // edges are still being settled, as long as none of them fails, or hints about its configs are still to be verified, when many change at once.
 // It waits for edges with a baseline no longer than settleTime, and for hints no longer than the maximum wait. The caller holds mu.
 func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
-	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
+	if d.inSteps() && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
 	settling := t.refused == "" && !t.stuck

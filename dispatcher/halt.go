@@ -128,7 +128,6 @@ func (d *Dispatcher) inSteps() bool {
 // The caller holds mu.
 func (d *Dispatcher) nextAfter(t *tracked) {
 	d.nextStep(t)
-	d.nextInOrder(t)
 	d.nextOfCrowd()
 }
 

@@ -76,8 +76,6 @@ type Terms struct {
 	Windows []string `json:"windows,omitempty"`
 	// MinInterval is the shortest time between two of its rolls, in seconds, by its own word or the installation's, whichever is longer.
 	MinInterval int64 `json:"minInterval,omitempty"`
-	// Weight is its place among those of its namespace that roll for the same change: those with less go before it.
-	Weight int `json:"weight,omitempty"`
 	// Dormant is why it is not rolled at all as it is now, Suspended or Finished; empty if it is.
 	Dormant Reason `json:"dormant,omitempty"`
 	// Keys are the keys of all its configs whose change matters, as its annotation lists them; empty for every key. See dialect.ParseKeys.

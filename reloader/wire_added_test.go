@@ -36,7 +36,7 @@ func TestGoldenOldSeen(t *testing.T) {
 func TestGoldenTerms(t *testing.T) {
 	w := wholeWorkload
 	w.Terms = reloader.Terms{
-		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600, Weight: 20,
+		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600,
 	}
 	w.Missing = []reloader.Missing{{Config: prices, Required: true}, {Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Awaited: true}}
 	w.Unreadable = []reloader.Unreadable{{Config: prices, Message: "forbidden"}, {Message: "a list failed"}}

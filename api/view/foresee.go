@@ -24,7 +24,7 @@ type foreseen struct {
 // shortest time between two.
 func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
 	for _, judge := range []func(*reloader.WorkloadRecord) foreseen{
-		s.comesToNothing, s.heldByCluster, s.heldByItself, s.heldAlready, s.heldByOthers,
+		s.comesToNothing, s.heldByCluster, s.heldByItself, s.heldAlready,
 	} {
 		if f := judge(w); f.outcome != "" {
 			return f
@@ -212,25 +212,4 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{h.Reason, h.Message, h.Due}
 	}
 	return foreseen{}
-}
-
-// heldByOthers says whether w waits until others of less weight have rolled out.
-func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
-	if w.Terms.Weight == 0 || s.notifies(w) {
-		return foreseen{}
-	}
-	for _, other := range s.Dependents {
-		if s.goesBefore(other, w) {
-			return foreseen{outcome: reloader.ReasonWaitingForStep, message: other.Workload.String() + " goes first, with less weight"}
-		}
-	}
-	return foreseen{}
-}
-
-// goesBefore reports whether w waits until other, which would roll as well, has rolled out.
-func (s Supposed) goesBefore(other, w *reloader.WorkloadRecord) bool {
-	if s.edge(other) < 0 || other.Hold.DeadLetter() || s.comesToNothing(other).outcome != "" {
-		return false
-	}
-	return other.Cluster == w.Cluster && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight
 }

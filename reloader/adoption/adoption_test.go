@@ -323,7 +323,7 @@ func TestContentsAreReadForMarksAlone(t *testing.T) {
 // TestEveryAnnotationIsKnown: what the dialects keep of a workload is what somebody can misspell.
 func TestEveryAnnotationIsKnown(t *testing.T) {
 	keys := keysOf(view().All)
-	for _, name := range []string{"keys", "weight", "maintenance-window", "min-interval", "window", "strategy", "auto"} {
+	for _, name := range []string{"keys", "maintenance-window", "min-interval", "window", "strategy", "auto"} {
 		key := dialect.OwnPrefix + name
 		if !slices.Contains(keys, key) {
 			t.Errorf("%s is not known", key)

@@ -94,7 +94,7 @@ func keysOf(all dialect.Set) []string {
 		for _, choice := range d.Choices.Strategy {
 			keys = append(keys, choice.Key)
 		}
-		keys = append(keys, d.Choices.PausePeriod, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Weight, d.Choices.Keys)
+		keys = append(keys, d.Choices.PausePeriod, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 	slices.Sort(keys)
