@@ -132,8 +132,6 @@ type Dispatcher struct {
 	follows map[reloader.Config]uint64
 	// unasked are the configs of other clusters that are followed beyond reloader.MaxWanted.
 	unasked map[reloader.Config]struct{}
-	// memories are what other tools remember; nothing is added to them once we are ready.
-	memories map[memory]map[string]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -187,7 +185,6 @@ func New(o Options) *Dispatcher {
 		copies:   map[reloader.Config]received{},
 		exports:  map[reloader.Config]*exported{},
 		askers:   map[string]*rate.Limiter{},
-		memories: map[memory]map[string]string{},
 		looks:    newFlight(),
 		tellings: newFlight(),
 		queues:   newQueues(m),

@@ -21,12 +21,7 @@ type View struct {
 	Strategy string
 	// Creations says that a config that is created counts as changed, whoever asks for it.
 	Creations bool
-	// States are what tools remember that keep that in a ConfigMap: marks by the keys of configs.
-	States map[Memory]map[string]string
 }
-
-// Memory names what the tool of a dialect remembers of a namespace.
-type Memory struct{ Dialect, Namespace string }
 
 // Known is what was read of one config.
 type Known struct {
@@ -150,11 +145,7 @@ func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Confi
 	}
 	slices.SortFunc(configs, func(a, b reloader.Config) int { return cmp.Compare(a.String(), b.String()) })
 	marked := slices.ContainsFunc(traces(v.Dialects, w), func(t Trace) bool { return len(t.Marks) > 0 })
-	remembered := slices.ContainsFunc(v.Dialects, func(d *dialect.Dialect) bool {
-		_, asks := d.Interest(w)
-		return asks && len(v.States[Memory{d.Name, w.Namespace}]) > 0
-	})
-	return configs, marked || remembered
+	return configs, marked
 }
 
 // Report says what becomes of w. read has every config that Wants named.

@@ -47,10 +47,6 @@ type Dialect struct {
 	Goes func(w *workload.Workload, c reloader.Config) bool
 	// Waits says that w is not rolled while a config or key is missing without which none of its pods starts.
 	Waits bool
-	// Versions says that every write to a config counts, also one that leaves its content as it is. Marks have to be made of versions then.
-	Versions bool
-	// State is where the tool keeps its memory; nil if it has none.
-	State *State
 	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
 	Faults func(w *workload.Workload) []string
 	// Overrules says that what this dialect forbids, no other can ask for.
@@ -83,8 +79,6 @@ const (
 	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
 	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
 	OnWorkloadOrTemplate Where = "workload, else pod template"
-	// OnWorkloadInstead is the metadata of the workload if that has none of the clauses of OnWorkload that are about the config's kind.
-	OnWorkloadInstead Where = "workload, if it says nothing else"
 	// OnConfig is the metadata of the config.
 	OnConfig Where = "config"
 	// Installation is no object: the clause holds for every workload.
@@ -133,7 +127,7 @@ func (d *Dialect) speaks(w *workload.Workload) bool {
 		return false
 	}
 	addressed := slices.ContainsFunc(d.Clauses, func(c Clause) bool {
-		return c.Where != OnWorkload && c.Where != OnWorkloadInstead || w.Annotations[c.Key] != ""
+		return c.Where != OnWorkload || w.Annotations[c.Key] != ""
 	})
 	return addressed && (d.Asked == nil || d.Asked(w))
 }

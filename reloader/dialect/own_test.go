@@ -27,7 +27,7 @@ func TestOwnProblems(t *testing.T) {
 		}, nil},
 		"an annotation of configs": {annotations{"reroll.dev/followers": "*"}, []string{`"reroll.dev/followers": there is no such annotation of workloads`}},
 		"nothing that can be followed": {annotations{"reroll.dev/follow": "shared/flags"}, []string{
-			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name, perhaps with =name of a local copy`,
+			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name`,
 		}},
 		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},

@@ -43,18 +43,6 @@ func SAP() *Dialect {
 	}
 }
 
-// SAPOfVersions returns the dialect of SAP's pod-reloader as the tool has it: its mark is made of versions, so that a label that is put on a
-// config rolls as well. A mark of digests proves that nothing was missed, and stays until something changes.
-func SAPOfVersions() *Dialect {
-	d := SAP()
-	d.Versions = true
-	d.Joint.Values = func(w *workload.Workload, parts map[reloader.Config]Part) []string {
-		values := sapValues(w, parts)
-		return append(values[1:], values[0])
-	}
-	return d
-}
-
 // sapValues returns the mark of digests, which tells their key, then the tool's own: of versions, once with the names as they are meant and
 // once as the tool reads them, with the spaces around them, so that it finds nothing. The last is of digests as earlier releases wrote it.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {

@@ -33,17 +33,10 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 		values   []string
 		dialects []string
 		options  dialect.StakaterOptions
-		more     dialect.CollaborneOptions
 	}{
-		"all": {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
-		"one": {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
-		"alternatives": {
-			[]string{"--set", "compatibility.dialects={collaborne},compatibility.annotationKeys.alternativeConfigmap=example.com/cm,compatibility.annotationKeys.alternativeSecret=example.com/s"},
-			[]string{"collaborne"},
-			dialect.StakaterOptions{},
-			dialect.CollaborneOptions{ConfigMap: "example.com/cm", Secret: "example.com/s"},
-		},
-		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}, dialect.CollaborneOptions{}},
+		"all":          {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}},
+		"one":          {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
+		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -51,7 +44,7 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 			for _, m := range quotedKey.FindAllStringSubmatch(webhook.MatchConditions[0].Expression, -1) {
 				got = append(got, m[1])
 			}
-			chosen, err := dialect.All(tc.options).With(dialect.Collaborne(tc.more)).Choose(tc.dialects)
+			chosen, err := dialect.All(tc.options).Choose(tc.dialects)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +66,7 @@ func optIns(d *dialect.Dialect) []string {
 			continue
 		}
 		switch c.Where {
-		case dialect.OnWorkload, dialect.OnWorkloadInstead:
+		case dialect.OnWorkload:
 			keys = append(keys, c.Key)
 		case dialect.OnEither, dialect.OnWorkloadOrTemplate:
 			keys = append(keys, c.Key, c.Key)

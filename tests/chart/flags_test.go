@@ -52,6 +52,7 @@ var notOffered = map[string]string{
 	"audit-log-path":       "the log lies on the machine of the API server",
 	"audit-log-state":      "it goes with audit-log-path",
 	"audit-log-cluster":    "it goes with audit-log-path",
+	"sync-after-restart":   "it has no effect",
 	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
 	"kubeconfig":           "the pod uses the cluster that it runs in",
 	"hub-token-file":       "a user or an nkey tells who it is, and a token only that it may",

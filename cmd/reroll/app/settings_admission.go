@@ -72,7 +72,7 @@ func (a *Admission) check(s *Settings, r role) error {
 // checkAdmission completes and checks the settings of the admission webhook. Those that a dispatcher has as well are that already.
 func (s *Settings) checkAdmission(f *pflag.FlagSet, r role) error {
 	if r.admitOnly() {
-		if err := errors.Join(s.checkMarks(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkMarks(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 	}

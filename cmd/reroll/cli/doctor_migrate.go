@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,8 +63,6 @@ func (q *migrateFlags) bind(f *pflag.FlagSet, dialects []string) {
 	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
 	f.BoolVar(&q.creations, "reload-on-create", false, "Reroll will take the creation of a config for a change")
 	q.reading.Keys.Bind(f)
-	q.reading.Tools.Bind(f)
-	q.reading.Tools.BindState(f)
 	f.StringSliceVar(&q.ignored, flags.IgnoredKinds, nil, flags.IgnoredKindsUsage)
 }
 
@@ -78,7 +75,7 @@ func strategyNames() (names []string) {
 
 // view returns how Reroll will look at workloads.
 func (q *migrateFlags) view() (adoption.View, error) {
-	if err := errors.Join(q.reading.Keys.Check(), q.reading.Tools.Check()); err != nil {
+	if err := q.reading.Keys.Check(); err != nil {
 		return adoption.View{}, Usage(err)
 	}
 	ignored, err := flags.Kinds(q.ignored)

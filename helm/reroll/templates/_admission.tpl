@@ -60,8 +60,7 @@
   "reroll" (list "reroll.dev/auto" "reroll.dev/configmaps" "reroll.dev/secrets" "reroll.dev/configmap-selector" "reroll.dev/secret-selector" "reroll.dev/follow")
   "sap" (list "pod-reloader.cs.sap.com/configmaps" "pod-reloader.cs.sap.com/secrets")
   "wave" (list "wave.pusher.com/update-on-config-change" "wave.pusher.com/extra-configmaps" "wave.pusher.com/extra-secrets")
-  "collaborne" (compact (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret"
-    .Values.compatibility.annotationKeys.alternativeConfigmap .Values.compatibility.annotationKeys.alternativeSecret))
+  "collaborne" (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret")
   "fabric8" (list "configmap.fabric8.io/update-on-change")
   "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets") }}
 {{- $own := list }}
