@@ -57,21 +57,19 @@ type FindingKind string
 
 // The kinds of finding.
 const (
-	// Conflict is two tools or two annotations that want different things.
+	// Conflict is that several tools look after a workload.
 	Conflict FindingKind = "Conflict"
 	// Typo is a name or a key that is most likely not what was meant.
 	Typo FindingKind = "Typo"
 	// Leftover is what a tool has written for the moment, and has to take back itself.
 	Leftover FindingKind = "Leftover"
-	// Notice is what will be otherwise than it was, and needs nothing to be done.
-	Notice FindingKind = "Notice"
 )
 
-// Finding is something about one workload, and how to mend it; Mend is empty for a Notice.
+// Finding is something about one workload, and how to mend it.
 type Finding struct {
 	Kind    FindingKind `json:"kind"`
 	Message string      `json:"message"`
-	Mend    string      `json:"mend,omitempty"`
+	Mend    string      `json:"mend"`
 }
 
 // Fate is what one config will do to the workload.
@@ -155,7 +153,7 @@ func (v View) Report(w *workload.Workload, read map[reloader.Config]Known, names
 		r.Tools = []Trace{}
 	}
 	s := sight{View: v, w: w, read: read, names: names}
-	for _, find := range []func() []Finding{s.tools, s.contradictions, s.refusals, s.hidden, s.problems, s.absent, s.keys, s.silent, s.spaces} {
+	for _, find := range []func() []Finding{s.tools, s.problems, s.absent, s.keys} {
 		r.Findings = append(r.Findings, find()...)
 	}
 	r.Findings = append(r.Findings, leftovers(w)...)

@@ -35,7 +35,7 @@ func migrateCommand(version string) *cobra.Command {
 		Use:   "migrate",
 		Short: "Examine what other reloaders have left on workloads, and say what Reroll will do",
 		Long: "Examine what other reloaders have left on workloads, and say what Reroll will do: whose annotations and marks each workload carries, what\n" +
-			"contradicts itself or is misspelt, which configs will roll it, and whether moving in does, which needs a mark that is not of the present\n" +
+			"is misspelt or left over, which configs will roll it, and whether moving in does, which needs a mark that is not of the present\n" +
 			"content. It reads workloads and configs by the kubeconfig, and needs no Reroll. Nothing is written, and no content is shown. It ends with\n" +
 			"code 0 if nothing has to be sorted out, 1 if something has, and 3 if something could not be found out.",
 		Example: "  reroll doctor migrate\n  reroll doctor migrate --context east -n shop -o wide\n" +
