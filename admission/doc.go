@@ -2,20 +2,17 @@
 //
 // What it promises:
 //
-//   - Every request is allowed, whatever goes wrong; a warning and a metric tell what did. With Rules.RefuseUnexpected, one is refused that says
-//     itself which mark it expects where the configs have another, unless it brings another pod template as well.
+//   - Every request is allowed, whatever goes wrong; a warning and a metric tell what did.
 //   - A workload that has not opted in, and one that the dispatcher itself writes, is left as it is.
 //   - A mark that the workload had and a request drops is there again, in its place, so that nothing rolls because of that.
 //   - A mark is added or brought up to date only at the creation of a workload and by a request that changes its pod template anyway. Opting
-//     in, a label or the number of replicas rolls nothing. Who asks for a roll by the mark that they expect gets it if that is the one of the configs
-//     as they are; if it is not, nothing rolls because of that.
+//     in, a label or the number of replicas rolls nothing.
 //   - The marks are those that the dispatcher would write, and strategy.BroughtKey tells it so: it does not roll for the same content again.
-//   - With Rules.HoldScheduling, the pods of a workload that is created too early wait unscheduled. Who lets them go is the dispatcher.
 //   - Nothing is written anywhere, so that a dry run is answered like any other request. Content is fetched, fingerprinted and let go for
 //     each request.
 //
 // What is missed, because the webhook was away or could not read a config in time, is the dispatcher's to mend, as without a webhook.
 //
 // The path of a request is to be read in this order: handler.go (HTTP), review.go (whose request is it), draft.go (what did it drop and
-// change), see.go (what do the configs say), token.go (is that what it expects), stamp.go (the marks).
+// change), see.go (what do the configs say), stamp.go (the marks).
 package admission

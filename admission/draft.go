@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -26,11 +25,6 @@ type Rules struct {
 	Ring *digest.Ring
 	// Strategy is the name of the strategy of workloads that do not choose one.
 	Strategy string
-	// HoldScheduling keeps the pods of a workload from being scheduled that is created before everything is there that they need, if a
-	// dialect waits for that.
-	HoldScheduling bool
-	// RefuseUnexpected has requests refused that say themselves which mark they expect, if the configs have another, as SAP's pod-reloader does.
-	RefuseUnexpected bool
 }
 
 // Draft is what is known of a request before any config is read.
@@ -41,17 +35,8 @@ type Draft struct {
 	restored []strategy.Op
 	// created says that there was no workload before.
 	created bool
-	// expects is what the request says itself of the mark that its workload is to get, and still that its pod template is as before: nothing is
-	// brought up to date then, unless what is expected is what there is.
-	expects expectation
-	still   bool
-	// Needs are the configs whose marks the workload is to carry; none if the request changes nothing that its pods are made of, and expects
-	// nothing of them.
+	// Needs are the configs whose marks the workload is to carry; none if the request leaves the pod template as it is.
 	Needs []reloader.Config
-	// Awaits are the configs without which the pods of the workload are not to be scheduled; none if they are in any case, or are not already.
-	Awaits []reloader.Config
-	// scheduler is who served the pods before they were kept from being scheduled, as far as the workload before the request says.
-	scheduler string
 }
 
 // Draft compares a workload before and after a request, as JSON; before is empty at its creation. It returns nil if the workload has not
@@ -67,8 +52,7 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 	}
 	d := &Draft{rules: r, now: now.Workload, created: len(before) == 0}
 	if d.created {
-		d.expects = r.expectation(now.Workload, nil)
-		d.Needs, d.Awaits = needs(interest, now.Workload), r.awaits(now)
+		d.Needs = needs(interest, now.Workload)
 		return d, nil
 	}
 	old, err := r.parse(kind, before)
@@ -81,35 +65,16 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 		}
 		d.now = now.Workload
 	}
-	d.expects = r.expectation(now.Workload, old.Annotations)
-	d.still = equality.Semantic.DeepEqual(old.template, now.template)
-	if !d.still || d.expects.dialect != nil {
+	if !equality.Semantic.DeepEqual(old.template, now.template) {
 		d.Needs = needs(interest, now.Workload)
-	}
-	if strategy.Unscheduled(old.Workload) {
-		d.Awaits, d.scheduler = r.awaits(now), old.Annotations[strategy.SchedulingKey]
 	}
 	return d, nil
 }
 
-// object is a workload, its pod template in full, and whether its pods start one after the other.
+// object is a workload and its pod template in full.
 type object struct {
 	*workload.Workload
 	template corev1.PodTemplateSpec
-	inARow   bool
-}
-
-// awaits are the configs for which the pods of o are to wait unscheduled. Those of a StatefulSet that start one after the other cannot: its
-// controller waits for the first one for ever, whatever becomes of the template.
-func (r Rules) awaits(o object) []reloader.Config {
-	if !r.HoldScheduling || o.inARow {
-		return nil
-	}
-	_, says := o.Annotations[strategy.SchedulingKey]
-	if says && o.Template.Scheduler == strategy.NoScheduler {
-		return nil
-	}
-	return r.Dialects.Awaits(o.Workload)
 }
 
 func (r Rules) parse(kind workload.Kind, raw json.RawMessage) (object, error) {
@@ -119,15 +84,13 @@ func (r Rules) parse(kind workload.Kind, raw json.RawMessage) (object, error) {
 	}
 	var spec struct {
 		Spec struct {
-			Template            corev1.PodTemplateSpec         `json:"template"`
-			PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy"`
+			Template corev1.PodTemplateSpec `json:"template"`
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return object{}, fmt.Errorf("read the pod template of a %s: %w", kind.Kind, err)
 	}
-	inARow := kind.Kind == workload.StatefulSet.Kind && spec.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
-	return object{w, spec.Spec.Template, inARow}, nil
+	return object{w, spec.Spec.Template}, nil
 }
 
 // amended returns what ops make of an object.
@@ -175,7 +138,7 @@ func (r Rules) restore(interest dialect.Interest, old, now object) []strategy.Op
 			ops = append(ops, strategy.AnnotateTemplate(now.Workload, key, old.Template.Annotations[key])...)
 		}
 	}
-	for _, key := range []string{strategy.LastReloadKey, strategy.BroughtKey, strategy.XingChecksumsKey} {
+	for _, key := range []string{strategy.LastReloadKey, strategy.BroughtKey} {
 		value, had := old.Annotations[key]
 		if _, kept := now.Annotations[key]; had && !kept {
 			ops = append(ops, strategy.Annotate(now.Workload, key, value)...)

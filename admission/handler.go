@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
@@ -148,7 +147,7 @@ func (h *Handler) write(w http.ResponseWriter, response *admissionv1.AdmissionRe
 	_, _ = w.Write(body) // who went away gets no answer
 }
 
-// answer says what is to be changed about a request and what became of it. It allows every one but those that an installation has refused.
+// answer says what is to be changed about a request and what became of it. It allows every one.
 func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, string) {
 	response := &admissionv1.AdmissionResponse{UID: r.UID, Allowed: true}
 	ops, result, err := h.review(ctx, r)
@@ -160,14 +159,6 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 		}
 		err = errors.Join(err, marshalErr)
 	}
-	switch {
-	case result == resultHeld:
-		response.Warnings = append(response.Warnings, heldWarning)
-	case result == resultDenied:
-		response = refusal(r)
-	case result == resultUnexpected:
-		response.Warnings = append(response.Warnings, unexpectedWarning)
-	}
 	if err != nil {
 		result = resultMissed
 		response.Warnings = append(response.Warnings, warning(err))
@@ -177,22 +168,6 @@ func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (
 		h.options.Logger.Debug("admission", "kind", r.Kind.Kind, "namespace", r.Namespace, "name", r.Name, "result", result)
 	}
 	return response, result
-}
-
-// heldWarning is what whoever writes a workload is told whose pods wait.
-const heldWarning = "reroll: no pod of this workload is scheduled until every config is there that it needs: each says which in " + strategy.WaitsForKey
-
-// What whoever writes is told that expects another mark than the configs have.
-const (
-	unexpectedWarning = "reroll: the hash that this request expects is not that of the configs as they are: it was taken away, and nothing rolls because of it"
-	refusedUnexpected = "the hash that this request expects is not that of the configs as they are"
-)
-
-// refusal says no to a request that expects another mark than the configs have, with the code of SAP's pod-reloader.
-func refusal(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	return &admissionv1.AdmissionResponse{UID: r.UID, Result: &metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: refusedUnexpected,
-	}}
 }
 
 // warning is what whoever writes the workload is told.
@@ -214,15 +189,8 @@ func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	seen, done, missed := h.see(ctx, draft)
 	defer done()
 	ops, brought, err := draft.Patch(seen, time.Now())
-	said := draft.verdict(seen)
 	switch {
-	case err == nil && said == differs && h.options.RefuseUnexpected && draft.asksAlone():
-		return nil, resultDenied, missed
-	case err == nil && said == differs:
-		return ops, resultUnexpected, missed
-	case err == nil && len(draft.Missing(seen)) > 0:
-		return ops, resultHeld, missed
-	case brought > 0 || said == agrees:
+	case brought > 0:
 		return ops, resultMarked, errors.Join(missed, err)
 	case len(ops) > 0:
 		return ops, resultRestored, errors.Join(missed, err)

@@ -12,14 +12,8 @@ const (
 	resultUntouched = "untouched"
 	// resultRestored: marks that the request dropped are there again, and nothing else was done.
 	resultRestored = "restored"
-	// resultMarked: marks were added or brought up to date, or are what the request expects.
+	// resultMarked: marks were added or brought up to date.
 	resultMarked = "marked"
-	// resultHeld: the pods are not scheduled for now.
-	resultHeld = "held"
-	// resultUnexpected: the request expects other content than there is, and is warned of that.
-	resultUnexpected = "unexpected"
-	// resultDenied: it is not let through because of that.
-	resultDenied = "denied"
 	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
 	resultMissed = "missed"
 	// resultUnproven: the caller did not prove to be an API server, and learned nothing.
@@ -46,7 +40,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultHeld, resultUnexpected, resultDenied, resultMissed, resultUnproven, resultRefused} {
+	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultMissed, resultUnproven, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
 	if r != nil {

@@ -24,7 +24,7 @@ type Configs interface {
 // see reads the configs of a draft. Those that cannot be read are missing in what it returns, and named in the error. What it returns may be
 // used until done is called.
 func (h *Handler) see(ctx context.Context, d *Draft) (seen map[reloader.Config]Seen, done func(), err error) {
-	configs := d.reads()
+	configs := d.Needs
 	if len(configs) > maxConfigs {
 		return nil, func() {}, fmt.Errorf("the workload has to do with %d configs, more than %d", len(configs), maxConfigs)
 	}
@@ -87,7 +87,7 @@ func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, 
 func (r Rules) seen(obj live.Object) Seen {
 	now, older := r.Ring.Digest(obj.Content), r.Ring.Older(obj.Content)
 	marks := r.Dialects.Values(obj.Content, append([]reloader.Digest{now}, older...)...)
-	return Seen{Meta: obj.Meta, Digest: now, Older: older, Marks: marks}
+	return Seen{Meta: obj.Meta, Digest: now, Marks: marks}
 }
 
 // readsContent reports whether a mark of w is made of contents of several configs together.

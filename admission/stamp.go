@@ -18,8 +18,6 @@ type Seen struct {
 	// Absent says that there is no such config.
 	Absent bool
 	Digest reloader.Digest
-	// Older are the digests under the other keys that are known.
-	Older []reloader.Digest
 	// Marks are those of the content.
 	Marks dialect.Values
 	// Content is kept only if Wave's hash is to be made of it, for as long as the request lasts.
@@ -34,41 +32,27 @@ func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strat
 	if general.Own {
 		return d.restored, 0, nil // the pod template carries no marks
 	}
-	missing := d.Missing(seen)
-	demanded := d.demanded(general, seen, now)
-	due := d.Needs
-	if d.still && len(demanded) == 0 {
-		due = nil
-	}
-	placed := append(newestOnly(d.place(general, due, seen, now)), demanded...)
-	waits := len(missing) > 0 || strategy.Unscheduled(d.now)
-	if waits {
-		placed = slices.DeleteFunc(placed, func(p strategy.Placed) bool { return d.waits(p) })
-	}
+	placed := newestOnly(d.place(general, seen, now))
 	written, err := strategy.Write(d.now, placed)
 	if err != nil {
 		return d.restored, 0, err
 	}
-	says, brought := d.says(due, seen, placed, waits)
-	ops = slices.Concat(d.restored, written, d.spend(seen, written))
-	if len(missing) > 0 {
-		ops = append(ops, strategy.HoldScheduling(d.now, d.scheduler, dialect.MissingText(missing))...)
-	}
+	says, brought := d.says(seen, placed)
+	ops = slices.Concat(d.restored, written)
 	if says != d.now.Annotations[strategy.BroughtKey] {
 		ops = append(ops, strategy.Annotate(d.now, strategy.BroughtKey, says)...)
 	}
 	return ops, brought, nil
 }
 
-// says returns what strategy.BroughtKey is to say, and to how many of due the workload is brought. It tells of every config that somebody
+// says returns what strategy.BroughtKey is to say, and to how many of Needs the workload is brought. It tells of every config that somebody
 // asks for, not only of those whose mark becomes another: a mark need not be made of all that pods read, and they start anew in any case. A
-// workload that has just been created says nothing: its marks stand for what it was created with. waits says that some dialects' marks are
-// left for later.
-func (d *Draft) says(due []reloader.Config, seen map[reloader.Config]Seen, placed []strategy.Placed, waits bool) (text string, brought int) {
+// workload that has just been created says nothing: its marks stand for what it was created with.
+func (d *Draft) says(seen map[reloader.Config]Seen, placed []strategy.Placed) (text string, brought int) {
 	text = d.now.Annotations[strategy.BroughtKey]
-	for _, c := range due {
+	for _, c := range d.Needs {
 		s, ok := seen[c]
-		if !ok || s.Absent || !d.asks(s.about(c), waits) {
+		if !ok || s.Absent || len(d.rules.Dialects.Asking(d.now, s.about(c))) == 0 {
 			continue
 		}
 		version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum)
@@ -83,15 +67,10 @@ func (d *Draft) says(due []reloader.Config, seen map[reloader.Config]Seen, place
 	return text, brought
 }
 
-// asks reports whether a dialect asks for a config; waits leaves out those that wait for what is missing.
-func (d *Draft) asks(c dialect.ConfigMeta, waits bool) bool {
-	return slices.ContainsFunc(d.rules.Dialects.Asking(d.now, c), func(dl *dialect.Dialect) bool { return !waits || !dl.Waits })
-}
-
-// place returns the marks that every dialect which asks has for what was seen of due, but for those whose place somebody's own has taken.
-func (d *Draft) place(general strategy.Strategy, due []reloader.Config, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
+// place returns the marks that every dialect which asks has for what was seen of Needs, but for those whose place somebody's own has taken.
+func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, now time.Time) []strategy.Placed {
 	var found []strategy.Placed
-	for _, c := range due {
+	for _, c := range d.Needs {
 		s, ok := seen[c]
 		if !ok || s.Absent {
 			continue

@@ -71,46 +71,6 @@ func TestImpactReachesFollowers(t *testing.T) {
 	}
 }
 
-// TestImpactWaitsForLocalCopies: who reads a local copy is rolled when that changes, and the owner's change alone does not roll it.
-func TestImpactWaitsForLocalCopies(t *testing.T) {
-	one := func(edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord), question string) view.Impact {
-		f := newFixture(t)
-		f.followRules()
-		s, proxy := aStatus(), aFollower("c2", "proxy", followedRules, reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: "copied"})
-		s.Cluster, proxy.Edges[0].Replica = "c2", "copied"
-		edit(&s, &proxy)
-		f.records.PutCluster(s)
-		f.records.PutWorkload(proxy)
-		return get1[view.Impact](t, f, question)
-	}
-	as := func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}
-	for name, tc := range map[string]struct {
-		edit     func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
-		question string
-		want     string
-		waits    int
-	}{
-		"the owner's":            {as, rulesPath + "/impact", "WaitingForReplica ConfigMap/edge/copied rolls it, once that has changed, too", 1},
-		"the copy":               {as, "/api/v1/configs/c2/edge/ConfigMap/copied/impact", "Reloaded ", 0},
-		"frozen besides":         {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Freeze.Frozen = true }, rulesPath + "/impact", "WaitingForReplica ConfigMap/edge/copied rolls it, once that has changed, too", 1},
-		"a dry run":              {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, rulesPath + "/impact", "DryRun ", 0},
-		"keys that do not count": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Terms.Keys = "other" }, rulesPath + "/impact?keys=level", "KeysUnused these keys count: other", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			impact := one(tc.edit, tc.question)
-			got := ""
-			for _, w := range impact.Workloads {
-				if w.Cluster == "c2" {
-					got = string(w.Outcome) + " " + w.Message
-				}
-			}
-			if got != tc.want || impact.Waits != tc.waits {
-				t.Errorf("%q, and %d wait; want %q, and %d", got, impact.Waits, tc.want, tc.waits)
-			}
-		})
-	}
-}
-
 // TestImpactCountsFates: who is rolled later, who never, and about whom somebody is told are three numbers.
 func TestImpactCountsFates(t *testing.T) {
 	f := newFixture(t)
@@ -182,23 +142,6 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
 	}
 }
 
-// TestWeightsOfFollowersAreOfTheirCluster: nobody waits for a workload of another cluster.
-func TestWeightsOfFollowersAreOfTheirCluster(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	heavy := aFollower("c2", "proxy", followedRules)
-	heavy.Terms.Weight = 5
-	f.records.PutWorkload(heavy)
-	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 {
-		t.Errorf("%+v", impact)
-	}
-	first := aFollower("c2", "first", followedRules)
-	f.records.PutWorkload(first)
-	if impact := get1[view.Impact](t, f, rulesPath+"/impact"); impact.Rolls != 3 || impact.Waits != 1 {
-		t.Errorf("with one before it in its own cluster: %+v", impact)
-	}
-}
-
 func TestConfigNamesFollowers(t *testing.T) {
 	f := newFixture(t)
 	f.followRules()
@@ -239,7 +182,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	change := f.followRules()
 	own, shared := reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: rules.Name}, rules
 	proxy := aFollower("c2", "proxy", own, shared, followedRules)
-	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonWaitingForReplica, Since: start, Due: start.Add(time.Hour)}
+	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonFrozen, Since: start, Due: start.Add(time.Hour)}
 	f.records.PutWorkload(proxy)
 	const path = "/api/v1/workloads/c2/edge/Deployment/proxy/explain?"
 	const one = "configKind=ConfigMap&configName=rules"

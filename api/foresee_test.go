@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -81,43 +80,6 @@ func TestImpactOfWhatComesToNothing(t *testing.T) {
 			got := get1[view.Impact](t, f, passwordPath+"/impact?keys="+url.QueryEscape(tc.keys)).Workloads[0]
 			if got.Outcome != tc.want || !strings.Contains(got.Message, tc.message) || tc.message == "" && got.Message != "" {
 				t.Errorf("%s: %s %q, want %s %q", tc.reason, got.Outcome, got.Message, tc.want, tc.message)
-			}
-		})
-	}
-}
-
-// TestImpactInOrderOfThoseWhoRoll: nobody waits for one of less weight that does not roll, nor where nobody is rolled.
-func TestImpactInOrderOfThoseWhoRoll(t *testing.T) {
-	cases := map[string]struct {
-		edit func(s *reloader.ClusterStatus, first *reloader.WorkloadRecord)
-		want view.Reason
-	}{
-		"it rolls": {func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}, "WaitingForStep"},
-		"it is suspended": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Terms.Dormant = reloader.ReasonSuspended
-		}, "Reloaded"},
-		"no key of it": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Terms.Keys, w.Edges[0].Pending = "other", ""
-		}, "Reloaded"},
-		"it fails": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Hold = &reloader.Hold{Reason: reloader.ReasonFailing, Since: time.Now()}
-		}, "Reloaded"},
-		"a webhook's turn": {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Notifies = true }, "Notified"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.populate()
-			s, cart, db := aStatus(), aWorkload("shop", "cart"), aWorkload("shop", "db")
-			cart.Terms.Weight, db.Terms.Weight = 20, 10
-			tc.edit(&s, &db)
-			f.records.PutCluster(s)
-			f.records.PutWorkload(cart)
-			f.records.PutWorkload(db)
-			for _, w := range get1[view.Impact](t, f, passwordPath+"/impact?keys=level").Workloads {
-				if w.Workload.Name == "cart" && w.Outcome != tc.want {
-					t.Errorf("%s %q, want %s", w.Outcome, w.Message, tc.want)
-				}
 			}
 		})
 	}

@@ -265,7 +265,6 @@ func TestImpact(t *testing.T) {
 		"lacks a key of it": {"the change may bring any key", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
 			w.Missing = []reloader.Missing{{Config: w.Edges[0].Config, Keys: []string{"a"}, Awaited: true}}
 		}, "Reloaded", 0},
-		"alone with its weight": {"nobody goes before it", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Terms.Weight = 5 }, "Reloaded", 0},
 		"dead":                  {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
 		"dead after many tries": {"one more fails as well", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonFailing }, "Failing", 0},
 		"dispatcher is away":    {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
@@ -297,28 +296,6 @@ func impactWith(t *testing.T, edit func(*reloader.ClusterStatus, *reloader.Workl
 	f.records.PutCluster(s)
 	f.records.PutWorkload(w)
 	return get1[view.Impact](t, f, passwordPath+"/impact")
-}
-
-// TestImpactInOrder: of two workloads the one with less weight goes first, and the other waits for it, but for one of another namespace.
-func TestImpactInOrder(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	cart, db, elsewhere := aWorkload("shop", "cart"), aWorkload("shop", "db"), aWorkload("bank", "db")
-	cart.Terms.Weight, db.Terms.Weight = 20, 10
-	elsewhere.Edges[0].Config = cart.Edges[0].Config
-	for _, w := range []reloader.WorkloadRecord{cart, db, elsewhere} {
-		f.records.PutWorkload(w)
-	}
-	got := map[string]view.ImpactedWorkload{}
-	for _, w := range get1[view.Impact](t, f, passwordPath+"/impact").Workloads {
-		got[w.Workload.Namespace+"/"+w.Workload.Name] = w
-	}
-	if w := got["shop/cart"]; w.Outcome != "WaitingForStep" || w.Message != "Deployment/shop/db goes first, with less weight" {
-		t.Errorf("cart: %+v", w)
-	}
-	if got["shop/db"].Outcome != "Reloaded" || got["bank/db"].Outcome != "Reloaded" {
-		t.Errorf("who goes first: %+v", got)
-	}
 }
 
 // TestImpactOfMissingKeys: keys that are supposed to change and are not those that are missing let nobody go.

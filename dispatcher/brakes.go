@@ -109,9 +109,6 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if hold := d.inStep(t, now); hold != nil {
 		return hold
 	}
-	if hold := d.inOrder(t, now); hold != nil {
-		return hold
-	}
 	if hold := d.crowded(t); hold != nil {
 		return hold
 	}

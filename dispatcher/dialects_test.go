@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	sapLists  = `pod-reloader.cs.sap.com/configmaps: app`
-	waveLists = `wave.pusher.com/update-on-config-change: "true"`
+	sapLists       = `pod-reloader.cs.sap.com/configmaps: app`
+	collaborneList = `reloader.k8s.collaborne.com/configmap: app`
+	waveLists      = `wave.pusher.com/update-on-config-change: "true"`
 )
 
 // marked creates a Deployment with annotations whose template carries one more.

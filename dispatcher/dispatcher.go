@@ -117,14 +117,10 @@ type Dispatcher struct {
 	paused map[reloader.WorkloadRef]*workload.Workload
 	// abandoned are those of paused that are no business of ours any more: their pause ends now, since a later process will not see it.
 	abandoned map[reloader.WorkloadRef]bool
-	// unscheduled has the workloads whose pods nobody schedules, opted in or not.
-	unscheduled map[reloader.WorkloadRef]*workload.Workload
 	// unreadable says why a config that somebody needs cannot be read.
 	unreadable map[reloader.Config]string
 	// denials has the configs whose latest change nobody else may be given for now.
 	denials map[reloader.Config]denial
-	// inLine has the configs for whose change some workload waits until others of less weight have rolled out.
-	inLine map[reloader.Config]struct{}
 	// copies are the newest of each config of another cluster that is followed, and exports the configs that other clusters follow here.
 	copies  map[reloader.Config]received
 	exports map[reloader.Config]*exported
@@ -134,8 +130,6 @@ type Dispatcher struct {
 	follows map[reloader.Config]uint64
 	// unasked are the configs of other clusters that are followed beyond reloader.MaxWanted.
 	unasked map[reloader.Config]struct{}
-	// memories are what other tools remember; nothing is added to them once we are ready.
-	memories map[memory]map[string]string
 	// control is what those who run the cluster want held back, and limiters how fast the rest goes.
 	control  control.Control
 	limiters limiters
@@ -185,13 +179,9 @@ func New(o Options) *Dispatcher {
 		unreadable:   map[reloader.Config]string{},
 		denials:      map[reloader.Config]denial{},
 
-		unscheduled: map[reloader.WorkloadRef]*workload.Workload{},
-
-		inLine:   map[reloader.Config]struct{}{},
 		copies:   map[reloader.Config]received{},
 		exports:  map[reloader.Config]*exported{},
 		askers:   map[string]*rate.Limiter{},
-		memories: map[memory]map[string]string{},
 		looks:    newFlight(),
 		tellings: newFlight(),
 		queues:   newQueues(),

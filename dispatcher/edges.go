@@ -118,7 +118,7 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused = ""
-		if len(t.pending) == 0 && d.unscheduled[ref] == nil {
+		if len(t.pending) == 0 {
 			t.letOff()
 		}
 		return 0
@@ -196,11 +196,11 @@ func (d *Dispatcher) settleEdge(ctx context.Context, t *tracked, w *workload.Wor
 	}
 	e := d.voiced(d.evidence(t, w, c), w, c, f)
 	proven := e.marked && slices.Contains(values, e.mark)
-	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven) || e.marked && e.outOfDate(values)
+	doubtful := was.How == "" || d.unrecorded(t, w, c, f, stored.Change, e, proven)
 	d.mu.Unlock()
 	var settle reloader.Handled
 	if doubtful {
-		if settle, err = d.judgeAdopted(ctx, t, w, c, f, e, proven, was.How != ""); err != nil {
+		if settle, err = d.judge(ctx, t, w, c, f, e, proven, was.How != ""); err != nil {
 			return err
 		}
 		if settle.How == reloader.ReasonBaseline && outdated(was, f) {
@@ -286,9 +286,6 @@ func (d *Dispatcher) judge(ctx context.Context, t *tracked, w *workload.Workload
 	}
 	if e.unreadable(d.Ring) {
 		return h, nil
-	}
-	if e.marked && e.speaker.Versions {
-		return reloader.Handled{}, nil // newer pods prove nothing: what was written need not be content
 	}
 	if e.mark == strategy.DeletedValue && !f.DataWritten.After(f.Created) && !d.countsCreation(w, c) {
 		return h, nil // all that came after the mark is a creation

@@ -177,7 +177,7 @@ func (d *Dispatcher) lookOnce(ctx context.Context, c reloader.Config, hints []re
 	if !changed {
 		d.metrics.unchanged.Inc()
 		last, err = d.attribute(ctx, last, f, hints)
-		d.rememberWrite(c, f, last.Change, hints)
+		d.remember(c, f)
 		if err == nil {
 			d.heard(c, hints)
 		}

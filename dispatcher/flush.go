@@ -17,7 +17,7 @@ const maxRereads = 5
 // flush rolls a workload whose window has closed, or records why it does not roll.
 func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.serveRequests(ctx, ref)
-	if wait := d.letSchedule(ctx, ref); wait != 0 {
+	if wait := d.release(ctx, ref); wait != 0 {
 		return wait
 	}
 	t, wait := d.due(ref)
@@ -76,9 +76,6 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 	if wait := d.unquiet(t, now); wait > 0 {
 		return nil, wait
 	}
-	if hold := d.awaitReplicas(t, now); hold != nil {
-		return nil, d.holdForReplica(t, hold, now)
-	}
 	if hold := d.brake(t, now); hold != nil {
 		return nil, d.holdByBrake(t, hold, now)
 	}
@@ -90,7 +87,7 @@ func (d *Dispatcher) due(ref reloader.WorkloadRef) (*tracked, time.Duration) {
 // edges are still being settled, as long as none of them fails, or hints about its configs are still to be verified, when many change at once.
 // It waits for edges with a baseline no longer than settleTime, and for hints no longer than the maximum wait. The caller holds mu.
 func (d *Dispatcher) unquiet(t *tracked, now time.Time) time.Duration {
-	if (d.inSteps() || d.Dialects.Weight(t.w) > 0) && !d.ready.Load() {
+	if d.inSteps() && !d.ready.Load() {
 		return unquietTime // who else waits for the same change is not known yet
 	}
 	settling := t.refused == "" && !t.stuck

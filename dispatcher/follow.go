@@ -64,20 +64,15 @@ func athome(c reloader.Config) reloader.Config {
 // onceEach has what a workload asks for name once each config of this cluster that it follows and may be asked for as well, so that each rolls it
 // once. As long as nothing else asks for it, that config is followed (see metaOf).
 func (d *Dispatcher) onceEach(i dialect.Interest) dialect.Interest {
-	exact, replicas := slices.Clone(i.Exact), maps.Clone(i.Replicas)
+	exact := slices.Clone(i.Exact)
 	for n, c := range exact {
 		own := athome(c)
-		if c.Cluster != d.Cluster || !i.Wants(own) {
-			continue
+		if c.Cluster == d.Cluster && i.Wants(own) {
+			exact[n] = own
 		}
-		exact[n] = own
-		if r, ok := replicas[c]; ok && r != own {
-			replicas[own] = r
-		}
-		delete(replicas, c)
 	}
 	slices.SortFunc(exact, compareConfigs)
-	i.Exact, i.Replicas = slices.Compact(exact), replicas
+	i.Exact = slices.Compact(exact)
 	return i
 }
 

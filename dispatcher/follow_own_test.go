@@ -122,7 +122,6 @@ func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 	const follow = "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags"
 	for name, c := range map[string]struct{ workload, labels, annotations, later string }{
 		"by itself":                    {workload: `, reroll.dev/auto: "true"`},
-		"as a copy":                    {workload: "=flags"},
 		"excluded and matching":        {workload: `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`},
 		"selected by a label it lacks": {workload: ", reroll.dev/configmap-selector: app=web", later: "labels: {app: web}"},
 		"selected by a label it has":   {workload: ", reroll.dev/configmap-selector: app=web", labels: "app: web", later: "labels: {app: api}"},
@@ -150,32 +149,6 @@ func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 				w.edit(bob, "ConfigMap/flags", "3")
 				w.pass(2 * time.Hour)
 				w.rolled(web, 2)
-			})
-		})
-	}
-}
-
-// TestFollowerOfItsOwnClusterWaitsForItsCopy follows a config of its own namespace of which it reads a copy, and has an annotation that may, but
-// does not, ask for that config as well.
-func TestFollowerOfItsOwnClusterWaitsForItsCopy(t *testing.T) {
-	for name, also := range map[string]string{
-		"nothing else":                 "",
-		"selected by a label it lacks": ", reroll.dev/configmap-selector: app=web",
-		"excluded and matching":        `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: flags, annotations: {reroll.dev/followers: "*"}}, data: {a: "1"}}`)))
-				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: copy}, data: {a: "1"}}`)))
-				w.deploy("web", "reroll.dev/follow: "+clusterName+"/"+scenario.DefaultNamespace+"/configmap/flags=copy"+also, "copy")
-				w.start()
-				w.pass(quiet)
-				w.edit(bob, "ConfigMap/flags", "2")
-				w.pass(10 * time.Minute)
-				w.rolled(web, 0)
-				w.edit(bob, "ConfigMap/copy", "2")
-				w.pass(2 * time.Hour)
-				w.rolled(web, 1)
 			})
 		})
 	}

@@ -302,3 +302,53 @@ func TestOwnerTellsThoseWhomItAllows(t *testing.T) {
 		}
 	})
 }
+
+// TestTemplateNamesTheFollowedContent: also where a mark of another config already makes the difference.
+func TestTemplateNamesTheFollowedContent(t *testing.T) {
+	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
+		w.configure = together
+		w.give("app", "1")
+		w.deploy("web", followsFlags+", "+auto, "app")
+		p := w.start()
+		p.Receive(copyOfFlags(1))
+		w.pass(quiet)
+		for n := 2; n < 4; n++ {
+			w.edit(alice, app, "with "+copyOfFlags(n).Change.New.Sum)
+			told := copyOfFlags(n)
+			p.Receive(told)
+			w.pass(quiet)
+			w.rolled(web, int64(n-1))
+			if got := w.templateAnnotation(strategy.ConfigDigestKey); got != told.Change.New.Short()+"/"+told.Change.ID {
+				t.Errorf("the template names %q, and not %s", got, told.Change.ID)
+			}
+		}
+		before := w.templateAnnotation(strategy.ConfigDigestKey)
+		w.edit(alice, app, "alone")
+		w.pass(quiet)
+		w.rolled(web, 3)
+		if got := w.templateAnnotation(strategy.ConfigDigestKey); got != before {
+			t.Errorf("for a config of its own the template names %q", got)
+		}
+	})
+}
+
+// causedBy fails the test unless the last roll of web names that many changes of its own cluster, and of others.
+func (w *world) causedBy(own, others int) {
+	w.t.Helper()
+	var last reloader.Reload
+	for _, r := range w.store.reloadsOf(webRef) {
+		if r.Outcome == reloader.ReasonReloaded {
+			last = r
+		}
+	}
+	for _, c := range last.Causes {
+		if c.Config.Cluster == "" {
+			own--
+		} else {
+			others--
+		}
+	}
+	if own != 0 || others != 0 {
+		w.t.Errorf("%d and %d causes are missing in %+v", own, others, last.Causes)
+	}
+}

@@ -90,7 +90,7 @@ func (d *Dispatcher) inStep(t *tracked, now time.Time) *reloader.Hold {
 		return nil
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(t.pending), compareConfigs) {
-		if begun(t.w, broughtEntry(d.latest[c].Change)) || d.awaitsReplica(t, c, now) != nil {
+		if begun(t.w, broughtEntry(d.latest[c].Change)) {
 			continue
 		}
 		denied, failed := d.deny(c, now)
@@ -128,7 +128,6 @@ func (d *Dispatcher) inSteps() bool {
 // The caller holds mu.
 func (d *Dispatcher) nextAfter(t *tracked) {
 	d.nextStep(t)
-	d.nextInOrder(t)
 	d.nextOfCrowd()
 }
 

@@ -21,7 +21,10 @@ const maxMissing = 20
 // lacks returns what t names or refers to and is not there, sorted: the first ones. The caller holds mu.
 func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
 	t.lacked = map[reloader.Config]string{}
-	awaited := d.Dialects.Awaits(t.w)
+	waits := slices.ContainsFunc(d.Dialects, func(dl *dialect.Dialect) bool {
+		_, opted := dl.Interest(t.w)
+		return dl.Waits && opted
+	})
 	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
 		m, ok := d.lack(t, c)
 		if !ok {
@@ -31,7 +34,7 @@ func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
 		if len(missing) == maxMissing {
 			continue
 		}
-		m.Awaited = slices.Contains(awaited, c)
+		m.Awaited = waits && m.Required
 		if len(m.Keys) > 0 {
 			m.Meant = nearKey(m.Keys, d.facts[c])
 		} else {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -14,19 +13,13 @@ import (
 // changes after that rolls once.
 func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 	for name, c := range map[string]struct {
-		keys     []digest.Key
-		forget   bool
-		versions bool
+		keys   []digest.Key
+		forget bool
 	}{
-		"the key is lost":                            {keys: []digest.Key{key(2)}},
-		"the key and the state are lost":             {keys: []digest.Key{key(2)}, forget: true},
-		"the key is rotated":                         {keys: []digest.Key{key(2), key(1)}},
-		"the key is rotated and the state lost":      {keys: []digest.Key{key(2), key(1)}, forget: true},
-		"the key is lost, and every write counts":    {keys: []digest.Key{key(2)}, versions: true},
-		"all is lost, and every write is to count":   {keys: []digest.Key{key(2)}, forget: true, versions: true},
-		"the key is rotated, and every write counts": {keys: []digest.Key{key(2), key(1)}, versions: true},
-		"the state is lost as well":                  {keys: []digest.Key{key(2), key(1)}, forget: true, versions: true},
-		"the key stays, and every write is to count": {keys: []digest.Key{key(1)}, forget: true, versions: true},
+		"the key is lost":                       {keys: []digest.Key{key(2)}},
+		"the key and the state are lost":        {keys: []digest.Key{key(2)}, forget: true},
+		"the key is rotated":                    {keys: []digest.Key{key(2), key(1)}},
+		"the key is rotated and the state lost": {keys: []digest.Key{key(2), key(1)}, forget: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -46,9 +39,6 @@ func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 				w.must(w.patch(alice, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
 				w.stream.forget()
 				w.keys = c.keys
-				if c.versions {
-					w.dialects = func(s dialect.Set) dialect.Set { return s.With(dialect.SAPOfVersions()) }
-				}
 				for range 2 {
 					w.start()
 					w.pass(time.Hour)

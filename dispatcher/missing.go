@@ -12,8 +12,7 @@ import (
 )
 
 // Some dialects promise that a workload is not rolled into pods that cannot start. Such a workload is held while something is missing that its
-// pod template requires. Nothing of that is written to the cluster, so that opting out undoes it, and so does taking Reroll away. For what is
-// written where pods are not even to be scheduled, see scheduling.go.
+// pod template requires. Nothing of that is written to the cluster, so that opting out undoes it, and so does taking Reroll away.
 
 // lacking returns why w must not be rolled now, although steps ask for it; nil if nothing is in the way.
 func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*reloader.Hold, error) {
@@ -39,15 +38,10 @@ func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Worklo
 		}
 		missing = append(missing, dialect.Missing(c, r, f.absent, f.digest.Keys)...)
 	}
-	return holdMissing(missing), nil
-}
-
-// holdMissing says that a workload waits for what is missing; nil if nothing is.
-func holdMissing(missing []string) *reloader.Hold {
 	if len(missing) == 0 {
-		return nil
+		return nil, nil
 	}
-	return &reloader.Hold{Reason: reloader.ReasonMissingConfig, Message: "missing: " + dialect.MissingText(missing)}
+	return &reloader.Hold{Reason: reloader.ReasonMissingConfig, Message: "missing: " + dialect.MissingText(missing)}, nil
 }
 
 // holdUntilThere has t wait for what it lacks, and returns how long to wait before looking again: a config that appears is told of at once.

@@ -103,23 +103,20 @@ type undecided struct {
 	shared bool
 }
 
-// undecided returns t's workload, what is to be decided about it and the configs that are copies. reuse says that what is remembered
+// undecided returns t's workload and what is to be decided about it. reuse says that what is remembered
 // of configs may be used: somebody else who rolled the workload may know newer content, which must not be overwritten.
-func (d *Dispatcher) undecided(t *tracked) (w *workload.Workload, waiting []undecided, copied map[reloader.Config]replica, reuse bool) {
+func (d *Dispatcher) undecided(t *tracked) (w *workload.Workload, waiting []undecided, reuse bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w, copied = t.w, d.replicasOf(t)
+	w = t.w
 	reuse = w.Roll() == workload.NewJob || d.reloadOn(w) == t.lastReload
 	shared := d.sharedPlaces(t)
 	for c, p := range t.pending {
-		if d.awaitsReplica(t, c, time.Now()) != nil {
-			continue
-		}
 		u := undecided{c, slices.Clone(p.changes), p.force, t.handled[c], d.evidence(t, w, c), shared[c]}
 		reuse = reuse && (u.says.brought == "" || u.says.brought == u.handled.Brought)
 		waiting = append(waiting, u)
 	}
-	return w, waiting, copied, reuse
+	return w, waiting, reuse
 }
 
 // sharedPlaces returns the configs of t whose mark has the place of another's. The caller holds mu.

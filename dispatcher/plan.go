@@ -31,8 +31,6 @@ type step struct {
 	markedSince bool
 	// earlier says that the workload is known to have been brought to the content, but perhaps to an earlier write of it.
 	earlier bool
-	// rewritten says that the content is as it was, and every write of it counts.
-	rewritten bool
 	// deleted says that the workload is brought to the config's absence.
 	deleted bool
 }
@@ -45,10 +43,10 @@ func (s step) sum() string {
 	return s.latest.New.Sum
 }
 
-// plan decides about every pending config of t by what is live now, but for those that wait for their local copy, and those of which another
+// plan decides about every pending config of t by what is live now, but for those of which another
 // cluster tells nothing any more: these stay pending, and hold up t only if there is nothing else.
 func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, []step, error) {
-	w, waiting, copied, reuse := d.undecided(t)
+	w, waiting, reuse := d.undecided(t)
 	steps := make([]step, 0, len(waiting))
 	var refused error
 	for _, u := range waiting {
@@ -89,7 +87,6 @@ func (d *Dispatcher) plan(ctx context.Context, t *tracked) (*workload.Workload, 
 		return w, nil, refused
 	}
 	slices.SortFunc(steps, func(a, b step) int { return compareConfigs(a.config, b.config) })
-	joinReplicas(steps, copied)
 	return w, steps, nil
 }
 
@@ -223,13 +220,12 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 		s.outcome, s.mark = reloader.ReasonKeysUnused, e.mark
 		return s
 	}
-	s.rewritten = force && same && e.outOfDate(values)
-	s.mark, s.markedSince = mark, !s.rewritten && e.since(f, s.latest)
+	s.mark, s.markedSince = mark, e.since(f, s.latest)
 	chosen := d.strategyBy(w, e.speaker)
 	switch {
 	case e.marked && held != e.mark && slices.Contains(values, e.mark):
 		s.outcome, s.mark = reloader.ReasonAlreadyCurrent, e.mark // made of versions, of which none comes twice
-	case !s.rewritten && e.proves(held, handled, f, s.latest):
+	case e.proves(held, handled, f, s.latest):
 		s.outcome, s.mark, s.earlier = reloader.ReasonAlreadyCurrent, held, !e.provesVersion(f, s.latest)
 	case mark == "", e.marked && e.mark == mark, chosen.Taken != nil && chosen.Taken(w, s.config):
 		s.outcome, s.collides = reloader.ReasonReloaded, true
@@ -243,7 +239,7 @@ func (d *Dispatcher) step(w *workload.Workload, s step, f fact, handled reloader
 // container that runs has started after it. Whoever saw to that, be it another reloader before us or somebody while w was held back, did
 // what the step is for.
 func (d *Dispatcher) satisfied(ctx context.Context, w *workload.Workload, s step, f fact, e evidence, handled reloader.Handled) (step, error) {
-	if s.outcome != reloader.ReasonReloaded || s.rewritten || s.latest.Type != reloader.ChangeUpdated || !d.avoidable(w, s, f.DataWritten) {
+	if s.outcome != reloader.ReasonReloaded || s.latest.Type != reloader.ChangeUpdated || !d.avoidable(w, s, f.DataWritten) {
 		return s, nil
 	}
 	newer, err := d.Workloads.StartedAfter(ctx, w, s.thereBy(f, handled))

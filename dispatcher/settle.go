@@ -188,10 +188,8 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 func (d *Dispatcher) edge(t *tracked, c reloader.Config) reloader.Edge {
 	f := onRecord(t.w, c, d.facts[c])
 	why := d.decide(t.w, c, f)
-	replica, _ := d.replicaOf(t, c)
 	e := reloader.Edge{
 		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: d.Dialects.OnlyUsed(t.w, d.metaOf(c, f)), Handled: t.handled[c],
-		Replica: replica.Name,
 	}
 	if ref := t.w.Template.References[c]; ref != nil {
 		e.Uses = ref.Uses

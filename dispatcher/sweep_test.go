@@ -375,3 +375,8 @@ func TestDriftFoundAtTheStart(t *testing.T) {
 		})
 	}
 }
+
+func (w *world) label(value string) {
+	w.t.Helper()
+	w.says(app, `{"metadata":{"labels":{"team":"`+value+`"}}}`)
+}

@@ -12,7 +12,7 @@ import (
 // terms says what t itself asks for about when it is rolled and for what, for whoever wants to know what a change would do. The caller holds mu.
 func (d *Dispatcher) terms(t *tracked) reloader.Terms {
 	terms := reloader.Terms{
-		Weight: d.Dialects.Weight(t.w), Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
+		Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
 	}
 	for _, w := range d.Dialects.Maintenance(t.w) {
 		terms.Windows = append(terms.Windows, w.String())

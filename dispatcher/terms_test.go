@@ -36,11 +36,11 @@ func TestTerms(t *testing.T) {
 		says(reloader.Terms{}, reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
 		w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
 		says(reloader.Terms{})
-		w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m","reroll.dev/weight":"7"}}}`)
-		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600, Weight: 7})
+		w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m"}}}`)
+		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600})
 		w.must(w.delete(alice, "ConfigMap/more"))
 		w.pass(quiet)
-		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600, Weight: 7}, gone)
+		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600}, gone)
 	})
 }
 

@@ -98,9 +98,7 @@ func TestToolScenarios(t *testing.T) {
 // flags gives a world the flags of a case. One that it does not know fails the test, which would show something else without it.
 func (w *world) flags(flags []string) {
 	w.t.Helper()
-	var collaborne dialect.CollaborneOptions
 	var ignored []reloader.ConfigKind
-	versions := false
 	for _, flag := range flags {
 		name, value, _ := strings.Cut(flag, "=")
 		switch name {
@@ -110,14 +108,6 @@ func (w *world) flags(flags []string) {
 				w.t.Fatalf("%s names no kind that is known here", flag)
 			}
 			ignored = append(ignored, kind)
-		case "--sap-versions":
-			versions = true
-		case "--alternative-configmap-annotation":
-			collaborne.ConfigMap = value
-		case "--alternative-secret-annotation":
-			collaborne.Secret = value
-		case "--collaborne-state":
-			collaborne.State = value
 		case "--coalesce-window":
 			window, err := time.ParseDuration(value)
 			w.must(err)
@@ -126,10 +116,5 @@ func (w *world) flags(flags []string) {
 			w.t.Fatalf("the flag %s is not known here: give the world what it means", flag)
 		}
 	}
-	w.dialects = func(s dialect.Set) dialect.Set {
-		if versions {
-			s = s.With(dialect.SAPOfVersions())
-		}
-		return s.With(dialect.Collaborne(collaborne)).Without(ignored)
-	}
+	w.dialects = func(s dialect.Set) dialect.Set { return s.Without(ignored) }
 }

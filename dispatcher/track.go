@@ -13,7 +13,6 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 		return
 	}
 	d.mindPause(w)
-	defer d.noteScheduling(w)
 	interest, ok := d.Dialects.Interest(w)
 	if !ok {
 		d.untrack(w.Ref())
@@ -46,6 +45,9 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	if d.index.put(t, interest) {
 		t.unsettled = true
 		d.edgesQ.Add(w.Ref())
+	}
+	if d.unscheduled(w) {
+		d.flushQ.Add(w.Ref())
 	}
 	d.watchRollout(t)
 }

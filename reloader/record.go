@@ -38,9 +38,6 @@ type Edge struct {
 	Uses   []Use  `json:"uses,omitempty"`
 	// UsedKeys says that of the keys of the config those alone matter that are in use, whatever Terms.Keys says.
 	UsedKeys bool `json:"usedKeys,omitempty"`
-	// Replica is the name of the local copy from which the workload reads what Config, of another cluster, has: of the same kind, in the
-	// workload's namespace. Empty if it reads it elsewhere, or if Config is of its own cluster.
-	Replica string `json:"replica,omitempty"`
 	// Handled is zero as long as no baseline is recorded.
 	Handled Handled `json:"handled,omitzero"`
 	// Pending is the ID of the change that the workload waits for; empty if it is up to date.
@@ -79,8 +76,6 @@ type Terms struct {
 	Windows []string `json:"windows,omitempty"`
 	// MinInterval is the shortest time between two of its rolls, in seconds, by its own word or the installation's, whichever is longer.
 	MinInterval int64 `json:"minInterval,omitempty"`
-	// Weight is its place among those of its namespace that roll for the same change: those with less go before it.
-	Weight int `json:"weight,omitempty"`
 	// Dormant is why it is not rolled at all as it is now, Suspended or Finished; empty if it is.
 	Dormant Reason `json:"dormant,omitempty"`
 	// Keys are the keys of all its configs whose change matters, as its annotation lists them; empty for every key. See dialect.ParseKeys.

@@ -75,10 +75,6 @@ const (
 	// ReasonWaitingForStep and ReasonHalted hold back workloads for the rollouts of others.
 	ReasonWaitingForStep Reason = "WaitingForStep"
 	ReasonHalted         Reason = "Halted"
-	// ReasonWaitingForReplica holds back for the local copy of a config of another cluster, and ReasonReplicaUnchanged ends that: there
-	// was nothing new to roll for.
-	ReasonWaitingForReplica Reason = "WaitingForReplica"
-	ReasonReplicaUnchanged  Reason = "ReplicaUnchanged"
 	// How far the rollout is that follows a reload.
 	ReasonRolling            Reason = "Rolling"
 	ReasonRolledOut          Reason = "RolledOut"
@@ -133,8 +129,6 @@ var Reasons = map[Reason]string{
 	ReasonFailing:             "could not be patched many times in a row, and is tried again every five minutes",
 	ReasonWaitingForStep:      "is held back until those that go before it have rolled out",
 	ReasonHalted:              "is held back: the change did not roll out on a workload that went before it",
-	ReasonWaitingForReplica:   "is held back until its local copy of a config of another cluster has changed, too",
-	ReasonReplicaUnchanged:    "was not rolled: its local copy of a config of another cluster did not change in time; it rolls when that changes",
 
 	ReasonRolling:            "is rolling out",
 	ReasonRolledOut:          "runs the new template with all its pods",
@@ -148,7 +142,7 @@ var HoldReasons = []Reason{
 	ReasonRetrying, ReasonRefused, ReasonInvalid,
 	ReasonFrozen, ReasonPausedByOperator, ReasonOutsideWindow, ReasonTooSoon, ReasonFlapping, ReasonRateLimited,
 	ReasonConcurrencyLimited, ReasonWaitingForNamespace, ReasonPaused, ReasonMissingConfig,
-	ReasonFailing, ReasonWaitingForStep, ReasonHalted, ReasonWaitingForReplica,
+	ReasonFailing, ReasonWaitingForStep, ReasonHalted,
 }
 
 // DeadLetterReasons are those of a Hold that does not end by itself: it needs attention.
@@ -160,7 +154,7 @@ var RolloutResults = []Reason{ReasonRolledOut, ReasonStalled, ReasonOvertaken, R
 // Outcomes are those of a Reload: it was carried out, there was nothing to do, the workload does not ask for the config any more, or it was refused.
 var Outcomes = []Reason{
 	ReasonReloaded, ReasonAlreadyCurrent, ReasonPodsNewer, ReasonReverted, ReasonKeysUnused, ReasonUnmarked, ReasonNamespaceEnds,
-	ReasonSuspended, ReasonFinished, ReasonReplicaUnchanged, ReasonDryRun, ReasonNotified, ReasonRefused, ReasonInvalid, ReasonFailing,
+	ReasonSuspended, ReasonFinished, ReasonDryRun, ReasonNotified, ReasonRefused, ReasonInvalid, ReasonFailing,
 	ReasonNotOptedIn, ReasonConfigIgnored, ReasonExcluded, ReasonConfigUnmarked, ReasonNotReferenced, ReasonNotShared,
 	ReasonWorkloadIgnored, ReasonConfigUnselected,
 }

@@ -36,7 +36,7 @@ func TestGoldenOldSeen(t *testing.T) {
 func TestGoldenTerms(t *testing.T) {
 	w := wholeWorkload
 	w.Terms = reloader.Terms{
-		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600, Weight: 20,
+		Windows: []string{"CRON_TZ=UTC 0 22 * * 1-5 6h"}, MinInterval: 600,
 	}
 	w.Missing = []reloader.Missing{{Config: prices, Required: true}, {Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Awaited: true}}
 	w.Unreadable = []reloader.Unreadable{{Config: prices, Message: "forbidden"}, {Message: "a list failed"}}
@@ -88,14 +88,6 @@ func TestGoldenEphemeral(t *testing.T) {
 	status := wholeCluster
 	status.Ephemeral = true
 	golden(t, "cluster-ephemeral", status)
-}
-
-// TestGoldenReplica: where a workload reads what a config of another cluster has.
-func TestGoldenReplica(t *testing.T) {
-	reads := wholeWorkload
-	reads.Edges = slices.Clone(reads.Edges)
-	reads.Edges[0].Config.Cluster, reads.Edges[0].Why, reads.Edges[0].Replica = "green", reloader.ReasonFollowed, "prices-of-green"
-	golden(t, "workload-replica", reads)
 }
 
 // TestGoldenListed: what is remembered of a look for all that patterns match.

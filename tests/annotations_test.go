@@ -58,11 +58,10 @@ func annotationKeys(t *testing.T) (keys []string) {
 			keys = append(keys, c.Key)
 		}
 		keys = append(keys, d.Writes...)
-		keys = append(keys, d.Token)
 		for _, choice := range d.Choices.Strategy {
 			keys = append(keys, choice.Key)
 		}
-		keys = append(keys, d.Choices.PausePeriod, d.Choices.PausedAt, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Weight, d.Choices.Keys)
+		keys = append(keys, d.Choices.PausePeriod, d.Choices.PausedAt, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
 	}
 	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", "dispatcher/*.go", "admission/*.go", ":!*_test.go")
 	grep.Dir = ".."

@@ -32,7 +32,7 @@ var (
 		reloader.ReasonConfigUnmarked, reloader.ReasonConfigUnselected, reloader.ReasonNotShared, reloader.ReasonKeysUnused,
 	}
 	// outcomesToo are holds that the record of a reload can have as its outcome as well.
-	outcomesToo = append([]reloader.Reason{reloader.ReasonPaused, reloader.ReasonWaitingForReplica}, reloader.DeadLetterReasons...)
+	outcomesToo = append([]reloader.Reason{reloader.ReasonPaused}, reloader.DeadLetterReasons...)
 )
 
 // advice is what to do about a reason, where something can be done.
@@ -63,8 +63,6 @@ var advice = map[reloader.Reason]string{
 	reloader.ReasonPaused:              "Wait for the end of the pause period.",
 	reloader.ReasonWaitingForStep:      "Wait; the message names the rollouts that go first.",
 	reloader.ReasonHalted:              "Fix the config or the stalled workload, or `reroll retry` the config; see the [runbook](../runbooks/RerollHalted.md).",
-	reloader.ReasonWaitingForReplica:   "Check what copies the config into this cluster.",
-	reloader.ReasonReplicaUnchanged:    "Check what copies the config into this cluster. The workload rolls when the copy changes.",
 	reloader.ReasonDryRun:              "Remove `--dry-run` to roll workloads.",
 
 	reloader.ReasonStalled:            "Check the workload's new pods; see the [runbook](../runbooks/RerollRolloutsStalled.md).",

@@ -24,7 +24,7 @@ type foreseen struct {
 // shortest time between two.
 func (s Supposed) foresee(w *reloader.WorkloadRecord) foreseen {
 	for _, judge := range []func(*reloader.WorkloadRecord) foreseen{
-		s.comesToNothing, s.heldForReplica, s.heldByCluster, s.heldByItself, s.heldAlready, s.heldByOthers,
+		s.comesToNothing, s.heldByCluster, s.heldByItself, s.heldAlready,
 	} {
 		if f := judge(w); f.outcome != "" {
 			return f
@@ -69,16 +69,6 @@ func (s Supposed) comesToNothing(w *reloader.WorkloadRecord) foreseen {
 func (s Supposed) dry(w *reloader.WorkloadRecord) bool {
 	c := s.Clusters[w.Cluster]
 	return c != nil && c.Status != nil && c.Status.DryRun
-}
-
-// heldForReplica says whether w waits for its local copy of the config, which is another cluster's: that rolls it.
-func (s Supposed) heldForReplica(w *reloader.WorkloadRecord) foreseen {
-	i := s.edge(w)
-	if i < 0 || w.Edges[i].Replica == "" {
-		return foreseen{}
-	}
-	replica := reloader.Config{Kind: s.Key.Config.Kind, Namespace: w.Workload.Namespace, Name: w.Edges[i].Replica}
-	return foreseen{outcome: reloader.ReasonWaitingForReplica, message: replica.String() + " rolls it, once that has changed, too"}
 }
 
 // unused reports whether none of the keys matters to w. Of what is created, and of what w waits for already, other keys may.
@@ -222,25 +212,4 @@ func (s Supposed) heldAlready(w *reloader.WorkloadRecord) foreseen {
 		return foreseen{h.Reason, h.Message, h.Due}
 	}
 	return foreseen{}
-}
-
-// heldByOthers says whether w waits until others of less weight have rolled out.
-func (s Supposed) heldByOthers(w *reloader.WorkloadRecord) foreseen {
-	if w.Terms.Weight == 0 || s.notifies(w) {
-		return foreseen{}
-	}
-	for _, other := range s.Dependents {
-		if s.goesBefore(other, w) {
-			return foreseen{outcome: reloader.ReasonWaitingForStep, message: other.Workload.String() + " goes first, with less weight"}
-		}
-	}
-	return foreseen{}
-}
-
-// goesBefore reports whether w waits until other, which would roll as well, has rolled out.
-func (s Supposed) goesBefore(other, w *reloader.WorkloadRecord) bool {
-	if s.edge(other) < 0 || other.Hold.DeadLetter() || s.comesToNothing(other).outcome != "" {
-		return false
-	}
-	return other.Cluster == w.Cluster && other.Workload.Namespace == w.Workload.Namespace && other.Terms.Weight < w.Terms.Weight
 }

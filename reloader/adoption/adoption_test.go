@@ -206,14 +206,7 @@ func TestFindings(t *testing.T) {
 		"one tool":              {"that is as it should be", looks{annotations: at(auto, "true")}, nil},
 		"two tools":             {"both would roll it", looks{annotations: at(auto, "true", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict stakater and wave look after it"}},
 		"ours and another":      {"Reroll is no other tool", looks{annotations: at(auto, "true", "reroll.dev/auto", "true")}, nil},
-		"named and excluded":    {"one of the two is a mistake", looks{annotations: at(list, "app", "configmaps.exclude.reloader.stakater.com/reload", "app")}, []string{"Conflict excludes it"}},
 		"all but one":           {"that is what exclusions are for", looks{annotations: at(auto, "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, nil},
-		"excluded by another":   {"one tool does not hear the other", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, []string{"Conflict the one is wave's, and the other stakater's"}},
-		"opted in and ignored":  {"nothing rolls it", looks{annotations: at(auto, "true", "reloader.stakater.com/ignore", "true")}, []string{"Conflict says that nothing rolls the workload"}},
-		"no, and yes":           {"the narrower one wins", looks{annotations: at(auto, "false", "configmap.reloader.stakater.com/auto", "true")}, []string{"Conflict is switched off, and configmap.reloader.stakater.com/auto rolls it"}},
-		"no, and another's yes": {"one tool's no is not the other's", looks{annotations: at(auto, "false", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict is switched off, and wave.pusher.com/update-on-config-change rolls it"}},
-		"no, and names":         {"names are asked for besides", looks{annotations: at(auto, "false", list, "app")}, nil},
-		"hidden template":       {"the workload's own hide it", looks{annotations: at(auto, "true"), template: at("reloader.stakater.com/search", "true")}, []string{"Conflict search on the pod template is not read"}},
 		"name of nothing":       {"it was meant for another", looks{annotations: at(list, "othr")}, []string{"Typo did you mean other?"}},
 		"name of nothing like":  {"nobody knows what was meant", looks{annotations: at("pod-reloader.cs.sap.com/secrets", "elsewhere")}, []string{"Typo create it, or correct the name"}},
 		"excluded of any kind":  {"one of the kinds is meant", looks{annotations: at(auto, "true", "reroll.dev/exclude", "other")}, nil},
@@ -229,11 +222,6 @@ func TestFindings(t *testing.T) {
 		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo says nothing on a workload"}},
 		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo says nothing as a label"}},
 		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
-		"spaces in a list":      {"the tool took them for a part of the name", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app, other")}, []string{"Notice spaces around other"}},
-		"spaces that are fine":  {"this tool trims", looks{annotations: at(list, "app, other")}, nil},
-		"a value of no use":     {"only one word switches it on", looks{annotations: at("wave.pusher.com/update-on-config-change", "yes")}, []string{`Typo "yes" does not switch wave on`}},
-		"not switched on":       {"names alone ask for nothing", looks{annotations: at("wave.pusher.com/extra-configmaps", "app")}, []string{"Notice wave is not switched on"}},
-		"switched off by label": {"both heed it", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app"), labels: at("pod-reloader.cs.sap.com/disabled", "true")}, []string{"Notice the label pod-reloader.cs.sap.com/disabled switches sap off"}},
 		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", waveDisabled, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
@@ -250,7 +238,7 @@ func TestFindings(t *testing.T) {
 			for _, want := range tc.want {
 				kind, part, _ := strings.Cut(want, " ")
 				if !slices.ContainsFunc(found, func(f Finding) bool {
-					return string(f.Kind) == kind && strings.Contains(f.Message+"\n"+f.Mend, part) && (f.Mend != "") == (f.Kind != Notice)
+					return string(f.Kind) == kind && strings.Contains(f.Message+"\n"+f.Mend, part) && f.Mend != ""
 				}) {
 					t.Errorf("%q is not found: %s", want, tc.reason)
 				}
@@ -269,19 +257,7 @@ func TestFindings(t *testing.T) {
 func TestOthersKinds(t *testing.T) {
 	w := looks{annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"}}.cronJob(t)
 	r := report(w)
-	if len(r.Findings) != 1 || r.Findings[0].Kind != Notice || len(r.Configs) != 0 || len(r.Dialects) != 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// TestLeftOutDialect: annotations of a dialect that is left out are told, and do nothing.
-func TestLeftOutDialect(t *testing.T) {
-	v := view()
-	v.Dialects, _ = v.All.Choose([]string{"reroll", "stakater"})
-	w := looks{annotations: map[string]string{"wave.pusher.com/update-on-config-change": "true"}}.workload(t)
-	configs, _ := v.Wants(w, names)
-	r := v.Report(w, read(configs), names)
-	if !r.Needs(Conflict) || len(r.Configs) != 0 || len(r.Tools) != 1 {
+	if len(r.Findings) != 0 || len(r.Configs) != 0 || len(r.Dialects) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -323,7 +299,7 @@ func TestContentsAreReadForMarksAlone(t *testing.T) {
 // TestEveryAnnotationIsKnown: what the dialects keep of a workload is what somebody can misspell.
 func TestEveryAnnotationIsKnown(t *testing.T) {
 	keys := keysOf(view().All)
-	for _, name := range []string{"keys", "weight", "maintenance-window", "min-interval", "window", "strategy", "auto"} {
+	for _, name := range []string{"keys", "maintenance-window", "min-interval", "window", "strategy", "auto"} {
 		key := dialect.OwnPrefix + name
 		if !slices.Contains(keys, key) {
 			t.Errorf("%s is not known", key)
@@ -346,7 +322,7 @@ func FuzzReport(f *testing.F) {
 			return
 		}
 		for _, found := range report(w).Findings {
-			if found.Kind != Notice && found.Mend == "" {
+			if found.Mend == "" {
 				t.Errorf("nobody is told how to mend %+v", found)
 			}
 		}

@@ -83,7 +83,7 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 	}
 	mark, marked := v.carried(w, c, d)
 	if !marked {
-		return v.remembered(w, c, read[c])
+		return Baseline
 	}
 	values, known := v.values(w, c, d, read)
 	switch {
@@ -101,28 +101,6 @@ func (v View) state(w *workload.Workload, c reloader.Config, d *dialect.Dialect,
 		return Dormant
 	}
 	return Missed
-}
-
-// remembered compares c with what a tool remembers of it that asks for it, and of which w says nothing itself.
-func (v View) remembered(w *workload.Workload, c reloader.Config, k Known) State {
-	for _, d := range v.Dialects.Asking(w, metaOf(c, k)) {
-		if d.State == nil || c.Namespace != w.Namespace {
-			continue
-		}
-		mark := v.States[Memory{d.Name, w.Namespace}][d.State.Key(c)]
-		switch {
-		case mark == "":
-			return Baseline
-		case k.Content.IsZero():
-			return Unknown
-		case mark == d.Hash(k.Content, c.Kind):
-			return Current
-		case w.Dormant != "":
-			return Dormant
-		}
-		return Missed
-	}
-	return Baseline
 }
 
 // countsCreation reports whether the creation of c is a change for w.

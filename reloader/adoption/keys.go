@@ -17,8 +17,6 @@ type tool struct {
 	more []string
 	// labels are keys that count as labels.
 	labels []string
-	// trims says that the tool drops the spaces around the names in its lists.
-	trims bool
 }
 
 // The keys that tools leave on a workload's metadata when they are stopped at the wrong moment, and the finalizer that one of them has left.
@@ -29,31 +27,18 @@ const (
 )
 
 var tools = []tool{
-	{dialect: "reroll", domain: "reroll.dev", trims: true},
-	{dialect: "stakater", domain: "reloader.stakater.com", trims: true},
+	{dialect: "reroll", domain: "reroll.dev"},
+	{dialect: "stakater", domain: "reloader.stakater.com"},
 	{dialect: "sap", domain: "pod-reloader.cs.sap.com", labels: []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"}},
 	{dialect: "wave", domain: "wave.pusher.com", more: []string{waveDisabled}},
 	{dialect: "collaborne", domain: "reloader.k8s.collaborne.com"},
 	{dialect: "fabric8", domain: "configmap.fabric8.io"},
 	{dialect: "trigger", domain: "trigger.k8s.io", more: []string{"trigger.k8s.io/data-hash"}},
-	{dialect: "xing", domain: "com.xing.deployment-restart"},
-}
-
-func toolOf(name string) tool {
-	for _, t := range tools {
-		if t.dialect == name {
-			return t
-		}
-	}
-	return tool{dialect: name}
 }
 
 // has reports whether key is in the tool's domain.
 func (t tool) has(key string) bool {
 	before, _, slashed := strings.Cut(key, "/")
-	if t.dialect == "xing" { // whose keys have no slash
-		return strings.HasPrefix(key, t.domain)
-	}
 	return slashed && (before == t.domain || strings.HasSuffix(before, "."+t.domain))
 }
 
@@ -98,7 +83,7 @@ func keysOf(all dialect.Set) []string {
 		for _, choice := range d.Choices.Strategy {
 			keys = append(keys, choice.Key)
 		}
-		keys = append(keys, d.Choices.PausePeriod, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Weight, d.Choices.Keys)
+		keys = append(keys, d.Choices.PausePeriod, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 	slices.Sort(keys)

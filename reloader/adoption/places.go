@@ -69,58 +69,13 @@ func (v View) misplaced(w *workload.Workload) []Finding {
 	return unique(found)
 }
 
-// silent finds tools that are asked for something and do nothing about it, nor does Reroll in their words.
-func (s sight) silent() []Finding {
-	var found []Finding
-	for _, d := range s.All {
-		keys, looksAfter := d.Says(s.w)
-		if len(keys) == 0 {
-			continue
-		}
-		said := strings.Join(keys, ", ")
-		switch {
-		case !slices.Contains(s.Dialects, d) && !slices.ContainsFunc(s.Dialects, func(o *dialect.Dialect) bool { return o.Name == d.Name }):
-			found = append(found, Finding{Conflict, said + ": the dialect " + d.Name + " is left out, so that Reroll will not read it", "add " + d.Name + " to --dialects"})
-		case !looksAfter:
-			found = append(found, Finding{Notice, fmt.Sprintf("%s: %s has never looked after a %s, and in its words neither does Reroll", said, d.Name, s.w.Kind), ""})
-		case d.Asked == nil || d.Asked(s.w):
-		case s.futile(d) != "":
-			key := s.futile(d)
-			found = append(found, Finding{Typo, fmt.Sprintf("%s: %.40q does not switch %s on", key, s.w.Annotations[key], d.Name), "write it as \"true\", or take it away"})
-		default:
-			found = append(found, Finding{Notice, fmt.Sprintf("%s: says nothing, because %s", said, quiet(d, s.w)), ""})
-		}
-	}
-	return found
-}
-
-// futile returns the key of an annotation that neither switches d on nor says that it shall be off; empty if there is none.
-func (s sight) futile(d *dialect.Dialect) string {
-	for _, c := range d.Clauses {
-		if value := s.w.Annotations[c.Key]; c.Meaning == dialect.AutoIfTrue && value != "" && value != "true" && !off(value) {
-			return c.Key
-		}
-	}
-	return ""
-}
-
-// quiet says why a tool does nothing for w.
-func quiet(d *dialect.Dialect, w *workload.Workload) string {
-	for _, label := range toolOf(d.Name).labels {
-		if w.Labels[label] == "true" {
-			return "the label " + label + " switches " + d.Name + " off"
-		}
-	}
-	return d.Name + " is not switched on"
-}
-
 // leftovers finds what tools write for a moment and have to take back, which they cannot once they are gone.
 func leftovers(w *workload.Workload) []Finding {
 	var found []Finding
 	if scheduler, ok := w.Annotations[waveDisabled]; ok || strategy.Unscheduled(w) {
 		found = append(found, Finding{
 			Leftover, "Wave keeps its pods from being scheduled, until every config exists that it needs",
-			fmt.Sprintf("create what is missing: Reroll then sets schedulerName of the pod template back to %q; if it is that already, take away %s", cmp.Or(scheduler, corev1.DefaultSchedulerName), waveDisabled),
+			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q as soon as it runs; if it is that already, take away %s", cmp.Or(scheduler, corev1.DefaultSchedulerName), waveDisabled),
 		})
 	}
 	if slices.Contains(w.Finalizers, waveFinalizer) {

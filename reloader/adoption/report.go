@@ -21,12 +21,7 @@ type View struct {
 	Strategy string
 	// Creations says that a config that is created counts as changed, whoever asks for it.
 	Creations bool
-	// States are what tools remember that keep that in a ConfigMap: marks by the keys of configs.
-	States map[Memory]map[string]string
 }
-
-// Memory names what the tool of a dialect remembers of a namespace.
-type Memory struct{ Dialect, Namespace string }
 
 // Known is what was read of one config.
 type Known struct {
@@ -62,21 +57,19 @@ type FindingKind string
 
 // The kinds of finding.
 const (
-	// Conflict is two tools or two annotations that want different things.
+	// Conflict is that several tools look after a workload.
 	Conflict FindingKind = "Conflict"
 	// Typo is a name or a key that is most likely not what was meant.
 	Typo FindingKind = "Typo"
 	// Leftover is what a tool has written for the moment, and has to take back itself.
 	Leftover FindingKind = "Leftover"
-	// Notice is what will be otherwise than it was, and needs nothing to be done.
-	Notice FindingKind = "Notice"
 )
 
-// Finding is something about one workload, and how to mend it; Mend is empty for a Notice.
+// Finding is something about one workload, and how to mend it.
 type Finding struct {
 	Kind    FindingKind `json:"kind"`
 	Message string      `json:"message"`
-	Mend    string      `json:"mend,omitempty"`
+	Mend    string      `json:"mend"`
 }
 
 // Fate is what one config will do to the workload.
@@ -150,11 +143,7 @@ func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Confi
 	}
 	slices.SortFunc(configs, func(a, b reloader.Config) int { return cmp.Compare(a.String(), b.String()) })
 	marked := slices.ContainsFunc(traces(v.Dialects, w), func(t Trace) bool { return len(t.Marks) > 0 })
-	remembered := slices.ContainsFunc(v.Dialects, func(d *dialect.Dialect) bool {
-		_, asks := d.Interest(w)
-		return asks && len(v.States[Memory{d.Name, w.Namespace}]) > 0
-	})
-	return configs, marked || remembered
+	return configs, marked
 }
 
 // Report says what becomes of w. read has every config that Wants named.
@@ -164,7 +153,7 @@ func (v View) Report(w *workload.Workload, read map[reloader.Config]Known, names
 		r.Tools = []Trace{}
 	}
 	s := sight{View: v, w: w, read: read, names: names}
-	for _, find := range []func() []Finding{s.tools, s.contradictions, s.refusals, s.hidden, s.problems, s.absent, s.keys, s.silent, s.spaces} {
+	for _, find := range []func() []Finding{s.tools, s.problems, s.absent, s.keys} {
 		r.Findings = append(r.Findings, find()...)
 	}
 	r.Findings = append(r.Findings, leftovers(w)...)

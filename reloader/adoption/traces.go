@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -88,11 +87,6 @@ func marks(d *dialect.Dialect, w *workload.Workload) []Mark {
 	for _, key := range sortedKeys(w.Template.Annotations) {
 		if writes(d, key) {
 			found = append(found, Mark{Name: key, Template: true})
-		}
-	}
-	for _, key := range sortedKeys(w.Annotations) {
-		if key == strategy.XingChecksumsKey && writes(d, key) {
-			found = append(found, Mark{Name: key})
 		}
 	}
 	return found

@@ -10,18 +10,7 @@ import (
 
 // All returns every dialect, most important first. Adding a tool is one word here.
 func All(o StakaterOptions) Set {
-	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(CollaborneOptions{}), Fabric8(), Trigger(), Xing()}
-}
-
-// With returns s with d in place of the dialect of the same name.
-func (s Set) With(d *Dialect) Set {
-	changed := slices.Clone(s)
-	for i, old := range changed {
-		if old.Name == d.Name {
-			changed[i] = d
-		}
-	}
-	return changed
+	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(), Fabric8(), Trigger()}
 }
 
 // Without returns s without what its dialects say about some kinds of config.

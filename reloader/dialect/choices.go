@@ -22,9 +22,8 @@ type Choices struct {
 	// Window is the annotation with the quiet window of the workload, and MinInterval the one with the shortest time between two of its
 	// rolls, both as Go durations.
 	Window, MinInterval string
-	// Maintenance is the annotation with the windows in which the workload may be rolled, and Weight the one with its place among those that
-	// roll for the same change, a whole number.
-	Maintenance, Weight string
+	// Maintenance is the annotation with the windows in which the workload may be rolled.
+	Maintenance string
 	// Keys is the annotation with the keys of all configs whose change matters: see ParseKeys.
 	Keys string
 }
@@ -47,7 +46,7 @@ func (c Choices) keeps(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval, c.Maintenance, c.Weight, c.Keys}, key)
+	return slices.Contains([]string{c.PausePeriod, c.PausedAt, c.Window, c.MinInterval, c.Maintenance, c.Keys}, key)
 }
 
 // Strategy returns the name of the strategy that w chooses; empty means the installation's default.
@@ -128,9 +127,6 @@ func (c Choices) problems(w *workload.Workload) []string {
 	}
 	if _, err := c.maintenance(w); err != nil {
 		found = append(found, c.Maintenance+": "+err.Error()+"; it is not rolled until this can be read")
-	}
-	if _, err := c.weight(w); err != nil {
-		found = append(found, c.Weight+": "+err.Error()+"; it goes with the first")
 	}
 	if _, err := c.keys(w); err != nil {
 		found = append(found, c.Keys+": "+err.Error()+"; every key counts")

@@ -9,10 +9,10 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
-// FuzzChoices reads what a workload chooses for itself: how it is marked, how long it waits, when, and in which order.
+// FuzzChoices reads what a workload chooses for itself: how it is marked, how long it waits, and when.
 func FuzzChoices(f *testing.F) {
 	for _, value := range []string{"5m", "-1ns", "9223372036854775807ns", "restart", "1000", "1001", "-0", "0 22 * * * 6h; @daily 1h", "CRON_TZ=x * * * * * 1h", ""} {
-		f.Add("reroll.dev/weight", value, "reroll.dev/min-interval", value)
+		f.Add("reroll.dev/window", value, "reroll.dev/min-interval", value)
 		f.Add("reroll.dev/maintenance-window", value, "reroll.dev/window", value)
 		f.Add("reroll.dev/strategy", value, "reloader.stakater.com/rollout-strategy", value)
 	}
@@ -20,9 +20,6 @@ func FuzzChoices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
 		for _, kind := range []string{"Deployment", "Rollout"} {
 			w := ofKind(kind, annotations{k1: v1, k2: v2})
-			if n := set.Weight(w); n < 0 || n > 1000 {
-				t.Errorf("weight %d", n)
-			}
 			for name, read := range map[string]func() (time.Duration, bool){
 				"window":       func() (time.Duration, bool) { return set.Window(w) },
 				"min interval": func() (time.Duration, bool) { return set.MinInterval(w) },

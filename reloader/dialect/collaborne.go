@@ -14,37 +14,21 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// CollaborneOptions are the flags of kubernetes-reloader of Collaborne that matter to its dialect. The zero value is as the tool without them.
-type CollaborneOptions struct {
-	// ConfigMap and Secret are the annotations that are read where the tool's own are absent; empty if none are.
-	ConfigMap, Secret string
-	// State is the name of the ConfigMap in which the tool kept its state, in each namespace; empty if it is not to be read.
-	State string
-}
-
 // Collaborne returns the dialect of kubernetes-reloader of Collaborne. Other than the tool, names in lists are trimmed, and binary data
 // counts.
-func Collaborne(o CollaborneOptions) *Dialect {
-	clauses := []Clause{
-		{"reloader.k8s.collaborne.com/configmap", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-		{"reloader.k8s.collaborne.com/secret", OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
-	}
-	if o.ConfigMap != "" {
-		clauses = append(clauses, Clause{o.ConfigMap, OnWorkloadInstead, []reloader.ConfigKind{reloader.ConfigMap}, Listed})
-	}
-	if o.Secret != "" {
-		clauses = append(clauses, Clause{o.Secret, OnWorkloadInstead, []reloader.ConfigKind{reloader.Secret}, Listed})
-	}
+func Collaborne() *Dialect {
 	return &Dialect{
 		Name:         "collaborne",
 		FieldManager: workload.MarkManager,
-		Clauses:      clauses,
-		State:        collaborneState(o.State),
-		Sees:         func(*workload.Reference) bool { return true },
-		MarkValue:    collaborneHash,
-		Marks:        strategy.Collaborne.Name,
-		Kinds:        tools,
-		OnCreate:     true,
+		Clauses: []Clause{
+			{"reloader.k8s.collaborne.com/configmap", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
+			{"reloader.k8s.collaborne.com/secret", OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+		},
+		Sees:      func(*workload.Reference) bool { return true },
+		MarkValue: collaborneHash,
+		Marks:     strategy.Collaborne.Name,
+		Kinds:     tools,
+		OnCreate:  true,
 	}
 }
 

@@ -101,19 +101,10 @@ func (s scope) value(c Clause) string {
 	switch c.Where {
 	case OnWorkload:
 		return s.w.Annotations[c.Key]
-	case OnWorkloadInstead:
-		if !s.says(OnWorkload) {
-			return s.w.Annotations[c.Key]
-		}
 	case OnWorkloadOrTemplate:
 		return s.triggers[c.Key]
 	}
 	return ""
-}
-
-// says reports whether the workload has some clause of that place.
-func (s scope) says(where Where) bool {
-	return slices.ContainsFunc(s.clauses, func(c Clause) bool { return c.Where == where && s.w.Annotations[c.Key] != "" })
 }
 
 // values returns what c says on each object that it is read on.

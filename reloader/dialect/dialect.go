@@ -34,9 +34,6 @@ type Dialect struct {
 	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates; one that ends in * stands for all
 	// that start so.
 	Writes []string
-	// Token is the key of the annotation of workloads in which somebody who asks for a roll writes the mark that they expect it to bring, if Joint
-	// is not nil; empty if the tool has none.
-	Token string
 	// Kinds are the kinds of workload that the tool looks after; nil means all.
 	Kinds []string
 	// Asked reports whether a workload has anything to do with the tool; nil if the clauses say all about that.
@@ -50,10 +47,6 @@ type Dialect struct {
 	Goes func(w *workload.Workload, c reloader.Config) bool
 	// Waits says that w is not rolled while a config or key is missing without which none of its pods starts.
 	Waits bool
-	// Versions says that every write to a config counts, also one that leaves its content as it is. Marks have to be made of versions then.
-	Versions bool
-	// State is where the tool keeps its memory; nil if it has none.
-	State *State
 	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
 	Faults func(w *workload.Workload) []string
 	// Overrules says that what this dialect forbids, no other can ask for.
@@ -86,8 +79,6 @@ const (
 	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
 	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
 	OnWorkloadOrTemplate Where = "workload, else pod template"
-	// OnWorkloadInstead is the metadata of the workload if that has none of the clauses of OnWorkload that are about the config's kind.
-	OnWorkloadInstead Where = "workload, if it says nothing else"
 	// OnConfig is the metadata of the config.
 	OnConfig Where = "config"
 	// Installation is no object: the clause holds for every workload.
@@ -136,7 +127,7 @@ func (d *Dialect) speaks(w *workload.Workload) bool {
 		return false
 	}
 	addressed := slices.ContainsFunc(d.Clauses, func(c Clause) bool {
-		return c.Where != OnWorkload && c.Where != OnWorkloadInstead || w.Annotations[c.Key] != ""
+		return c.Where != OnWorkload || w.Annotations[c.Key] != ""
 	})
 	return addressed && (d.Asked == nil || d.Asked(w))
 }

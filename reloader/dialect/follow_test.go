@@ -21,7 +21,6 @@ func following(list string) *workload.Workload {
 func TestFollowIsReadItemByItem(t *testing.T) {
 	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shared", Name: "flags.v2"}
 	token := reloader.Config{Cluster: "c2", Kind: reloader.Secret, Namespace: "shop", Name: "token"}
-	local := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
 	tests := map[string]struct {
 		list     string
 		want     []reloader.Config
@@ -35,10 +34,7 @@ func TestFollowIsReadItemByItem(t *testing.T) {
 		"no cluster":        {"/shared/configmap/flags", nil, 1, true},
 		"no name of DNS":    {"C1/shared/configmap/flags", nil, 1, true},
 		"everything":        {"c1/shared/configmap/", nil, 1, true},
-		"with a copy":       {"c1/shared/configmap/flags.v2=flags", []reloader.Config{local, flags}, 0, true},
-		"a copy of no name": {"c1/shared/configmap/flags.v2=", nil, 1, true},
-		"no name of a copy": {"c1/shared/configmap/flags.v2=shop/flags", nil, 1, true},
-		"with two copies":   {"c1/shared/configmap/flags.v2,c1/shared/configmap/flags.v2=flags", []reloader.Config{flags}, 1, true},
+		"a local copy":      {"c1/shared/configmap/flags.v2=flags", nil, 1, true},
 		"too many":          {strings.Repeat("c1/shared/configmap/flags.v2,", maxFollowed+2), []reloader.Config{flags}, 1, true},
 	}
 	for name, tc := range tests {
@@ -124,43 +120,17 @@ func TestMayFollow(t *testing.T) {
 	}
 }
 
-// TestLocalCopyIsAConfigOfItsOwn: it reloads who reads it, unless it is excluded or rolls nothing, and then it is no copy to wait for.
-func TestLocalCopyIsAConfigOfItsOwn(t *testing.T) {
-	local := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
-	flags := local
-	flags.Cluster = "c1"
-	all := All(StakaterOptions{})
-	w := following("c1/shop/configmap/flags=flags")
-	if got := all.Decide(w, ConfigMeta{Config: local}); !got.Reload || got.Why != reloader.ReasonNamed || got.Clause != FollowKey {
-		t.Errorf("the copy decides %+v", got)
-	}
-	if got, _ := all.Interest(w); got.Replicas[flags] != local || !got.Wants(local) || !got.Wants(flags) {
-		t.Errorf("the interest is %+v", got)
-	}
-	w.Annotations["reloader.stakater.com/auto"] = "true"
-	if got, _ := all.Interest(w); got.Replicas[flags] != local {
-		t.Errorf("beside another dialect the interest is %+v", got)
-	}
-	w.Annotations[ownExclude] = "flags"
-	if got, _ := all.Interest(w); len(got.Replicas) != 0 || len(got.Problems) != 1 || got.Wants(local) || !got.Wants(flags) {
-		t.Errorf("with an excluded copy the interest is %+v", got)
-	}
-}
-
 func FuzzFollow(f *testing.F) {
 	f.Add("c1/shared/configmap/flags=flags, c2/shop/Secret/token")
 	f.Add("a/b/secret/c=d=e,,=,/")
 	f.Fuzz(func(t *testing.T, list string) {
-		items, problems := parseFollow(list, "shop")
+		items, problems := parseFollow(list)
 		if len(items) > maxFollowed {
 			t.Errorf("%d items", len(items))
 		}
 		for _, one := range items {
-			if one.config.Validate() != nil || one.config.Cluster == "" {
+			if one.Validate() != nil || one.Cluster == "" {
 				t.Errorf("%q is read as %+v", list, one)
-			}
-			if one.replica != (reloader.Config{}) && (one.replica.Validate() != nil || one.replica.Cluster != "" || one.replica.Namespace != "shop") {
-				t.Errorf("%q is read with the copy %+v", list, one.replica)
 			}
 		}
 		if strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) != "" && len(items)+len(problems) == 0 {

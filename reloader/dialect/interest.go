@@ -19,8 +19,6 @@ type Interest struct {
 	Exact []reloader.Config
 	// Patterns are the expressions that configs can match besides.
 	Patterns []Pattern
-	// Replicas are the local copies, each among Exact, by the configs of other clusters that are followed.
-	Replicas map[reloader.Config]reloader.Config
 	// Problems are faults of the annotations, each with the key; what they say about a list item holds for that item alone.
 	Problems []string
 }

@@ -41,7 +41,4 @@ func TestMarkTellsItsKey(t *testing.T) {
 			t.Errorf("%s: %s is under key %q", name, mark, key)
 		}
 	}
-	if of := dialect.SAPOfVersions().Joint; of.Values(w, nil)[0] != joint.Values(w, nil)[1] || dialect.KeyOf(got[0]) != one {
-		t.Error("the compatibility mode does not read it")
-	}
 }

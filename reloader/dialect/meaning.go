@@ -28,9 +28,8 @@ const (
 	Auto Meaning = "auto"
 	// TypedAuto is Auto for one kind of config.
 	TypedAuto Meaning = "typed auto"
-	// AutoIfTrue, exactly "true", and AutoIfEnabled, exactly "enabled": referenced configs reload the workload.
-	AutoIfTrue    Meaning = "auto if true"
-	AutoIfEnabled Meaning = "auto if enabled"
+	// AutoIfTrue, exactly "true": referenced configs reload the workload.
+	AutoIfTrue Meaning = "auto if true"
 	// Listed lists names, separated by commas; those configs of the workload's namespace reload it, referenced or not.
 	Listed Meaning = "listed"
 	// ListedAcross is Listed, perhaps with a namespace before a slash: it can name configs of other namespaces.
@@ -41,7 +40,7 @@ const (
 	ExcludeGlobs Meaning = "exclude globs"
 	// Selected is a label selector; configs of the workload's namespace whose labels match reload it, referenced or not.
 	Selected Meaning = "selected"
-	// Follow lists configs of other clusters, separated by commas, that reload the workload, perhaps with the local copies that it reads. It
+	// Follow lists configs of other clusters, separated by commas, that reload the workload. It
 	// is about no others, and as to those of other clusters nothing but IgnoreWorkload overrules it here.
 	Follow Meaning = "follow"
 	// AutoUnlessSaid asks like Auto for every workload of which all Auto and TypedAuto clauses are absent or empty.
@@ -67,8 +66,7 @@ var meanings = map[Meaning]behaviour{
 	Match:          {decide: decideNothing},
 	Auto:           {decide: decideAuto(reloader.ReasonAuto), plan: planAuto},
 	TypedAuto:      {decide: decideAuto(reloader.ReasonTypedAuto), plan: planAuto},
-	AutoIfTrue:     {decide: decideAutoIf("true"), plan: planAutoIf("true")},
-	AutoIfEnabled:  {decide: decideAutoIf("enabled"), plan: planAutoIf("enabled")},
+	AutoIfTrue:     {decide: decideAutoIfTrue, plan: planAutoIfTrue},
 	Listed:         {decide: decideListed(parseLocalNames), plan: planListed(parseLocalNames)},
 	ListedAcross:   {decide: decideListed(parseNames), plan: planListed(parseNames)},
 	Globs:          {decide: decideListed(parseGlobs), plan: planListed(parseGlobs)},

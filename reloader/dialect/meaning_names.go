@@ -88,26 +88,22 @@ func (s scope) excludesGlob(c Clause, config reloader.Config) bool {
 	return listedOn(s.w, c.Key, value, s.kind, parseGlobs).match(config)
 }
 
-func decideAutoIf(on string) func(scope, Clause, ConfigMeta) reloader.Reason {
-	return func(s scope, c Clause, config ConfigMeta) reloader.Reason {
-		switch {
-		case s.value(c) != on:
-			return ""
-		case !s.refers(config.Config):
-			return reloader.ReasonNotReferenced
-		}
-		return reloader.ReasonAuto
+func decideAutoIfTrue(s scope, c Clause, config ConfigMeta) reloader.Reason {
+	switch {
+	case s.value(c) != exactlyTrue:
+		return ""
+	case !s.refers(config.Config):
+		return reloader.ReasonNotReferenced
 	}
+	return reloader.ReasonAuto
 }
 
-func planAutoIf(on string) func(scope, Clause, *planner) {
-	return func(s scope, c Clause, p *planner) {
-		switch value := s.value(c); value {
-		case on:
-			p.references(s)
-		case "", "false", "disabled":
-		default:
-			p.value(c, value, strconv.Quote(on))
-		}
+func planAutoIfTrue(s scope, c Clause, p *planner) {
+	switch value := s.value(c); value {
+	case exactlyTrue:
+		p.references(s)
+	case "", "false":
+	default:
+		p.value(c, value, strconv.Quote(exactlyTrue))
 	}
 }

@@ -28,12 +28,11 @@ const (
 	ownWindow      = OwnPrefix + "window"
 	ownMinInterval = OwnPrefix + "min-interval"
 	ownMaintenance = OwnPrefix + "maintenance-window"
-	ownWeight      = OwnPrefix + "weight"
 )
 
 // ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
 var ownKeysOnWorkloads = []string{
-	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, ownWeight, FollowKey,
+	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, FollowKey,
 	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
@@ -59,7 +58,7 @@ func Own() *Dialect {
 		Overrules: true,
 		Faults:    ownFaults,
 		Choices: Choices{
-			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Weight: ownWeight, Keys: ownKeys,
+			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Keys: ownKeys,
 		},
 	}
 }

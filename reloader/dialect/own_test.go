@@ -27,7 +27,7 @@ func TestOwnProblems(t *testing.T) {
 		}, nil},
 		"an annotation of configs": {annotations{"reroll.dev/followers": "*"}, []string{`"reroll.dev/followers": there is no such annotation of workloads`}},
 		"nothing that can be followed": {annotations{"reroll.dev/follow": "shared/flags"}, []string{
-			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name, perhaps with =name of a local copy`,
+			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name`,
 		}},
 		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},
@@ -149,7 +149,6 @@ func FuzzDialects(f *testing.F) {
 	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
 	f.Add("wave.pusher.com/update-on-config-change", "true", "wave.pusher.com/extra-configmaps", "x/y,c", "c", "k")
 	f.Add("reroll.dev/follow", "c1/ns/configmap/c,x", "reroll.dev/configmaps", "c", "c", "k")
-	f.Add("com.xing.deployment-restart", "enabled", "reroll.dev/exclude", "*c", "c", "k")
 	set := dialect.All(dialect.StakaterOptions{})
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
 		config := cm(name)

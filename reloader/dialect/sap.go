@@ -34,27 +34,13 @@ func SAP() *Dialect {
 		Joint:  &Joint{Values: sapValues},
 		Marks:  strategy.SAP.Name,
 		Writes: []string{strategy.SAPHashKey},
-		// The same key stands on the workload for a moment, as the hash that the tool expects.
-		Token: strategy.SAPHashKey,
-		Kinds: tools,
+		Kinds:  tools,
 		Asked: func(w *workload.Workload) bool {
 			return w.Labels[sapIgnored] != exactlyTrue && w.Labels[sapDisabled] != exactlyTrue
 		},
 		OnCreate: true,
 		OnDelete: true,
 	}
-}
-
-// SAPOfVersions returns the dialect of SAP's pod-reloader as the tool has it: its mark is made of versions, so that a label that is put on a
-// config rolls as well. A mark of digests proves that nothing was missed, and stays until something changes.
-func SAPOfVersions() *Dialect {
-	d := SAP()
-	d.Versions = true
-	d.Joint.Values = func(w *workload.Workload, parts map[reloader.Config]Part) []string {
-		values := sapValues(w, parts)
-		return append(values[1:], values[0])
-	}
-	return d
 }
 
 // sapValues returns the mark of digests, which tells their key, then the tool's own: of versions, once with the names as they are meant and

@@ -33,9 +33,6 @@ func (s Set) Interest(w *workload.Workload) (Interest, bool) {
 		}
 		all.Exact = sortedConfigs(append(all.Exact, i.Exact...))
 		all.Patterns = append(all.Patterns, i.Patterns...)
-		if all.Replicas == nil {
-			all.Replicas = i.Replicas // one dialect alone can say that
-		}
 		all.Problems = append(all.Problems, i.Problems...)
 	}
 	all.Problems = append(all.Problems, faults...)

@@ -40,15 +40,14 @@ func TestHashesOfTools(t *testing.T) {
 		content digest.Content
 		want    string
 	}{
-		"collaborne":         {"a=1b=2", dialect.Collaborne(dialect.CollaborneOptions{}), configMap(ab), "10cf73d13b980e22c78ecdc13f556962f871d697"},
-		"collaborne secret":  {"in base64", dialect.Collaborne(dialect.CollaborneOptions{}), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
-		"collaborne binary":  {"left out", dialect.Collaborne(dialect.CollaborneOptions{}), binary, "10cf73d13b980e22c78ecdc13f556962f871d697"},
-		"collaborne numbers": {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(dialect.CollaborneOptions{}), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
+		"collaborne":         {"a=1b=2", dialect.Collaborne(), configMap(ab), "10cf73d13b980e22c78ecdc13f556962f871d697"},
+		"collaborne secret":  {"in base64", dialect.Collaborne(), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
+		"collaborne binary":  {"left out", dialect.Collaborne(), binary, "10cf73d13b980e22c78ecdc13f556962f871d697"},
+		"collaborne numbers": {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
 		"fabric8":            {"a=1;b=2", dialect.Fabric8(), configMap(ab), "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
 		"fabric8 binary":     {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
 		"trigger":            {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
 		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
-		"xing":               {"8 bytes of the JSON", dialect.Xing(), configMap(ab), "21f76dfbfe6dfe21"},
 		"sap":                {"has no mark of one config", dialect.SAP(), configMap(ab), ""},
 	} {
 		if got := c.dialect.Hash(c.content, c.content.Config().Kind); got != c.want {
@@ -196,7 +195,7 @@ func TestWaveCountsKeysInUse(t *testing.T) {
 // TestListsOfTools: every tool's lists are trimmed, and what no config can be called is a problem of that item alone.
 func TestListsOfTools(t *testing.T) {
 	for key, d := range map[string]*dialect.Dialect{
-		"pod-reloader.cs.sap.com/configmaps": dialect.SAP(), "reloader.k8s.collaborne.com/configmap": dialect.Collaborne(dialect.CollaborneOptions{}),
+		"pod-reloader.cs.sap.com/configmaps": dialect.SAP(), "reloader.k8s.collaborne.com/configmap": dialect.Collaborne(),
 		"configmap.fabric8.io/update-on-change": dialect.Fabric8(), "trigger.k8s.io/triggering-configMaps": dialect.Trigger(),
 		"reroll.dev/configmaps": dialect.Own(),
 	} {
@@ -279,6 +278,18 @@ func TestListsOfOneNamespace(t *testing.T) {
 		}
 		if problem := slices.ContainsFunc(interest.Problems, func(p string) bool { return strings.Contains(p, "other/c") }); problem != (!across && !strings.Contains(key, "stakater")) {
 			t.Errorf("%s: problems %q", key, interest.Problems)
+		}
+	}
+}
+
+// TestWaveGoes: what pods do without may go, and what a list names is always such.
+func TestWaveGoes(t *testing.T) {
+	d := dialect.Wave()
+	w := waved("extra, cm")
+	w.Template.References[cm("maybe")] = &workload.Reference{Optional: true}
+	for c, want := range map[reloader.Config]bool{cm("maybe"): true, cm("extra"): true, cm("cm"): false, sec("s"): false, cm("unknown"): false} {
+		if got := d.Goes(w, c); got != want {
+			t.Errorf("%s may go: %v", c, got)
 		}
 	}
 }

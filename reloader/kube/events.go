@@ -38,7 +38,6 @@ func (a *Announcer) Stalled(w *workload.Workload, problem string) {
 const (
 	eventReloaded = "Reloaded"
 	eventFailed   = "ReloadFail"
-	eventHeld     = "ReloadHeld"
 	eventInvalid  = "InvalidSettings"
 )
 
@@ -52,13 +51,11 @@ var eventSources = map[reloader.ConfigKind]string{
 // eventsOf returns an Event for each config behind r, in the order of their names; none if r is nothing that people have to know. Content
 // that comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
-	failed, waits := false, false
+	failed := false
 	switch r.Outcome {
 	case reloader.ReasonReloaded, reloader.ReasonPaused:
-	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing, reloader.ReasonReplicaUnchanged:
+	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing:
 		failed = true
-	case reloader.ReasonWaitingForReplica:
-		waits = true
 	default:
 		return nil
 	}
@@ -70,10 +67,6 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 		if failed {
 			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed
 			text = describe(w, c, "not updated:") + ": " + r.Message
-		}
-		if waits {
-			e.Reason = eventHeld
-			text = describe(w, c, "not yet updated:") + ": " + r.Message
 		}
 		e.Message = bounded(text)
 		events = append(events, e)

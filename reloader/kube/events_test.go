@@ -37,7 +37,6 @@ func TestEventsOf(t *testing.T) {
 	const (
 		app     = "Changes detected in 'app' of type 'CONFIGMAP' in namespace 'shop', Updated 'web' of type 'Deployment' in namespace 'shop'"
 		vault   = "Changes detected in 'vault' of type 'SECRETPROVIDERCLASS' in namespace 'shop', Updated 'web' of type 'Deployment' in namespace 'shop'"
-		held    = "Changes detected in 'db' of type 'SECRET' in namespace 'shop', not yet updated: 'web' of type 'Deployment' in namespace 'shop'"
 		refused = "Changes detected in 'db' of type 'SECRET' in namespace 'shop', not updated: 'web' of type 'Deployment' in namespace 'shop'"
 	)
 	cases := map[string]struct {
@@ -89,16 +88,6 @@ func TestEventsOf(t *testing.T) {
 			"somebody must look",
 			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},
 			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; changed by alice: no permission"}},
-		},
-		"waiting": {
-			"nobody has to look yet",
-			reloader.Reload{Outcome: reloader.ReasonWaitingForReplica, Message: "not yet.", Causes: []reloader.Cause{cause(reloader.Secret, "db")}},
-			[]told{{"Normal", "ReloadHeld", "reloader-secrets", held + ": not yet."}},
-		},
-		"never replicated": {
-			"somebody must look",
-			reloader.Reload{Outcome: reloader.ReasonReplicaUnchanged, Message: "no copy", Causes: []reloader.Cause{cause(reloader.Secret, "db")}},
-			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + ": no copy"}},
 		},
 		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}, nil},
 	}

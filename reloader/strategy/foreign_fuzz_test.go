@@ -53,7 +53,7 @@ func rolled(t *testing.T, raw []byte) *workload.Workload {
 // FuzzStrategies has every strategy mark a workload on which anything stands where marks do. The patch must fit, and the mark be there then.
 func FuzzStrategies(f *testing.F) {
 	keys := []string{
-		strategy.LastReloadedFromKey, strategy.XingChecksumsKey, strategy.SAPHashKey, strategy.ConfigDigestKey, strategy.BroughtKey,
+		strategy.LastReloadedFromKey, strategy.SAPHashKey, strategy.ConfigDigestKey, strategy.BroughtKey,
 		"wave.pusher.com/config-hash", "trigger.k8s.io/configMap-ns-c-last-hash", "deployment.kubernetes.io/revision",
 	}
 	variables := []string{strategy.EnvName(cm("c")), strategy.CollaborneEnvName(cm("c")), strategy.Fabric8EnvName(cm("c")), strategy.EnvName(sec("x"))}
@@ -65,7 +65,7 @@ func FuzzStrategies(f *testing.F) {
 		d := deployment(annotation(keys[int(which)%len(keys)], text), templateAnnotation(keys[int(which/8)%len(keys)], text),
 			env(int(which)%2, variables[int(variable)%len(variables)], value))
 		w := keeping(t, d)
-		for _, name := range []string{"env-vars", "annotations", "restart", "sap", "wave", "collaborne", "fabric8", "trigger", "xing"} {
+		for _, name := range []string{"env-vars", "annotations", "restart", "sap", "wave", "collaborne", "fabric8", "trigger"} {
 			s, known := strategy.Named(name)
 			if !known {
 				continue

@@ -13,7 +13,7 @@ const (
 
 // SAP writes the mark as SAP's pod-reloader does, and Wave as Wave does.
 var (
-	SAP  = spending(joint("sap", SAPHashKey), SAPHashKey)
+	SAP  = joint("sap", SAPHashKey)
 	Wave = joint("wave", WaveHashKey)
 )
 

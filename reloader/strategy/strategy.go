@@ -68,7 +68,7 @@ var All = []Strategy{EnvVars, Annotations}
 var special = []Strategy{Restart}
 
 // others are the strategies of other tools, which their dialects ask for.
-var others = []Strategy{SAP, Wave, Collaborne, Fabric8, Trigger, Xing}
+var others = []Strategy{SAP, Wave, Collaborne, Fabric8, Trigger}
 
 // Named returns the strategy of that name, also if it is one of a single kind or of another tool.
 func Named(name string) (Strategy, bool) {

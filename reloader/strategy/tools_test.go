@@ -3,7 +3,6 @@ package strategy_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,15 +46,6 @@ func TestPatchesOfTools(t *testing.T) {
 		"fabric8":                {"in every container", strategy.Fabric8, nil, edits{env(0, "FABRIC8_B_C_CONFIGMAP", fabricA), env(1, "FABRIC8_B_C_CONFIGMAP", fabricA)}, cm("b.c"), fabricA},
 		"fabric8, new container": {"comes along", strategy.Fabric8, edits{env(1, "FABRIC8_C_CONFIGMAP", fabricA)}, edits{env(1, "FABRIC8_C_CONFIGMAP", fabricB), env(0, "FABRIC8_C_CONFIGMAP", fabricB)}, cm("c"), fabricB},
 		"trigger":                {"by kind and name", strategy.Trigger, edits{templateAnnotation("a", "b")}, edits{templateAnnotation("a", "b"), templateAnnotation("trigger.k8s.io/secret-c-last-hash", hashA)}, sec("c"), hashA},
-		"xing": {
-			"with what is known of others", strategy.Xing,
-			edits{annotation(strategy.XingChecksumsKey, `{"secret/ns/s":"00ff"}`)},
-			edits{
-				annotation(strategy.XingChecksumsKey, `{"configmap/ns/c":"21f76dfbfe6dfe21","secret/ns/s":"00ff"}`),
-				templateAnnotation(strategy.XingTimestampKey, "2026-11-20T10:00:01.000000999Z"),
-			},
-			cm("c"), "21f76dfbfe6dfe21",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, want := deployment(c.has...), deployment(c.want...)
@@ -132,23 +122,4 @@ func TestPlacesThatAreTaken(t *testing.T) {
 			t.Errorf("%s: %q is taken for a mark", name, value)
 		}
 	}
-}
-
-// FuzzXingChecksums checks that whatever stands in the annotation, reading it does not panic and shows hashes alone, and that what is
-// written over it can be read.
-func FuzzXingChecksums(f *testing.F) {
-	f.Add(`{"configmap/ns/c":"21f76dfbfe6dfe21"}`)
-	f.Add(`{"configmap/ns/c":"hunter2"}`)
-	f.Add(`{"configmap/ns/c":{}}`)
-	f.Add(`[[[`)
-	f.Fuzz(func(t *testing.T, text string) {
-		w := keeping(t, deployment(annotation(strategy.XingChecksumsKey, text)))
-		if got, _ := strategy.Xing.Current(w, cm("c")); workload.MarkValue(got) != got {
-			t.Errorf("Current = %q", got)
-		}
-		ops, err := strategy.Xing.Patch(w, []strategy.Mark{{Config: cm("new"), Value: "ab", At: time.Unix(1, 0)}})
-		if err != nil || len(ops) == 0 && !strings.Contains(text, "new") {
-			t.Errorf("%v, %v", ops, err)
-		}
-	})
 }

@@ -229,8 +229,6 @@ func held(c Case) (Verdict, bool) {
 		v.Next = "reroll reloads -n " + c.Workload.Namespace + " shows who changes the config"
 	case reloader.ReasonHalted, reloader.ReasonWaitingForStep:
 		v.Next = "reroll status shows which workload goes before it"
-	case reloader.ReasonWaitingForReplica:
-		v.Next = "check what copies the config into this cluster"
 	}
 	return v, true
 }

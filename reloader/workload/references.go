@@ -17,14 +17,6 @@ const (
 	UseCSIVolume       = "csiVolume"
 	UseImagePullSecret = "imagePullSecret"
 	UseCSINodePublish  = "csiNodePublishSecret"
-	UseAzureFile       = "azureFileVolume"
-	UseCephFS          = "cephfsVolume"
-	UseCinder          = "cinderVolume"
-	UseFlexVolume      = "flexVolume"
-	UseISCSI           = "iscsiVolume"
-	UseRBD             = "rbdVolume"
-	UseScaleIO         = "scaleIOVolume"
-	UseStorageOS       = "storageosVolume"
 )
 
 // UsesByMount are the fields whose configs are used by the containers that mount them, and by none if none does.

@@ -221,24 +221,15 @@ func TestUses(t *testing.T) {
 	}
 }
 
-func TestSecretsOfVolumeDrivers(t *testing.T) {
+func TestSecretOfCSIDriver(t *testing.T) {
 	s := local("s")
-	for how, source := range map[string]corev1.VolumeSource{
-		"csiNodePublishSecret": {CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &s}},
-		"azureFileVolume":      {AzureFile: &corev1.AzureFileVolumeSource{SecretName: "s"}},
-		"cephfsVolume":         {CephFS: &corev1.CephFSVolumeSource{SecretRef: &s}},
-		"cinderVolume":         {Cinder: &corev1.CinderVolumeSource{SecretRef: &s}},
-		"flexVolume":           {FlexVolume: &corev1.FlexVolumeSource{SecretRef: &s}},
-		"iscsiVolume":          {ISCSI: &corev1.ISCSIVolumeSource{SecretRef: &s}},
-		"rbdVolume":            {RBD: &corev1.RBDVolumeSource{SecretRef: &s}},
-		"scaleIOVolume":        {ScaleIO: &corev1.ScaleIOVolumeSource{SecretRef: &s}},
-		"storageosVolume":      {StorageOS: &corev1.StorageOSVolumeSource{SecretRef: &s}},
-	} {
-		spec := corev1.PodSpec{Volumes: []corev1.Volume{{Name: "v", VolumeSource: source}}, Containers: []corev1.Container{container("m", "v")}}
-		want := map[reloader.Config]*workload.Reference{sec("s"): {Uses: []reloader.Use{{How: how}}, Container: workload.NoContainer}}
-		if diff := cmp.Diff(want, referencesOf(t, spec)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", how, diff)
-		}
+	spec := corev1.PodSpec{
+		Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &s}}}},
+		Containers: []corev1.Container{container("m", "v")},
+	}
+	want := map[reloader.Config]*workload.Reference{sec("s"): {Uses: []reloader.Use{{How: workload.UseCSINodePublish}}, Container: workload.NoContainer}}
+	if diff := cmp.Diff(want, referencesOf(t, spec)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	without := corev1.PodSpec{Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}}}}
 	if got := referencesOf(t, without); len(got) != 0 {

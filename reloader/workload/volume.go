@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// volume notes the configs of v: those whose keys become files, and the secret that its driver reads.
+// volume notes the configs of v: those whose keys become files, and the secret that its CSI driver reads.
 func (c *collector) volume(v *corev1.Volume) {
 	if s := v.ConfigMap; s != nil {
 		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items, s.Optional)
@@ -33,8 +33,8 @@ func (c *collector) volume(v *corev1.Volume) {
 		c.mounts(v.Name, reloader.SecretProviderClass, v.CSI.VolumeAttributes[classAttribute], UseCSIVolume,
 			func(corev1.VolumeMount) []string { return nil })
 	}
-	if how, name := driverSecret(&v.VolumeSource); how != "" {
-		c.use(reloader.Secret, name, reloader.Use{How: how})
+	if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
+		c.use(reloader.Secret, v.CSI.NodePublishSecretRef.Name, reloader.Use{How: UseCSINodePublish})
 	}
 }
 
@@ -111,36 +111,4 @@ func itemKeys(items []corev1.KeyToPath) []string {
 		keys = append(keys, i.Key)
 	}
 	return keys
-}
-
-// driverSecret returns the name of the secret by which the node mounts v, and the field that says so; both are empty if there is
-// none.
-func driverSecret(v *corev1.VolumeSource) (how, name string) {
-	local := func(how string, r *corev1.LocalObjectReference) (string, string) {
-		if r == nil {
-			return "", ""
-		}
-		return how, r.Name
-	}
-	switch {
-	case v.CSI != nil:
-		return local(UseCSINodePublish, v.CSI.NodePublishSecretRef)
-	case v.AzureFile != nil:
-		return UseAzureFile, v.AzureFile.SecretName
-	case v.CephFS != nil:
-		return local(UseCephFS, v.CephFS.SecretRef)
-	case v.Cinder != nil:
-		return local(UseCinder, v.Cinder.SecretRef)
-	case v.FlexVolume != nil:
-		return local(UseFlexVolume, v.FlexVolume.SecretRef)
-	case v.ISCSI != nil:
-		return local(UseISCSI, v.ISCSI.SecretRef)
-	case v.RBD != nil:
-		return local(UseRBD, v.RBD.SecretRef)
-	case v.ScaleIO != nil:
-		return local(UseScaleIO, v.ScaleIO.SecretRef)
-	case v.StorageOS != nil:
-		return local(UseStorageOS, v.StorageOS.SecretRef)
-	}
-	return "", ""
 }

@@ -151,7 +151,7 @@ func TestTheMarksOfTools(t *testing.T) {
 	s.apply("client", s.configFile("app", "one"))
 	for name, tool := range map[string]struct{ asks, mark string }{
 		"wave": {`wave.pusher.com/update-on-config-change: "true"`, "wave.pusher.com/config-hash"},
-		"sap":  {"pod-reloader.cs.sap.com/configmaps: app", sapHash},
+		"sap":  {"pod-reloader.cs.sap.com/configmaps: app", "pod-reloader.cs.sap.com/config-hash"},
 	} {
 		file := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "1", "tool"), `tool: "true"`, tool.asks, 1))
 		s.apply("client", file)

@@ -80,7 +80,7 @@ func (s *site) large() []byte {
 	for i := range largeConfigs {
 		configs = append(configs, fmt.Sprint("large-", i))
 	}
-	text := manifest(s.ns, "large", "large-0", "1", auto, wave)
+	text := manifest(s.ns, "large", "large-0", "1", auto, "wave.pusher.com/update-on-config-change")
 	text = strings.Replace(text, "  annotations:\n", "  annotations:\n    wave.pusher.com/extra-configmaps: "+strings.Join(configs, ",")+"\n", 1)
 	text = strings.Replace(text, `{name: A, value: "1"}`, `{name: A, value: "`+strings.Repeat("a", largeBytes)+`"}`, 1)
 	before, err := yaml.YAMLToJSON([]byte(text))

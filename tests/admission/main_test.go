@@ -80,7 +80,7 @@ func run(m *testing.M) (int, error) {
 
 // admissionFlags are those of a process whose webhook is at an address, and keptFlags those of one that keeps the configuration.
 func admissionFlags(address string) []string {
-	return []string{"--admission-address", address, "--admission-hold-scheduling"}
+	return []string{"--admission-address", address}
 }
 
 var keptFlags = []string{"--admission-hosts", "127.0.0.1", "--admission-configuration", configuration, "--admission-certificate-lifetime", lifetime.String()}

@@ -24,11 +24,6 @@ func inVariable(name string) func(*appsv1.Deployment) string {
 	}
 }
 
-// xingSums returns the checksums that xing's controller keeps on the workload itself.
-func xingSums(d *appsv1.Deployment) string {
-	return d.Annotations["com.xing.deployment-restart.applied-config-checksums"]
-}
-
 // TestAppliedWithTheMarksOfTools: what Flux and Argo CD apply for users of other tools rolls once where workload and config change together, and
 // keeps the mark where it is applied again.
 func TestAppliedWithTheMarksOfTools(t *testing.T) {
@@ -43,7 +38,6 @@ func TestAppliedWithTheMarksOfTools(t *testing.T) {
 		"kubernetes-reloader":    {"reloader.k8s.collaborne.com/configmap: app", inVariable("_RELOADER_CONFIGMAP_APP"), 40},
 		"configmapcontroller":    {"configmap.fabric8.io/update-on-change: app", inVariable("FABRIC8_APP_CONFIGMAP"), 44},
 		"k8s-trigger-controller": {"trigger.k8s.io/triggering-configMaps: app", inTemplate("trigger.k8s.io/configMap-app-last-hash"), 40},
-		"xing's controller":      {"com.xing.deployment-restart: enabled", xingSums, 0},
 	} {
 		for _, manager := range []string{"kustomize-controller", "argocd-controller"} {
 			t.Run(name+" and "+manager, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
@@ -34,17 +33,10 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 		values   []string
 		dialects []string
 		options  dialect.StakaterOptions
-		more     dialect.CollaborneOptions
 	}{
-		"all": {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
-		"one": {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}, dialect.CollaborneOptions{}},
-		"alternatives": {
-			[]string{"--set", "compatibility.dialects={collaborne},compatibility.annotationKeys.alternativeConfigmap=example.com/cm,compatibility.annotationKeys.alternativeSecret=example.com/s"},
-			[]string{"collaborne"},
-			dialect.StakaterOptions{},
-			dialect.CollaborneOptions{ConfigMap: "example.com/cm", Secret: "example.com/s"},
-		},
-		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}, dialect.CollaborneOptions{}},
+		"all":          {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}},
+		"one":          {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
+		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -52,7 +44,7 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 			for _, m := range quotedKey.FindAllStringSubmatch(webhook.MatchConditions[0].Expression, -1) {
 				got = append(got, m[1])
 			}
-			chosen, err := dialect.All(tc.options).With(dialect.Collaborne(tc.more)).Choose(tc.dialects)
+			chosen, err := dialect.All(tc.options).Choose(tc.dialects)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +66,7 @@ func optIns(d *dialect.Dialect) []string {
 			continue
 		}
 		switch c.Where {
-		case dialect.OnWorkload, dialect.OnWorkloadInstead:
+		case dialect.OnWorkload:
 			keys = append(keys, c.Key)
 		case dialect.OnEither, dialect.OnWorkloadOrTemplate:
 			keys = append(keys, c.Key, c.Key)
@@ -105,31 +97,6 @@ func TestWebhookKeepsOut(t *testing.T) {
 	} {
 		if _, err := tool(t, "helm", "template", release, chart, "--set", "admission.enabled=true,"+values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error that says %q", values, err, want)
-		}
-	}
-}
-
-// TestUninstallLetsGo: where pods may wait unscheduled, uninstalling lets them go before anything else goes: the webhook first, under the
-// account of who may write workloads. Elsewhere nothing is run.
-func TestUninstallLetsGo(t *testing.T) {
-	for values, want := range map[string]string{"admission": "example-reroll", "roles": "example-reroll-dispatch", "default": ""} {
-		var account string
-		for _, object := range rendered(t, values) {
-			job, ok := object.(*batchv1.Job)
-			if !ok {
-				continue
-			}
-			pod := job.Spec.Template.Spec
-			account = pod.ServiceAccountName
-			if diff := cmp.Diff([]string{"release-scheduling", "--all-namespaces", "--admission-configuration=example-reroll-" + namespace}, pod.Containers[0].Args); diff != "" {
-				t.Errorf("%s runs (-want +got):\n%s", values, diff)
-			}
-			if job.Annotations["helm.sh/hook"] != "pre-delete" || !*pod.AutomountServiceAccountToken {
-				t.Errorf("%s: %+v", values, job)
-			}
-		}
-		if account != want {
-			t.Errorf("%s lets go as %q, want %q", values, account, want)
 		}
 	}
 }

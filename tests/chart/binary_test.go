@@ -164,11 +164,7 @@ var rare = map[string]string{
 	"pods list":                               "its pods are newer than the content, or its mark is of old",
 	"namespaces get":                          "a config was deleted",
 	"batch/jobs get":                          "a Job of that name is there already",
-	uninstallRight:                            "the release goes",
 }
-
-// uninstallRight is that of the Job of helm uninstall.
-const uninstallRight = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " delete"
 
 // withoutRare returns the grants that are used whenever a change comes.
 func withoutRare(granted map[string][]string) map[string][]string {

@@ -45,9 +45,6 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 		return
 	}
 	u.begin(t, c)
-	if slices.Contains(u.templates, "uninstall.yaml") {
-		u.end(t, c)
-	}
 	for _, ns := range u.namespaces {
 		u.read(t, c, ns)
 		for _, kind := range u.kinds {
@@ -75,17 +72,6 @@ func (u usage) admit(t *testing.T, c *kube.Cluster) {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-// end does what helm uninstall has done before anything goes.
-func (u usage) end(t *testing.T, c *kube.Cluster) {
-	t.Helper()
-	if err := c.DropAdmission(t.Context(), "example-reroll-"+namespace); err != nil {
-		t.Error(err)
-	}
-	if err := c.ReleaseScheduling(t.Context(), "", func(reloader.WorkloadRef) {}); err != nil {
-		t.Error(err)
 	}
 }
 

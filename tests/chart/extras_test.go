@@ -242,14 +242,3 @@ func TestCertificateOfTheWebhook(t *testing.T) {
 		}
 	}
 }
-
-// TestMigratedValuesAreAccepted installs on paper what reroll migrate-values makes of values of Stakater's chart.
-func TestMigratedValuesAreAccepted(t *testing.T) {
-	files, err := filepath.Glob(root + "/cmd/reroll/cli/testdata/migrate-values/*.golden")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no migrated values: %v", err)
-	}
-	for _, file := range files {
-		decode(t, render(t, "--values", file))
-	}
-}

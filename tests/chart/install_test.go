@@ -15,8 +15,8 @@ import (
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
 // nobody runs Jobs.
 var installs = map[string]string{
-	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "roles": "ingest.service.clusterIP=,admission.holdScheduling=false", "hub": "dryRun=false",
-	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.holdScheduling=false",
+	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "roles": "ingest.service.clusterIP=", "hub": "dryRun=false",
+	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.timeoutSeconds=4",
 	"full": "ingest.service.clusterIP=", "external-nats": "dryRun=false", "nats-nkey": "dryRun=false", "watched": "dryRun=false",
 }
 

@@ -31,7 +31,6 @@ func TestValuesRejected(t *testing.T) {
 		"alert sink":            {"notifications.sink=irc", "sink", "alerts would be plain text in silence"},
 		"webhook's scheme":      {"reload.webhook.url=ftp://example.com", "url", "it is called by HTTP"},
 		"legacy body alone":     {"reload.webhook.legacyBody=true", "legacyBody has no effect", "there is no webhook"},
-		"sync without create":   {"reload.syncAfterRestart=true", "reload.syncAfterRestart has no effect", "appearing is no reason then"},
 		"unknown strategy":      {"reload.strategy=restart", "strategy", "restart is a strategy of single workloads"},
 		"number for a duration": {"debounce.window=5", "window", "a duration without its unit is ambiguous"},
 		"cluster name":          {"clusterName=Prod_1", "clusterName", "it becomes a part of a host name"},

@@ -31,7 +31,6 @@ var asking = map[string]map[string]string{
 	"collaborne": {"reloader.k8s.collaborne.com/configmap": "settings", "reloader.k8s.collaborne.com/secret": "token"},
 	"fabric8":    {"configmap.fabric8.io/update-on-change": "settings"},
 	"trigger":    {"trigger.k8s.io/triggering-configMaps": "settings", "trigger.k8s.io/triggering-secrets": "token"},
-	"xing":       {"com.xing.deployment-restart": "enabled"},
 }
 
 // TestMarkValues switches between the two kinds of marks and back: nothing rolls by that, the next edit rolls each workload once, and what is written

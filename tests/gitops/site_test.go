@@ -44,7 +44,7 @@ spec:
 `
 
 // merged are the strategies whose marks stay on a Deployment that somebody applies: those to choose from, and those of other tools.
-var merged = []string{"env-vars", "annotations", "sap", "wave", "fabric8", "collaborne", "trigger", "xing"}
+var merged = []string{"env-vars", "annotations", "sap", "wave", "fabric8", "collaborne", "trigger"}
 
 // asked is what a workload says that is to be marked by a strategy. Those of other tools come with their annotations.
 func asked(strategy string) string {
@@ -59,8 +59,6 @@ func asked(strategy string) string {
 		return "reloader.k8s.collaborne.com/configmap: app"
 	case "trigger":
 		return "trigger.k8s.io/triggering-configMaps: app"
-	case "xing":
-		return "com.xing.deployment-restart: enabled"
 	}
 	return `reloader.stakater.com/auto: "true", reroll.dev/strategy: ` + strategy
 }
@@ -176,11 +174,10 @@ func (s *site) mark(t *testing.T) string {
 	t.Helper()
 	live := s.live(t).Object
 	at, _, _ := unstructured.NestedString(live, "spec", "restartAt")
-	sums, _, _ := unstructured.NestedString(live, "metadata", "annotations", "com.xing.deployment-restart.applied-config-checksums")
-	mark := at + sums
+	mark := at
 	for _, key := range []string{
 		"reloader.stakater.com/last-reloaded-from", "pod-reloader.cs.sap.com/config-hash", "wave.pusher.com/config-hash",
-		"trigger.k8s.io/configMap-app-last-hash", "com.xing.deployment-restart.timestamp",
+		"trigger.k8s.io/configMap-app-last-hash",
 	} {
 		annotation, _, _ := unstructured.NestedString(live, "spec", "template", "metadata", "annotations", key)
 		mark += annotation

@@ -46,7 +46,7 @@ func TestDoctorForesees(t *testing.T) {
 		t.Errorf("something was written: %v, and before %v", diff, was)
 	}
 	want := map[string]string{
-		"app-stale": "rolls", "app-two": "Conflict stakater and wave look after it", "app-clash": "Conflict excludes it",
+		"app-stale": "rolls", "app-two": "Conflict stakater and wave look after it",
 		"app-name": "Typo did you mean other?", "app-key": "Typo did you mean reloader.stakater.com/auto?", "app-held": "Leftover default-scheduler",
 		"app-final": "Leftover finalizers",
 	}
@@ -122,7 +122,6 @@ func mixed(t *testing.T) shop {
 	workloads := map[string]left{
 		"app-stale": {annotations: map[string]string{"reloader.stakater.com/auto": "true"}, env: []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: sum1("a=0")}}},
 		"app-two":   {annotations: map[string]string{"reloader.stakater.com/auto": "true", "wave.pusher.com/update-on-config-change": "true"}},
-		"app-clash": {annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app", "configmaps.exclude.reloader.stakater.com/reload": "app"}},
 		"app-name":  {annotations: map[string]string{"configmap.reloader.stakater.com/reload": "othr"}},
 		"app-key":   {annotations: map[string]string{"reloader.stakater.com/atuo": "true"}},
 		"app-held": {annotations: map[string]string{

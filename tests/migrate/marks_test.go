@@ -77,13 +77,6 @@ var otherMarks = map[string]func(g given) left{
 			secret: true,
 		}
 	},
-	"xing": func(g given) left {
-		sums := fmt.Sprintf(`{"configmap/%[1]s/%[2]s":"%.16[3]s","secret/%[1]s/%[2]s":"%.16[4]s"}`, g.cm.Namespace, g.cm.Name,
-			sum256(`{"a":"`+g.cm.Data["a"]+`"}`), sum256(`{"s":"`+base64of(g.word())+`"}`))
-		return left{annotations: map[string]string{
-			"com.xing.deployment-restart": "enabled", "com.xing.deployment-restart.applied-config-checksums": sums,
-		}, template: map[string]string{"com.xing.deployment-restart.timestamp": "2026-11-01T00:00:00Z"}, secret: true}
-	},
 }
 
 // sapHash is the mark of SAP's pod-reloader.

@@ -20,7 +20,7 @@ import (
 // installations are what the guides call the Deployment of each tool, and its namespace.
 var installations = map[string]string{
 	"sap": "pod-reloader", "wave": "wave", "collaborne": "kubernetes-reloader", "fabric8": "configmapcontroller",
-	"trigger": "k8s-trigger-controller", "xing": "deployment-restart-controller",
+	"trigger": "k8s-trigger-controller",
 }
 
 // TestOtherGuides follows the guide of each tool to its end: nothing is rolled for the move in, what was missed while neither of the two

@@ -40,7 +40,7 @@ func TestChart(t *testing.T) {
 		{"a new certificate is taken", (*site).expectRotated},
 		{"a killed container doubles nothing", (*site).expectKilled},
 		{"an upgrade loses nothing", func(s *site) { s.expectUpgraded(string(first.UID)) }},
-		{"uninstalling lets pods go that wait unscheduled", (*site).expectUninstalled},
+		{"uninstalling leaves nothing behind", (*site).expectUninstalled},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
 			inner := *s
@@ -195,55 +195,16 @@ func (s *site) expectKilled() {
 
 // expectUpgraded: another value rolls Reroll itself. What changes while its pod is replaced rolls once, and the history stays.
 func (s *site) expectUpgraded(old string) {
-	s.runHelm(append([]string{"upgrade", release, chart, "--set", "admission.enabled=true,admission.holdScheduling=true"}, settings...)...)
+	s.runHelm(append([]string{"upgrade", release, chart, "--set", "admission.enabled=true"}, settings...)...)
 	s.greet("in between")
 	s.ready(0, old)
 	s.says("GREETING=in between")
 	s.rolls(6)
 }
 
-// held is a Deployment of Wave's whose ConfigMap is not there.
-const held = `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: held
-  annotations: {wave.pusher.com/update-on-config-change: "true"}
-spec:
-  selector: {matchLabels: {app: held}}
-  template:
-    metadata: {labels: {app: held}}
-    spec:
-      securityContext: {runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}
-      containers:
-        - name: main
-          image: ` + pauseImage + `
-          env: [{name: LATE, valueFrom: {configMapKeyRef: {name: late, key: late}}}]
-          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-`
-
-// expectUninstalled: pods that wait for a config are scheduled by a Job, in a container, before anything goes.
+// expectUninstalled: nothing of Reroll is left.
 func (s *site) expectUninstalled() {
-	s.await(func(context.Context) error {
-		// Until the webhook answers, whoever comes is let pass.
-		if _, err := s.tryApply(s.ns, held); err != nil {
-			return err
-		}
-		if scheduler := s.scheduler(); scheduler != "wave.pusher.com/invalid" {
-			s.kubectl("delete", "deployment", "held", "--namespace="+s.ns)
-			return fmt.Errorf("it is not held: its scheduler is %q", scheduler)
-		}
-		return nil
-	})
 	s.runHelm("uninstall", release, "--wait", "--timeout=4m")
-	if scheduler := s.scheduler(); scheduler != "default-scheduler" {
-		s.t.Errorf("left behind with the scheduler %q", scheduler)
-	}
-	started := s.kubectl("get", "events", "--namespace="+namespace, "--field-selector=reason=Started", "--output=jsonpath={.items[*].involvedObject.name}")
-	if !strings.Contains(started, release+"-reroll-uninstall-") {
-		s.t.Errorf("the Job has run in no container; those that were started: %s", started)
-	}
-	s.kubectl("create", "configmap", "late", "--namespace="+s.ns, "--from-literal=late=1")
-	s.must(s.kube.WaitRollout(s.ctx, s.ns, "deployment", "held"))
 	s.await(func(ctx context.Context) error {
 		left, err := s.kube.Kubectl(ctx, "get", "pods,jobs,services", "--namespace="+namespace, "--output=name")
 		if pid := s.process("/reroll", "serve"); err == nil && (left != "" || pid != 0) {
@@ -251,12 +212,4 @@ func (s *site) expectUninstalled() {
 		}
 		return err
 	})
-}
-
-// scheduler returns who is asked to schedule the pods that are held.
-func (s *site) scheduler() string {
-	s.t.Helper()
-	deployment, err := s.client.AppsV1().Deployments(s.ns).Get(s.ctx, "held", metav1.GetOptions{})
-	s.must(err)
-	return deployment.Spec.Template.Spec.SchedulerName
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -153,34 +152,6 @@ func TestOwnMaintenanceWindow(t *testing.T) {
 	s.rolls("web", 0)
 	s.says("web", "maintenance-window", "0 0 * * * 24h")
 	s.rolls("web", 1)
-}
-
-// TestOwnWeights: of those that roll for the same change, one with more weight rolls when those with less have rolled out.
-func TestOwnWeights(t *testing.T) {
-	const workloads = 4
-	s := newSite(t)
-	s.config("app")
-	for i := range workloads {
-		s.own(fmt.Sprintf("web-%d", i), true, map[string]string{"weight": strconv.Itoa(10 * (workloads - 1 - i))})
-	}
-	s.settled(workloads)
-	s.running(workloads)
-	s.open(false)
-	s.edit("app", "new")
-	s.held("WaitingForStep", workloads-1)
-	if all, _ := s.templates(); all != 1 {
-		t.Errorf("%d templates were changed before the first has rolled out, want 1", all)
-	}
-	s.open(true)
-	before := s.result("Deployment", fmt.Sprintf("web-%d", workloads-1), "RolledOut").Rollout
-	for i := workloads - 2; i >= 0; i-- {
-		name := fmt.Sprintf("web-%d", i)
-		now := s.result("Deployment", name, "RolledOut").Rollout
-		if now.StartedAt.Before(before.EndedAt) {
-			t.Errorf("%s was rolled at %s, before the one with less weight had rolled out at %s", name, now.StartedAt, before.EndedAt)
-		}
-		before = now
-	}
 }
 
 // TestOwnShare: a workload can use a config of another namespace as soon as that says so, and no longer than that.

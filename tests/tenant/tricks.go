@@ -108,7 +108,7 @@ func choiceTricks() []trick {
 			return auto(unknown)
 		}),
 		annotated("choices-wrong", "duration", func(options) map[string]string {
-			choices := maps.Clone(map[string]string{"reroll.dev/window": "forever", "reroll.dev/min-interval": "-1s", "reroll.dev/weight": "99999999"})
+			choices := maps.Clone(map[string]string{"reroll.dev/window": "forever", "reroll.dev/min-interval": "-1s"})
 			choices["reroll.dev/maintenance-window"], choices["reroll.dev/strategy"] = "never", strings.Repeat("x", 100_000)
 			return auto(choices)
 		}),

@@ -34,8 +34,8 @@ func Command(version string) *cobra.Command {
 		root.AddCommand(commands...)
 	}
 	add("Ask", cli.Questions(version)...)
-	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version), schedulingCommand(version))
-	add("Prepare", append(cli.Preparations(version), natsCommand(version), cli.MigrateValues())...)
+	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version))
+	add("Prepare", append(cli.Preparations(version), natsCommand(version))...)
 	add("Probe", cli.Probes()...)
 	var runs []*cobra.Command
 	for _, role := range roles {

@@ -32,17 +32,12 @@ func (a *access) bind(cmd *cobra.Command) {
 }
 
 func (a *access) connect(ctx context.Context, version string) (*kube.Cluster, error) {
-	return a.connectKeeping(ctx, version, func(string) bool { return false })
-}
-
-// connectKeeping reaches the cluster for a command that looks at annotations of workloads.
-func (a *access) connectKeeping(ctx context.Context, version string, keep func(key string) bool) (*kube.Cluster, error) {
 	if err := a.deed.Check(); err != nil {
 		return nil, err
 	}
 	return kube.Connect(ctx, kube.Options{
 		Kubeconfig: a.kubeconfig, Context: a.context, Namespace: a.namespace, QPS: 5, Burst: 10, UserAgent: "reroll/" + version,
-		KeepAnnotation: keep,
+		KeepAnnotation: func(string) bool { return false },
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -46,7 +45,6 @@ type Settings struct {
 	CanaryInterval time.Duration
 	Brakes         dispatcher.Brakes
 	Rollouts
-	flags.Tools
 	Stakater
 	Admission Admission
 
@@ -92,10 +90,8 @@ func (s *Settings) bind(f *pflag.FlagSet, r role) {
 	}
 	if r.dispatch || r.admit {
 		s.bindMarks(f)
-		s.Tools.Bind(f)
 	}
 	if r.dispatch {
-		s.Tools.BindState(f)
 		s.bindDispatch(f, r)
 	}
 	s.Admission.bind(f, r)
@@ -164,7 +160,7 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 		return err
 	}
 	if r.dispatch {
-		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 	}

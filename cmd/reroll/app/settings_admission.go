@@ -17,8 +17,6 @@ type Admission struct {
 	Configuration             string
 	Hosts                     []string
 	CertificateLifetime       time.Duration
-	HoldScheduling            bool
-	RefuseUnexpectedHash      bool
 }
 
 // defaultLifetime is the default of --admission-certificate-lifetime.
@@ -45,8 +43,6 @@ func (a *Admission) bindServer(f *pflag.FlagSet, r role) {
 	f.StringVar(&a.TLSCert, "admission-tls-cert", "", "admission: file of the server certificate; if empty, Reroll makes and renews one")
 	f.StringVar(&a.TLSKey, "admission-tls-key", "", "admission: file of the server certificate's key")
 	f.StringVar(&a.ClientCA, "admission-tls-client-ca", "", "admission: file of the CAs of client certificates, read again when it changes. API servers must show a certificate, and call at /v1/admit; if empty, they call at a secret path")
-	f.BoolVar(&a.HoldScheduling, "admission-hold-scheduling", false, "admission: keep the pods of a workload of Wave from being scheduled that is created before every config is there that they need, until it is")
-	f.BoolVar(&a.RefuseUnexpectedHash, "admission-refuse-unexpected-hash", false, "admission: refuse a request that writes the hash on a workload of SAP's pod-reloader which it expects, if the configs have another, as that does; otherwise the request gets a warning")
 }
 
 // check finds what is wrong without looking into files.
@@ -76,7 +72,7 @@ func (a *Admission) check(s *Settings, r role) error {
 // checkAdmission completes and checks the settings of the admission webhook. Those that a dispatcher has as well are that already.
 func (s *Settings) checkAdmission(f *pflag.FlagSet, r role) error {
 	if r.admitOnly() {
-		if err := errors.Join(s.checkMarks(), s.Tools.Check(), s.completeStakater(f, r)); err != nil {
+		if err := errors.Join(s.checkMarks(), s.completeStakater(f, r)); err != nil {
 			return err
 		}
 	}

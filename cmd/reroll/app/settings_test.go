@@ -302,16 +302,15 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"canary-interval", "source", "ingest-service", "ingest-tls-hosts", "ingest-tls-lifetime", "sweep-interval", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
-		"alternative-configmap-annotation", "alternative-secret-annotation", "collaborne-state", "sap-versions",
 		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{
-		"admission-address", "admission-hold-scheduling", "admission-refuse-unexpected-hash", "admission-tls-cert", "admission-tls-client-ca", "admission-tls-key",
+		"admission-address", "admission-tls-cert", "admission-tls-client-ca", "admission-tls-key",
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",
-		"reload-strategy", "mark-values", "alternative-configmap-annotation", "alternative-secret-annotation", "sap-versions",
+		"reload-strategy", "mark-values",
 	}
 	want := map[string][]string{
 		"serve":    slices.Concat([]string{"data-dir", "data-ephemeral", "nats-store-size"}, common, ingest, dispatch, answer, admission),

@@ -7,7 +7,7 @@ import (
 
 // reading is whose annotations the settings have read, and how.
 func (s Settings) reading() flags.Dialects {
-	return flags.Dialects{Keys: s.Keys, Tools: s.Tools, Ignored: s.IgnoredConfigs, AutoReloadAll: s.AutoReloadAll, CSI: s.CSI}
+	return flags.Dialects{Keys: s.Keys, Ignored: s.IgnoredConfigs, AutoReloadAll: s.AutoReloadAll, CSI: s.CSI}
 }
 
 // dialects returns every dialect as the settings have it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -86,6 +87,8 @@ var goldens = func() string {
 	}
 	return dir
 }()
+
+var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
 func golden(t *testing.T, file, got string) {
 	t.Helper()

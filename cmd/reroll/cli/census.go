@@ -41,7 +41,6 @@ type census struct {
 }
 
 func newCensus(r reader, v adoption.View, say func(namespace string)) *census {
-	v.States = map[adoption.Memory]map[string]string{}
 	return &census{reader: r, View: v, say: say, names: map[string]adoption.Names{}, metas: map[reloader.Config]adoption.Known{}}
 }
 
@@ -78,7 +77,6 @@ func (c *census) look(ctx context.Context, w *workload.Workload) (adoption.Repor
 	if err != nil {
 		return adoption.Report{}, err
 	}
-	c.remember(ctx, w.Namespace)
 	configs, contents := c.Wants(w, names)
 	read := map[reloader.Config]adoption.Known{}
 	for _, config := range configs {
@@ -95,25 +93,6 @@ func (c *census) look(ctx context.Context, w *workload.Workload) (adoption.Repor
 	}
 	report.Settle()
 	return report, nil
-}
-
-// remember reads what tools remember of a namespace that keep that in a ConfigMap, once.
-func (c *census) remember(ctx context.Context, namespace string) {
-	for _, d := range c.Dialects {
-		key := adoption.Memory{Dialect: d.Name, Namespace: namespace}
-		if _, read := c.States[key]; read || d.State == nil {
-			continue
-		}
-		c.States[key] = nil
-		at := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: d.State.ConfigMap}
-		switch obj, err := c.Get(ctx, at); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			c.warnings = append(c.warnings, fmt.Sprintf("%s cannot be read: what %s remembers is not known: %v", at, d.Name, err))
-		default:
-			c.States[key] = d.State.Read(obj.Content)
-		}
-	}
 }
 
 // weigh finds out whether a missed change has reached the pods by itself.

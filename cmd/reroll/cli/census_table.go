@@ -89,10 +89,8 @@ func (c *census) show(w io.Writer, wide, headers, colours bool) error {
 	for i := range c.reports {
 		r := &c.reports[i]
 		for _, f := range r.Findings {
-			l.add(findingSign(f.Kind), cell{nameOf(r.Workload) + ": ", bold}, text(string(f.Kind)+": "+f.Message))
-			if f.Mend != "" {
-				l.add(text("    → " + f.Mend))
-			}
+			l.add(cell{"! ", warn}, cell{nameOf(r.Workload) + ": ", bold}, text(string(f.Kind)+": "+f.Message))
+			l.add(text("    → " + f.Mend))
 		}
 		c.missed(l, r)
 	}
@@ -110,13 +108,6 @@ func (c *census) missed(l *lines, r *adoption.Report) {
 			l.add(text("    → let the tool roll it before, or take the roll for the change that was missed"))
 		}
 	}
-}
-
-func findingSign(k adoption.FindingKind) cell {
-	if k == adoption.Notice {
-		return cell{"- ", faint}
-	}
-	return cell{"! ", warn}
 }
 
 func censusRow(r *adoption.Report) []cell {

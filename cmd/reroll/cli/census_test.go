@@ -190,30 +190,19 @@ func TestCensusAsksThePods(t *testing.T) {
 
 // TestCensusHearsTheFlags: what the roles are told about annotations, the doctor is told as well.
 func TestCensusHearsTheFlags(t *testing.T) {
-	const alternative = "--alternative-configmap-annotation=example.com/configs"
-	remembers := func(value string) string { return fmt.Sprintf("%x", sha1.Sum([]byte("a="+value))) }
 	for name, tc := range map[string]struct {
 		args       []string
 		mark       string
 		annotation string
-		state      string
 		workloads  int
 		rolls      int
 	}{
-		"another key":            {[]string{"--auto-annotation=example.com/auto"}, "1", "example.com/auto=true", "", 1, 1},
-		"nobody's key":           {nil, "1", "example.com/auto=true", "", 1, 0}, // the mark is a trace
-		"an alternative":         {[]string{alternative}, "", "example.com/configs=app", "", 1, 0},
-		"no alternative":         {nil, "", "example.com/configs=app", "", 0, 0},
-		"a kind is ignored":      {[]string{"--resources-to-ignore=configmaps"}, "1", stakaterAuto + "=true", "", 1, 0},
-		"another is":             {[]string{"--resources-to-ignore=secrets"}, "1", stakaterAuto + "=true", "", 1, 1},
-		"remembered as it is":    {[]string{"--collaborne-state=state"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("2"), 1, 0},
-		"remembered as it was":   {[]string{"--collaborne-state=state"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 1},
-		"not to be remembered":   {nil, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 0},
-		"another state":          {[]string{"--collaborne-state=other"}, "", "reloader.k8s.collaborne.com/configmap=app", remembers("1"), 1, 0},
-		"beside another dialect": {[]string{"--collaborne-state=state", alternative}, "", "example.com/configs=app", remembers("1"), 1, 1},
-		"versions of SAP":        {[]string{"--sap-versions"}, "", "pod-reloader.cs.sap.com/configmaps=app", "", 1, 0},
+		"another key":       {[]string{"--auto-annotation=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
+		"nobody's key":      {nil, "1", "example.com/auto=true", 1, 0}, // the mark is a trace
+		"a kind is ignored": {[]string{"--resources-to-ignore=configmaps"}, "1", stakaterAuto + "=true", 1, 0},
+		"another is":        {[]string{"--resources-to-ignore=secrets"}, "1", stakaterAuto + "=true", 1, 1},
 	} {
-		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}, "state": {"v1.ConfigMap_app": tc.state}}}
+		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}}
 		key, value, _ := strings.Cut(tc.annotation, "=")
 		s.add(t, "web", tc.mark, key, value)
 		if got := s.census(t, tc.args...).summary(); got.Workloads != tc.workloads || got.Rolls != tc.rolls {
@@ -239,7 +228,6 @@ func TestMigrateFlags(t *testing.T) {
 		"no such strategy":     {"--reload-strategy=restart"},
 		"no such format":       {"--output=csv"},
 		"no annotation":        {"--auto-annotation=a b"},
-		"no ConfigMap":         {"--collaborne-state=A/b"},
 		"no such kind":         {"--resources-to-ignore=pods"},
 		"an argument too many": {"shop"},
 		"two scopes":           {"--namespace=shop", "--all-namespaces"},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func migrateCommand(version string) *cobra.Command {
 		Use:   "migrate",
 		Short: "Examine what other reloaders have left on workloads, and say what Reroll will do",
 		Long: "Examine what other reloaders have left on workloads, and say what Reroll will do: whose annotations and marks each workload carries, what\n" +
-			"contradicts itself or is misspelt, which configs will roll it, and whether moving in does, which needs a mark that is not of the present\n" +
+			"is misspelt or left over, which configs will roll it, and whether moving in does, which needs a mark that is not of the present\n" +
 			"content. It reads workloads and configs by the kubeconfig, and needs no Reroll. Nothing is written, and no content is shown. It ends with\n" +
 			"code 0 if nothing has to be sorted out, 1 if something has, and 3 if something could not be found out.",
 		Example: "  reroll doctor migrate\n  reroll doctor migrate --context east -n shop -o wide\n" +
@@ -64,8 +63,6 @@ func (q *migrateFlags) bind(f *pflag.FlagSet, dialects []string) {
 	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
 	f.BoolVar(&q.creations, "reload-on-create", false, "Reroll will take the creation of a config for a change")
 	q.reading.Keys.Bind(f)
-	q.reading.Tools.Bind(f)
-	q.reading.Tools.BindState(f)
 	f.StringSliceVar(&q.ignored, flags.IgnoredKinds, nil, flags.IgnoredKindsUsage)
 }
 
@@ -78,7 +75,7 @@ func strategyNames() (names []string) {
 
 // view returns how Reroll will look at workloads.
 func (q *migrateFlags) view() (adoption.View, error) {
-	if err := errors.Join(q.reading.Keys.Check(), q.reading.Tools.Check()); err != nil {
+	if err := q.reading.Keys.Check(); err != nil {
 		return adoption.View{}, Usage(err)
 	}
 	ignored, err := flags.Kinds(q.ignored)

@@ -15,8 +15,7 @@ import (
 
 // Dialects are the flags together.
 type Dialects struct {
-	Keys  Keys
-	Tools Tools
+	Keys Keys
 	// Ignored are kinds of config whose changes do nothing.
 	Ignored []reloader.ConfigKind
 	// AutoReloadAll treats a workload that says nothing as if it had asked for all its references, and CSI counts SecretProviderClasses.
@@ -25,11 +24,7 @@ type Dialects struct {
 
 // Set returns every dialect as the flags have it.
 func (d Dialects) Set() dialect.Set {
-	all := dialect.All(d.Stakater()).With(dialect.Collaborne(d.Tools.Collaborne))
-	if d.Tools.SAPVersions {
-		all = all.With(dialect.SAPOfVersions())
-	}
-	return all.Without(d.Ignored)
+	return dialect.All(d.Stakater()).Without(d.Ignored)
 }
 
 // Stakater returns what the flags change about the dialect of Stakater Reloader.

@@ -28,12 +28,6 @@
 {{- with .Values.admission }}
 {{- if .enabled }}
 - --admission-address=:{{ .port }}
-{{- if .holdScheduling }}
-- --admission-hold-scheduling
-{{- end }}
-{{- if .refuseUnexpectedHash }}
-- --admission-refuse-unexpected-hash
-{{- end }}
 {{- if include "reroll.admissionTLSSecret" $ }}
 - --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
 - --admission-tls-key=/etc/reroll/admission-tls/tls.key
@@ -66,11 +60,9 @@
   "reroll" (list "reroll.dev/auto" "reroll.dev/configmaps" "reroll.dev/secrets" "reroll.dev/configmap-selector" "reroll.dev/secret-selector" "reroll.dev/follow")
   "sap" (list "pod-reloader.cs.sap.com/configmaps" "pod-reloader.cs.sap.com/secrets")
   "wave" (list "wave.pusher.com/update-on-config-change" "wave.pusher.com/extra-configmaps" "wave.pusher.com/extra-secrets")
-  "collaborne" (compact (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret"
-    .Values.compatibility.annotationKeys.alternativeConfigmap .Values.compatibility.annotationKeys.alternativeSecret))
+  "collaborne" (list "reloader.k8s.collaborne.com/configmap" "reloader.k8s.collaborne.com/secret")
   "fabric8" (list "configmap.fabric8.io/update-on-change")
-  "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets")
-  "xing" (list "com.xing.deployment-restart") }}
+  "trigger" (list "trigger.k8s.io/triggering-configMaps" "trigger.k8s.io/triggering-secrets") }}
 {{- $own := list }}
 {{- range $tool, $keys := $tools }}
 {{- if or (not $.Values.compatibility.dialects) (has $tool $.Values.compatibility.dialects) }}{{ $own = concat $own $keys }}{{ end }}

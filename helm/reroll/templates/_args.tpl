@@ -90,9 +90,6 @@
 - {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
 {{- end }}
 - --rollout-deadline={{ .Values.rolloutLimits.deadline }}
-{{- with .Values.compatibility.collaborneState }}
-- --collaborne-state={{ . }}
-{{- end }}
 {{- include "reroll.switches" . }}
 {{- else if and .Values.redactActors (include "reroll.usesNats" .) }}
 - --redact-actors
@@ -121,9 +118,6 @@
 {{- end }}
 {{- with .Values.compatibility.dialects }}
 - --dialects={{ join "," . }}
-{{- end }}
-{{- if .Values.compatibility.sapVersions }}
-- --sap-versions
 {{- end }}
 {{- if .Values.reload.autoAll }}
 - --auto-reload-all
@@ -220,9 +214,6 @@
 {{- end }}
 {{- if .Values.reload.onDelete }}
 - --reload-on-delete=true
-{{- end }}
-{{- if .Values.reload.syncAfterRestart }}
-- --sync-after-restart
 {{- end }}
 {{- if .Values.argoRollouts.enabled }}
 - --is-Argo-Rollouts=true

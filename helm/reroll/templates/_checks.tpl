@@ -98,9 +98,6 @@
 {{- if and $v.notifications.enabled (not (or $v.notifications.url $v.notifications.existingSecret)) -}}
 {{- fail "notifications.enabled needs notifications.url or notifications.existingSecret: where to?" -}}
 {{- end -}}
-{{- if and $v.reload.syncAfterRestart (not $v.reload.onCreate) -}}
-{{- fail "reload.syncAfterRestart has no effect without reload.onCreate" -}}
-{{- end -}}
 {{- if and $v.reload.webhook.legacyBody (not (or $v.reload.webhook.url $v.reload.webhook.existingSecret)) -}}
 {{- fail "reload.webhook.legacyBody has no effect without reload.webhook.url or reload.webhook.existingSecret" -}}
 {{- end -}}

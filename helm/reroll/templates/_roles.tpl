@@ -117,12 +117,6 @@ app.kubernetes.io/name: {{ include "reroll.name" . }}-test
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{/* The same of the pod of helm uninstall. */}}
-{{- define "reroll.uninstallLabels" -}}
-app.kubernetes.io/name: {{ include "reroll.name" . }}-uninstall
-app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end -}}
-
 {{- define "reroll.auditClientSecretName" -}}
 {{- printf "%s-audit-client" (include "reroll.fullname" .) -}}
 {{- end -}}

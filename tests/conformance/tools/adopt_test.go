@@ -60,7 +60,6 @@ func left(g given) map[string]tool {
 		return fmt.Sprintf("%s/%s/%s/%s.%s\n", kind, o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion())
 	}
 	const waveData = `{"a":"MQ==","b":"Mg=="}`
-	ns := g.one.Namespace
 	return map[string]tool{
 		"sap": {
 			annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": both, "pod-reloader.cs.sap.com/secrets": name},
@@ -95,15 +94,6 @@ func left(g given) map[string]tool {
 				"trigger.k8s.io/configMap-" + g.two.Name + "-last-hash": sum1("ab19"),
 				"trigger.k8s.io/secret-" + name + "-last-hash":          sum1("ab12"),
 			},
-		},
-		"xing": {
-			annotations: map[string]string{
-				"com.xing.deployment-restart": "enabled",
-				"com.xing.deployment-restart.applied-config-checksums": fmt.Sprintf(
-					`{"configmap/%[1]s/%[2]s":"%.16[4]s","configmap/%[1]s/%[3]s":"%.16[5]s","secret/%[1]s/%[2]s":"%.16[6]s"}`,
-					ns, name, g.two.Name, sum256(`{"a":"1","b":"2"}`), sum256(`{"a":"1","b":"9"}`), sum256(waveData)),
-			},
-			template: map[string]string{"com.xing.deployment-restart.timestamp": "2026-11-01T00:00:00Z"},
 		},
 	}
 }

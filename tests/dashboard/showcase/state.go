@@ -12,7 +12,6 @@ import (
 
 // terms are what some apps ask for, and lack, by cluster and name.
 var terms = map[string]reloader.Terms{
-	"prod-eu/card-proxy": {Weight: 10},
 	"prod-us/storefront": {Windows: []string{"CRON_TZ=UTC 0 3 1 1 * 1h"}},
 	"prod-us/wishlist":   {MinInterval: 1800},
 }

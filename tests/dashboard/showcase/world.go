@@ -67,7 +67,7 @@ var apps = []app{
 	{"prod-eu", "shop", "StatefulSet", "search-index", []string{"cm/feature-flags", "cm/search-synonyms"}, &reloader.Hold{Reason: reloader.ReasonOutsideWindow}},
 	{"prod-eu", "shop", "Deployment", "mailer", []string{"cm/feature-flags", "secret/smtp", "cm/mail-templates"}, &reloader.Hold{Reason: reloader.ReasonRefused, Attempts: 4, Message: refusal}},
 	{"prod-eu", "payments", "Deployment", "ledger", []string{"secret/acquirer-certificates", "secret/ledger-db", "cm/ledger-settings", "secret/webhook-signing-keys-of-acquirers"}, nil},
-	{"prod-eu", "payments", "DaemonSet", "card-proxy", []string{"secret/acquirer-certificates"}, &reloader.Hold{Reason: reloader.ReasonWaitingForStep, Message: "Secret/payments/acquirer-certificates: Deployment/payments/ledger goes first, with less weight"}},
+	{"prod-eu", "payments", "DaemonSet", "card-proxy", []string{"secret/acquirer-certificates"}, &reloader.Hold{Reason: reloader.ReasonWaitingForStep, Message: "Secret/payments/acquirer-certificates"}},
 	{"prod-eu", "payments", "CronJob", "settlement", []string{"secret/ledger-db", "cm/settlement-calendar"}, nil},
 	{"prod-us", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings"}, nil},
 	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping}},

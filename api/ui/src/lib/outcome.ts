@@ -32,8 +32,6 @@ const tones: Record<string, Tone> = {
   Pending: 'wait',
   NoBaseline: 'wait',
   WaitingForStep: 'wait',
-  WaitingForReplica: 'wait',
-  ReplicaUnchanged: 'bad',
   WaitingForOperator: 'wait',
   Waiting: 'wait',
   Held: 'wait',

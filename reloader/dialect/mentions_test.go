@@ -31,31 +31,6 @@ func speaking(annotations map[string]string) *workload.Workload {
 	}
 }
 
-// TestVoicesAreWhatDecides: the decision is the first voice that asks or forbids, and if there is none, the first of all.
-func TestVoicesAreWhatDecides(t *testing.T) {
-	app := ConfigMeta{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}}
-	heard := 0
-	for name, annotations := range spoken {
-		for _, d := range All(StakaterOptions{}) {
-			w := speaking(annotations)
-			voices := d.Voices(w, app)
-			heard += len(voices)
-			want := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
-			if i := slices.IndexFunc(voices, func(v Decision) bool { return v.Reload || v.Forbids() }); i >= 0 {
-				want = voices[i]
-			} else if len(voices) > 0 {
-				want = voices[0]
-			}
-			if got := d.Decide(w, app); got != want {
-				t.Errorf("%s: %s decides %+v, and the voices are %+v", name, d.Name, got, voices)
-			}
-		}
-	}
-	if heard < len(spoken) {
-		t.Errorf("%d voices are heard", heard)
-	}
-}
-
 func TestMentions(t *testing.T) {
 	in := func(namespace, name string) reloader.Config {
 		return reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: name}
@@ -64,18 +39,18 @@ func TestMentions(t *testing.T) {
 	cases := map[string][]Mention{
 		"nothing": nil,
 		"named and excluded": {
-			{Clause: excluded, Config: in("shop", "app"), Excluded: true}, {Clause: named, Config: in("shop", "app")},
+			{Clause: excluded, Config: in("shop", "app")}, {Clause: named, Config: in("shop", "app")},
 		},
 		"sap": {
 			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "other")},
-			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "app"), Spaced: true},
+			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "app")},
 		},
 		"wave": {{Clause: "wave.pusher.com/extra-configmaps", Config: in("elsewhere", "app")}},
 		"ours": {
-			{Clause: "reroll.dev/exclude", Config: in("shop", "app"), Excluded: true},
+			{Clause: "reroll.dev/exclude", Config: in("shop", "app")},
 			{Clause: ours, Config: in("shop", "app")},
-			{Clause: "reroll.dev/exclude", Config: reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "app"}, Excluded: true},
-			{Clause: "reroll.dev/exclude", Config: reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop", Name: "app"}, Excluded: true},
+			{Clause: "reroll.dev/exclude", Config: reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "app"}},
+			{Clause: "reroll.dev/exclude", Config: reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop", Name: "app"}},
 		},
 	}
 	for name, want := range cases {
@@ -86,21 +61,5 @@ func TestMentions(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-	}
-}
-
-// TestSays: what a tool is asked for counts whether or not it listens.
-func TestSays(t *testing.T) {
-	wave := Wave()
-	w := speaking(spoken["wave, not on"])
-	if keys, after := wave.Says(w); !slices.Equal(keys, []string{"wave.pusher.com/extra-configmaps"}) || !after {
-		t.Errorf("it says %q, looks after it: %t", keys, after)
-	}
-	w.Kind = "CronJob"
-	if _, after := wave.Says(w); after {
-		t.Error("Wave looks after CronJobs")
-	}
-	if keys, _ := wave.Says(speaking(spoken["auto"])); keys != nil {
-		t.Errorf("another tool's annotations are taken for %q", keys)
 	}
 }

@@ -9,38 +9,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Awaits returns the configs without which no pod of w starts and for which a dialect waits that w is opted in to, sorted. A key of each may
-// be what is missing: see Missing.
-func (s Set) Awaits(w *workload.Workload) []reloader.Config {
-	var found []reloader.Config
-	for _, d := range s {
-		if !d.Waits {
-			continue // most: the rest is not asked for each of many workloads
-		}
-		interest, opted := d.Interest(w)
-		if !opted {
-			continue
-		}
-		for _, c := range interest.Exact {
-			if r := w.Template.References[c]; r != nil && r.Required {
-				found = append(found, c)
-			}
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	if _, opted := s.Interest(w); !opted {
-		return nil
-	}
-	return sortedConfigs(found)
-}
-
-// HoldsScheduling reports whether one of the dialects is of a tool that keeps pods from being scheduled.
-func (s Set) HoldsScheduling() bool {
-	return slices.ContainsFunc(s, func(d *Dialect) bool { return d.Waits })
-}
-
 // Missing says what of c is not there although r, the reference of a workload, requires it. absent says that there is no such config; keys
 // are those that it has.
 func Missing(c reloader.Config, r *workload.Reference, absent bool, keys map[string]string) []string {

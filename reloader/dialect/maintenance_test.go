@@ -5,36 +5,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
-
-func TestWeight(t *testing.T) {
-	set := dialect.All(dialect.StakaterOptions{})
-	for value, c := range map[string]struct {
-		want     int
-		problems []string
-	}{
-		"":     {},
-		"0":    {},
-		"10":   {want: 10},
-		"1000": {want: 1000},
-		"1001": {problems: []string{`reroll.dev/weight: "1001" is no whole number from 0 to 1000; it goes with the first`}},
-		"-1":   {problems: []string{`reroll.dev/weight: "-1" is no whole number from 0 to 1000; it goes with the first`}},
-		"1.5":  {problems: []string{`reroll.dev/weight: "1.5" is no whole number from 0 to 1000; it goes with the first`}},
-	} {
-		w := app(annotations{auto: "true", "reroll.dev/weight": value}, nil)
-		interest, _ := set.Interest(w)
-		if got := set.Weight(w); got != c.want {
-			t.Errorf("%q: weight %d, want %d", value, got, c.want)
-		}
-		if diff := cmp.Diff(c.problems, interest.Problems, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%q: problems (-want +got):\n%s", value, diff)
-		}
-	}
-}
 
 func TestMaintenance(t *testing.T) {
 	set := dialect.All(dialect.StakaterOptions{})
