@@ -100,15 +100,10 @@ verdict = go run ./tests/verdict -record bin/results/$(1).json
 
 .PHONY: test
 test: setup test-unit test-system ## Run every test: unit with race detector and fuzz seeds, chart, scenarios, end to end
-	$(MAKE) proofs
 
 .PHONY: test-unit
 test-unit: needs-unit ## Run the packages' own tests, with the race detector
 	$(call verdict,unit) go test -race -timeout 30m $(TESTFLAGS) $(product)
-
-.PHONY: proofs
-proofs: ## Check that every proof of the comparison table in README.md passed in the last test-unit and test-system
-	go run ./tests/verdict -proofs bin/results
 
 # A test that fails once in fifty runs does so sooner where four of it want two processors.
 .PHONY: flakes
