@@ -249,10 +249,6 @@ fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and
 docker: ## Build the container image
 	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE) .
 
-.PHONY: compose
-compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
-	COMPOSE_ENGINE=1 $(call verdict,compose) go test -count=1 -timeout 25m -v ./tests/compose
-
 .PHONY: node
 node: needs-node kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root
 	NODE_TEST=1 $(call verdict,node) go test -count=1 -timeout 60m -v $(TESTFLAGS) ./tests/node
