@@ -104,8 +104,8 @@ flakes: ## Run packages' own tests over and over with the race detector, several
 	done; exit $$found
 
 # Those that count what happens in a given time, or starve on a busy machine, run alone; the others mostly wait, and do so two at a time.
-alone = ./tests/chaos ./tests/dashboard ./tests/fleet ./tests/hostile ./tests/lease ./tests/tenant
-together = $$(go list ./tests/... | grep -vE '/tests/(chaos|dashboard|fleet|hostile|lease|tenant)$$')
+alone = ./tests/chaos ./tests/fleet ./tests/hostile ./tests/lease ./tests/tenant
+together = $$(go list ./tests/... | grep -vE '/tests/(chaos|fleet|hostile|lease|tenant)$$')
 
 # -count=1: the go command does not see what helm, the API server and the binary read, and would answer from its cache.
 .PHONY: test-system
@@ -199,11 +199,17 @@ check-dashboard:
 
 .PHONY: dashboard-preview
 dashboard-preview: ## Serve the dashboard over a made-up fleet in which something changes every few seconds
-	go run ./tests/dashboard/preview
+	go run ./tests/ui/preview
 
 .PHONY: screenshots
 screenshots: ## Take the pictures in docs/images, light and dark, of the dashboard over the made-up fleet (needs Node and Chromium)
-	go run ./tests/dashboard/pictures
+	@$(call npm_ci,tests/ui)
+	cd tests/ui && npx playwright test --project pictures
+
+.PHONY: ui
+ui: ## Test the dashboard over the made-up fleet in a browser (needs Node, and Chromium in /usr/bin or in CHROMIUM)
+	@$(call npm_ci,tests/ui)
+	cd tests/ui && npx playwright test --project tests
 
 .PHONY: bench
 bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run

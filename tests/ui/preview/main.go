@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
+	"github.com/reroll-dev/reroll/tests/ui/showcase"
 )
 
 func main() {
