@@ -4,15 +4,12 @@ FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY . .
 ARG TARGETOS TARGETARCH VERSION
-# What the builder keeps from one build to the next is in /cache. Another folder is empty: CACHE=/new compiles from nothing.
-ARG CACHE=/cache
-ENV GOCACHE=$CACHE/build GOMODCACHE=$CACHE/modules
+ENV GOCACHE=/cache/build GOMODCACHE=/cache/modules
 RUN --mount=type=cache,target=/cache \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION" -o /out/reroll ./cmd/reroll \
  && mkdir /out/data /out/licenses \
- && cp LICENSE /out/licenses \
- && go run ./tests/licenses /out/reroll > /out/licenses/THIRD_PARTY_LICENSES
+ && cp LICENSE api/ui/dist/NOTICE.txt /out/licenses
 
 FROM scratch
 ARG VERSION REVISION

@@ -26,15 +26,12 @@ FLEET_KILLS ?= 20
 # Where make upgrade starts from: the first commit that ran, and one of long ago. Later, the releases.
 UPGRADE_FROM ?= $(shell git log --reverse --diff-filter=A --format=%h -- cmd/reroll/main.go | head -n 1) HEAD~60
 TESTFLAGS ?=
-RELEASE_TAG ?=
-# What a release has binaries for. Windows has the command line, and roles with an external NATS.
-PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FLAKES_PACKAGES ?= ./dispatcher ./reloader/queue ./api ./cmd/reroll
 FLAKES_RUN ?= .
 FLAKES_COUNT ?= 5
 FLAKES_AT_ONCE ?= 4
 
-# The same in the Dockerfile: two builds of one version are equal byte by byte, wherever they were made.
+# The same in the Dockerfile and .goreleaser.yaml: two builds of one version are equal byte by byte, wherever they were made.
 build_flags = -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
 # The executable of a pinned tool; built at the first use.
@@ -55,33 +52,19 @@ setup: ## Install with apt-get what make test calls and this machine lacks
 build: ## Build bin/reroll, static
 	CGO_ENABLED=0 go build $(build_flags) -o bin/reroll ./cmd/reroll
 
-# The checksums of all that bin/release has.
-sums = cd bin/release && rm -f sha256sums.txt && sha256sum * > sha256sums.txt
+goreleaser = go run github.com/goreleaser/goreleaser/v2@v2.15.1
 
 .PHONY: release
-release: ## Build what a release has into bin/release: the binary for each of PLATFORMS, its list of parts (SBOM), the licences of all parts, and checksums
-	rm -rf bin/release
-	for platform in $(PLATFORMS); do \
-	  os=$${platform%/*} arch=$${platform#*/}; name=bin/release/reroll-$$os-$$arch; exe=; if [ $$os = windows ]; then exe=.exe; fi; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build $(build_flags) -o $$name$$exe ./cmd/reroll; \
-	  go run ./tests/sbom $$name$$exe > $$name.cdx.json; \
-	done
-	go run ./tests/licenses $$(ls bin/release/reroll-* | grep -v '\.cdx\.json$$') > bin/release/THIRD_PARTY_LICENSES
-	$(sums)
+release: ## Publish a release of the tag that is checked out, as a draft; the release workflow runs it
+	$(goreleaser) release --clean --release-notes bin/notes.md
 
-# krew wants an exact version, which only a release has.
-.PHONY: krew
-krew: ## Pack what make release has made as the kubectl plugin reroll, with the manifest for krew: bin/release/reroll.yaml
-	go run ./tests/krew $(VERSION) bin/release
-	$(sums)
+.PHONY: release-check
+release-check: ## Check .goreleaser.yaml
+	$(goreleaser) check
 
 .PHONY: chart
 chart: ## Package the chart: bin/reroll-<version>.tgz; with VERSION=1.2.3-rc.1 as that version
 	$(call tool,helm) package helm/reroll --destination bin $(if $(filter command line,$(origin VERSION)),--version $(VERSION) --app-version $(VERSION))
-
-.PHONY: sbom
-sbom: build ## List what bin/reroll is made of, in CycloneDX: bin/reroll.cdx.json
-	go run ./tests/sbom bin/reroll > bin/reroll.cdx.json
 
 .PHONY: kube
 kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached); KUBE_VERSION=1.33 takes an older Kubernetes, also for the tests
@@ -221,11 +204,17 @@ check-dashboard:
 
 .PHONY: dashboard-preview
 dashboard-preview: ## Serve the dashboard over a made-up fleet in which something changes every few seconds
-	go run ./tests/dashboard/preview
+	go run ./tests/ui/preview
 
 .PHONY: screenshots
 screenshots: ## Take the pictures in docs/images, light and dark, of the dashboard over the made-up fleet (needs Node and Chromium)
-	go run ./tests/dashboard/pictures
+	@$(call npm_ci,tests/ui)
+	cd tests/ui && npx playwright test --project pictures
+
+.PHONY: ui
+ui: ## Test the dashboard over the made-up fleet in a browser (needs Node, and Chromium in /usr/bin or in CHROMIUM)
+	@$(call npm_ci,tests/ui)
+	cd tests/ui && npx playwright test --project tests
 
 .PHONY: bench
 bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
@@ -254,10 +243,6 @@ fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and th
 upgrade: kube ## Exchange binaries of older commits for the one of these sources, and back, on a real API server; UPGRADE_FROM='v1.2.3 HEAD~9' names others
 	UPGRADE_FROM="$(UPGRADE_FROM)" $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/upgrade
 
-.PHONY: equal
-equal: ## Compile every package twice, once with an empty cache, and compare; RELEASE_TAG=v1.2.3 checks the version of chart, image and changelog, too
-	RELEASE_FULL=1 RELEASE_TAG="$(RELEASE_TAG)" $(gotestsum) -- -tags nightly -count=1 -timeout 60m ./tests/release
-
 .PHONY: fuzz
 fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end
 	@found=; \
@@ -274,23 +259,6 @@ fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and
 .PHONY: docker
 docker: ## Build the container image
 	DOCKER_BUILDKIT=1 docker build --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE) .
-
-# Without provenance, which has the time of the build. It takes a builder that writes images to files: docker buildx create --use.
-.PHONY: docker-twice
-docker-twice: ## Build the container image twice, from nothing and for all platforms of a release, and compare the digests
-	@mkdir -p bin; first=; for i in 1 2; do \
-	  SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) docker buildx build --no-cache --platform linux/amd64,linux/arm64 --provenance=false \
-	    --build-arg VERSION=$(VERSION) --build-arg CACHE=/new --build-arg REVISION=$$(git rev-parse HEAD) \
-	    --output type=oci,dest=bin/image.tar,rewrite-timestamp=true --metadata-file bin/image.json .; \
-	  digest=$$(sed -nE 's/.*"containerimage.digest": *"(sha256:[0-9a-f]+)".*/\1/p' bin/image.json); rm bin/image.json; \
-	  if [ -z "$$digest" ]; then echo 'the builder does not say what it has built'; exit 1; fi; \
-	  if [ -n "$$first" ] && [ "$$first" != "$$digest" ]; then echo "two builds differ: $$first and $$digest"; exit 1; fi; \
-	  first=$$digest; \
-	done; echo "twice $$first"
-
-.PHONY: compose
-compose: kube ## Bring up docker-compose.yaml on the engine of DOCKER_HOST, with images made here under the public names
-	COMPOSE_ENGINE=1 $(gotestsum) -- -tags nightly -count=1 -timeout 25m ./tests/compose
 
 .PHONY: node
 node: kube ## Run the chart in containers of a real node: kubelet, containerd, kube-proxy, CoreDNS; as root

@@ -15,7 +15,7 @@ import (
 
 // The pictures of the dashboard that make screenshots takes, and how large each is.
 var pictures = map[string]image.Point{
-	"timeline": {2160, 1350}, "workload": {2160, 1350}, "held": {2160, 1350}, "clusters": {2160, 1350}, "impact": {2160, 1350},
+	"timeline": {1440, 900}, "workload": {1440, 900}, "held": {2160, 1350}, "clusters": {2160, 1350}, "impact": {1440, 900},
 	"phone": {780, 1688},
 }
 

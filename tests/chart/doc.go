@@ -1,3 +1,4 @@
-// Package chart tests the Helm chart and the Compose file as their users meet them: through the real helm, the Compose
-// specification's own loader, the API server's own types and the real binary's flags.
+// Package chart tests the Helm chart as its users meet it: through the real helm, the API server's own types and the real binary's flags.
 package chart
+
+//go:generate go -C ../tools/helm-docs tool helm-docs --chart-search-root=../../../helm --sort-values-order=file --log-level=warning

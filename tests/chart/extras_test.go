@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 // TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
@@ -125,7 +127,11 @@ tests:
 			if err := os.WriteFile(file, fmt.Appendf(nil, history, c.fires), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := tool(t, "rules", "test", file); err != nil {
+			promtool, err := tools.Promtool(t.Context(), "test", file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := output(promtool); err != nil {
 				t.Errorf("%v%s", err, out)
 			}
 		})

@@ -5,14 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/yaml"
 )
 
 // notes returns what helm prints after an installation.
@@ -98,40 +94,6 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			}
 		})
 	}
-}
-
-// checkPolicy loads a policy with the API server's loader and compares it with the chart's file.
-func checkPolicy(t *testing.T, text string) {
-	t.Helper()
-	if _, err := policy.LoadPolicyFromBytes([]byte(text)); err != nil {
-		t.Fatalf("the API server refuses the policy: %v", err)
-	}
-	var want, got auditv1.Policy
-	readYAML(t, chart+"/files/audit-policy.yaml", &want)
-	if err := yaml.UnmarshalStrict([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("policy (-chart's file +here):\n%s", diff)
-	}
-}
-
-// currentContext loads a kubeconfig as the API server does and returns whom it talks to, and as whom.
-func currentContext(t *testing.T, text string) (clientcmdapi.Cluster, clientcmdapi.AuthInfo) {
-	t.Helper()
-	config, err := clientcmd.Load([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	context, ok := config.Contexts[config.CurrentContext]
-	if !ok {
-		t.Fatalf("no current context in\n%s", text)
-	}
-	cluster, user := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
-	if cluster == nil || user == nil {
-		t.Fatalf("the context names what is not there in\n%s", text)
-	}
-	return *cluster, *user
 }
 
 // TestPolicyHearsOfRotations asks the API server's own evaluator: updates of the Secrets Store CSI driver are heard of, and that it creates and

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/contract"
-	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
+	"github.com/reroll-dev/reroll/tests/ui/showcase"
 )
 
 // near starts the API over a made-up fleet behind what stands before it, and returns a wire to it with the URL of its near end.

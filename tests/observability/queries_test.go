@@ -39,7 +39,7 @@ func runQueries(ctx context.Context, t *testing.T, l *line.Line) {
 		if err != nil {
 			return err
 		}
-		return judge(t, "test", write(t, queryTest(t, alerts, history(first, second), queries)))
+		return promtool(t, "test", write(t, queryTest(t, alerts, history(first, second), queries)))
 	})
 	if err != nil {
 		t.Error(err)
@@ -52,10 +52,9 @@ func queryTest(t *testing.T, rulesFile string, series []object, queries []string
 	var looks []object
 	at := strconv.Itoa(2*scrapes-1) + "m"
 	for _, expr := range queries {
-		looks = append(looks, object{"expr": grafana.Replace(expr), "eval_time": at, "finds": true})
-	}
-	for _, r := range rules(t) {
-		looks = append(looks, object{"expr": r.Expr, "eval_time": at, "runs": true})
+		looks = append(looks, object{
+			"expr": "count(" + grafana.Replace(expr) + ") > bool 0", "eval_time": at, "exp_samples": []object{{"labels": "{}", "value": 1}},
+		})
 	}
 	text, err := yaml.Marshal(object{
 		"rule_files": []string{rulesFile}, "evaluation_interval": "1m",

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,22 @@ func Path(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("build tool %s: %w: %s", name, err, stderr.Bytes())
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// Promtool returns the call "promtool check rules" or "promtool test rules" for a file. It is built without service discovery, which brings the clients of every cloud and which a build of
+// `go tool` cannot leave out.
+func Promtool(ctx context.Context, verb, rules string) (*exec.Cmd, error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return nil, errors.New("promtool: this package's source folder is unknown")
+	}
+	rules, err := filepath.Abs(rules)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool", verb, "rules", rules)
+	cmd.Dir = filepath.Join(filepath.Dir(file), "promtool")
+	return cmd, nil
 }
 
 // Module returns the folder with the files of a module that the named tool's go.mod requires, and downloads it when the cache lacks it.

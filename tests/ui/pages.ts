@@ -1,0 +1,38 @@
+import { type Page, test as base, expect } from '@playwright/test';
+
+// pages are the views of the dashboard, each with its heading and with what it shows once it has its data.
+export const pages = [
+  { name: 'timeline', path: '/#/', heading: 'Timeline', has: '[data-row] .badge' },
+  { name: 'workloads', path: '/#/workloads', heading: 'Workloads', has: '[data-row] .badge' },
+  { name: 'workload', path: '/#/workloads/prod-eu/shop/Deployment/mailer', heading: 'mailer', has: '.steps li' },
+  { name: 'impact', path: '/#/impact', heading: 'Impact', has: '.canvas .node' },
+  { name: 'config', path: '/#/impact/prod-us/shop/ConfigMap/feature-flags', heading: 'feature-flags', has: '.canvas .node.focus' },
+  { name: 'held', path: '/#/held', heading: 'Held back', has: '.card.bad' },
+  { name: 'clusters', path: '/#/clusters', heading: 'Clusters', has: '.card' },
+  { name: 'charts', path: '/#/charts', heading: 'Charts', has: '.chart .fill' },
+];
+
+// open opens a page anew, and waits for its data.
+export async function open(page: Page, { path, has }: { path: string; has: string }): Promise<void> {
+  await page.goto('about:blank');
+  await page.goto(path);
+  await expect(page.locator(has).first()).toBeVisible();
+}
+
+// test fails for a page that has an exception, logs an error, breaks its own content security policy, or asks another server. Where the server is
+// made to fail, the browser's own words about that are no error of the page.
+export const test = base.extend<{ failing: boolean; page: Page }>({
+  failing: [false, { option: true }],
+  page: async ({ page, failing, baseURL }, use) => {
+    const faults: string[] = [];
+    page.on('pageerror', (e) => faults.push(`exception: ${e.message}`));
+    page.on('console', (m) => {
+      if (m.type() === 'error' && !(failing && m.text().startsWith('Failed to load resource'))) faults.push(`console: ${m.text()}`);
+    });
+    page.on('request', (r) => {
+      if (![`${baseURL}/`, 'http://reroll.test:', 'data:'].some((own) => r.url().startsWith(own))) faults.push(`request to another server: ${r.url()}`);
+    });
+    await use(page);
+    expect(faults).toEqual([]);
+  },
+});

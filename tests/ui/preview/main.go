@@ -1,0 +1,56 @@
+// Command preview serves the dashboard over a made-up fleet in which something changes every few seconds: to look at it, and to work
+// on it without a cluster.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/reroll-dev/reroll/tests/ui/showcase"
+)
+
+func main() {
+	address := flag.String("address", "127.0.0.1:8088", "where to listen")
+	changes := flag.Int("changes", 400, "how many changes the history has")
+	every := flag.Duration("every", 5*time.Second, "how often something changes; 0 is never")
+	flag.Parse()
+	if err := serve(*address, *changes, *every); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func serve(address string, changes int, every time.Duration) error {
+	fleet := showcase.New(time.Now())
+	fleet.Fill(changes)
+	handler, err := fleet.Handler()
+	if err != nil {
+		return err
+	}
+	go live(fleet, every)
+	fmt.Printf("The dashboard is at http://%s/\n", address)
+	server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	return server.ListenAndServe()
+}
+
+const reportEvery = 15 * time.Second
+
+// live lets the fleet go on: statuses are published, and if every is not 0, something changes.
+func live(fleet *showcase.Fleet, every time.Duration) {
+	var changes <-chan time.Time
+	if every > 0 {
+		changes = time.Tick(every)
+	}
+	reports := time.Tick(reportEvery)
+	for {
+		select {
+		case now := <-reports:
+			fleet.Report(now)
+		case now := <-changes:
+			fleet.Change(now)
+		}
+	}
+}
