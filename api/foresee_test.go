@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +77,7 @@ func TestImpactOfWhatComesToNothing(t *testing.T) {
 			tc.edit(&s, &w)
 			f.records.PutCluster(s)
 			f.records.PutWorkload(w)
-			got := get1[view.Impact](t, f, passwordPath+"/impact?keys="+url.QueryEscape(tc.keys)).Workloads[0]
+			got := impactOf(t, f, passwordPath, strings.FieldsFunc(tc.keys, func(r rune) bool { return r == ',' })...).Workloads[0]
 			if got.Outcome != tc.want || !strings.Contains(got.Message, tc.message) || tc.message == "" && got.Message != "" {
 				t.Errorf("%s: %s %q, want %s %q", tc.reason, got.Outcome, got.Message, tc.want, tc.message)
 			}
@@ -114,7 +113,7 @@ func TestImpactInOrderOfThoseWhoRoll(t *testing.T) {
 			f.records.PutCluster(s)
 			f.records.PutWorkload(cart)
 			f.records.PutWorkload(db)
-			for _, w := range get1[view.Impact](t, f, passwordPath+"/impact?keys=level").Workloads {
+			for _, w := range impactOf(t, f, passwordPath, "level").Workloads {
 				if w.Workload.Name == "cart" && w.Outcome != tc.want {
 					t.Errorf("%s %q, want %s", w.Outcome, w.Message, tc.want)
 				}

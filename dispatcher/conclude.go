@@ -49,7 +49,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 		d.report(followed, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
 	d.stakater.decided(w.Kind, steps)
-	t.letOff()
+	d.letOff(t)
 	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}

@@ -119,8 +119,8 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused = ""
-		if len(t.pending) == 0 && d.unscheduled[ref] == nil {
-			t.letOff()
+		if len(t.pending) == 0 && d.unscheduled[ref] == nil && !d.asked(t) {
+			d.letOff(t)
 		}
 		return 0
 	}

@@ -84,7 +84,7 @@ func TestOrderIsBounded(t *testing.T) {
 		p := w.start()
 		w.pass(quiet)
 		w.must(w.patch(bob, db, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"app":"db"}}}`)))
-		p.SetControl(control.Parse(map[string]string{"pauses": "[{selector: app=db, until: 2100-01-01T00:00:00Z}]"}))
+		p.SetControl(control.Parse(map[string]string{control.Key: "pauses: [{selector: app=db, until: 2100-01-01T00:00:00Z}]"}))
 		w.edit(alice, app, "2")
 		w.pass(50 * time.Minute)
 		w.rolled(api, 0)

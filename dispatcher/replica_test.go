@@ -213,7 +213,7 @@ func TestWaitForACopyOutlivesProcesses(t *testing.T) {
 
 func TestFrozenWorkloadThatWaitsForItsCopy(t *testing.T) {
 	replicated(t, readsFlags, func(t *testing.T, w *world, p *process) {
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		p.Receive(copyOfFlags(2))
 		w.pass(quiet)
 		w.held(reloader.ReasonWaitingForReplica)

@@ -194,7 +194,7 @@ func TestUnscheduledWhileDown(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
 				w.unscheduled(byOther)
 				p := w.start()
-				p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				p.SetControl(control.Frozen(control.Freeze{}))
 				w.pass(quiet)
 				come(w)
 				w.scheduledBy("other-scheduler")

@@ -138,7 +138,7 @@ type packedReload struct {
 	generation       int64
 	decided, patched moment
 	rollout          *reloader.Rollout
-	request          *reloader.Request
+	requested        *string
 }
 
 // causeWhy is what the causes of one workload have in common.
@@ -157,7 +157,7 @@ type packedCause struct {
 // packReload packs r. known finds changes that are kept, or returns nil.
 func packReload(r *reloader.Reload, known func(recordKey) *packedChange) *packedReload {
 	packed := &packedReload{
-		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, request: r.Request,
+		id: r.ID, message: r.Message, attempts: r.Attempts, generation: r.Generation, rollout: r.Rollout, requested: packText(r.Requested),
 		decided: momentOf(r.DecidedAt), patched: momentOf(r.PatchedAt),
 		about: unique.Make(reloadAbout{
 			cluster: r.Cluster, uid: r.UID, dialect: r.Dialect, strategy: r.Strategy, workload: r.Workload, outcome: r.Outcome, heldBy: r.HeldBy, shortened: packParts(r.Shortened),
@@ -214,7 +214,7 @@ func (p *packedReload) open(r *reloader.Reload) {
 	*r = reloader.Reload{
 		ID: p.id, Cluster: about.cluster, Workload: about.workload, UID: about.uid, Dialect: about.dialect, Strategy: about.strategy,
 		Outcome: about.outcome, HeldBy: about.heldBy, Message: p.message, Attempts: p.attempts, Generation: p.generation,
-		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Request: p.request, Shortened: openParts(about.shortened),
+		DecidedAt: p.decided.time(), PatchedAt: p.patched.time(), Rollout: p.rollout, Requested: openText(p.requested), Shortened: openParts(about.shortened),
 	}
 	if p.causes == nil {
 		return
@@ -252,4 +252,19 @@ func (p *packedCause) of(cluster string) recordKey {
 // causedBy returns which change a cause of a reload in a cluster is of.
 func causedBy(cluster string, c *reloader.Cause) recordKey {
 	return recordKey{cmp.Or(c.Config.Cluster, cluster), c.ChangeID}
+}
+
+// packText keeps a text that most records do not have.
+func packText(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func openText(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

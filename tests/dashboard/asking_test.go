@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/dashboard/showcase"
 )
@@ -133,7 +132,7 @@ func TestNewsAreShownWhileAnAnswerIsAwaited(t *testing.T) {
 		t.Helper()
 		fleet := showcase.New(time.Now())
 		fleet.Fill(30)
-		slow := &slowly{path: "/api/v1/timeline", nth: 2, held: make(chan struct{})}
+		slow := &slowly{path: "/api/v1/changes", nth: 2, held: make(chan struct{})}
 		release := sync.OnceFunc(func() { close(slow.held) })
 		url := serve(t, fleet, func(next http.Handler) http.Handler {
 			slow.next = next
@@ -174,7 +173,7 @@ func TestNewsAreShownWhileAnAnswerIsAwaited(t *testing.T) {
 	t.Run("a server that says when to ask again", func(t *testing.T) {
 		fleet := showcase.New(time.Now())
 		fleet.Fill(30)
-		busy := &asking{path: "/api/v1/timeline", answer: func(n int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
+		busy := &asking{path: "/api/v1/changes", answer: func(n int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if n == 1 {
 				next.ServeHTTP(w, r)
 				return
@@ -229,7 +228,7 @@ func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
 func TestStreamThatEndsHasNothingReadAgain(t *testing.T) {
 	fleet := showcase.New(time.Now())
 	fleet.Fill(1_100)
-	asked := &asking{path: "/api/v1/timeline"}
+	asked := &asking{path: "/api/v1/changes"}
 	var open streams
 	url := serve(t, fleet, func(next http.Handler) http.Handler { return open.before(asked.before(next)) })
 	b := startBrowser(t)
@@ -343,41 +342,11 @@ func TestNothingIsAskedForNobody(t *testing.T) {
 	rests("may not see them")
 }
 
-// What somebody has done is seen at once, also by those whom no event tells of it.
-func TestWhatWasResumedIsNoLongerShown(t *testing.T) {
-	fleet := showcase.New(time.Now())
-	fleet.Fill(30)
-	commands := make(answers)
-	handler, err := fleet.HandlerFor(staff{func(d api.Deed) bool { return d.Namespace == "platform" }}, commands)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := startBrowser(t)
-	b.openHurried(t, serveHandler(t, handler)+"#/held?in=platform", never, never)
-	b.wait(t, "[data-link=live]")
-	box := `.box:has-text("Namespace platform of prod-us")`
-	b.wait(t, box)
-	b.click(t, button("Resume"))
-	b.lets(t, "1000") // what the beginning of the stream has asked for is asked for
-	b.click(t, "dialog button.main")
-	for _, c := range fleet.Records.Clusters() {
-		if c.Status.Cluster == "prod-us" {
-			status := *c.Status
-			status.Pauses = nil
-			fleet.Records.PutCluster(status)
-		}
-	}
-	b.wait(t, box)
-	commands <- reloader.CommandAnswer{Result: reloader.CommandDone}
-	b.gone(t, "dialog")
-	b.gone(t, box)
-}
-
 // A question that cannot be answered is not asked again by itself, and the page does not say so.
 func TestFaultsThatStayAreToldAsSuch(t *testing.T) {
 	fleet := showcase.New(time.Now())
 	fleet.Fill(30)
-	asked := &asking{path: "/api/v1/timeline", answer: func(n int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
+	asked := &asking{path: "/api/v1/changes", answer: func(n int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if n == 1 {
 			next.ServeHTTP(w, r)
 			return

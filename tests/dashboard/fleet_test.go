@@ -87,7 +87,7 @@ func TestListsOfOneCluster(t *testing.T) {
 func TestEventsAreMergedIntoLists(t *testing.T) {
 	for path, asking := range map[string]*asking{
 		"#/workloads": {path: "/api/v1/workloads"},
-		"#/held":      {path: "/api/v1/held"},
+		"#/held":      {path: "/api/v1/workloads"},
 		"#/clusters":  {path: "/api/v1/clusters"},
 		"#/workloads/prod-eu/added/Deployment/late": {path: "/api/v1/workloads/prod-eu/added/Deployment/late"},
 	} {

@@ -50,7 +50,7 @@ func TestStatesOfViewsWithoutData(t *testing.T) {
 			"Nothing has changed yet", "No workload is opted in", "This server knows nothing of this workload", "No workload depends on a config",
 			"Nothing is known that would roll", "Nothing is held back", "No cluster has told of itself yet", "Nothing happened in this time",
 		}},
-		{"older", serve(t, empty, answering(http.StatusNotFound, `{"status":404}`, func(r *http.Request) bool { return r.URL.Path != "/api/v1/version" })), []string{
+		{"older", serve(t, empty, answering(http.StatusNotFound, `{"status":404}`, func(r *http.Request) bool { return r.URL.Path != "/api/v1/self" })), []string{
 			"This server knows nothing of what has changed", "This server knows nothing of workloads", "This server knows nothing of this workload",
 			"This server knows nothing of which workload depends on which config", "This server knows nothing of what would roll",
 			"This server knows nothing of what is held back", "This server knows nothing of clusters", "This server knows nothing of how much has happened",
@@ -277,7 +277,7 @@ func TestListsTellWhatTheyLack(t *testing.T) {
 	fleet.Fill(1)
 	url := serve(t, fleet, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/api/v1/held" {
+			if r.URL.Path != "/api/v1/workloads" {
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -320,7 +320,7 @@ func TestAnotherTokenShowsNothingOfTheOneBefore(t *testing.T) {
 		case !isQuestion(r), token == "Bearer one" && !ended.Load():
 			handlers[0].ServeHTTP(w, r)
 		case token == "Bearer two":
-			if r.URL.Path == "/api/v1/timeline" {
+			if r.URL.Path == "/api/v1/changes" {
 				waits.Store(true)
 				<-held
 			}

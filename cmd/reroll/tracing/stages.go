@@ -57,8 +57,6 @@ func (t *Tracer) Reload(r reloader.Reload, stored time.Time) {
 	decided := span{name: "decide", own: r.TraceParent("decide/" + r.ID), start: r.DecidedAt, end: r.DecidedAt, kind: trace.SpanKindInternal, options: about}
 	if cause, ok := r.NewestCause(); ok {
 		decided.start, decided.parent = cause.VerifiedAt, r.TraceParent(cause.MessageKey())
-	} else if r.Request != nil {
-		decided.start = r.Request.At
 	}
 	t.tell(decided, nil)
 	last := r.DecidedAt

@@ -146,7 +146,7 @@ func TestStagesOfOtherKinds(t *testing.T) {
 	tracer.Hints([]reloader.Hint{nobody}, second(2), second(3), nil)
 	tracer.Hints([]reloader.Hint{hint}, second(2), second(3), errors.New("the disk is full"))
 	tracer.Change(reloader.Change{ID: "c-2", Cluster: "blue", Config: config, Type: reloader.ChangeUpdated, Source: reloader.SourceSweep, VerifiedAt: second(4)}, second(5))
-	tracer.Reload(reloader.Reload{ID: "r-2", Cluster: "blue", Workload: reload.Workload, Outcome: reloader.ReasonReloaded, DecidedAt: second(6), Request: &reloader.Request{ID: "k-1", At: second(5)}}, second(4))
+	tracer.Reload(reloader.Reload{ID: "r-2", Cluster: "blue", Workload: reload.Workload, Outcome: reloader.ReasonReloaded, DecidedAt: second(6), Requested: "now"}, second(4))
 	if err := tracer.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestStagesOfOtherKinds(t *testing.T) {
 	if s := one(t, got, "verify"); len(s.ParentSpanId) != 0 || s.StartTimeUnixNano != uint64(second(4).UnixNano()) {
 		t.Errorf("what a sweep has found: %v", s)
 	}
-	if s := one(t, got, "decide"); len(s.ParentSpanId) != 0 || s.StartTimeUnixNano != uint64(second(5).UnixNano()) {
+	if s := one(t, got, "decide"); len(s.ParentSpanId) != 0 || s.StartTimeUnixNano != uint64(second(6).UnixNano()) {
 		t.Errorf("what somebody has asked for: %v", s)
 	}
 	if s := one(t, got, "settle"); s.StartTimeUnixNano > s.EndTimeUnixNano {

@@ -190,15 +190,6 @@
   resources: [configmaps]
   resourceNames: [reroll-control]
   verbs: [list, watch]
-{{- $commands := and (ne (include "reroll.apiAsks" .) "") (not .Values.dryRun) }}
-{{- if $commands }}
-# get: know what to keep of it.
-# update: freeze, pause or retry at the word of a client of the API.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [reroll-control]
-  verbs: [get, update]
-{{- end }}
 {{- $info := and .Values.compatibility.metaInfo (not .Values.dryRun) }}
 {{- if $info }}
 # get: see whether it says already which version runs here.
@@ -215,7 +206,7 @@
   resourceNames: [reroll-canary]
   verbs: [patch]
 {{- end }}
-{{- with compact (list (ternary "reroll-control" "" $commands) (ternary "reloader-meta-info" "" $info) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
+{{- with compact (list (ternary "reloader-meta-info" "" $info) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
 # create: make {{ join ", " . }}, once.
 - apiGroups: [""]
   resources: [configmaps]
