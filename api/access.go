@@ -34,14 +34,13 @@ type Access interface {
 	Allowed(ctx context.Context, user User, d Deed) (bool, error)
 }
 
-// The resources of Deeds. What is listed under other names, such as dependencies, shows what these are.
+// The resources of Deeds.
 const (
 	resourceChanges   = "changes"
 	resourceReloads   = "reloads"
 	resourceConfigs   = "configs"
 	resourceWorkloads = "workloads"
 	resourceClusters  = "clusters"
-	resourcePauses    = "pauses"
 )
 
 // need is what somebody must be allowed to get an answer: a verb on a resource, there where the request looks.
@@ -54,13 +53,10 @@ type placed interface {
 
 func (f *ChangeFilter) place() (namespace, name string)   { return f.Namespace, "" }
 func (f *ReloadFilter) place() (namespace, name string)   { return f.Namespace, "" }
-func (f *ConfigFilter) place() (namespace, name string)   { return f.Namespace, "" }
 func (f *WorkloadFilter) place() (namespace, name string) { return f.Namespace, "" }
-func (f *PauseFilter) place() (namespace, name string)    { return f.Namespace, "" }
 func (f *EventFilter) place() (namespace, name string)    { return f.Namespace, "" }
 func (in *getStatsInput) place() (namespace, name string) { return in.Namespace, "" }
 func (p *WorkloadPath) place() (namespace, name string)   { return p.Namespace, p.Name }
-func (p *ConfigPath) place() (namespace, name string)     { return p.Namespace, p.Name }
 
 // inPlace returns handle for those who may do all that is needed where the request looks.
 func inPlace[I any, P interface {

@@ -13,46 +13,39 @@ import (
 
 	"github.com/reroll-dev/reroll/api/clients"
 	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
 )
 
 // Options is what New needs. The fields before Version and those of Logger and Metrics are required.
 type Options struct {
 	// Records is what is answered from. Whoever fills it says when it has caught up.
 	Records *projection.Projection
-	// Version is what /api/v1/version answers.
-	Version view.Version
+	// Version is the build that answers.
+	Version string
 	Logger  *slog.Logger
 	// Metrics is where the metrics reroll_api_… are registered.
 	Metrics prometheus.Registerer
 	// RequestRate is how many requests one client may make in a second, in the long run; 0 means DefaultRequestRate.
 	RequestRate float64
-	// Access says who asks and what they may do. Nil: nobody can be told apart, everybody may read, and nothing can be changed.
+	// Access says who asks and what they may read. Nil: nobody can be told apart, and everybody may read.
 	Access Access
 	// Hosts says which names requests may call the server by, and HostNames further ones, in lower case.
 	Hosts     Hosts
 	HostNames []string
-	// Commands carries what is to be changed to the cluster's dispatcher. Nil: nothing can be changed.
-	Commands Commands
-	// RedactActors leaves out of commands who gave them.
-	RedactActors bool
 }
 
 // server holds what handlers share.
 type server struct {
 	records *projection.Projection
-	version view.Version
+	version string
 	// streams counts the streams of events that are open, and streamsOf those of each client.
 	streams   *semaphore.Weighted
 	streamsOf *clients.Turns
 	// scans bounds the questions of each client that walk through what is kept.
-	scans    scans
-	access   Access
-	commands Commands
-	redact   bool
-	denied   *prometheus.CounterVec
-	open     prometheus.Gauge
-	logger   *slog.Logger
+	scans  scans
+	access Access
+	denied *prometheus.CounterVec
+	open   prometheus.Gauge
+	logger *slog.Logger
 }
 
 // New returns the handler of the whole API. It fails if an option is missing or its metrics are registered already.
@@ -74,7 +67,7 @@ func New(o Options) (http.Handler, error) {
 	document, err := mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
 		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: scans{clients.NewTurns(scansOfClient)},
-		access: o.Access, commands: o.Commands, redact: o.RedactActors, denied: m.denied, open: m.streams, logger: o.Logger,
+		access: o.Access, denied: m.denied, open: m.streams, logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -15,14 +15,13 @@ import (
 const (
 	deniedUnauthenticated = "Unauthenticated"
 	deniedForbidden       = "Forbidden"
-	deniedReadOnly        = "ReadOnly"
 	deniedCrossOrigin     = "CrossOrigin"
 	deniedForeignHost     = "ForeignHost"
 	deniedUnavailable     = "Unavailable"
 	deniedTooManyFailures = "TooManyFailures"
 )
 
-const deniedHelp = "Requests to the API that were denied, by reason: Unauthenticated, Forbidden, ReadOnly (nobody can be told apart), " +
+const deniedHelp = "Requests to the API that were denied, by reason: Unauthenticated, Forbidden, " +
 	"CrossOrigin, ForeignHost (a name that may be anybody's), TooManyFailures (an address whose tokens were refused too often), " +
 	"or Unavailable (the API server did not say who it is or what they may do)."
 
@@ -32,7 +31,7 @@ func newDenied() *prometheus.CounterVec {
 		Name: "reroll_api_denied_total",
 		Help: deniedHelp,
 	}, []string{"reason"})
-	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedReadOnly, deniedCrossOrigin, deniedForeignHost, deniedTooManyFailures, deniedUnavailable} {
+	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedCrossOrigin, deniedForeignHost, deniedTooManyFailures, deniedUnavailable} {
 		denied.WithLabelValues(reason)
 	}
 	return denied

@@ -24,10 +24,10 @@ func BenchmarkReloads(b *testing.B) {
 		})
 	}
 	benchmark("empty handler", empty, "/api/v1/reloads")
-	benchmark("version", f.handler, "/api/v1/version")
+	benchmark("self", f.handler, "/api/v1/self")
 	benchmark("newest 100", f.handler, "/api/v1/reloads")
 	benchmark("none of 100000 matches", f.handler, "/api/v1/reloads?name=none")
-	benchmark("timeline", f.handler, "/api/v1/timeline")
+	benchmark("timeline", f.handler, "/api/v1/changes")
 	benchmark("stats", f.handler, "/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-23T12:00:00Z")
 }
 

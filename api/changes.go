@@ -14,40 +14,102 @@ import (
 
 // ChangeFilter is what a listing of changes can be narrowed to. An empty field does not narrow it.
 type ChangeFilter struct {
-	Cluster          string    `query:"cluster" maxLength:"63" doc:"Only changes in this cluster."`
-	Namespace        string    `query:"namespace" maxLength:"63" doc:"Only changes of configs in this namespace."`
-	Kind             string    `query:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind. The same as configKind."`
-	ConfigKind       string    `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind."`
-	Name             string    `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
-	Type             string    `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
-	IncludeBaselines bool      `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
-	Since            time.Time `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
+	Cluster          string       `query:"cluster" maxLength:"63" doc:"Only changes in this cluster."`
+	Namespace        string       `query:"namespace" maxLength:"63" doc:"Only changes of configs in this namespace."`
+	ConfigKind       string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind."`
+	Name             string       `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
+	Type             string       `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
+	IncludeBaselines bool         `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
+	WorkloadKind     string       `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
+	WorkloadName     string       `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
+	Outcome          view.Outcome `query:"outcome" doc:"Only changes of which a reload has this outcome."`
+	User             string       `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
+	Since            time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
 }
 
 func (f *ChangeFilter) match(c *reloader.Change) bool {
 	return is(f.Cluster, c.Cluster) &&
 		is(f.Namespace, c.Config.Namespace) &&
-		is(f.Kind, c.Config.Kind) &&
 		is(f.ConfigKind, c.Config.Kind) &&
 		is(f.Name, c.Config.Name) &&
 		is(f.Type, c.Type) &&
 		(c.Type != reloader.ChangeBaseline || f.IncludeBaselines || f.Type != "") &&
-		!c.VerifiedAt.Before(f.Since)
+		!c.VerifiedAt.Before(f.Since) &&
+		f.matchUser(c.Candidates)
 }
 
 // is reports whether a filter lets value through. An empty filter lets everything through.
 func is[S ~string](filter string, value S) bool { return filter == "" || filter == string(value) }
+
+// outcome judges what became of a change. One reload must meet all that is said about reloads.
+func (f *ChangeFilter) outcome(c *reloader.Change, reloads func(*reloader.Change) []*reloader.Reload) bool {
+	if f.WorkloadKind == "" && f.WorkloadName == "" && f.Outcome == "" {
+		return true
+	}
+	return slices.ContainsFunc(reloads(c), func(r *reloader.Reload) bool {
+		return is(f.WorkloadKind, r.Workload.Kind) && is(f.WorkloadName, r.Workload.Name) && is(string(f.Outcome), r.Outcome)
+	})
+}
+
+func (f *ChangeFilter) matchUser(candidates []reloader.Candidate) bool {
+	return f.User == "" || slices.ContainsFunc(candidates, func(c reloader.Candidate) bool {
+		return f.User == c.Actor.User || f.User == c.Actor.AuthenticatedUser
+	})
+}
 
 type listChangesInput struct {
 	Paging
 	ChangeFilter
 }
 
-func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed[view.Change], error) {
-	return bySequence(ctx, a, asked("changes", in.Paging, in.ChangeFilter), view.FromChange,
+func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed[view.ChangeRow], error) {
+	s := a.sightFrom(ctx, in.Namespace, listReloads)
+	list, err := bySequence(ctx, a, asked("changes", in.Paging, in.ChangeFilter),
+		func(c *reloader.Change) view.ChangeRow { return a.changeRow(s, c) },
 		func(from projection.Place, limit int) (projection.Page[reloader.Change], error) {
-			return a.records.Changes(from, limit, in.match)
+			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
+				return in.match(c) && in.outcome(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
+			})
 		})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.fault != nil:
+		return nil, s.fault
+	}
+	list.Body.Warnings = append(list.Body.Warnings, s.warnings()...)
+	return list, nil
+}
+
+// reloadsIn returns the reloads of a change that may be shown.
+func (a *server) reloadsIn(s *sight, change *reloader.Change) []*reloader.Reload {
+	return slices.DeleteFunc(a.records.ReloadsOf(change), func(r *reloader.Reload) bool { return !s.of(r.Workload.Namespace) })
+}
+
+// changeRow gathers what came of a change.
+func (a *server) changeRow(s *sight, c *reloader.Change) view.ChangeRow {
+	row := view.ChangeRow{Change: view.FromChange(c), Reloads: []view.ReloadSummary{}, Pending: []view.PendingReload{}}
+	for _, r := range a.reloadsIn(s, c) {
+		row.Reloads = append(row.Reloads, view.Summarize(r))
+	}
+	config := projection.KeyOf(c.Cluster, c.Config)
+	state, ok := a.records.Config(config)
+	if !ok || state.Latest == nil || state.Latest.ID != c.ID || state.Latest.Cluster != c.Cluster {
+		return row // workloads wait for the newest change alone
+	}
+	for _, key := range state.Dependents {
+		w, ok := a.records.Workload(key)
+		if ok && waitsFor(w, config) && s.of(w.Workload.Namespace) {
+			row.Pending = append(row.Pending, view.FromPending(w))
+		}
+	}
+	return row
+}
+
+func waitsFor(w *reloader.WorkloadRecord, config projection.ConfigKey) bool {
+	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
+		return e.Pending != "" && projection.KeyOf(w.Cluster, e.Config) == config
+	})
 }
 
 type getChangeInput struct {
@@ -56,7 +118,7 @@ type getChangeInput struct {
 }
 
 type changeOutput struct {
-	Body view.Change
+	Body view.ChangeRow
 }
 
 func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutput, error) {
@@ -74,7 +136,9 @@ func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutp
 	case c == nil:
 		return nil, a.missing("change")
 	}
-	return &changeOutput{Body: view.FromChange(c)}, nil
+	s := a.sightFrom(ctx, "", listReloads)
+	delete(s.seen, "") // to get a change is not to list reloads
+	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
 }
 
 // theOne returns the record that is asked for by its ID: that of a cluster or, if none is named, the only one. several says that there are more.

@@ -39,17 +39,17 @@ func TestEveryRouteKeepsItsContract(t *testing.T) {
 		"workload never baseline": {"/api/v1/workloads/local/shop/Deployment/bare", 200},
 		"workload unknown":        {"/api/v1/workloads/local/shop/Deployment/none", 404},
 		"kind is case-sensitive":  {"/api/v1/workloads/local/shop/deployment/cart", 404},
-		"version":                 {"/api/v1/version", 200},
+		"self":                    {"/api/v1/self", 200},
 		"unknown parameter":       {"/api/v1/changes?nmae=x", 422},
 		"parameter of another":    {"/api/v1/workloads?outcome=Reloaded", 422},
 		"parameter on one record": {"/api/v1/changes/" + change.ID + "?limit=1", 422},
-		"parameter on version":    {"/api/v1/version?a=b", 422},
+		"parameter on self":       {"/api/v1/self?a=b", 422},
 		"limit zero":              {"/api/v1/changes?limit=0", 422},
 		"limit one":               {"/api/v1/changes?limit=1", 200},
 		"limit at most":           {"/api/v1/changes?limit=500", 200},
 		"limit too large":         {"/api/v1/reloads?limit=501", 422},
 		"limit no number":         {"/api/v1/reloads?limit=ten", 422},
-		"kind of no config":       {"/api/v1/changes?kind=Deployment", 422},
+		"kind of no config":       {"/api/v1/changes?configKind=Deployment", 422},
 		"kind of no workload":     {"/api/v1/workloads?kind=Deploymnt", 422},
 		"outcome not in the list": {"/api/v1/reloads?outcome=Fine", 422},
 		"reason, not an outcome":  {"/api/v1/reloads?outcome=Frozen", 422},
@@ -88,16 +88,16 @@ func TestEveryRouteKeepsItsContract(t *testing.T) {
 func TestContractCheckSeesViolations(t *testing.T) {
 	cases := map[string]string{
 		"missing field":       `{"goVersion":"go1.26.0"}`,
-		"field of wrong type": `{"version":1,"goVersion":"go1.26.0"}`,
-		"field not described": `{"version":"v1","goVersion":"go1.26.0","secret":"x"}`,
+		"field of wrong type": `{"authenticated":false,"groups":[],"version":1}`,
+		"field not described": `{"authenticated":false,"groups":[],"version":"v1","secret":"x"}`,
 	}
 	for name, body := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.WriteString(body)
-			if served(t).Answer(httptest.NewRequest("GET", "/api/v1/version", nil), w.Result()) == nil {
-				t.Errorf("%s passed as an answer of /api/v1/version", body)
+			if served(t).Answer(httptest.NewRequest("GET", "/api/v1/self", nil), w.Result()) == nil {
+				t.Errorf("%s passed as an answer of /api/v1/self", body)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestAnswersSayWhatHappened(t *testing.T) {
 	if c := got.Causes[0]; c.Candidates[0].User != "alice" || c.Candidates[0].Basis != "OnlyWriter" || c.Keys[0] != (view.KeyChange{Key: "level", Op: "Changed"}) {
 		t.Errorf("cause does not say who changed which key: %+v", c)
 	}
-	change := list[view.Change](t, f, "/api/v1/changes").Items[0]
+	change := list[view.ChangeRow](t, f, "/api/v1/changes").Items[0].Change
 	if diff := cmp.Diff(view.FromChange(ptr(aChange(7))), change); diff != "" {
 		t.Errorf("change (-want +got):\n%s", diff)
 	}
@@ -150,7 +150,7 @@ func TestBeforeCatchingUp(t *testing.T) {
 	f.records = projection.New(projection.Limits{})
 	f.records.AddChange(1, aChange(1))
 	f.handler = handlerOver(t, f.records)
-	if page := list[view.Change](t, f, "/api/v1/changes"); len(page.Items) != 1 || len(page.Warnings) != 1 {
+	if page := list[view.ChangeRow](t, f, "/api/v1/changes"); len(page.Items) != 1 || len(page.Warnings) != 1 {
 		t.Errorf("want what is there, and a warning: %+v", page)
 	}
 	w := f.get(t, "/api/v1/changes/c-none")
@@ -159,7 +159,7 @@ func TestBeforeCatchingUp(t *testing.T) {
 	}
 	f.records.PutCluster(aStatus())
 	f.records.SetCaughtUp()
-	if page := list[view.Change](t, f, "/api/v1/changes"); len(page.Warnings) != 0 {
+	if page := list[view.ChangeRow](t, f, "/api/v1/changes"); len(page.Warnings) != 0 {
 		t.Errorf("warnings after catching up: %v", page.Warnings)
 	}
 	if w := f.get(t, "/api/v1/changes/c-none"); w.Code != http.StatusNotFound {

@@ -89,39 +89,6 @@ func decodeKey(position []byte) (projection.WorkloadKey, error) {
 	return projection.WorkloadKey{Cluster: names[0], Workload: ref}, nil
 }
 
-// encodeConfigKey and decodeConfigKey are the position in the listing of configs; the zero key is its beginning.
-func encodeConfigKey(k projection.ConfigKey) []byte {
-	return encodeNames(k.Cluster, string(k.Config.Kind), k.Config.Namespace, k.Config.Name)
-}
-
-func decodeConfigKey(position []byte) (projection.ConfigKey, error) {
-	names, err := decodeNames(position, 4)
-	if names == nil {
-		return projection.ConfigKey{}, err
-	}
-	c := reloader.Config{Kind: reloader.ConfigKind(names[1]), Namespace: names[2], Name: names[3]}
-	return projection.ConfigKey{Cluster: names[0], Config: c}, nil
-}
-
-// encodePair and decodePair are the position in the listing of dependencies; the zero pair is its beginning.
-func encodePair(p pair) []byte {
-	w, c := p.workload.Workload, p.config
-	return encodeNames(p.workload.Cluster, w.Kind, w.Namespace, w.Name, c.Cluster, string(c.Kind), c.Namespace, c.Name)
-}
-
-func decodePair(position []byte) (pair, error) {
-	names, err := decodeNames(position, 8)
-	if names == nil {
-		return pair{}, err
-	}
-	return pair{
-		workload: projection.WorkloadKey{
-			Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]},
-		},
-		config: reloader.Config{Cluster: names[4], Kind: reloader.ConfigKind(names[5]), Namespace: names[6], Name: names[7]},
-	}, nil
-}
-
 func encodeNames(names ...string) []byte { return []byte(strings.Join(names, "\x00")) }
 
 // decodeNames returns that many names, or none for the beginning of a listing.

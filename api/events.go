@@ -107,7 +107,7 @@ type stream struct {
 // run writes until ctx or the server ends, or the reader takes nothing any more.
 func (s *stream) run(ctx context.Context, lastID string) {
 	reason := s.place(lastID)
-	err := s.write("hello", render(view.Hello{Version: s.version.Version, CaughtUp: s.records.CaughtUp()}))
+	err := s.write("hello", render(view.Hello{Version: s.version, CaughtUp: s.records.CaughtUp()}))
 	if err == nil && reason != "" {
 		err = s.resync(reason)
 	}

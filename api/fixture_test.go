@@ -65,7 +65,7 @@ func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {
 	var err error
 	f.handler, err = New(Options{
 		Records: f.records,
-		Version: view.Version{Version: "v1.2.3", Revision: "abc", GoVersion: "go1.26.0"},
+		Version: "v1.2.3",
 		Logger:  slog.New(slog.DiscardHandler),
 		Metrics: f.metrics, RequestRate: unlimited,
 	})

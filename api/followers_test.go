@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +50,7 @@ func (f *fixture) followRules() reloader.Change {
 	return change
 }
 
-const rulesPath = "/api/v1/configs/hub/shared/ConfigMap/rules"
+const rulesPath = "hub/shared/ConfigMap/rules"
 
 // TestImpactReachesFollowers: a config rolls workloads of other clusters that follow it, each as those who run its own cluster say.
 func TestImpactReachesFollowers(t *testing.T) {
@@ -60,7 +59,7 @@ func TestImpactReachesFollowers(t *testing.T) {
 	frozen := aStatus()
 	frozen.Cluster, frozen.Freeze = "c3", reloader.Freeze{Frozen: true, Reason: "a sale"}
 	f.records.PutCluster(frozen)
-	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	impact := impactOf(t, f, rulesPath)
 	got := map[string]string{}
 	for _, w := range impact.Workloads {
 		got[w.Cluster+"/"+w.Workload.Namespace+"/"+w.Workload.Name] = string(w.Outcome) + " " + w.Message
@@ -83,7 +82,7 @@ func TestImpactCountsFates(t *testing.T) {
 	nightly := aFollower("c3", "nightly", followedRules)
 	nightly.Terms.Dormant = reloader.ReasonSuspended
 	f.records.PutWorkload(nightly)
-	i := get1[view.Impact](t, f, rulesPath+"/impact")
+	i := impactOf(t, f, rulesPath)
 	if got := []int{i.Rolls, i.Waits, i.Notified, i.Never}; !slices.Equal(got, []int{1, 1, 1, 1}) {
 		t.Errorf("of gate, c3's proxy, c2's and nightly: %v in %+v", got, i.Workloads)
 	}
@@ -94,7 +93,7 @@ func TestImpactOfAnOwnerThatIsNotOnRecord(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
-	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	impact := impactOf(t, f, rulesPath)
 	if len(impact.Workloads) != 1 || impact.Workloads[0].Cluster != "local" || impact.Rolls != 1 || impact.Complete {
 		t.Errorf("%+v", impact)
 	}
@@ -107,7 +106,7 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfFollowers(t *testing.T) {
 	starting := aStatus()
 	starting.Cluster, starting.Ready = "c2", false
 	f.records.PutCluster(starting)
-	impact := get1[view.Impact](t, f, rulesPath+"/impact")
+	impact := impactOf(t, f, rulesPath)
 	if impact.Complete || len(impact.Warnings) != 1 || !strings.HasPrefix(impact.Warnings[0], "Cluster c2: The dispatcher is still recording") {
 		t.Errorf("complete %t: %q", impact.Complete, impact.Warnings)
 	}
@@ -134,7 +133,7 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
 			c9 := aStatus()
 			c9.Cluster, c9.Ready, c9.Forward = "c9", test.ready, test.forward
 			f.records.PutCluster(c9)
-			impact := get1[view.Impact](t, f, rulesPath+"/impact")
+			impact := impactOf(t, f, rulesPath)
 			if impact.Complete != (test.want == "") || !strings.HasPrefix(strings.Join(impact.Warnings, "\n"), test.want) {
 				t.Errorf("complete %t: %q, want %q", impact.Complete, impact.Warnings, test.want)
 			}
@@ -142,20 +141,8 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
 	}
 }
 
-func TestConfigNamesFollowers(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	var got []string
-	for _, d := range get1[view.ConfigState](t, f, rulesPath).Dependents {
-		got = append(got, d.Cluster+"/"+d.Name)
-	}
-	if diff := cmp.Diff([]string{"hub/gate", "c2/proxy", "c3/proxy"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestTimelineTellsClustersApart: what waits for a change, and what has rolled for it, are workloads of whatever clusters.
-func TestTimelineTellsClustersApart(t *testing.T) {
+// TestChangesTellClustersApart: what waits for a change, and what has rolled for it, are workloads of whatever clusters.
+func TestChangesTellClustersApart(t *testing.T) {
 	f := newFixture(t)
 	change := f.followRules()
 	for n, cluster := range []string{"c2", "c3"} {
@@ -163,7 +150,7 @@ func TestTimelineTellsClustersApart(t *testing.T) {
 		r.Cluster, r.Causes[0].ChangeID, r.Causes[0].Config = cluster, change.ID, followedRules
 		f.records.AddReload(uint64(n+1), r)
 	}
-	row := list[view.TimelineRow](t, f, "/api/v1/timeline").Items[0]
+	row := list[view.ChangeRow](t, f, "/api/v1/changes").Items[0]
 	var got []string
 	for _, p := range row.Pending {
 		got = append(got, "waits "+p.Cluster+"/"+p.Workload.Name)
@@ -216,42 +203,6 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	}
 }
 
-// follow returns what the pages of a listing show, one item each, and fails the test if they do not end.
-func follow[V any](t *testing.T, f *fixture, target string, name func(V) string) (shown []string) {
-	t.Helper()
-	cursor := ""
-	for range 50 {
-		page := list[V](t, f, target+"&continue="+url.QueryEscape(cursor))
-		for _, item := range page.Items {
-			shown = append(shown, name(item))
-		}
-		if cursor = page.Metadata.Continue; cursor == "" {
-			return shown
-		}
-	}
-	t.Fatalf("the pages do not end: %q", shown)
-	return nil
-}
-
-// TestPagesOfFollowedConfigsEnd: configs that differ in their cluster alone are different places.
-func TestPagesOfFollowedConfigsEnd(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	alone := reloader.Config{Kind: reloader.ConfigMap, Namespace: "edge", Name: "a"}
-	f.records.PutWorkload(aFollower("c2", "proxy", alone, rules, followedRules))
-	f.records.PutWorkload(aFollower("c2", "zebra", followedRules))
-	dependencies := follow(t, f, "/api/v1/dependencies?limit=1&cluster=c2", func(d view.DependencyRow) string {
-		return d.Workload.Name + " " + d.Config.Cluster + "/" + d.Config.Namespace + "/" + d.Config.Name
-	})
-	if diff := cmp.Diff([]string{"proxy /edge/a", "proxy /shared/rules", "proxy hub/shared/rules", "zebra hub/shared/rules"}, dependencies); diff != "" {
-		t.Errorf("dependencies (-want +got):\n%s", diff)
-	}
-	configs := follow(t, f, "/api/v1/configs?limit=1", func(c view.ConfigState) string { return c.Cluster + "/" + c.Config.Namespace + "/" + c.Config.Name })
-	if diff := cmp.Diff([]string{"c2/edge/a", "c2/shared/rules", "hub/shared/rules"}, configs); diff != "" {
-		t.Errorf("configs (-want +got):\n%s", diff)
-	}
-}
-
 // TestUnknownClusterInAFilterIsTold: that there is nothing in a cluster that is misspelt is no answer.
 func TestUnknownClusterInAFilterIsTold(t *testing.T) {
 	f := newFixture(t)
@@ -260,9 +211,7 @@ func TestUnknownClusterInAFilterIsTold(t *testing.T) {
 	for target, want := range map[string]int{
 		"workloads?cluster=local": 0, "workloads?cluster=": 0, "workloads?cluster=lokal": 1, "workloads?configCluster=lokal": 1,
 		"workloads?configCluster=hub": 0, // of which one follows a config
-		"changes?cluster=lokal":       1, "reloads?cluster=lokal": 1, "timeline?cluster=lokal": 1, "configs?cluster=lokal": 1, "configs?cluster=hub": 0,
-		"dependencies?cluster=lokal": 1, "held?cluster=lokal": 1, "graph?cluster=lokal": 1, "stats?cluster=lokal": 1,
-		"pauses?cluster=lokal": 1, "windows?cluster=lokal": 1, "freezes?cluster=lokal": 1, "changes?name=lokal": 0,
+		"changes?cluster=lokal":       1, "reloads?cluster=lokal": 1, "stats?cluster=lokal": 1, "clusters?name=lokal": 1, "changes?name=lokal": 0,
 	} {
 		got := get1[struct{ Warnings []string }](t, f, "/api/v1/"+target).Warnings
 		if len(got) != want || want == 1 && got[0] != "Nothing is on record about a cluster lokal." {

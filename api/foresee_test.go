@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 
@@ -77,7 +76,7 @@ func TestImpactOfWhatComesToNothing(t *testing.T) {
 			tc.edit(&s, &w)
 			f.records.PutCluster(s)
 			f.records.PutWorkload(w)
-			got := get1[view.Impact](t, f, passwordPath+"/impact?keys="+url.QueryEscape(tc.keys)).Workloads[0]
+			got := impactOf(t, f, passwordPath, strings.FieldsFunc(tc.keys, func(r rune) bool { return r == ',' })...).Workloads[0]
 			if got.Outcome != tc.want || !strings.Contains(got.Message, tc.message) || tc.message == "" && got.Message != "" {
 				t.Errorf("%s: %s %q, want %s %q", tc.reason, got.Outcome, got.Message, tc.want, tc.message)
 			}

@@ -165,7 +165,7 @@ func (g *generator) request() *http.Request {
 		headers.Set("Content-Type", g.oneOf("application/json", "application/json", "application/json", "text/plain", "application/json; charset=utf-8"))
 	}
 	if g.odd(10) {
-		headers.Set("Accept", g.oneOf("*/*", "text/html", "application/json;q=0.1", graphType, ";;;", eventStream))
+		headers.Set("Accept", g.oneOf("*/*", "text/html", "application/json;q=0.1", ";;;", eventStream))
 	}
 	r := httptest.NewRequest(operation.method, "/", strings.NewReader(string(body)))
 	r.URL.Path, _ = url.PathUnescape(path)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
@@ -15,24 +14,6 @@ const (
 	maxImpactConfigs = 100
 	maxImpactBody    = 64 << 10
 )
-
-type getImpactInput struct {
-	ConfigPath
-	Keys []string `query:"keys" maxItems:"100" doc:"The keys that are supposed to change, separated by commas. Any if absent."`
-}
-
-type impactOutput struct {
-	Body view.Impact
-}
-
-// getImpact answers also for a config that nothing is on record about: nothing rolls then.
-func (a *server) getImpact(ctx context.Context, in *getImpactInput) (*impactOutput, error) {
-	if !slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(in.Kind)) {
-		return nil, a.missing("kind of config")
-	}
-	impact, err := a.impact(ctx, in.key(), in.Keys)
-	return &impactOutput{Body: impact}, err
-}
 
 // SupposedChange is one config that is supposed to change.
 type SupposedChange struct {

@@ -51,7 +51,7 @@ func TestImpactSaysWhyAndUntilWhen(t *testing.T) {
 
 // TestImpactSaysWhetherItIsComplete: that nothing would roll is known only of what everything is known about.
 func TestImpactSaysWhetherItIsComplete(t *testing.T) {
-	const nowhere = "/api/v1/configs/nowhere/shop/ConfigMap/settings/impact"
+	const nowhere = "nowhere/shop/ConfigMap/settings"
 	away := func(name string) func(*fixture) {
 		return func(f *fixture) {
 			s := aStatus()
@@ -64,18 +64,18 @@ func TestImpactSaysWhetherItIsComplete(t *testing.T) {
 		edit           func(*fixture)
 		complete       bool
 	}{
-		"all is known":       {"everybody has told", passwordPath + "/impact", func(*fixture) {}, true},
-		"nobody asks for it": {"that is known, too", "/api/v1/configs/local/shop/ConfigMap/none/impact", func(*fixture) {}, true},
-		"some may be paused": {"they are in the answer", passwordPath + "/impact", pausedByLabels, true},
+		"all is known":       {"everybody has told", passwordPath, func(*fixture) {}, true},
+		"nobody asks for it": {"that is known, too", "local/shop/ConfigMap/none", func(*fixture) {}, true},
+		"some may be paused": {"they are in the answer", passwordPath, pausedByLabels, true},
 		"a misspelt cluster": {"nothing is on record about it", nowhere, func(*fixture) {}, false},
-		"it has gone silent": {"what is on record may be old", passwordPath + "/impact", away("local"), false},
-		"it is still looking": {"a workload may not be on record yet", passwordPath + "/impact", func(f *fixture) {
+		"it has gone silent": {"what is on record may be old", passwordPath, away("local"), false},
+		"it is still looking": {"a workload may not be on record yet", passwordPath, func(f *fixture) {
 			s := aStatus()
 			s.Ready = false
 			f.records.PutCluster(s)
 		}, false},
-		"another has": {"it may follow by now", passwordPath + "/impact", away("east"), false},
-		"it never told of itself": {"its records may still come", "/api/v1/configs/east/shop/ConfigMap/settings/impact", func(f *fixture) {
+		"another has": {"it may follow by now", passwordPath, away("east"), false},
+		"it never told of itself": {"its records may still come", "east/shop/ConfigMap/settings", func(f *fixture) {
 			w := aWorkload("shop", "cart")
 			w.Cluster = "east"
 			f.records.PutWorkload(w)
@@ -86,7 +86,7 @@ func TestImpactSaysWhetherItIsComplete(t *testing.T) {
 			f := newFixture(t)
 			f.populate()
 			tc.edit(f)
-			got := get1[view.Impact](t, f, tc.target)
+			got := impactOf(t, f, tc.target)
 			if got.Complete != tc.complete || !got.Complete && len(got.Warnings) == 0 {
 				t.Errorf("%s: complete %t with warnings %q, want %t", tc.reason, got.Complete, got.Warnings, tc.complete)
 			}
@@ -103,11 +103,11 @@ func pausedByLabels(f *fixture) {
 func TestImpactIsNotCompleteWhileRecordsAreRead(t *testing.T) {
 	f := newFixtureAt(t, projection.New(projection.Limits{}))
 	f.populate()
-	if got := get1[view.Impact](t, f, passwordPath+"/impact"); got.Complete || len(got.Warnings) == 0 {
+	if got := impactOf(t, f, passwordPath); got.Complete || len(got.Warnings) == 0 {
 		t.Errorf("%+v", got)
 	}
 	f.records.SetCaughtUp()
-	if got := get1[view.Impact](t, f, passwordPath+"/impact"); !got.Complete {
+	if got := impactOf(t, f, passwordPath); !got.Complete {
 		t.Errorf("when all is read: %+v", got)
 	}
 }

@@ -43,11 +43,8 @@ func asked(listing string, paging Paging, filter any) question {
 
 func (f ChangeFilter) clusters() []string   { return []string{f.Cluster} }
 func (f ReloadFilter) clusters() []string   { return []string{f.Cluster} }
-func (f ConfigFilter) clusters() []string   { return []string{f.Cluster} }
 func (f WorkloadFilter) clusters() []string { return []string{f.Cluster, f.ConfigCluster} }
-func (f PauseFilter) clusters() []string    { return []string{f.Cluster} }
-func (f FreezeFilter) clusters() []string   { return []string{f.Cluster} }
-func (f WindowFilter) clusters() []string   { return []string{f.Cluster} }
+func (f ClusterFilter) clusters() []string  { return []string{f.Name} }
 
 // position returns where the question goes on; nil is the beginning.
 func (q question) position() ([]byte, error) { return decodeCursor(q.Continue, q.binding) }

@@ -1,59 +1,32 @@
 package api
 
 import (
-	"context"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 )
 
-// offers are the media types of the routes that answer with anything but JSON alone, the standard first.
-var offers = map[string][]string{
-	"/api/v1/events": {eventStream},
-	"/api/v1/graph":  {"application/json", graphType},
-}
-
-type mediaKey struct{}
-
-// mediaOf returns the media type that the client would rather have.
-func mediaOf(ctx context.Context) string {
-	media, _ := ctx.Value(mediaKey{}).(string)
-	return media
-}
-
-// negotiate picks the media type of the answer, and refuses a client that takes none of those that there are. Errors are problem
-// documents whatever the client takes.
+// negotiate refuses a client that does not take the media type of the answer. Errors are problem documents whatever the client takes.
 func negotiate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		offered, ok := offers[r.URL.Path]
-		if !ok {
-			offered = []string{"application/json"}
+		media := "application/json"
+		if r.URL.Path == "/api/v1/events" {
+			media = eventStream
 		}
-		media := pick(r.Header.Values("Accept"), offered)
-		if media == "" {
-			writeProblem(w, http.StatusNotAcceptable, "The header Accept leaves out everything that there is: "+strings.Join(offered, ", ")+".")
+		if !accepts(r.Header.Values("Accept"), media) {
+			writeProblem(w, http.StatusNotAcceptable, "The header Accept leaves out "+media+".")
 			return
 		}
 		r.Header.Del("Accept")
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), mediaKey{}, media)))
+		next.ServeHTTP(w, r)
 	})
 }
 
-// pick returns the offer that the client likes best, the first of several; empty if it takes none. What cannot be read is ignored, and
-// without anything that can be read the client takes all.
-func pick(accept, offered []string) string {
+// accepts reports whether a client takes a media type. What cannot be read is ignored, and without anything that can be read it takes all.
+func accepts(accept []string, media string) bool {
 	ranges := readAccept(accept)
-	if len(ranges) == 0 {
-		return offered[0]
-	}
-	best, liking := "", 0.0
-	for _, media := range offered {
-		if q := ranges.quality(media); q > liking {
-			best, liking = media, q
-		}
-	}
-	return best
+	return len(ranges) == 0 || ranges.quality(media) > 0
 }
 
 // ranges has how much a client likes media ranges, from 0 to 1.

@@ -13,23 +13,18 @@ func TestAccept(t *testing.T) {
 		code           int
 		contentType    string
 	}{
-		"nothing said":              {"/api/v1/version", "", 200, "application/json"},
-		"JSON":                      {"/api/v1/version", "application/json", 200, "application/json"},
-		"a browser":                 {"/api/v1/version", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", 200, "application/json"},
-		"kind of media":             {"/api/v1/version", "application/*;q=0.1", 200, "application/json"},
-		"nothing that can be read":  {"/api/v1/version", "json", 200, "application/json"},
-		"rubbish":                   {"/api/v1/version", "\x00", 200, "application/json"},
-		"something else":            {"/api/v1/version", "text/html", 406, "application/problem+json"},
-		"another encoding":          {"/api/v1/version", "application/cbor", 406, "application/problem+json"},
-		"nothing at all":            {"/api/v1/version", "*/*;q=0", 406, "application/problem+json"},
-		"all but JSON":              {"/api/v1/version", "*/*, application/json;q=0", 406, "application/problem+json"},
-		"graph as JSON":             {"/api/v1/graph", "application/json", 200, "application/json"},
-		"graph as DOT":              {"/api/v1/graph", "text/vnd.graphviz", 200, graphType},
-		"graph rather as DOT":       {"/api/v1/graph", "application/json;q=0.5, text/*", 200, graphType},
-		"graph as the query says":   {"/api/v1/graph?format=json", "text/vnd.graphviz", 200, "application/json"},
-		"problem for a DOT reader":  {"/api/v1/graph?limit=0", "text/vnd.graphviz", 422, "application/problem+json"},
+		"nothing said":              {"/api/v1/self", "", 200, "application/json"},
+		"JSON":                      {"/api/v1/self", "application/json", 200, "application/json"},
+		"a browser":                 {"/api/v1/self", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", 200, "application/json"},
+		"kind of media":             {"/api/v1/self", "application/*;q=0.1", 200, "application/json"},
+		"nothing that can be read":  {"/api/v1/self", "json", 200, "application/json"},
+		"rubbish":                   {"/api/v1/self", "\x00", 200, "application/json"},
+		"something else":            {"/api/v1/self", "text/html", 406, "application/problem+json"},
+		"another encoding":          {"/api/v1/self", "application/cbor", 406, "application/problem+json"},
+		"nothing at all":            {"/api/v1/self", "*/*;q=0", 406, "application/problem+json"},
+		"all but JSON":              {"/api/v1/self", "*/*, application/json;q=0", 406, "application/problem+json"},
 		"events as JSON":            {"/api/v1/events", "application/json", 406, "application/problem+json"},
-		"quality that is no number": {"/api/v1/version", "text/html;q=NaN", 200, "application/json"},
+		"quality that is no number": {"/api/v1/self", "text/html;q=NaN", 200, "application/json"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +42,7 @@ func TestAccept(t *testing.T) {
 
 func TestOtherMethodsAreNamed(t *testing.T) {
 	f := newFixture(t)
-	for target, want := range map[string]string{"/api/v1/impact": "POST", "/api/v1/graph": "GET, HEAD"} {
+	for target, want := range map[string]string{"/api/v1/impact": "POST", "/api/v1/self": "GET, HEAD"} {
 		w := f.do(t, httptest.NewRequest("DELETE", target, nil))
 		if w.Code != 405 || w.Header().Get("Allow") != want {
 			t.Errorf("DELETE %s: got %d, Allow %q, want %q", target, w.Code, w.Header().Get("Allow"), want)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +18,8 @@ import (
 
 const (
 	cartPath     = "/api/v1/workloads/local/shop/Deployment/cart"
-	settingsPath = "/api/v1/configs/local/shop/ConfigMap/settings"
-	passwordPath = "/api/v1/configs/local/shop/Secret/password"
+	settingsPath = "local/shop/ConfigMap/settings"
+	passwordPath = "local/shop/Secret/password"
 )
 
 // get1 sends a GET that must succeed and returns the record.
@@ -37,6 +36,22 @@ func get1[V any](t testing.TB, f *fixture, target string) V {
 	return v
 }
 
+// impactOf returns the impact of CLUSTER/NAMESPACE/KIND/NAME, of all keys if none is named.
+func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impact {
+	t.Helper()
+	parts := strings.Split(config, "/")
+	body, err := json.Marshal(ImpactQuestion{Configs: []SupposedChange{{Cluster: parts[0], Namespace: parts[1], Kind: parts[2], Name: parts[3], Keys: keys}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := f.post(t, "/api/v1/impact", string(body))
+	var got view.List[view.Impact]
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Items) != 1 {
+		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
+	}
+	return got.Items[0]
+}
+
 func TestQuestionsKeepTheirContract(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
@@ -44,48 +59,24 @@ func TestQuestionsKeepTheirContract(t *testing.T) {
 		target string
 		code   int
 	}{
-		"clusters":                       {"/api/v1/clusters", 200},
-		"clusters by health":             {"/api/v1/clusters?health=Healthy", 200},
-		"health not in the list":         {"/api/v1/clusters?health=Fine", 422},
-		"cluster":                        {"/api/v1/clusters/local", 200},
-		"cluster unknown":                {"/api/v1/clusters/east", 404},
-		"configs":                        {"/api/v1/configs", 200},
-		"configs by kind":                {"/api/v1/configs?kind=SecretProviderClass", 200},
-		"config":                         {settingsPath, 200},
-		"config unknown":                 {"/api/v1/configs/local/shop/ConfigMap/none", 404},
-		"dependencies":                   {"/api/v1/dependencies", 200},
-		"dependencies by key":            {"/api/v1/dependencies?key=level", 200},
-		"held":                           {"/api/v1/held", 200},
-		"held for a reason":              {"/api/v1/held?reason=Retrying", 200},
-		"held for no reason of the list": {"/api/v1/held?reason=Fine", 422},
-		"timeline":                       {"/api/v1/timeline", 200},
-		"explain all":                    {cartPath + "/explain", 200},
-		"explain one":                    {cartPath + "/explain?configKind=Secret&configName=password", 200},
-		"explain half a config":          {cartPath + "/explain?configKind=Secret", 422},
-		"explain a stranger":             {"/api/v1/workloads/local/shop/Deployment/none/explain?configKind=Secret&configName=password", 200},
-		"explain all of a stranger":      {"/api/v1/workloads/local/shop/Deployment/none/explain", 200},
-		"impact":                         {settingsPath + "/impact", 200},
-		"impact of keys":                 {settingsPath + "/impact?keys=level,other", 200},
-		"impact of a stranger":           {"/api/v1/configs/local/shop/ConfigMap/none/impact", 200},
-		"impact of no kind of config":    {"/api/v1/configs/local/shop/Pod/none/impact", 404},
-		"impact is a path of its own":    {"/api/v1/impact", 405},
-		"graph":                          {"/api/v1/graph", 200},
-		"graph in DOT":                   {"/api/v1/graph?format=dot", 200},
-		"graph in no language":           {"/api/v1/graph?format=png", 422},
-		"stats":                          {"/api/v1/stats", 200},
-		"stats of a span":                {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T13:00:00Z&buckets=4", 200},
-		"stats of a span that ends":      {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z", 422},
-		"stats of all time":              {"/api/v1/stats?since=0002-01-01T00:00:00Z&until=9999-12-31T23:59:59Z", 422},
-		"stats beyond the calendar":      {"/api/v1/stats?until=9999-12-31T23:59:59-23:59", 422},
-		"freezes":                        {"/api/v1/freezes", 200},
-		"pauses":                         {"/api/v1/pauses?namespace=bank", 200},
-		"windows":                        {"/api/v1/windows?cluster=local", 200},
-		"reasons":                        {"/api/v1/reasons", 200},
-		"self":                           {"/api/v1/self", 200},
-		"self in no namespace":           {"/api/v1/self?namespace=" + strings.Repeat("a", 64), 422},
-		"self in too many namespaces":    {"/api/v1/self?namespace=a" + strings.Repeat(",a", 20), 422},
-		"cursor of another listing":      {"/api/v1/pauses?continue=" + encodeCursor(bind("windows", WindowFilter{}), []byte("a")), 400},
-		"cursor that is no place":        {"/api/v1/dependencies?continue=" + encodeCursor(bind("dependencies", DependencyFilter{}), []byte("a")), 400},
+		"clusters":                    {"/api/v1/clusters", 200},
+		"cluster by name":             {"/api/v1/clusters?name=local", 200},
+		"clusters by health":          {"/api/v1/clusters?health=Healthy", 200},
+		"health not in the list":      {"/api/v1/clusters?health=Fine", 422},
+		"explain all":                 {cartPath + "/explain", 200},
+		"explain one":                 {cartPath + "/explain?configKind=Secret&configName=password", 200},
+		"explain half a config":       {cartPath + "/explain?configKind=Secret", 422},
+		"explain a stranger":          {"/api/v1/workloads/local/shop/Deployment/none/explain?configKind=Secret&configName=password", 200},
+		"explain all of a stranger":   {"/api/v1/workloads/local/shop/Deployment/none/explain", 200},
+		"impact is a path of its own": {"/api/v1/impact", 405},
+		"stats":                       {"/api/v1/stats", 200},
+		"stats of a span":             {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T13:00:00Z&buckets=4", 200},
+		"stats of a span that ends":   {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z", 422},
+		"stats of all time":           {"/api/v1/stats?since=0002-01-01T00:00:00Z&until=9999-12-31T23:59:59Z", 422},
+		"stats beyond the calendar":   {"/api/v1/stats?until=9999-12-31T23:59:59-23:59", 422},
+		"cursor of another listing":   {"/api/v1/clusters?continue=" + encodeCursor(bind("workloads", StateFilter{}), []byte("a")), 400},
+		"cursor that is no place":     {"/api/v1/workloads?continue=" + encodeCursor(bind("workloads", StateFilter{}), []byte("a")), 400},
+		"self":                        {"/api/v1/self", 200},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,10 +87,10 @@ func TestQuestionsKeepTheirContract(t *testing.T) {
 	}
 }
 
-func TestTimelineRowSaysItAll(t *testing.T) {
+func TestChangeSaysItAll(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
-	rows := list[view.TimelineRow](t, f, "/api/v1/timeline").Items
+	rows := list[view.ChangeRow](t, f, "/api/v1/changes").Items
 	if len(rows) != 4 {
 		t.Fatalf("%d rows, want one for each change", len(rows))
 	}
@@ -114,21 +105,21 @@ func TestTimelineRowSaysItAll(t *testing.T) {
 		"workloadName=cart": 3, "workloadName=none": 0, "outcome=Reloaded": 3, "outcome=Refused": 0, "user=alice": 4, "user=bob": 0,
 		"name=password": 1, "workloadKind=Deployment&name=settings": 3, "limit=2": 2,
 	} {
-		if got := len(list[view.TimelineRow](t, f, "/api/v1/timeline?"+query).Items); got != want {
+		if got := len(list[view.ChangeRow](t, f, "/api/v1/changes?"+query).Items); got != want {
 			t.Errorf("?%s: %d rows, want %d", query, got, want)
 		}
 	}
 }
 
-// TestTimelineSaysWhatBecameOfARollout: what is shown live is there also for whoever comes later.
-func TestTimelineSaysWhatBecameOfARollout(t *testing.T) {
+// TestChangeSaysWhatBecameOfARollout: what is shown live is there also for whoever comes later.
+func TestChangeSaysWhatBecameOfARollout(t *testing.T) {
 	f := newFixture(t)
 	r := aReload(1)
 	f.records.AddChange(1, aChange(1))
 	f.records.AddReload(1, r)
 	r.Rollout = &reloader.Rollout{Result: reloader.ReasonStalled, Message: "its progress deadline is exceeded", StartedAt: r.PatchedAt, EndedAt: r.PatchedAt.Add(time.Minute)}
 	f.records.AddReload(2, r)
-	row := list[view.TimelineRow](t, f, "/api/v1/timeline").Items[0]
+	row := list[view.ChangeRow](t, f, "/api/v1/changes").Items[0]
 	if len(row.Reloads) != 1 || row.Reloads[0].Rollout == nil || row.Reloads[0].Rollout.Result != "Stalled" || row.Reloads[0].Rollout.EndedAt.IsZero() {
 		t.Errorf("reloads %+v", row.Reloads)
 	}
@@ -184,38 +175,6 @@ func TestExplain(t *testing.T) {
 	x := list[view.Explanation](t, f, cartPath+"/explain?configKind=Secret&configName=password")
 	if said := fmt.Sprint(x.Items[0].Steps); !strings.Contains(said, "no status for 1h") || !strings.Contains(said, "dry run") || len(x.Warnings) != 1 {
 		t.Errorf("an absent dispatcher is not told of: %s, warnings %q", said, x.Warnings)
-	}
-}
-
-// TestHeldDead: the dead letters that are listed are those that are counted and alerted about.
-func TestHeldDead(t *testing.T) {
-	f := newFixture(t)
-	f.records.PutCluster(aStatus())
-	var want []string
-	for _, reason := range reloader.HoldReasons {
-		w := aWorkload("shop", strings.ToLower(string(reason)))
-		w.Hold.Reason = reason
-		f.records.PutWorkload(w)
-		if slices.Contains(reloader.DeadLetterReasons, reason) {
-			want = append(want, string(reason))
-		}
-	}
-	var got []string
-	for _, w := range list[view.HeldWorkload](t, f, "/api/v1/held?dead=true").Items {
-		got = append(got, string(w.Hold.Reason))
-		if !w.Dead || !w.Hold.DeadLetter {
-			t.Errorf("%s: dead %t, dead letter %t", w.Hold.Reason, w.Dead, w.Hold.DeadLetter)
-		}
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, w := range list[view.HeldWorkload](t, f, "/api/v1/held").Items {
-		if w.Dead != slices.Contains(want, string(w.Hold.Reason)) {
-			t.Errorf("%s: dead %t", w.Hold.Reason, w.Dead)
-		}
 	}
 }
 
@@ -295,7 +254,7 @@ func impactWith(t *testing.T, edit func(*reloader.ClusterStatus, *reloader.Workl
 	edit(&s, &w)
 	f.records.PutCluster(s)
 	f.records.PutWorkload(w)
-	return get1[view.Impact](t, f, passwordPath+"/impact")
+	return impactOf(t, f, passwordPath)
 }
 
 // TestImpactOfMissingKeys: keys that are supposed to change and are not those that are missing let nobody go.
@@ -306,7 +265,7 @@ func TestImpactOfMissingKeys(t *testing.T) {
 	cart.Missing = []reloader.Missing{{Config: cart.Edges[0].Config, Keys: []string{"a", "b"}, Awaited: true}}
 	f.records.PutWorkload(cart)
 	for keys, want := range map[string]string{"a,b": "", "a": "of Secret/shop/password these keys are missing: b", "c": "of Secret/shop/password these keys are missing: a, b"} {
-		if w := get1[view.Impact](t, f, passwordPath+"/impact?keys="+keys).Workloads[0]; w.Message != want || (w.Outcome == "Reloaded") != (want == "") {
+		if w := impactOf(t, f, passwordPath, strings.Split(keys, ",")...).Workloads[0]; w.Message != want || (w.Outcome == "Reloaded") != (want == "") {
 			t.Errorf("%s: %+v", keys, w)
 		}
 	}
@@ -315,9 +274,13 @@ func TestImpactOfMissingKeys(t *testing.T) {
 func TestImpactOfKeys(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
-	for query, want := range map[string]bool{"": true, "?keys=level": true, "?keys=other": false, "?keys=other,level": true} {
-		if got := get1[view.Impact](t, f, settingsPath+"/impact"+query).Workloads; len(got) != 1 || got[0].UsesKeys != want {
-			t.Errorf("%s: got %+v, want usesKeys %t", query, got, want)
+	for keys, want := range map[string]bool{"": true, "level": true, "other": false, "other,level": true} {
+		var changed []string
+		if keys != "" {
+			changed = strings.Split(keys, ",")
+		}
+		if got := impactOf(t, f, settingsPath, changed...).Workloads; len(got) != 1 || got[0].UsesKeys != want {
+			t.Errorf("%s: got %+v, want usesKeys %t", keys, got, want)
 		}
 	}
 }

@@ -17,15 +17,15 @@ func TestTooManyRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := f.get(t, "/api/v1/version"); w.Code != 200 {
+	if w := f.get(t, "/api/v1/self"); w.Code != 200 {
 		t.Fatalf("the first request: %d", w.Code)
 	}
-	w := f.get(t, "/api/v1/version")
+	w := f.get(t, "/api/v1/self")
 	if w.Code != 429 || w.Header().Get("Retry-After") == "" || w.Header().Get("X-Content-Type-Options") == "" {
 		t.Errorf("the second: %d %v", w.Code, w.Header())
 	}
 	checkProblem(t, w)
-	other := httptest.NewRequest("GET", "/api/v1/version", nil)
+	other := httptest.NewRequest("GET", "/api/v1/self", nil)
 	other.RemoteAddr = "198.51.100.7:9"
 	if w := f.do(t, other); w.Code != 200 {
 		t.Errorf("another client: %d", w.Code)

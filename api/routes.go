@@ -33,67 +33,32 @@ var (
 	watchChanges   = need{"watch", resourceChanges}
 	listReloads    = need{"list", resourceReloads}
 	watchReloads   = need{"watch", resourceReloads}
-	listConfigs    = need{"list", resourceConfigs}
-	getConfigs     = need{"get", resourceConfigs}
 	listWorkloads  = need{"list", resourceWorkloads}
 	getWorkloads   = need{"get", resourceWorkloads}
 	watchWorkloads = need{"watch", resourceWorkloads}
 	listClusters   = need{"list", resourceClusters}
-	getClusters    = need{"get", resourceClusters}
-	listPauses     = need{"list", resourcePauses}
 )
 
 // mount registers every route of the API on router, and returns the OpenAPI document that describes them.
 func mount(router chi.Router, a *server) ([]byte, error) {
 	ui.Mount(router)
 	h := humachi.New(router, config())
-	mountRecords(h, a)
-	mountQuestions(h, a)
-	mountClusters(h, a)
-	mountMutations(h, a)
-	get(h, "/api/v1/reasons", "list-reasons", "List every reason, by name", a.listReasons, 410)
-	get(h, "/api/v1/self", "get-self", "Get who is asking, and what they may do", a.getSelf)
-	get(h, "/api/v1/version", "get-version", "Get the version of this build", a.getVersion)
-	return document(h.OpenAPI())
-}
-
-// mountRecords registers the routes that show what is on record.
-func mountRecords(h huma.API, a *server) {
-	get(h, "/api/v1/timeline", "list-timeline", "List changes with all that came of them, newest first", inPlace(a, a.listTimeline, listChanges, listReloads), 410)
-	get(h, "/api/v1/changes", "list-changes", "List changes of configs, newest first", inPlace(a, a.listChanges, listChanges), 410)
-	get(h, "/api/v1/changes/{id}", "get-change", "Get one change", a.getChange, 404, 409)
+	get(h, "/api/v1/changes", "list-changes", "List changes of configs with all that came of them, newest first", inPlace(a, a.listChanges, listChanges, listReloads), 410)
+	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", a.getChange, 404, 409)
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", inPlace(a, a.listReloads, listReloads), 410)
 	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404, 409)
-	get(h, "/api/v1/configs", "list-configs", "List configs by namespace and name", inPlace(a, a.listConfigs, listConfigs))
-	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}", "get-config", "Get one config", inPlace(a, a.getConfig, getConfigs), 404)
 	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", inPlace(a, a.listWorkloads, listWorkloads))
 	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload", inPlace(a, a.getWorkload, getWorkloads), 404)
-	get(h, "/api/v1/dependencies", "list-dependencies", "List which workload uses which config, and how", inPlace(a, a.listDependencies, listWorkloads))
-	get(h, "/api/v1/held", "list-held", "List workloads that are held back, dead letters among them", inPlace(a, a.listHeld, listWorkloads))
-}
-
-// mountQuestions registers the routes that answer more than what is on record.
-func mountQuestions(h huma.API, a *server) {
 	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}/explain", "explain-workload",
 		"Explain, step by step, why a workload does or does not roll for a config", inPlace(a, a.explain, getWorkloads))
-	get(h, "/api/v1/configs/{cluster}/{namespace}/{kind}/{name}/impact", "get-impact", "Get what would roll if a config changed", inPlace(a, a.getImpact, getConfigs), 404)
-	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
-	graph := operation(http.MethodGet, "/api/v1/graph", "get-graph", "Get which workloads depend on which configs, as JSON or for Graphviz")
-	graph.Responses = describeGraph(h)
-	huma.Register(h, graph, inPlace(a, a.getGraph, listWorkloads))
+	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name", everywhere(a, a.listClusters, listClusters))
+	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took", inPlace(a, a.getStats, listChanges, listReloads))
+	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
 	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Stream what happens, as server-sent events")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
-}
-
-// mountClusters registers the routes about clusters and what holds back their reloads.
-func mountClusters(h huma.API, a *server) {
-	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name", everywhere(a, a.listClusters, listClusters))
-	get(h, "/api/v1/clusters/{cluster}", "get-cluster", "Get one cluster", everywhere(a, a.getCluster, getClusters), 404)
-	get(h, "/api/v1/freezes", "list-freezes", "List the clusters whose reloads are all held back", everywhere(a, a.listFreezes, listClusters))
-	get(h, "/api/v1/pauses", "list-pauses", "List pauses of some workloads that have not ended", inPlace(a, a.listPauses, listPauses))
-	get(h, "/api/v1/windows", "list-windows", "List maintenance windows", everywhere(a, a.listWindows, listClusters))
+	return document(h.OpenAPI())
 }
 
 // get registers a route that answers GET. Its errors are the statuses that only such routes answer with.

@@ -128,10 +128,6 @@ func TestScansTakeTurns(t *testing.T) {
 			_, err := a.listWorkloads(ctx, &listWorkloadsInput{Paging: Paging{Limit: 1}})
 			return err
 		},
-		"dependencies": func(ctx context.Context) error {
-			_, err := a.listDependencies(ctx, &listDependenciesInput{Paging: Paging{Limit: 1}})
-			return err
-		},
 	}
 	for name, ask := range questions {
 		if err := ask(from(impatient, "busy")); err == nil {

@@ -26,7 +26,7 @@ func TestSilenceIsMeasuredHere(t *testing.T) {
 				s.StoredAt = now.Add(tc.stored)
 			}
 			f.records.PutCluster(s)
-			got := get1[view.Cluster](t, f, "/api/v1/clusters/local")
+			got := list[view.Cluster](t, f, "/api/v1/clusters?name=local").Items[0]
 			if got.Health != tc.health || tc.health == view.Away && !strings.Contains(got.Problems[0], "no status for 2m") {
 				t.Errorf("got %s %q, want %s", got.Health, got.Problems, tc.health)
 			}
@@ -41,7 +41,7 @@ func TestClusterWithoutStatusIsWarnedOf(t *testing.T) {
 	c.Cluster = "west"
 	f.records.AddChange(1, c)
 	f.records.PutCluster(aStatus())
-	page := list[view.Change](t, f, "/api/v1/changes")
+	page := list[view.ChangeRow](t, f, "/api/v1/changes")
 	if len(page.Warnings) != 1 || !strings.Contains(page.Warnings[0], "Cluster west: No dispatcher") {
 		t.Errorf("got %q", page.Warnings)
 	}

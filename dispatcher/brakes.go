@@ -24,7 +24,7 @@ type Brakes struct {
 	// FlapLimit is how many rolls of one workload in about twelve hours are taken for somebody's work. From there on the pause after each is
 	// twice as long as the one before, from a minute up to an hour: two controllers that fight over a Secret never agree. 0 is any number.
 	FlapLimit int
-	// Windows are when workloads roll; always if there is none.
+	// Windows are when workloads roll, unless the ConfigMap has others; always if there is none.
 	Windows []control.Window
 }
 
@@ -62,38 +62,48 @@ func (d *Dispatcher) limiterOf(namespace string) *rate.Limiter {
 
 // SetControl tells the dispatcher what those who run the cluster want held back.
 func (d *Dispatcher) SetControl(c control.Control) {
-	for _, problem := range c.Problems {
-		d.Logger.Warn("faulty control", "configMap", control.ConfigMap, "problem", problem)
+	if c.Problem != "" {
+		d.Logger.Warn("faulty control", "problem", c.Problem)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if frozen, _ := c.Freeze(time.Now()); frozen != d.frozen(time.Now()) {
-		d.Logger.Warn("freeze", "frozen", frozen, "reason", c.Reason)
+	if f, frozen := c.Freeze(time.Now()); frozen != d.frozen(time.Now()) {
+		d.Logger.Warn("freeze", "frozen", frozen, "reason", f.Reason)
 	}
 	d.control = c
 	clear(d.denials)
 	for ref, t := range d.index.byRef {
-		if len(t.pending) > 0 {
+		if len(t.pending) > 0 || d.asked(t) {
 			d.flushQ.Add(ref)
 		}
 	}
 }
 
 func (d *Dispatcher) frozen(now time.Time) bool {
-	frozen, _ := d.control.Freeze(now)
+	_, frozen := d.control.Freeze(now)
 	return frozen
 }
 
-// brake returns why t, which is due, is held back nevertheless; nil if it is not. The caller holds mu.
-func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
-	if frozen, until := d.control.Freeze(now); frozen {
-		return &reloader.Hold{Reason: reloader.ReasonFrozen, Message: d.control.Reason, Due: until}
+// heldByOperator returns the freeze or pause that holds t back; nil if none does. The caller holds mu.
+func (d *Dispatcher) heldByOperator(t *tracked, now time.Time) *reloader.Hold {
+	if f, frozen := d.control.Freeze(now); frozen {
+		return &reloader.Hold{Reason: reloader.ReasonFrozen, Message: f.Reason, Due: f.Until}
 	}
 	if p, paused := d.control.Paused(t.w, now); paused {
 		return &reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
 	}
-	if opening := control.OpeningOfBoth(d.Brakes.Windows, d.Dialects.Maintenance(t.w), now); !opening.Equal(now) {
-		return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
+	return nil
+}
+
+// brake returns why t, which is due, is held back nevertheless; nil if it is not. The caller holds mu.
+func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
+	if hold := d.heldByOperator(t, now); hold != nil {
+		return hold
+	}
+	for _, windows := range [][]control.Window{d.clusterWindows(), d.Dialects.Maintenance(t.w)} {
+		if opening := control.Opening(windows, now); !opening.Equal(now) {
+			return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
+		}
 	}
 	interval := d.Brakes.MinInterval
 	if own, ok := d.Dialects.MinInterval(t.w); ok {
@@ -116,6 +126,14 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 		return &reloader.Hold{Reason: reloader.ReasonRateLimited, Due: due}
 	}
 	return nil
+}
+
+// clusterWindows are when workloads roll, unless they say otherwise: those of the ConfigMap, or else those of the installation. The caller holds mu.
+func (d *Dispatcher) clusterWindows() []control.Window {
+	if len(d.control.Windows) > 0 {
+		return d.control.Windows
+	}
+	return d.Brakes.Windows
 }
 
 // slot is when the rate limits let a workload go: that of its namespace, and from then on that of all; zero if it has not asked yet.

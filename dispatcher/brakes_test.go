@@ -38,7 +38,7 @@ func TestFreezeAndThaw(t *testing.T) {
 		w.usual()
 		p := w.start()
 		w.pass(quiet)
-		p.SetControl(control.Parse(map[string]string{"freeze": "true", "freeze-reason": "incident 7"}))
+		p.SetControl(control.Frozen(control.Freeze{Reason: "incident 7"}))
 		for _, value := range []string{"2", "3"} {
 			w.edit(alice, app, value)
 			w.pass(time.Hour)
@@ -70,7 +70,7 @@ func TestFreezeEndsByItself(t *testing.T) {
 		p := w.start()
 		w.pass(quiet)
 		until := time.Now().Add(2 * time.Hour)
-		p.SetControl(control.Parse(map[string]string{"freeze": "true", "freeze-until": until.Format(time.RFC3339)}))
+		p.SetControl(control.Frozen(control.Freeze{Until: until}))
 		w.edit(alice, app, "2")
 		w.pass(time.Until(until) - time.Minute)
 		w.rolled(web, 0)
@@ -84,7 +84,7 @@ func TestFreezeEndsByItself(t *testing.T) {
 
 func TestFreezeOutlivesARestart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.control = control.Parse(map[string]string{"freeze": "true"})
+		w.control = control.Frozen(control.Freeze{})
 		w.usual()
 		w.start()
 		w.pass(quiet)
@@ -111,7 +111,7 @@ metadata: {name: other, labels: {app: other}, annotations: {`+auto+`}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
 		p := w.start()
 		w.pass(quiet)
-		p.SetControl(control.Parse(map[string]string{"pauses": fmt.Sprintf(`[{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
+		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
 		w.edit(alice, app, "2")
 		w.pass(30 * time.Minute)
 		w.rolled(web, 0)
@@ -173,7 +173,7 @@ func TestClockThatWasAhead(t *testing.T) {
 		w.pass(time.Second)
 	}
 	frozen := func(w *world, p *process) {
-		w.control = control.Parse(map[string]string{"freeze": "true"})
+		w.control = control.Frozen(control.Freeze{})
 		p.SetControl(w.control)
 		w.edit(alice, app, "2")
 		w.pass(time.Second)

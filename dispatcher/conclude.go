@@ -48,7 +48,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	for _, group := range inRecordOrder(byOutcome(steps), patched != nil) {
 		d.report(followed, w, patched, d.newReload(t, w, group, id, decidedAt), now)
 	}
-	t.letOff()
+	d.letOff(t)
 	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}

@@ -84,7 +84,7 @@ func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
 			t.Fatalf("it moved %d times, too few to be left alone", moves)
 		}
 		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
-		p.SetControl(control.Parse(map[string]string{"pauses": fmt.Sprintf(`[{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
 		w.pass(quiet)
 		w.held(reloader.ReasonPausedByOperator)
 		w.failing(nil)

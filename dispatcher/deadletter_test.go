@@ -96,9 +96,6 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 			w.counted("patch")
 			annotate(w, `"reroll.dev/retry":"now"`)
 		},
-		"the ConfigMap": func(_ *world, p *process) {
-			p.SetControl(control.Parse(map[string]string{"retry.Deployment.main.web": time.Now().UTC().Format(time.RFC3339)}))
-		},
 		"its spec": func(w *world, _ *process) {
 			w.starting(time.Minute)
 			w.image(web, "other")
@@ -153,7 +150,7 @@ func TestStatusIsNoReasonToTryAgain(t *testing.T) {
 
 // TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted anew.
 func TestDeadLetterBehindABrake(t *testing.T) {
-	frozen := control.Parse(map[string]string{"freeze": "true"})
+	frozen := control.Frozen(control.Freeze{})
 	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -204,7 +201,7 @@ func TestFailuresGoOnAfterABrake(t *testing.T) {
 		w.edit(alice, app, "2")
 		w.pass(10 * time.Second)
 		before := w.held(reloader.ReasonRetrying)
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		w.pass(quiet)
 		w.held(reloader.ReasonFrozen)
 		p.SetControl(control.Control{})
@@ -229,7 +226,7 @@ func TestDeadLetterOfThePast(t *testing.T) {
 		p := w.start()
 		w.pass(quiet)
 		w.held("")
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		w.edit(alice, "ConfigMap/other", "2")
 		w.pass(quiet)
 		w.held(reloader.ReasonFrozen)

@@ -69,7 +69,7 @@ func TestDepartureOfWhichNobodyTold(t *testing.T) {
 					w.configure = sweeping
 					w.give("app", "1")
 					w.wants("name: app, optional: true")
-					w.control = control.Control{Frozen: true}
+					w.control = control.Frozen(control.Freeze{})
 					p := w.start()
 					w.pass(time.Hour)
 					test.act(w)
@@ -110,7 +110,7 @@ func TestMadeAnewAfterTheEnd(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, live %v", name, live), func(t *testing.T) {
 				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 					w.usual()
-					w.control = control.Control{Frozen: true}
+					w.control = control.Frozen(control.Freeze{})
 					w.start()
 					w.pass(quiet)
 					w.edit(alice, app, "2")
@@ -159,7 +159,7 @@ func TestThawedWhileGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.usual()
-				w.control = control.Control{Frozen: true}
+				w.control = control.Frozen(control.Freeze{})
 				d := w.start()
 				w.pass(quiet)
 				w.edit(alice, app, "2")
@@ -221,7 +221,7 @@ func TestAwayForManyChanges(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.usual()
 				w.pass(time.Minute)
-				w.control = control.Control{Frozen: true}
+				w.control = control.Frozen(control.Freeze{})
 				p := w.start()
 				w.pass(quiet)
 				w.edit(alice, app, "2")
@@ -268,7 +268,7 @@ spec: {template: {spec: {
   containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
 				p := w.start()
 				w.pass(quiet)
-				p.SetControl(control.Control{Frozen: true})
+				p.SetControl(control.Frozen(control.Freeze{}))
 				w.edit(alice, app, "2")
 				w.pass(time.Minute)
 				w.cluster.mu.Lock()

@@ -118,8 +118,8 @@ func (d *Dispatcher) edgesSettled(ref reloader.WorkloadRef, t *tracked, refused,
 	d.settleQ.Add(ref)
 	if refused == nil {
 		t.refused = ""
-		if len(t.pending) == 0 {
-			t.letOff()
+		if len(t.pending) == 0 && !d.asked(t) {
+			d.letOff(t)
 		}
 		return 0
 	}

@@ -16,7 +16,9 @@ const maxRereads = 5
 
 // flush rolls a workload whose window has closed, or records why it does not roll.
 func (d *Dispatcher) flush(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	d.serveRequests(ctx, ref)
+	if wait := d.serveRequest(ctx, ref); wait != 0 {
+		return wait
+	}
 	if wait := d.release(ctx, ref); wait != 0 {
 		return wait
 	}
@@ -122,11 +124,14 @@ func (d *Dispatcher) relax(t *tracked) {
 	if t.hold != nil {
 		d.settleQ.Add(t.w.Ref())
 	}
-	t.letOff()
+	d.letOff(t)
 }
 
-// letOff has t wait for nothing.
-func (t *tracked) letOff() {
+// letOff has t wait for nothing. The caller holds mu.
+func (d *Dispatcher) letOff(t *tracked) {
+	if !t.rollout.stalled() {
+		t.retried = reloader.ValueID(t.w.Annotations[RetryAnnotation])
+	}
 	t.hold, t.was, t.attempts, t.first, t.waited, t.slot, t.going = nil, nil, 0, time.Time{}, time.Time{}, slot{}, false
 }
 

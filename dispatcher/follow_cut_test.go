@@ -45,7 +45,7 @@ func TestFollowThatIsRefusedWhileItWaitsHoldsUpNobodyElse(t *testing.T) {
 				p := w.start()
 				p.Receive(copyOfFlags(1))
 				w.pass(quiet)
-				p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				p.SetControl(control.Frozen(control.Freeze{}))
 				p.Receive(copyOfFlags(2))
 				w.pass(quiet)
 				test.refuse(w, p)
@@ -81,7 +81,7 @@ func TestFollowThatIsAllowedAgainRollsForWhatWaited(t *testing.T) {
 		p := w.start()
 		p.Receive(copyOfFlags(1))
 		w.pass(quiet)
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		p.Receive(copyOfFlags(2))
 		w.pass(quiet)
 		p.Receive(refusedFlags())
@@ -293,7 +293,7 @@ func TestFollowersReloadNamesWhoMadeTheChange(t *testing.T) {
 				p.Receive(copyOfFlags(1))
 				w.pass(quiet)
 				if held {
-					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+					p.SetControl(control.Frozen(control.Freeze{}))
 				}
 				told := copyOfFlags(2)
 				p.Receive(told)

@@ -87,8 +87,8 @@ func (m *abroadModel) act() {
 		m.bring()
 	case 10:
 		m.did("freeze")
-		m.p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
-		m.control = control.Parse(map[string]string{"freeze": "true"})
+		m.p.SetControl(control.Frozen(control.Freeze{}))
+		m.control = control.Frozen(control.Freeze{})
 	case 11:
 		m.thaw()
 		if !m.cut {

@@ -31,17 +31,10 @@ func (a advance) free() int {
 	return control.StepEnd(a.reached+a.waiting, a.ended) - a.reached - a.going
 }
 
-// advanced counts how far the latest change of c has come. What was given the change before somebody asked for another try does not count.
-// Where a workload itself says that it was brought to the change, no clock is asked whether it was. Who asks for another try names no cluster,
-// so that it is meant for configs of other clusters too. The caller holds mu.
-func (d *Dispatcher) advanced(c reloader.Config, now time.Time) advance {
+// advanced counts how far the latest change of c has come. A workload whose rollout has stalled does not count once somebody asks for another try
+// of it. Where a workload itself says that it was brought to the change, no clock is asked whether it was. The caller holds mu.
+func (d *Dispatcher) advanced(c reloader.Config) advance {
 	latest := d.latest[c].Change
-	named := c
-	named.Cluster = ""
-	retried := d.control.Retried(named.String())
-	if retried.After(now) {
-		retried = time.Time{}
-	}
 	var a advance
 	entry := broughtEntry(latest)
 	for _, t := range d.index.byConfig[c] {
@@ -53,7 +46,7 @@ func (d *Dispatcher) advanced(c reloader.Config, now time.Time) advance {
 			if t.going || brought && !t.hold.DeadLetter() {
 				a.going++
 			}
-		case !current, h.At.Before(retried):
+		case !current, t.rollout.stalled() && d.insists(t):
 		case !brought && (h.At.Before(latest.VerifiedAt) || h.How != reloader.ReasonReloaded): // it came to this content by itself, or before
 		default:
 			a.reached++
@@ -95,6 +88,7 @@ func (d *Dispatcher) inStep(t *tracked, now time.Time) *reloader.Hold {
 		}
 		denied, failed := d.deny(c, now)
 		switch {
+		case failed != nil && d.insists(t): // it is tried all the same
 		case failed != nil:
 			return &reloader.Hold{Reason: reloader.ReasonHalted, Message: fmt.Sprintf("%s: the rollout of %s has stalled; the content before was %s",
 				c, failed.w.Ref(), t.pending[c].changes[0].Old.Short())}
@@ -111,7 +105,7 @@ func (d *Dispatcher) deny(c reloader.Config, now time.Time) (denied bool, failed
 	if known, ok := d.denials[c]; ok && !known.over && known.change == latest && now.Sub(known.at) < longestHold {
 		return true, known.failed
 	}
-	a := d.advanced(c, now)
+	a := d.advanced(c)
 	if a.free() > 0 {
 		return false, nil
 	}
@@ -138,7 +132,7 @@ func (d *Dispatcher) nextStep(t *tracked) {
 		if !denied {
 			continue
 		}
-		a := d.advanced(c, time.Now())
+		a := d.advanced(c)
 		if a.waiting == a.going {
 			delete(d.denials, c)
 			continue

@@ -158,11 +158,11 @@ func TestHalt(t *testing.T) {
 		}
 
 		f.stop()
-		p := f.start()
+		f.start()
 		f.pass(time.Hour)
 		f.reached(1)
 
-		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.main.app": time.Now().UTC().Format(time.RFC3339)}))
+		f.annotateWith(failed[0], dispatcher.RetryAnnotation, "1")
 		f.pass(time.Second)
 		second := f.reached(2)
 		f.answer(second, allNew)
@@ -248,8 +248,8 @@ func TestStepsPassOverTheRefused(t *testing.T) {
 	})
 }
 
-// TestRetryOfAFollowedConfig: who asks for another try of a config of another cluster names it as one of this.
-func TestRetryOfAFollowedConfig(t *testing.T) {
+// TestRetryOfAFollower: a change of another cluster's config goes on, too.
+func TestRetryOfAFollower(t *testing.T) {
 	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
 		f := &fleet{world: w, n: 5, said: map[scenario.Ref]int{}}
 		w.configure = func(o *dispatcher.Options) { o.Copies, o.HaltOnFailedRollouts = sent, true }
@@ -263,37 +263,46 @@ func TestRetryOfAFollowedConfig(t *testing.T) {
 		f.pass(quiet)
 		p.Receive(copyOfFlags(2))
 		f.pass(time.Second)
-		f.answer(f.reached(1), gaveUp)
+		failed := f.reached(1)
+		f.answer(failed, gaveUp)
 		f.pass(10 * time.Minute)
 		f.reached(1)
 		if n, message := f.holds(reloader.ReasonHalted); n != 4 || !strings.HasPrefix(message, "c1/ConfigMap/shared/flags: ") {
 			t.Errorf("%d are halted, with the message %q", n, message)
 		}
-		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.shared.flags": time.Now().UTC().Format(time.RFC3339)}))
+		f.annotateWith(failed[0], dispatcher.RetryAnnotation, "1")
 		f.pass(time.Second)
 		f.answer(f.reached(2), allNew)
 		f.reached(3)
 	})
 }
 
-// TestRetryOfTheFuture: a time that has not come lets nobody go.
-func TestRetryOfTheFuture(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, p *process) {
+// TestRetryOfTheHalted: one of those that wait goes alone, over a restart, and the rest wait on.
+func TestRetryOfTheHalted(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
 		f.edit(alice, app, "2")
 		f.pass(time.Second)
-		f.answer(f.reached(1), gaveUp)
-		p.SetControl(control.Parse(map[string]string{"retry.ConfigMap.main.app": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}))
+		failed := f.reached(1)
+		f.answer(failed, gaveUp)
+		f.pass(time.Minute)
+		f.stop()
+		waits := scenario.Ref("Deployment/web-07")
+		if waits == failed[0] {
+			waits = "Deployment/web-08"
+		}
+		f.annotateWith(waits, dispatcher.RetryAnnotation, "1")
+		f.start()
 		f.pass(10 * time.Minute)
-		f.reached(1)
-		f.pass(2 * time.Hour)
-		f.answer(f.reached(2), allNew)
+		if open := f.reached(2); len(open) != 1 || open[0] != waits {
+			t.Errorf("%v went, want %s", open, waits)
+		}
 	})
 }
 
 // TestStepsByAClockThatWasAhead: whom a change has reached is known also if it was found tomorrow, by the clock of the process that found it.
 func TestStepsByAClockThatWasAhead(t *testing.T) {
 	inFleet(t, func(t *testing.T, f *fleet, p *process) {
-		f.control = control.Parse(map[string]string{"freeze": "true"})
+		f.control = control.Frozen(control.Freeze{})
 		p.SetControl(f.control)
 		f.edit(alice, app, "2")
 		f.pass(time.Second)

@@ -70,8 +70,8 @@ type tracked struct {
 	stuck bool
 	// trouble is how the last attempts went to read what w depends on, and to record it.
 	trouble [stages]trouble
-	// requests are the commands to roll w whose turn has not come.
-	requests []*request
+	// requested and retried are the IDs of the values of RequestedAnnotation and RetryAnnotation that are done with.
+	requested, retried string
 }
 
 // cause collects the changes of one config since the workload was last brought to it, oldest first.

@@ -10,7 +10,7 @@ import (
 )
 
 // A line of the log about a reload has its ID under "reload", and those of the changes behind it under "changes"; one about a change has the
-// change's ID under "change", and one about a command the command's under "command". They are the IDs of the REST API, so that whoever has one
+// change's ID under "change". They are the IDs of the REST API, so that whoever has one
 // finds the other.
 
 // logChange tells of a change that was stored. First sights are many, and nothing follows from them.
@@ -37,8 +37,7 @@ func (d *Dispatcher) logReload(r reloader.Reload) {
 
 // logRequested tells of a reload that somebody asked for: no change is behind it.
 func (d *Dispatcher) logRequested(r reloader.Reload) {
-	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "command", r.Request.ID,
-		"actors", []string{r.Request.User}, "strategy", r.Strategy)
+	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "requested", r.Requested, "strategy", r.Strategy)
 }
 
 // logRollout tells what became of a reload.

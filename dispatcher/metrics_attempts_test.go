@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -69,7 +68,7 @@ func checkAttempts(t *testing.T, r *prometheus.Registry, want map[string]float64
 // TestInvalidAttempts: an answer of invalid is a refusal unless the workload has moved, at somebody's word too.
 func TestInvalidAttempts(t *testing.T) {
 	change := func(w *world, _ *process) { w.edit(alice, app, "2") }
-	command := func(w *world, p *process) { p.Reload(w.t.Context(), reloadWeb("k-1")) }
+	request := func(w *world, _ *process) { w.request("1") }
 	for name, tc := range map[string]struct {
 		moves bool
 		act   func(*world, *process)
@@ -77,8 +76,8 @@ func TestInvalidAttempts(t *testing.T) {
 	}{
 		"nothing moved":                {false, change, map[string]float64{"refused": 1, "done": 1}},
 		"another writer":               {true, change, map[string]float64{"outdated": 1, "done": 1}},
-		"a command, nothing moved":     {false, command, map[string]float64{"refused": 1}},
-		"a command and another writer": {true, command, map[string]float64{"outdated": 1, "done": 1}},
+		"a request, nothing moved":     {false, request, map[string]float64{"refused": 1, "done": 1}},
+		"a command and another writer": {true, request, map[string]float64{"outdated": 1, "done": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -112,6 +111,7 @@ func TestCallsAreCounted(t *testing.T) {
 		w.pass(500 * time.Millisecond)
 		w.edit(alice, app, "1")
 	}
+	request := func(w *world, _ *process) { w.request("1") }
 	for name, tc := range map[string]struct {
 		dry    bool
 		answer error
@@ -122,9 +122,9 @@ func TestCallsAreCounted(t *testing.T) {
 		"answered no":          {false, refusal(true), change, "refused"},
 		"a dry run":            {true, nil, change, ""},
 		"there and back":       {false, nil, back, ""},
-		"a command":            {false, nil, func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandDone) }, "done"},
-		"a command, dry run":   {true, nil, func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandDone) }, ""},
-		"a command is refused": {false, refusal(true), func(w *world, p *process) { w.ask(p, reloadWeb("k-1"), reloader.CommandRefused) }, "refused"},
+		"a request":            {false, nil, request, "done"},
+		"a request, dry run":   {true, nil, request, ""},
+		"a request is refused": {false, refusal(true), request, "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {

@@ -48,7 +48,7 @@ func TestAgeOfTheOldestPendingChange(t *testing.T) {
 		w.pass(quiet)
 		look("nothing has changed", map[string]int{})
 
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		w.edit(alice, app, "2")
 		w.pass(90 * time.Minute)
 		w.edit(alice, app, "3")
@@ -60,7 +60,7 @@ func TestAgeOfTheOldestPendingChange(t *testing.T) {
 		w.pass(time.Minute)
 		look("all have rolled", map[string]int{})
 
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		w.edit(alice, app, "4")
 		w.pass(30 * time.Minute)
 		look("the next one waits, and no time of the last is in it", map[string]int{"Frozen": 30})
@@ -74,7 +74,7 @@ func TestAgeOfAPendingChangeOutlivesARestart(t *testing.T) {
 			r = prometheus.NewRegistry()
 			o.Registerer = r
 		}
-		w.control = control.Parse(map[string]string{"freeze": "true"})
+		w.control = control.Frozen(control.Freeze{})
 		w.usual()
 		w.start()
 		w.pass(quiet)

@@ -123,7 +123,7 @@ func TestCausesOutliveARestart(t *testing.T) {
 					test.before(w)
 				}
 				rolled := len(w.store.reloadsOf(webRef))
-				w.control = control.Parse(map[string]string{"freeze": "true"})
+				w.control = control.Frozen(control.Freeze{})
 				p.SetControl(w.control)
 				test.act(w)
 				w.stop()

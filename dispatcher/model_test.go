@@ -293,7 +293,10 @@ func (m *model) hints() {
 
 func (m *model) freeze(on bool) {
 	m.did("frozen: %v", on)
-	m.control = control.Control{Frozen: on}
+	m.control = control.Control{}
+	if on {
+		m.control = control.Frozen(control.Freeze{})
+	}
 	for _, p := range m.running {
 		p.SetControl(m.control)
 	}

@@ -72,7 +72,7 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 				}
 				w.pass(30 * time.Second)
 				if c.freeze {
-					p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+					p.SetControl(control.Frozen(control.Freeze{}))
 				}
 				w.pass(c.closed)
 				if n := count(); n > 70 {

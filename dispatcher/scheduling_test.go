@@ -52,7 +52,7 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 				w.podStart = 2 * time.Second
 				w.unscheduled(c.annotations)
 				p := w.start()
-				p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+				p.SetControl(control.Frozen(control.Freeze{}))
 				w.pass(quiet)
 				w.scheduledBy(c.want)
 				w.rolled(web, 1)

@@ -161,6 +161,7 @@ func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
 		Strategy: d.strategyName(t), Problems: slices.Clone(t.interest.Problems),
 		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, ListedAt: t.listed, Terms: d.terms(t), UpdatedAt: time.Now(),
+		Requested: t.requested, Retried: t.retried,
 	}
 	if len(t.pending) > 0 {
 		r.WaitsSince = t.first

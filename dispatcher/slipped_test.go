@@ -290,7 +290,7 @@ func TestBackAfterPodsHaveStarted(t *testing.T) {
 						w.restarted(web)
 						w.pass(time.Minute)
 					}
-					p.SetControl(control.Control{Frozen: true})
+					p.SetControl(control.Frozen(control.Freeze{}))
 					w.edit(alice, app, "3")
 					w.pass(time.Minute)
 					test.meanwhile(w)
@@ -324,7 +324,7 @@ func TestBackAfterTheEnd(t *testing.T) {
 			w.restarted(web)
 			w.pass(time.Minute)
 			w.edit(alice, app, "3")
-			w.start().SetControl(control.Control{Frozen: true})
+			w.start().SetControl(control.Frozen(control.Freeze{}))
 			w.pass(quiet)
 			w.stop()
 		}, 1},
@@ -332,7 +332,7 @@ func TestBackAfterTheEnd(t *testing.T) {
 			w.restarted(web)
 			w.pass(time.Minute)
 			w.edit(alice, app, "1")
-			w.start().SetControl(control.Control{Frozen: true})
+			w.start().SetControl(control.Frozen(control.Freeze{}))
 			w.pass(quiet)
 			w.edit(alice, app, "3")
 			w.pass(time.Minute)
@@ -343,7 +343,7 @@ func TestBackAfterTheEnd(t *testing.T) {
 			t.Run(name+", "+strategy, func(t *testing.T) {
 				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
 					w.usual()
-					w.control = control.Control{Frozen: true}
+					w.control = control.Frozen(control.Freeze{})
 					w.start()
 					w.pass(quiet)
 					w.edit(alice, app, "2")

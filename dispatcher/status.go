@@ -26,7 +26,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
 	s := reloader.ClusterStatus{
 		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
-		Drift: int64(value(d.metrics.drift)), Windows: d.windows(now),
+		Drift: int64(value(d.metrics.drift)),
 	}
 	if swept := value(d.metrics.swept); swept > 0 {
 		s.SweptAt = time.UnixMilli(int64(swept * 1000)).UTC()
@@ -45,11 +45,10 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.oldestPending())
 		}
 	}
-	if frozen, until := d.control.Freeze(now); frozen {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: d.control.Reason, Until: until, By: d.control.By, Since: d.control.Since}
+	if f, frozen := d.control.Freeze(now); frozen {
+		s.Freeze = reloader.Freeze{Frozen: true, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
 	}
-	s.Pauses = d.pauses(now)
-	s.ControlProblems = slices.Clone(d.control.Problems)
+	s.Pauses, s.Windows, s.ControlProblem = d.pauses(now), d.windows(now), d.control.Problem
 	return s
 }
 
@@ -59,7 +58,7 @@ func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
 		if !p.Until.After(now) {
 			continue
 		}
-		selector := p.Selector.String()
+		selector := p.Selector
 		if len(selector) > maxSelectorText {
 			selector = selector[:maxSelectorText] + "…"
 		}
@@ -68,8 +67,9 @@ func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
 	return pauses
 }
 
+// windows returns those of the cluster. The caller holds mu.
 func (d *Dispatcher) windows(now time.Time) (windows []reloader.Window) {
-	for _, w := range d.Brakes.Windows {
+	for _, w := range d.clusterWindows() {
 		windows = append(windows, reloader.Window{Schedule: w.String(), Open: w.Open(now), Next: w.Next(now)})
 	}
 	return windows

@@ -27,9 +27,9 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 		}
 		until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
 		p.SetControl(control.Parse(map[string]string{
-			"freeze": "true", "freeze-reason": "incident 7", "freeze-until": until.Format(time.RFC3339),
-			"pauses": "[{namespace: shop, selector: 'app in (" + strings.Repeat("long,", 200) + "cart)', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
-				"{selector: 'a=b', until: '" + ended + "'}, {selector: '!!', until: '" + ended + "'}]",
+			control.Key: "freeze: {reason: incident 7, until: '" + until.Format(time.RFC3339) + "'}\n" +
+				"pauses: [{namespace: shop, selector: 'app in (" + strings.Repeat("long,", 200) + "cart)', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
+				"{selector: 'a=b', until: '" + ended + "'}]",
 		}))
 		w.edit(alice, app, "2")
 		w.pass(time.Minute)
@@ -43,15 +43,19 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 		if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) || len(s.Pauses[0].Selector) > 520 {
 			t.Errorf("want the pause that has not ended, its selector cut: %+v", s.Pauses)
 		}
-		if len(s.ControlProblems) != 1 {
-			t.Errorf("problems: %q", s.ControlProblems)
+		if s.ControlProblem != "" {
+			t.Errorf("problem: %q", s.ControlProblem)
 		}
 		if len(s.Windows) != 1 || s.Windows[0].Open != window.Open(time.Now()) || !s.Windows[0].Next.Equal(window.Next(time.Now())) {
 			t.Errorf("windows: %+v", s.Windows)
 		}
-		p.SetControl(control.Control{})
-		if s := p.Status(); s.Freeze.Frozen || s.Pauses != nil {
-			t.Errorf("thawed: %+v", s)
+		p.SetControl(control.Parse(map[string]string{control.Key: "windows: ['CRON_TZ=UTC 0 3 * * * 1h']"}))
+		if s := p.Status(); s.Freeze.Frozen || s.Pauses != nil || len(s.Windows) != 1 || !strings.Contains(s.Windows[0].Schedule, "0 3") {
+			t.Errorf("thawed, and in another window: %+v", s)
+		}
+		p.SetControl(control.Parse(map[string]string{control.Key: "{"}))
+		if s := p.Status(); !s.Freeze.Frozen || s.ControlProblem == "" {
+			t.Errorf("what cannot be read freezes nothing: %+v", s)
 		}
 	})
 }
@@ -77,7 +81,7 @@ func TestStatusTellsOfTheLag(t *testing.T) {
 		w.pass(30 * time.Second)
 		w.held(reloader.ReasonRetrying)
 		look("patches fail", 40*time.Second)
-		p.SetControl(control.Parse(map[string]string{"freeze": "true"}))
+		p.SetControl(control.Frozen(control.Freeze{}))
 		w.pass(20 * time.Second)
 		w.held(reloader.ReasonFrozen)
 		look("frozen", 0)

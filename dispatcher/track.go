@@ -37,7 +37,11 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 	if t.hold != nil && !t.w.Alike(w) {
 		d.flushQ.Add(w.Ref()) // what was in the way may be gone, or somebody asks for another try
 	}
+	retried := t.w.Annotations[RetryAnnotation] != w.Annotations[RetryAnnotation]
 	t.w = w
+	if d.asked(t) || retried {
+		d.tryAgain(t)
+	}
 	if !sameInterest(t.interest, interest) {
 		d.settleQ.Add(w.Ref())
 		d.complain(w, t.interest.Problems, interest.Problems)
@@ -81,9 +85,10 @@ func (d *Dispatcher) complain(w *workload.Workload, known, problems []string) {
 // adopt returns the tracked form of a workload that is new to this process, with what an earlier process recorded of it.
 func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 	t := newTracked(w)
+	t.requested, t.retried = reloader.ValueID(w.Annotations[RequestedAnnotation]), reloader.ValueID(w.Annotations[RetryAnnotation])
 	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
 		t.lastReload, t.pace, t.recent, t.markedAt = r.LastReload, r.Pace, r.Recent, r.MarkedAt
-		t.waited = r.WaitsSince
+		t.waited, t.requested, t.retried = r.WaitsSince, r.Requested, r.Retried
 		if t.was = r.Hold; t.was != nil {
 			t.attempts = t.was.Attempts
 		}

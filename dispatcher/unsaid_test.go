@@ -206,7 +206,7 @@ func TestUnsaidThenPodsOfBetween(t *testing.T) {
 						rolls++
 					}
 					w.pass(time.Minute)
-					p.SetControl(control.Control{Frozen: true})
+					p.SetControl(control.Frozen(control.Freeze{}))
 					w.failing(nil)
 					w.edit(alice, app, "3")
 					w.pass(time.Minute)
@@ -236,7 +236,7 @@ func TestOfOthersThenPodsOfBetween(t *testing.T) {
 		t.Run(fmt.Sprintf("restarted %v", restarted), func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.usual()
-				w.control = control.Control{Frozen: true}
+				w.control = control.Frozen(control.Freeze{})
 				p := w.start()
 				w.pass(quiet)
 				w.edit(alice, app, "2")

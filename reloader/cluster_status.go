@@ -54,8 +54,8 @@ type ClusterStatus struct {
 	Freeze  Freeze   `json:"freeze,omitzero"`
 	Pauses  []Pause  `json:"pauses,omitempty"`
 	Windows []Window `json:"windows,omitempty"`
-	// ControlProblems are what could not be understood of the operators' word.
-	ControlProblems []string `json:"controlProblems,omitempty"`
+	// ControlProblem is why the ConfigMap reroll-control cannot be read, so that everything is frozen; empty if it can.
+	ControlProblem string `json:"controlProblem,omitempty"`
 	// Forward is how far the cluster's records have come to the hub that has this status; nil if it is the cluster's own NATS.
 	Forward *Forwarding `json:"forward,omitempty"`
 }
@@ -107,7 +107,7 @@ type Pause struct {
 
 // Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.
 type Window struct {
-	// Schedule is the window as its flag says it: five fields of cron, and a length.
+	// Schedule is the window as it was written: five fields of cron, and a length.
 	Schedule string `json:"schedule"`
 	Open     bool   `json:"open"`
 	// Next is when it opens next; zero if never.

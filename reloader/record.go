@@ -133,6 +133,9 @@ type WorkloadRecord struct {
 	ListedAt time.Time `json:"listedAt,omitzero"`
 	// WaitsSince is from when on the maximum wait of what is pending counts; zero if nothing is.
 	WaitsSince time.Time `json:"waitsSince,omitzero"`
+	// Requested and Retried are the IDs of the values of the annotations reroll.dev/requested and reroll.dev/retry that are done with.
+	Requested string `json:"requested,omitempty"`
+	Retried   string `json:"retried,omitempty"`
 	// Shortened has what is left out because the record would be too large; empty if nothing is.
 	Shortened []Part    `json:"shortened,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt"`

@@ -200,8 +200,8 @@ type Reload struct {
 	PatchedAt time.Time `json:"patchedAt,omitzero"`
 	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
 	Rollout *Rollout `json:"rollout,omitempty"`
-	// Request is who asked for it, if it was not a change; then there are no Causes.
-	Request *Request `json:"request,omitempty"`
+	// Requested is the value of the annotation reroll.dev/requested, if that asked for it and no change did; then there are no Causes.
+	Requested string `json:"requested,omitempty"`
 	// Shortened has what is left out because the record would be too large; empty if nothing is.
 	Shortened []Part `json:"shortened,omitempty"`
 }
@@ -231,4 +231,18 @@ func ReloadID(cluster, uid string, causes []Cause) string {
 		parts = append(parts, c.Config.String(), c.NewSum)
 	}
 	return "r-" + shortID(parts...)
+}
+
+// RequestID derives the identity of the reload for which the annotation reroll.dev/requested asks, after the workload's last one. It is written on
+// the workload like that of any other, so that a process that finds it there knows that the reload was made.
+func RequestID(cluster, uid, last, value string) string {
+	return "r-" + shortID("request", cluster, uid, last, value)
+}
+
+// ValueID stands for the value of an annotation, however long; empty for an empty one.
+func ValueID(value string) string {
+	if value == "" {
+		return ""
+	}
+	return shortID("value", value)
 }

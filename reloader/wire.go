@@ -18,7 +18,7 @@ var ErrNewerVersion = errors.New("record of a newer version")
 
 // Record is what can be put on the wire.
 type Record interface {
-	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Command | CommandAnswer | Want | Copy
+	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Want | Copy
 }
 
 // Encode is EncodeWithin with the limit of everything that is stored.
@@ -95,10 +95,6 @@ func validate(r any) error {
 	case WorkloadRecord:
 		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
 	case ClusterStatus:
-		return ValidateCluster(r.Cluster)
-	case Command:
-		return r.Validate()
-	case CommandAnswer:
 		return ValidateCluster(r.Cluster)
 	case Want:
 		return r.validate()

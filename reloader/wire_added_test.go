@@ -127,3 +127,12 @@ func TestGoldenFollowNumbers(t *testing.T) {
 		t.Error("a number for a config that is not asked for is taken")
 	}
 }
+
+// TestGoldenRequested: a reload that an annotation asked for, and one that was held back.
+func TestGoldenRequested(t *testing.T) {
+	r := wholeReload
+	r.Causes, r.Requested = []reloader.Cause{}, "new certificates"
+	golden(t, "reload-requested", r)
+	r.HeldBy = reloader.ReasonFrozen
+	golden(t, "reload-held", r)
+}

@@ -29,7 +29,6 @@ var noLimits = map[string]string{
 	"cmd/reroll/cli.":                     "commands read files and answers that their own user names",
 	"reloader/near.":                      "how alike two names are",
 	"reloader/adoption.":                  "what doctor migrate prints",
-	"reloader/control.maxOpenings":        "how far a computation looks ahead; windows beyond it count as closed",
 	"reloader/config.":                    "limits of Kubernetes",
 	"reloader.maxNamespaceLength":         "a limit of Kubernetes",
 	"reloader.maxNameLength":              "a limit of Kubernetes",

@@ -108,7 +108,7 @@ func reasonsPage() string {
 	}
 	var b strings.Builder
 	b.WriteString("# Reasons\n\n<!-- Generated: go generate ./tests -->\n\n" +
-		"Every decision of Reroll has a reason from this closed list. `reroll explain`, the REST API (`GET /api/v1/reasons`), metrics and the log use the same names.\n")
+		"Every decision of Reroll has a reason from this closed list. `reroll explain`, the REST API, metrics and the log use the same names.\n")
 	for _, s := range []struct {
 		title, text string
 		reasons     []reloader.Reason

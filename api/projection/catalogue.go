@@ -23,16 +23,6 @@ func KeyOf(cluster string, c reloader.Config) ConfigKey {
 	return ConfigKey{Cluster: owner, Config: c}
 }
 
-// Compare orders keys by namespace, name, kind and cluster.
-func (k ConfigKey) Compare(other ConfigKey) int {
-	return cmp.Or(
-		cmp.Compare(k.Config.Namespace, other.Config.Namespace),
-		cmp.Compare(k.Config.Name, other.Config.Name),
-		cmp.Compare(k.Config.Kind, other.Config.Kind),
-		cmp.Compare(k.Cluster, other.Cluster),
-	)
-}
-
 // ConfigState is what is known of one config.
 type ConfigState struct {
 	Key ConfigKey
@@ -40,13 +30,6 @@ type ConfigState struct {
 	Latest *reloader.Change
 	// Dependents are the workloads that ask for it, in order: those of its cluster, and those of others that follow it.
 	Dependents []WorkloadKey
-}
-
-// ConfigPage is a part of the listing of configs.
-type ConfigPage struct {
-	Items []*ConfigState
-	// Next is the key to go on after. It is zero if no further config matches.
-	Next ConfigKey
 }
 
 // configEntry is the place of one config.
@@ -61,8 +44,6 @@ type configEntry struct {
 type catalogue struct {
 	mu      sync.RWMutex
 	entries map[ConfigKey]*configEntry
-	// sorted has the entries in order, or is nil since a config came or went. A slice once put here is never written to.
-	sorted []*configEntry
 }
 
 func newCatalogue() *catalogue { return &catalogue{entries: map[ConfigKey]*configEntry{}} }
@@ -73,7 +54,6 @@ func (c *catalogue) at(key ConfigKey) *configEntry {
 	if !ok {
 		e = &configEntry{key: key, dependents: map[WorkloadKey]struct{}{}}
 		c.entries[key] = e
-		c.sorted = nil
 	}
 	return e
 }
@@ -82,7 +62,6 @@ func (c *catalogue) at(key ConfigKey) *configEntry {
 func (c *catalogue) prune(e *configEntry) {
 	if e.latest == nil && len(e.dependents) == 0 {
 		delete(c.entries, e.key)
-		c.sorted = nil
 	}
 }
 
@@ -197,37 +176,4 @@ func (c *catalogue) hasCluster(name string) bool {
 
 func (e *configEntry) state() *ConfigState {
 	return &ConfigState{Key: e.key, Latest: e.latest, Dependents: slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)}
-}
-
-func (c *catalogue) page(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {
-	entries := c.inOrder()
-	start, found := slices.BinarySearchFunc(entries, after, func(e *configEntry, key ConfigKey) int { return e.key.Compare(key) })
-	if found {
-		start++
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	var page ConfigPage
-	for _, e := range entries[start:] {
-		if !match(e.key) || c.entries[e.key] != e { // it may have gone since
-			continue
-		}
-		if len(page.Items) == limit {
-			page.Next = page.Items[limit-1].Key
-			break
-		}
-		page.Items = append(page.Items, e.state())
-	}
-	return page
-}
-
-// inOrder returns the entries in order. Sorting waits for the first reader, so that filling the catalogue costs no sorting.
-func (c *catalogue) inOrder() []*configEntry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sorted == nil {
-		c.sorted = slices.AppendSeq(make([]*configEntry, 0, len(c.entries)), maps.Values(c.entries))
-		slices.SortFunc(c.sorted, func(a, b *configEntry) int { return a.key.Compare(b.key) })
-	}
-	return c.sorted
 }

@@ -126,17 +126,6 @@ func (d *directory) page(after WorkloadKey, limit int, match func(*reloader.Work
 	return page
 }
 
-// each visits the records in order, from the one at key on, until visit returns false.
-func (d *directory) each(key WorkloadKey, visit func(*reloader.WorkloadRecord) bool) {
-	slots := d.inOrder()
-	start, _ := slices.BinarySearchFunc(slots, key, func(s *slot, key WorkloadKey) int { return s.key.Compare(key) })
-	for _, s := range slots[start:] {
-		if !visit(s.record.Load()) {
-			return
-		}
-	}
-}
-
 // inOrder returns the slots in order. Sorting waits for the first reader, so that filling the directory costs no sorting.
 func (d *directory) inOrder() []*slot {
 	d.mu.RLock()

@@ -23,20 +23,8 @@ func (p *Projection) EachReload(since time.Time, visit func(*reloader.Reload)) {
 	p.reloads.each(since, visit)
 }
 
-// EachWorkload calls visit for every workload in the order of WorkloadKey.Compare, from the one at key on, until it returns false. The
-// zero key is before all.
-func (p *Projection) EachWorkload(key WorkloadKey, visit func(*reloader.WorkloadRecord) bool) {
-	p.workloads.each(key, visit)
-}
-
 // Config returns what is known of one config.
 func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) { return p.configs.get(key) }
-
-// Configs returns up to limit configs whose keys match, in the order of ConfigKey.Compare, from after the given key; the zero key
-// starts at the first.
-func (p *Projection) Configs(after ConfigKey, limit int, match func(ConfigKey) bool) ConfigPage {
-	return p.configs.page(after, limit, match)
-}
 
 // Cluster returns what is known of the cluster of that name.
 func (p *Projection) Cluster(name string) (*ClusterState, bool) { return p.clusters.get(name) }

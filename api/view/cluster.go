@@ -162,7 +162,10 @@ func problems(c *projection.ClusterState, now time.Time) []string {
 		found = append(found, f.Part+": "+f.Reason)
 	}
 	found = append(found, gapProblems(s.Forward, now)...)
-	return append(found, s.ControlProblems...)
+	if s.ControlProblem != "" {
+		found = append(found, s.ControlProblem)
+	}
+	return found
 }
 
 // storage says what is lost when the pod moves.

@@ -11,10 +11,3 @@ type List[T any] struct {
 type ListMetadata struct {
 	Continue string `json:"continue,omitempty" doc:"Pass this as the parameter continue, with the same filters, to get the next page. Absent on the last page."`
 }
-
-// Version is the build that answers.
-type Version struct {
-	Version   string `json:"version" doc:"The release, or dev if it was built from a working tree." example:"v0.1.0"`
-	Revision  string `json:"revision,omitempty" doc:"The source revision that was built."`
-	GoVersion string `json:"goVersion" doc:"The version of Go that it was built with." example:"go1.26.0"`
-}

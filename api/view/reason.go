@@ -16,7 +16,7 @@ type Reason string
 
 // Schema describes the closed list of reasons. With a registry the list stands there, once, and the result refers to it.
 func (Reason) Schema(registry huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "One of the closed list of reasons; /api/v1/reasons says what each means."}
+	s := &huma.Schema{Type: huma.TypeString, Description: "One of the closed list of reasons above."}
 	for _, reason := range reasons() {
 		s.Enum = append(s.Enum, string(reason))
 	}
@@ -52,23 +52,3 @@ func ReasonList() string {
 }
 
 func reasons() []reloader.Reason { return slices.Sorted(maps.Keys(reloader.Reasons)) }
-
-// ReasonInfo is one reason of the closed list.
-type ReasonInfo struct {
-	Reason  Reason `json:"reason" doc:"The reason."`
-	Meaning string `json:"meaning" doc:"What it says, as a sentence about the workload." example:"The workload was given a new mark, so that it rolls."`
-	Holds   bool   `json:"holds" doc:"Whether a workload can be held back for it."`
-	Dead    bool   `json:"dead" doc:"Whether such a hold is a dead letter: it does not end by itself, and somebody has to look."`
-}
-
-// ReasonInfos returns every reason, by name.
-func ReasonInfos() []ReasonInfo {
-	var infos []ReasonInfo
-	for _, reason := range reasons() {
-		infos = append(infos, ReasonInfo{
-			Reason: Reason(reason), Meaning: "The workload " + reloader.Reasons[reason] + ".",
-			Holds: slices.Contains(reloader.HoldReasons, reason), Dead: slices.Contains(reloader.DeadLetterReasons, reason),
-		})
-	}
-	return infos
-}

@@ -46,7 +46,7 @@ type Reload struct {
 	DecidedAt      time.Time   `json:"decidedAt" doc:"When the quiet window closed and the work began."`
 	PatchedAt      time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
 	Rollout        *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if nobody followed it."`
-	Request        *Request    `json:"request,omitempty" doc:"Who asked for it, if that was no change; causes is empty then."`
+	Requested      string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; causes is empty then."`
 	Shortened      []string    `json:"shortened,omitempty" enum:"messages,candidates,keys,causes" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 	HeldBy         Reason      `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
 	LatencySeconds *float64    `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, or from decidedAt if heldBy is set, by the clocks of two machines. Absent if either is."`
@@ -67,22 +67,6 @@ func fromRollout(r *reloader.Rollout) *Rollout {
 	return &Rollout{Result: Reason(r.Result), Message: r.Message, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
 }
 
-// Request is who asked for a reload that no change is behind.
-type Request struct {
-	Why    Reason    `json:"why" doc:"Requested."`
-	ID     string    `json:"id" doc:"The ID of the command."`
-	User   string    `json:"user,omitempty" doc:"Who asked. Absent if that is not to be known."`
-	At     time.Time `json:"at" doc:"When they asked."`
-	Reason string    `json:"reason,omitempty" doc:"Why, in their words."`
-}
-
-func fromRequest(r *reloader.Request) *Request {
-	if r == nil {
-		return nil
-	}
-	return &Request{Why: Reason(reloader.ReasonRequested), ID: r.ID, User: r.User, At: r.At, Reason: r.Reason}
-}
-
 // FromReload returns the view of r.
 func FromReload(r *reloader.Reload) Reload {
 	return Reload{
@@ -100,7 +84,7 @@ func FromReload(r *reloader.Reload) Reload {
 		DecidedAt:      r.DecidedAt,
 		PatchedAt:      r.PatchedAt,
 		Rollout:        fromRollout(r.Rollout),
-		Request:        fromRequest(r.Request),
+		Requested:      r.Requested,
 		LatencySeconds: latency(r),
 		HeldBy:         Reason(r.HeldBy),
 		Shortened:      fromParts(r.Shortened),

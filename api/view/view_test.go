@@ -175,8 +175,4 @@ func TestFollowedConfigIsItsOwners(t *testing.T) {
 	if got := FromWorkload(west, nil, time.Time{}).Dependencies[0].Config.Cluster; got != "east" {
 		t.Errorf("the config is one of %q, want east", got)
 	}
-	g := GraphOf([]*reloader.WorkloadRecord{workload("east", flags), west}, func(*reloader.WorkloadRecord, reloader.Edge) bool { return true }, 10)
-	if len(g.Nodes) != 3 || len(g.Edges) != 2 || g.Edges[0].Config != g.Edges[1].Config {
-		t.Errorf("graph %+v, want one config of two workloads", g)
-	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -29,7 +28,7 @@ type fleet struct {
 func newFleet(second bool) (*fleet, error) {
 	f := &fleet{records: projection.New(projection.Limits{}), streams: make(chan struct{}, 16)}
 	handler, err := api.New(api.Options{
-		Records: f.records, Version: view.Version{Version: "v1.2.3", GoVersion: "go1.26.0"},
+		Records: f.records, Version: "v1.2.3",
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), RequestRate: 1e9,
 	})
 	if err != nil {

@@ -1,16 +1,14 @@
-// Package control holds back reloads at the word of those who run the cluster, and lets them go: what the ConfigMap reroll-control says,
-// and when maintenance windows are open. It is pure: whoever asks tells the time.
+// Package control reads the ConfigMap reroll-control: freezes, pauses and maintenance windows. It is pure: the caller passes the time.
 //
-// The ConfigMap is meant for emergencies and plain kubectl. A word in it that cannot be understood holds back rather than lets go, and
-// is told as a problem.
+// The ConfigMap has one key, with one YAML document, for plain kubectl as much as for the command line. A document that cannot be read means that
+// everything is frozen: it may say so.
 package control
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,198 +19,171 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// ConfigMap is the name of the ConfigMap, in Reroll's own namespace.
-const ConfigMap = "reroll-control"
-
-// The keys of the ConfigMap.
 const (
-	// FreezeKey holds back everything if it is true.
-	FreezeKey = "freeze"
-	// ReasonKey says why, and UntilKey until when at most, in RFC 3339.
-	ReasonKey = "freeze-reason"
-	UntilKey  = "freeze-until"
-	// ByKey says who froze it, and SinceKey when, in RFC 3339, if that is known.
-	ByKey    = "freeze-by"
-	SinceKey = "freeze-since"
-	// PausesKey is a YAML list of pauses of some workloads.
-	PausesKey = "pauses"
-)
+	// ConfigMap is the name of the ConfigMap, in Reroll's own namespace.
+	ConfigMap = "reroll-control"
+	// Key is its only key.
+	Key = "control.yaml"
 
-// Limits of what is read.
-const (
 	maxPauses = 256
 	maxText   = 256
-	// MaxPause is the longest that a pause may last after it was written: a pause that nobody remembers is an outage of its own.
-	MaxPause = 30 * 24 * time.Hour
 )
 
-// Control is what the ConfigMap says. The zero value holds back nothing.
-type Control struct {
-	Frozen bool
-	Reason string
-	// Until is when the freeze ends by itself; zero is never.
-	Until time.Time
-	// By is who froze it, and Since when; empty and zero if that is not known.
-	By     string
-	Since  time.Time
-	Pauses []Pause
-	// Retries say when another try was asked for, by Kind/namespace/name of workloads and configs.
-	Retries map[string]time.Time
-	// Problems are what could not be understood.
-	Problems []string
+// Document is what the ConfigMap says.
+type Document struct {
+	// Freeze holds back every reload of the cluster.
+	Freeze *Freeze `json:"freeze,omitempty"`
+	// Pauses hold back some workloads.
+	Pauses []Pause `json:"pauses,omitempty"`
+	// Windows are when workloads roll, in place of those of the installation.
+	Windows []string `json:"windows,omitempty"`
 }
 
-// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
+// Freeze holds back every reload until it is removed, or until a time.
+type Freeze struct {
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	// By is who froze the cluster, and Since when, if the document says so.
+	By    string    `json:"by,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match, until a time.
 type Pause struct {
-	Namespace string
-	Selector  labels.Selector
-	Until     time.Time
-	Reason    string
-	// By is who paused them; empty if that is not known.
-	By string
+	Namespace string    `json:"namespace,omitempty"`
+	Selector  string    `json:"selector,omitempty"`
+	Until     time.Time `json:"until"`
+	Reason    string    `json:"reason,omitempty"`
+	By        string    `json:"by,omitempty"`
+
+	matches labels.Selector
 }
 
-// pauseText is a pause as the ConfigMap has it.
-type pauseText struct {
-	Namespace string `json:"namespace,omitempty"`
-	Selector  string `json:"selector,omitempty"`
-	Until     string `json:"until"`
-	Reason    string `json:"reason,omitempty"`
-	By        string `json:"by,omitempty"`
+// Control is a document that was read. The zero value holds back nothing.
+type Control struct {
+	freeze  *Freeze
+	Pauses  []Pause
+	Windows []Window
+	// Problem says why the document cannot be read, so that everything is frozen; empty if it can.
+	Problem string
 }
 
-// Unread is what holds as long as nobody could read the ConfigMap: it may say that everything is frozen.
+// Frozen returns what holds back everything until it is replaced.
+func Frozen(f Freeze) Control { return Control{freeze: &f} }
+
+// Unread is what holds until the ConfigMap is read: it may say that everything is frozen.
 func Unread() Control {
-	return Control{Frozen: true, Reason: "the ConfigMap " + ConfigMap + " could not be read yet, and may say so"}
+	return Frozen(Freeze{Reason: "the ConfigMap " + ConfigMap + " could not be read yet, and may say so"})
 }
 
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Control {
-	c := Control{Reason: cut(data[ReasonKey]), By: cut(data[ByKey])}
-	if value := data[FreezeKey]; value != "" {
-		frozen, err := strconv.ParseBool(value)
-		c.Frozen = frozen || err != nil
-		if err != nil {
-			c.problem("%s: %.40q is neither true nor false; taken for true", FreezeKey, value)
-		}
+	doc, err := read(data)
+	var c Control
+	if err == nil {
+		c, err = compile(doc)
 	}
-	if value := data[UntilKey]; value != "" {
-		until, err := parseTime(value)
-		if err != nil {
-			c.problem("%s: %.40q is no time, such as 2026-01-31T18:00:00Z; the freeze does not end by itself", UntilKey, value)
-		}
-		c.Until = until
+	if err != nil {
+		c = Control{Problem: cut(fmt.Sprintf("ConfigMap %s: %v; everything is frozen until that is fixed", ConfigMap, err), 2*maxText)}
+		c.freeze = &Freeze{Reason: cut(c.Problem, maxText)}
 	}
-	if value := data[SinceKey]; value != "" {
-		since, err := parseTime(value)
-		if err != nil {
-			c.problem("%s: %.40q is not a time, such as 2026-01-31T18:00:00Z", SinceKey, value)
-		}
-		c.Since = since
-	}
-	c.parsePauses(data[PausesKey])
-	c.parseRetries(data)
 	return c
 }
 
-// parsePauses reads the list of pauses. A pause that is not understood holds back as much as it could have meant, until it ends as every
-// pause does: an operator writes one in the middle of an incident, and a slip of the pen must not let everything go.
-func (c *Control) parsePauses(text string) {
-	var items []json.RawMessage
-	if err := yaml.UnmarshalStrict([]byte(text), &items); err != nil {
-		c.pauseInDoubt("", unbounded, PausesKey, "not a list of namespace, selector, until and reason")
-		return
-	}
-	if len(items) > maxPauses {
-		c.pauseInDoubt("", unbounded, PausesKey, fmt.Sprintf("more than %d", maxPauses))
-		items = items[:maxPauses]
-	}
-	for i, item := range items {
-		c.parsePause(fmt.Sprintf("%s[%d]", PausesKey, i), item)
-	}
-}
-
-func (c *Control) parsePause(where string, item json.RawMessage) {
-	var p pauseText
-	if err := json.Unmarshal(item, &p); err != nil {
-		c.pauseInDoubt("", unbounded, where, "not a pause of namespace, selector, until and reason")
-		return
-	}
-	until, err := parseTime(p.Until)
-	if err != nil {
-		c.problem("%s: until %.40q is not a time, such as 2026-01-31T18:00:00Z; the pause lasts as long as a pause can", where, p.Until)
-		until = unbounded
-	}
-	selector, err := labels.Parse(p.Selector)
-	switch {
-	case p.Namespace != "" && validNamespace(p.Namespace) != nil:
-		c.pauseInDoubt("", until, where, fmt.Sprintf("%.80q is not a namespace", p.Namespace))
-	case err != nil:
-		c.pauseInDoubt(p.Namespace, until, where, fmt.Sprintf("%.80q is not a label selector", p.Selector))
-	case yaml.UnmarshalStrict(item, &pauseText{}) != nil:
-		c.pauseInDoubt(p.Namespace, until, where, "a pause has namespace, selector, until and reason, and no other key")
-	default:
-		c.Pauses = append(c.Pauses, Pause{Namespace: p.Namespace, Selector: selector, Until: until, Reason: cut(p.Reason), By: cut(p.By)})
-	}
-}
-
-// parseTime reads a time in RFC 3339 that can be stored.
-func parseTime(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, text)
-	if err == nil && !reloader.Storable(t) {
-		err = errors.New("too far away")
+// Edit has change rewrite the document in the ConfigMap's data. It fails, and changes nothing, if the document cannot be read before or after.
+func Edit(data map[string]string, change func(*Document) error) error {
+	doc, err := read(data)
+	if err == nil {
+		_, err = compile(doc)
 	}
 	if err != nil {
-		return time.Time{}, err
+		return fmt.Errorf("cannot be read, so everything is frozen: %w. Fix it with kubectl edit configmap %s", err, ConfigMap)
 	}
-	return t, nil
+	if err := change(&doc); err != nil {
+		return err
+	}
+	if _, err := compile(doc); err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(doc)
+	data[Key] = string(text)
+	return err
 }
 
-// unbounded is the end of a pause that does not say when it ends. Bounded brings it forward.
-var unbounded = time.Date(2261, time.December, 31, 0, 0, 0, 0, time.UTC)
-
-// pauseInDoubt pauses a namespace, or everything if that is empty, because of what cannot be understood.
-func (c *Control) pauseInDoubt(namespace string, until time.Time, where, problem string) {
-	what := "everything"
-	if namespace != "" {
-		what = "all of " + namespace
+// read decodes the document. There is none if there is no key at all.
+func read(data map[string]string) (doc Document, err error) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if key != Key {
+			return doc, fmt.Errorf("unknown key %.80q: it has the key %s alone", key, Key)
+		}
 	}
-	problem = fmt.Sprintf("%s: %s; %s is paused", where, problem, what)
-	c.problem("%s", problem)
-	c.Pauses = append(c.Pauses, Pause{Namespace: namespace, Selector: labels.Everything(), Until: until, Reason: cut(problem)})
+	if err := yaml.UnmarshalStrict([]byte(data[Key]), &doc); err != nil {
+		return doc, fmt.Errorf("%s: %w", Key, err)
+	}
+	var written map[string]any
+	if err := yaml.Unmarshal([]byte(data[Key]), &written); err != nil {
+		return doc, fmt.Errorf("%s: %w", Key, err)
+	}
+	if freeze, ok := written["freeze"]; ok && freeze == nil {
+		return doc, fmt.Errorf("%s: freeze has no value: write freeze: {}, or remove it", Key)
+	}
+	return doc, nil
 }
 
-func (c *Control) problem(format string, args ...any) {
-	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+// compile checks the document.
+func compile(doc Document) (c Control, err error) {
+	if f := doc.Freeze; f != nil {
+		if !f.Until.IsZero() && !reloader.Storable(f.Until) || !f.Since.IsZero() && !reloader.Storable(f.Since) {
+			return c, errors.New("freeze: a time is too far away")
+		}
+		c.freeze = &Freeze{Reason: cut(f.Reason, maxText), Until: f.Until, By: cut(f.By, maxText), Since: f.Since}
+	}
+	if len(doc.Pauses) > maxPauses || len(doc.Windows) > maxWindows {
+		return c, fmt.Errorf("there may be %d pauses and %d windows", maxPauses, maxWindows)
+	}
+	for i, p := range doc.Pauses {
+		if p.matches, err = labels.Parse(p.Selector); err != nil {
+			return c, fmt.Errorf("pauses[%d]: selector %.80q: %w", i, p.Selector, err)
+		}
+		if p.Namespace != "" {
+			if err := (reloader.Config{Kind: reloader.ConfigMap, Namespace: p.Namespace, Name: "any"}).Validate(); err != nil {
+				return c, fmt.Errorf("pauses[%d]: %w", i, err)
+			}
+		}
+		if p.Until.IsZero() || !reloader.Storable(p.Until) {
+			return c, fmt.Errorf("pauses[%d]: until must be a time, such as 2026-01-31T18:00:00Z", i)
+		}
+		p.Selector, p.Reason, p.By = p.matches.String(), cut(p.Reason, maxText), cut(p.By, maxText)
+		c.Pauses = append(c.Pauses, p)
+	}
+	for i, text := range doc.Windows {
+		w, err := ParseWindow(text)
+		if err != nil {
+			return c, fmt.Errorf("windows[%d]: %w", i, err)
+		}
+		c.Windows = append(c.Windows, w)
+	}
+	return c, nil
 }
 
 // cut bounds text, and leaves no half of a character at its end.
-func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
-
-// Freeze reports whether everything is held back at a time, and until when; zero is until somebody thaws it.
-func (c Control) Freeze(now time.Time) (frozen bool, until time.Time) {
-	if !c.Frozen || !c.Until.IsZero() && !now.Before(c.Until) {
-		return false, time.Time{}
-	}
-	return true, c.Until
+func cut(text string, limit int) string {
+	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
 }
 
-// Bounded returns c, whose pauses end MaxPause after the ConfigMap was last written at the latest.
-func (c Control) Bounded(written time.Time) Control {
-	c.Pauses = slices.Clone(c.Pauses)
-	for i, p := range c.Pauses {
-		if latest := written.Add(MaxPause); p.Until.After(latest) {
-			c.Pauses[i].Until = latest
-		}
+// Freeze returns what holds back everything at a time, if anything does.
+func (c Control) Freeze(now time.Time) (Freeze, bool) {
+	if c.freeze == nil || !c.freeze.Until.IsZero() && !now.Before(c.freeze.Until) {
+		return Freeze{}, false
 	}
-	return c
+	return *c.freeze, true
 }
 
 // Paused returns the pause of a workload that lasts longest, if there is one at that time.
 func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
 	var found Pause
 	for _, p := range c.Pauses {
-		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.Selector.Matches(labels.Set(o.GetLabels())) {
+		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.matches.Matches(labels.Set(o.GetLabels())) {
 			continue
 		}
 		if p.Until.After(now) && p.Until.After(found.Until) {
@@ -220,4 +191,28 @@ func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
 		}
 	}
 	return found, !found.Until.IsZero()
+}
+
+// Pause adds a pause, in place of one of the same namespace and selector, and drops those that have ended.
+func (d *Document) Pause(p Pause, now time.Time) error {
+	if _, err := d.Resume(p.Namespace, p.Selector); err != nil {
+		return err
+	}
+	d.Pauses = slices.DeleteFunc(d.Pauses, func(old Pause) bool { return !old.Until.After(now) })
+	d.Pauses = append(d.Pauses, p)
+	return nil
+}
+
+// Resume removes the pause of a namespace and selector, and reports whether there was one.
+func (d *Document) Resume(namespace, selector string) (bool, error) {
+	wanted, err := labels.Parse(selector)
+	if err != nil {
+		return false, fmt.Errorf("selector %.80q: %w", selector, err)
+	}
+	before := len(d.Pauses)
+	d.Pauses = slices.DeleteFunc(d.Pauses, func(p Pause) bool {
+		parsed, err := labels.Parse(p.Selector)
+		return err == nil && p.Namespace == namespace && parsed.String() == wanted.String()
+	})
+	return len(d.Pauses) < before, nil
 }

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,45 +14,71 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+func parse(document string) control.Control {
+	return control.Parse(map[string]string{control.Key: document})
+}
+
 func TestFreeze(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
-		data     map[string]string
+		document string
 		frozen   bool
 		until    time.Time
-		problems int
+		problem  string
 	}{
-		"nothing":          {reason: "no word, no freeze"},
-		"true":             {reason: "held until somebody thaws", data: map[string]string{"freeze": "true"}, frozen: true},
-		"false":            {reason: "thawed", data: map[string]string{"freeze": "false", "freeze-until": "2026-12-01T00:00:00Z"}},
-		"unclear":          {reason: "whoever writes it wants to stop something", data: map[string]string{"freeze": "now!"}, frozen: true, problems: 1},
-		"until later":      {reason: "ends by itself", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T13:00:00Z"}, frozen: true, until: now.Add(time.Hour)},
-		"until now":        {reason: "has ended", data: map[string]string{"freeze": "true", "freeze-until": "2026-11-21T12:00:00Z"}},
-		"until is too far": {reason: "does not end by itself", data: map[string]string{"freeze": "true", "freeze-until": "9999-12-31T23:59:59-23:59"}, frozen: true, problems: 1},
-		"until is unclear": {reason: "does not end by itself", data: map[string]string{"freeze": "true", "freeze-until": "tonight"}, frozen: true, problems: 1},
+		"nothing":          {reason: "an empty document holds back nothing"},
+		"freeze":           {reason: "held until somebody thaws", document: "freeze: {}", frozen: true},
+		"until later":      {reason: "ends by itself", document: "freeze: {until: 2026-11-21T13:00:00Z}", frozen: true, until: now.Add(time.Hour)},
+		"until now":        {reason: "has ended", document: "freeze: {until: 2026-11-21T12:00:00Z}"},
+		"no value":         {reason: "it may be half written", document: "freeze:", frozen: true, problem: "freeze has no value"},
+		"a word":           {reason: "not a freeze", document: "freeze: true", frozen: true, problem: "Freeze"},
+		"not YAML":         {reason: "it may say freeze", document: "{", frozen: true, problem: "control.yaml"},
+		"unknown key":      {reason: "a misspelt freeze", document: "frezze: {}", frozen: true, problem: "frezze"},
+		"unknown in it":    {reason: "a misspelt until", document: "freeze: {untill: 2026-11-21T13:00:00Z}", frozen: true, problem: "untill"},
+		"a key twice":      {reason: "which one holds?", document: "freeze: {}\nfreeze: {until: 2026-11-21T12:00:00Z}", frozen: true, problem: "freeze"},
+		"until is too far": {reason: "it cannot be stored", document: "freeze: {until: 9999-12-31T23:59:59Z}", frozen: true, problem: "too far"},
+		"until is unclear": {reason: "no time", document: "freeze: {until: tonight}", frozen: true, problem: "tonight"},
+		"bad pause":        {reason: "who is meant?", document: "pauses: [{namespace: Shop!, until: 2026-11-21T13:00:00Z}]", frozen: true, problem: "pauses[0]"},
+		"bad selector":     {reason: "who is meant?", document: `pauses: [{selector: "app in web", until: 2026-11-21T13:00:00Z}]`, frozen: true, problem: "pauses[0]"},
+		"endless pause":    {reason: "a pause ends", document: "pauses: [{namespace: shop}]", frozen: true, problem: "until"},
+		"bad window":       {reason: "when is it open?", document: "windows: [always]", frozen: true, problem: "windows[0]"},
+		"too many pauses":  {reason: "a bound", document: "pauses:\n" + strings.Repeat("- {until: 2026-11-21T13:00:00Z}\n", 257), frozen: true, problem: "256"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := control.Parse(c.data)
-			frozen, until := got.Freeze(now)
-			if frozen != c.frozen || !until.Equal(c.until) || len(got.Problems) != c.problems {
-				t.Errorf("%s: frozen %v until %v, problems %q", c.reason, frozen, until, got.Problems)
+			got := parse(c.document)
+			freeze, frozen := got.Freeze(now)
+			if frozen != c.frozen || !freeze.Until.Equal(c.until) || !strings.Contains(got.Problem, c.problem) || (got.Problem == "") != (c.problem == "") {
+				t.Errorf("%s: frozen %v until %v, problem %q", c.reason, frozen, freeze.Until, got.Problem)
 			}
 		})
 	}
 }
 
+// TestOtherKeysFreeze: whoever writes another key means something by it.
+func TestOtherKeysFreeze(t *testing.T) {
+	c := control.Parse(map[string]string{control.Key: "", "freeze": "true"})
+	if f, frozen := c.Freeze(now); !frozen || !strings.Contains(f.Reason, `unknown key "freeze"`) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestWhoFroze(t *testing.T) {
+	f, frozen := parse("freeze: {by: alice, since: 2026-11-21T11:00:00Z, reason: sale}").Freeze(now)
+	if !frozen || f.By != "alice" || f.Reason != "sale" || f.Since.Format(time.RFC3339) != "2026-11-21T11:00:00Z" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestPauses(t *testing.T) {
-	c := control.Parse(map[string]string{"pauses": `
+	c := parse(`pauses:
 - {namespace: shop, selector: "app=web", until: "2026-11-21T13:00:00Z", reason: sale}
 - {namespace: shop, until: "2026-11-21T12:30:00Z"}
 - {selector: "tier in (db)", until: "2030-01-01T00:00:00Z"}
 - {selector: "app=old", until: "2026-11-21T11:00:00Z"}
-- {namespace: doubt, selector: "(((", until: "2026-11-21T13:00:00Z"}
-- {selector: "app=x", until: soon}
-`}).Bounded(now)
-	if len(c.Problems) != 2 {
-		t.Errorf("problems %q, want two", c.Problems)
+`)
+	if c.Problem != "" {
+		t.Errorf("problem %q", c.Problem)
 	}
 	for name, want := range map[string]struct {
 		namespace string
@@ -61,11 +88,8 @@ func TestPauses(t *testing.T) {
 		"the longest holds":   {"shop", map[string]string{"app": "web"}, now.Add(time.Hour)},
 		"the whole namespace": {"shop", nil, now.Add(30 * time.Minute)},
 		"elsewhere":           {"other", map[string]string{"app": "web"}, time.Time{}},
-		"every namespace":     {"other", map[string]string{"tier": "db"}, now.Add(control.MaxPause)},
+		"every namespace":     {"other", map[string]string{"tier": "db"}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"over":                {"other", map[string]string{"app": "old"}, time.Time{}},
-		"selector in doubt":   {"doubt", nil, now.Add(time.Hour)},
-		"end in doubt":        {"other", map[string]string{"app": "x"}, now.Add(control.MaxPause)},
-		"not in doubt":        {"other", map[string]string{"app": "y"}, time.Time{}},
 	} {
 		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: want.namespace, Labels: want.labels}, now)
 		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
@@ -74,57 +98,49 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestPauseEnds: it is the writing that counts, and not when somebody asks, so that no pause goes on and on.
-func TestPauseEnds(t *testing.T) {
-	c := control.Parse(map[string]string{"pauses": `[{until: "2100-01-01T00:00:00Z"}]`}).Bounded(now)
-	for name, want := range map[string]struct {
-		at     time.Time
-		paused bool
-	}{
-		"before thirty days": {now.Add(control.MaxPause - time.Second), true},
-		"after thirty days":  {now.Add(control.MaxPause), false},
-	} {
-		if p, paused := c.Paused(&metav1.ObjectMeta{}, want.at); paused != want.paused {
-			t.Errorf("%s: paused %v until %s", name, paused, p.Until)
+func TestEdit(t *testing.T) {
+	hour := now.Add(time.Hour)
+	till := control.Pause{Namespace: "shop", Selector: "app=till", Until: hour, Reason: "audit", By: "alice"}
+	const tillText = "pauses:\n- by: alice\n  namespace: shop\n  reason: audit\n  selector: app=till\n  until: \"2026-11-21T13:00:00Z\"\n"
+	pause := func(p control.Pause) func(*control.Document) error {
+		return func(d *control.Document) error { return d.Pause(p, now) }
+	}
+	resume := func(namespace, selector string) func(*control.Document) error {
+		return func(d *control.Document) error {
+			found, err := d.Resume(namespace, selector)
+			if err == nil && !found {
+				err = errors.New("no such pause")
+			}
+			return err
 		}
 	}
-}
-
-// TestPausesInDoubtHold: what an operator wrote in an incident and nobody can read holds back, and says so.
-func TestPausesInDoubtHold(t *testing.T) {
-	many := strings.Repeat("- {namespace: a, until: \"2026-11-21T13:00:00Z\"}\n", 257)
-	const until = `until: "2026-11-21T13:00:00Z"`
-	soon, latest := now.Add(time.Hour), now.Add(control.MaxPause)
-	for name, test := range map[string]struct {
-		text  string
-		until time.Time
+	for name, c := range map[string]struct {
+		before string
+		change func(*control.Document) error
+		want   string
+		fails  string
 	}{
-		"a word":              {"true", latest},
-		"one pause, no list":  {"{namespace: shop, " + until + "}", latest},
-		"not YAML":            {"\x00", latest},
-		"a torn line":         {"- {namespace: shop, " + until, latest},
-		"a key given twice":   {"- {namespace: shop, namespace: billing, " + until + "}", latest},
-		"a misspelt key":      {"- {namespace: shop, selektor: app=no, " + until + "}", soon},
-		"a number":            {"- 7", latest},
-		"several namespaces":  {"- {namespace: [shop, billing], " + until + "}", latest},
-		"no namespace's name": {"- {namespace: \"shop,billing\", " + until + "}", soon},
-		"an unclear selector": {"- {selector: \"app in web\", " + until + "}", soon},
-		"an unclear end":      {"- {until: tonight}", latest},
-		"no end":              {"- {reason: incident}", latest},
-		"too many":            {many, latest},
+		"pause":                     {"", pause(till), tillText, ""},
+		"the same pause again":      {tillText, pause(till), tillText, ""},
+		"pauses that ended go":      {"pauses: [{namespace: bank, until: 2026-11-21T11:00:00Z}]", pause(till), tillText, ""},
+		"resume":                    {tillText, resume("shop", " app = till"), "{}\n", ""},
+		"resume keeps the rest":     {"windows: [\"0 22 * * * 1h\"]\n" + tillText, resume("shop", "app=till"), "windows:\n- 0 22 * * * 1h\n", ""},
+		"resume of another":         {tillText, resume("bank", "app=till"), tillText, "no such pause"},
+		"a bad selector":            {tillText, pause(control.Pause{Selector: "a=b=c", Until: hour}), tillText, "selector"},
+		"a bad namespace":           {"", pause(control.Pause{Namespace: "Shop!", Until: hour}), "", "Shop!"},
+		"beside what is not read":   {"{", pause(till), "{", "kubectl edit configmap reroll-control"},
+		"beside an unknown keyword": {"frezze: {}", pause(till), "frezze: {}", "frezze"},
 	} {
-		c := control.Parse(map[string]string{"pauses": test.text}).Bounded(now)
-		if len(c.Problems) != 1 {
-			t.Errorf("%s: problems %q, want one", name, c.Problems)
-		}
-		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: "shop", Labels: map[string]string{"app": "web"}}, now)
-		if !paused || !p.Until.Equal(test.until) {
-			t.Errorf("%s: paused %v until %s, want %s", name, paused, p.Until, test.until)
-		}
-	}
-	c := control.Parse(map[string]string{"pauses": "- 7\n- {namespace: shop, until: \"2026-11-21T13:00:00Z\", reason: sale}\n"})
-	if len(c.Pauses) != 2 || c.Pauses[1].Reason != "sale" {
-		t.Errorf("one pause in doubt costs another: %+v", c.Pauses)
+		t.Run(name, func(t *testing.T) {
+			data := map[string]string{control.Key: c.before}
+			err := control.Edit(data, c.change)
+			if (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("error %v, want %q", err, c.fails)
+			}
+			if data[control.Key] != c.want {
+				t.Errorf("document %q, want %q", data[control.Key], c.want)
+			}
+		})
 	}
 }
 
@@ -181,47 +197,6 @@ func TestWindowsKeepTheirHourInSummer(t *testing.T) {
 	}
 }
 
-// TestWindowsWhenClocksChange: a time that the clock on the wall skips is when it jumps, one that it shows twice counts once, and an hour
-// that comes twice has its windows twice if every hour has them.
-func TestWindowsWhenClocksChange(t *testing.T) {
-	const berlin, newYork, beirut = "CRON_TZ=Europe/Berlin ", "CRON_TZ=America/New_York ", "CRON_TZ=Asia/Beirut "
-	utc := func(month time.Month, day, hour, minute int) time.Time {
-		return time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)
-	}
-	for name, c := range map[string]struct {
-		window string
-		// begin is from when on its openings are looked for.
-		begin time.Time
-		want  []time.Time
-	}{
-		"half past two is skipped":            {berlin + "30 2 * * 0 2h", utc(3, 28, 12, 0), []time.Time{utc(3, 29, 1, 0), utc(4, 5, 0, 30)}},
-		"two is skipped, west of Greenwich":   {newYork + "0 2 * * 0 4h", utc(3, 7, 12, 0), []time.Time{utc(3, 8, 7, 0), utc(3, 15, 6, 0)}},
-		"midnight is skipped":                 {beirut + "0 0 * * * 1h", utc(3, 28, 12, 0), []time.Time{utc(3, 28, 22, 0), utc(3, 29, 21, 0)}},
-		"asked for after the jump":            {berlin + "30 2 * * 0 2h", utc(3, 29, 1, 10), []time.Time{utc(4, 5, 0, 30)}},
-		"half past two comes twice":           {berlin + "30 2 * * * 1h", utc(10, 24, 12, 0), []time.Time{utc(10, 25, 0, 30), utc(10, 26, 1, 30)}},
-		"asked for between the two":           {berlin + "30 2 * * * 1h", utc(10, 25, 1, 10), []time.Time{utc(10, 26, 1, 30)}},
-		"one comes twice, west of Greenwich":  {newYork + "0 1 * * * 1h", utc(10, 31, 12, 0), []time.Time{utc(11, 1, 5, 0), utc(11, 2, 6, 0)}},
-		"every hour, also that comes twice":   {berlin + "15 * * * * 30m", utc(10, 25, 0, 0), []time.Time{utc(10, 25, 0, 15), utc(10, 25, 1, 15), utc(10, 25, 2, 15)}},
-		"every hour, but not that is skipped": {berlin + "15 * * * * 30m", utc(3, 29, 0, 30), []time.Time{utc(3, 29, 1, 15), utc(3, 29, 2, 15)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, err := control.ParseWindow(c.window)
-			if err != nil {
-				t.Fatal(err)
-			}
-			at := c.begin
-			for _, want := range c.want {
-				if at = w.Next(at); !at.Equal(want) {
-					t.Errorf("opens at %s, want %s", at, want)
-				}
-				if !w.Open(want) || w.Open(want.Add(-time.Second)) {
-					t.Errorf("at %s it is open: %v, and a second before: %v", want, w.Open(want), w.Open(want.Add(-time.Second)))
-				}
-			}
-		})
-	}
-}
-
 func TestFaultyWindows(t *testing.T) {
 	for _, text := range []string{"", "6h", "0 22 * * *", "0 22 * * * 1s", "0 22 * * * 200h", "0 25 * * * 1h", "CRON_TZ=Nowhere/City 0 22 * * * 1h", strings.Repeat("x", 300)} {
 		if w, err := control.ParseWindow(text); err == nil {
@@ -232,22 +207,29 @@ func TestFaultyWindows(t *testing.T) {
 
 // TestLongReason: what is too long is cut between characters.
 func TestLongReason(t *testing.T) {
-	got := control.Parse(map[string]string{"freeze": "true", control.ReasonKey: "a" + strings.Repeat("ü", 300)})
-	if !utf8.ValidString(got.Reason) || len(got.Reason) > 256 || !strings.HasSuffix(got.Reason, "ü") {
-		t.Errorf("%d bytes: %q", len(got.Reason), got.Reason)
+	f, _ := parse("freeze: {reason: a" + strings.Repeat("ü", 300) + "}").Freeze(now)
+	if !utf8.ValidString(f.Reason) || len(f.Reason) > 256 || !strings.HasSuffix(f.Reason, "ü") {
+		t.Errorf("%d bytes: %q", len(f.Reason), f.Reason)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("true", "2026-11-21T13:00:00Z", `- {selector: "a=b", until: "2026-11-21T13:00:00Z"}`)
-	f.Add("x", "y", "- - -")
-	f.Fuzz(func(t *testing.T, freeze, until, pauses string) {
-		c := control.Parse(map[string]string{"freeze": freeze, "freeze-until": until, "pauses": pauses}).Bounded(now)
-		if freeze != "" && !c.Frozen && freeze != "false" && len(c.Problems) > 0 && strings.HasPrefix(c.Problems[0], "freeze:") {
-			t.Fatal("what was not understood lets go")
+	f.Add("freeze: {until: 2026-11-21T13:00:00Z}")
+	f.Add("pauses: [{selector: a=b, until: 2026-11-21T13:00:00Z}]")
+	f.Add("- - -")
+	f.Fuzz(func(t *testing.T, document string) {
+		c := parse(document)
+		if _, frozen := c.Freeze(now); c.Problem != "" && !frozen {
+			t.Fatal("what cannot be read lets go")
 		}
-		if p, ok := c.Paused(&metav1.ObjectMeta{}, now); ok && p.Until.Sub(now) > control.MaxPause {
-			t.Fatalf("paused until %v", p.Until)
+		if len(c.Problem) > 1024 {
+			t.Errorf("a problem of %d bytes", len(c.Problem))
+		}
+		data := map[string]string{control.Key: document}
+		if err := control.Edit(data, func(*control.Document) error { return nil }); (err == nil) != (c.Problem == "") {
+			t.Fatalf("it is read with %q and edited with %v", c.Problem, err)
+		} else if again := control.Parse(data); again.Problem != c.Problem {
+			t.Fatalf("written again it has the problem %q", again.Problem)
 		}
 	})
 }

@@ -12,9 +12,9 @@ import (
 
 // Window is a time that comes again and again, in which reloads are let go.
 type Window struct {
-	text   string
-	clock  wallClock
-	length time.Duration
+	text     string
+	schedule cron.Schedule
+	length   time.Duration
 }
 
 // Limits of a window.
@@ -27,8 +27,8 @@ const (
 )
 
 // ParseWindow reads when a window opens, in the five fields of cron, and how long it stays open: "0 22 * * 1-5 6h". A time zone may stand
-// in front: "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h"; without one it is that of the process. Where clocks are put forward or back, a window opens
-// once all the same, and stays open for its whole length.
+// in front: "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h"; without one it is that of the process. A time
+// that the clock skips when it is put forward opens no window that day.
 func ParseWindow(text string) (Window, error) {
 	if len(text) > maxWindowText {
 		return Window{}, fmt.Errorf("a window has at most %d characters", maxWindowText)
@@ -41,7 +41,7 @@ func ParseWindow(text string) (Window, error) {
 	if len(fields) != want {
 		return Window{}, errors.New(`a window is five fields of cron and a length, such as "0 22 * * 1-5 6h"`)
 	}
-	last, hour := fields[len(fields)-1], fields[len(fields)-cronFields]
+	last := fields[len(fields)-1]
 	length, err := time.ParseDuration(last)
 	if err != nil || length < minLength || length > maxLength {
 		return Window{}, fmt.Errorf("%.40q is no length of a window between %s and %s, such as 6h", last, minLength, maxLength)
@@ -50,7 +50,7 @@ func ParseWindow(text string) (Window, error) {
 	if err != nil {
 		return Window{}, fmt.Errorf("window %.80q: %w", text, err)
 	}
-	return Window{text: strings.Join(fields, " "), clock: newWallClock(schedule, hour), length: length}, nil
+	return Window{text: strings.Join(fields, " "), schedule: schedule, length: length}, nil
 }
 
 // ParseWindows reads several windows, separated by semicolons. It is open when any of them is.
@@ -80,7 +80,7 @@ func (w Window) String() string { return w.text }
 
 // Open reports whether the window is open at a time.
 func (w Window) Open(now time.Time) bool {
-	if w.clock.schedule == nil {
+	if w.schedule == nil {
 		return false
 	}
 	// It is open if it opened within its own length before now. Next is strictly after its argument.
@@ -90,30 +90,11 @@ func (w Window) Open(now time.Time) bool {
 
 // Next returns when the window opens next; zero if never.
 func (w Window) Next(now time.Time) time.Time {
-	if w.clock.schedule == nil {
+	if w.schedule == nil {
 		return time.Time{}
 	}
-	return w.clock.next(now)
+	return w.schedule.Next(now)
 }
-
-// OpeningOfBoth returns when some window of each of two lists is open next: now if that is so now, and an empty list is always open. Zero is
-// never, or not within the next openings that it looks at.
-func OpeningOfBoth(a, b []Window, now time.Time) time.Time {
-	at := now
-	for range maxOpenings {
-		first := Opening(a, at)
-		if first.IsZero() {
-			return time.Time{}
-		}
-		if at = Opening(b, first); at.IsZero() || at.Equal(first) {
-			return at
-		}
-	}
-	return time.Time{}
-}
-
-// maxOpenings bounds how far OpeningOfBoth looks ahead.
-const maxOpenings = 64
 
 // Opening returns when reloads are let go next: now if no window is given or one is open. Zero is never.
 func Opening(windows []Window, now time.Time) time.Time {

@@ -28,12 +28,15 @@ const (
 	ownWindow      = OwnPrefix + "window"
 	ownMinInterval = OwnPrefix + "min-interval"
 	ownMaintenance = OwnPrefix + "maintenance-window"
+
+	// RetryKey asks for another try of a workload.
+	RetryKey = OwnPrefix + "retry"
 )
 
 // ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
 var ownKeysOnWorkloads = []string{
 	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, FollowKey,
-	OwnPrefix + "retry", OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
+	RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
 // Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.

@@ -1,10 +1,9 @@
 package kube
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
@@ -27,14 +27,13 @@ import (
 // controlWait bounds the wait for the first answer: a freeze holds from the start, but who may not read it must say so some time.
 const controlWait = 10 * time.Second
 
-// WatchControl calls set with the data of the ConfigMap control.ConfigMap and when it was last written, now and whenever it changes, until ctx
-// ends, never twice at a time. It returns once set was called for what there is; nil data means that there is none. If that takes longer
+// WatchControl calls set with the data of the ConfigMap control.ConfigMap, now and whenever it changes, until ctx ends, never twice at a time. It returns once set was called for what there is; nil data means that there is none. If that takes longer
 // than ten seconds it returns an error, and goes on trying: until set is called, nobody knows what is there.
-func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string, written time.Time)) error {
+func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string)) error {
 	return c.watchControl(ctx, controlWait, set)
 }
 
-func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string, written time.Time)) error {
+func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string)) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(c.Namespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
@@ -43,11 +42,11 @@ func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set f
 	said := teller{set: set}
 	tell := func(obj any) {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
-			said.say(withFreezer(m), writtenAt(m))
+			said.say(m.Data)
 		}
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { said.say(nil, time.Time{}) },
+		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: func(any) { said.say(nil) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
@@ -74,17 +73,17 @@ func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set f
 
 // teller calls set for one at a time, and remembers whether it did.
 type teller struct {
-	set func(data map[string]string, written time.Time)
+	set func(data map[string]string)
 
 	mu   sync.Mutex
 	once bool
 }
 
-func (t *teller) say(data map[string]string, written time.Time) {
+func (t *teller) say(data map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.once = true
-	t.set(data, written)
+	t.set(data)
 }
 
 // sayNothing says that there is nothing, unless something was said.
@@ -92,37 +91,8 @@ func (t *teller) sayNothing() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.once {
-		t.set(nil, time.Time{})
+		t.set(nil)
 	}
-}
-
-// writtenAt returns when somebody last wrote o, by the API server's clock.
-func writtenAt(o metav1.Object) time.Time {
-	written := o.GetCreationTimestamp().Time
-	for _, entry := range o.GetManagedFields() {
-		if entry.Time != nil && entry.Time.After(written) {
-			written = entry.Time.Time
-		}
-	}
-	return written
-}
-
-// withFreezer returns the data of the ConfigMap, with who froze the cluster, and when, by the managed fields where it does not say so.
-func withFreezer(m *corev1.ConfigMap) map[string]string {
-	data := maps.Clone(m.Data)
-	if data[control.FreezeKey] == "" || data[control.SinceKey] != "" {
-		return data
-	}
-	for _, entry := range m.ManagedFields {
-		if entry.Time == nil || entry.FieldsV1 == nil || !bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+control.FreezeKey+`":`)) {
-			continue
-		}
-		data[control.SinceKey] = entry.Time.UTC().Format(time.RFC3339)
-		if data[control.ByKey] == "" && entry.Manager != fieldManager {
-			data[control.ByKey] = reloader.Actor{FieldManager: entry.Manager}.Name()
-		}
-	}
-	return data
 }
 
 // fieldManager is that of the commands.
@@ -137,17 +107,8 @@ func (c *Cluster) WhoAmI(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// SetControl changes keys of the ConfigMap control.ConfigMap and keeps all others, making it if there is none. An empty value removes
-// its key.
-func (c *Cluster) SetControl(ctx context.Context, change map[string]string) error {
-	return c.ChangeControl(ctx, func(data map[string]string) error {
-		maps.Copy(data, change)
-		return nil
-	})
-}
-
 // ChangeControl has change rewrite the data of the ConfigMap control.ConfigMap, again if somebody else writes it meanwhile, making it if
-// there is none. An empty value removes its key. An error of change is returned and nothing is written.
+// there is none. An error of change is returned and nothing is written.
 func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string]string) error) error {
 	client := c.client.CoreV1().ConfigMaps(c.Namespace)
 	err := retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }, func() error {
@@ -165,7 +126,6 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 		if err := change(stored.Data); err != nil {
 			return err
 		}
-		maps.DeleteFunc(stored.Data, func(_, value string) bool { return value == "" })
 		if missing {
 			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: fieldManager})
 			return err
@@ -175,6 +135,23 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 	})
 	if err != nil {
 		return fmt.Errorf("write ConfigMap %s/%s: %w", c.Namespace, control.ConfigMap, err)
+	}
+	return nil
+}
+
+// Annotate gives a workload an annotation.
+func (c *Cluster) Annotate(ctx context.Context, ref reloader.WorkloadRef, key, value string) error {
+	kind, ok := workload.KindNamed(ref.Kind)
+	if !ok {
+		return fmt.Errorf("no workload is of kind %s", ref.Kind)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
+	if err != nil {
+		return err
+	}
+	_, err = c.metadata.Resource(kind.Resource).Namespace(ref.Namespace).Patch(ctx, ref.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	if err != nil {
+		return fmt.Errorf("annotate %s: %w", ref, err)
 	}
 	return nil
 }

@@ -16,62 +16,19 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-func TestWrittenAt(t *testing.T) {
-	made := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
-	at := func(after time.Duration) *metav1.Time { return &metav1.Time{Time: made.Add(after)} }
-	for name, c := range map[string]struct {
-		fields []metav1.ManagedFieldsEntry
-		want   time.Time
-	}{
-		"nobody has said when":  {nil, made},
-		"the last one counts":   {[]metav1.ManagedFieldsEntry{{Time: at(time.Hour)}, {Time: at(time.Minute)}}, made.Add(time.Hour)},
-		"one does not say when": {[]metav1.ManagedFieldsEntry{{}, {Time: at(time.Minute)}}, made.Add(time.Minute)},
-	} {
-		o := &metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: made}, ManagedFields: c.fields}
-		if got := writtenAt(o); !got.Equal(c.want) {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-}
-
-// TestFreezerByManagedFields: who freezes with kubectl alone is known all the same, and what the ConfigMap says of that counts more.
-func TestFreezerByManagedFields(t *testing.T) {
-	at := metav1.Time{Time: time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)}
-	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
-	}
-	edited := []metav1.ManagedFieldsEntry{entry("kubectl-create", `{"f:data":{"f:freeze":{}}}`), entry("kubectl-patch", `{"f:data":{"f:freeze-reason":{}}}`)}
-	for name, c := range map[string]struct {
-		data   map[string]string
-		fields []metav1.ManagedFieldsEntry
-		want   string
-	}{
-		"by kubectl":          {map[string]string{"freeze": "true"}, edited, "field manager kubectl-create since 2026-01-31T18:00:00Z"},
-		"by a command":        {map[string]string{"freeze": "true", "freeze-by": "carol", "freeze-since": "2026-01-01T00:00:00Z"}, edited, "carol since 2026-01-01T00:00:00Z"},
-		"by whom it says":     {map[string]string{"freeze": "true", "freeze-by": "carol"}, edited, "carol since 2026-01-31T18:00:00Z"},
-		"it is not frozen":    {map[string]string{"pauses": ""}, edited, " since "},
-		"nobody says who did": {map[string]string{"freeze": "true"}, nil, " since "},
-	} {
-		got := withFreezer(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.fields}, Data: c.data})
-		if said := got[control.ByKey] + " since " + got[control.SinceKey]; said != c.want {
-			t.Errorf("%s: %s, want %s", name, said, c.want)
-		}
-	}
-}
-
 // TestWatchControl: whether there is something or nothing is told once it is known, late if need be.
 func TestWatchControl(t *testing.T) {
 	frozen := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, Namespace: "ops"}, Data: map[string]string{control.FreezeKey: "true"},
+		ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, Namespace: "ops"}, Data: map[string]string{control.Key: "freeze: {}"},
 	}
 	cases := map[string]struct {
 		objects []runtime.Object
 		late    bool
 		want    string
 	}{
-		"a freeze":            {[]runtime.Object{frozen}, false, "true"},
+		"a freeze":            {[]runtime.Object{frozen}, false, "freeze: {}"},
 		"nothing":             {nil, false, ""},
-		"a freeze, seen late": {[]runtime.Object{frozen}, true, "true"},
+		"a freeze, seen late": {[]runtime.Object{frozen}, true, "freeze: {}"},
 		"nothing, seen late":  {nil, true, ""},
 	}
 	for name, test := range cases {
@@ -88,7 +45,7 @@ func TestWatchControl(t *testing.T) {
 			}
 			said := make(chan string, 8)
 			c := &Cluster{client: client, Namespace: "ops"}
-			err := c.watchControl(t.Context(), wait, func(data map[string]string, _ time.Time) { said <- data[control.FreezeKey] })
+			err := c.watchControl(t.Context(), wait, func(data map[string]string) { said <- data[control.Key] })
 			if (err != nil) != test.late {
 				t.Fatalf("error %v", err)
 			}

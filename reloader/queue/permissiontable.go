@@ -68,11 +68,7 @@ var permissionTable = slices.Concat(
 		{"$JS.API.DIRECT.GET." + followsStream + "." + followPrefix + ".*." + clusterToken + ".>", "read what other clusters tell", forwards},
 		{wantPrefix + ".*." + clusterToken, "tell other clusters what it follows", forwards},
 	},
-	[]permissionRow{
-		{commandPrefix + "." + clusterToken + ".>", "give commands to the dispatcher", []Role{RoleAPI}},
-		{RoleAPI.InboxPrefix(clusterToken) + ".>", "answer commands", dispatches},
-		{RoleServe.InboxPrefix(clusterToken) + ".>", "answer commands of processes that do it all", dispatches},
-	},
+	[]permissionRow{},
 	readerRows(changesStream, "changes", changePrefix+"."+clusterToken+".>", changePrefix+".>", readers),
 	readerRows(reloadsStream, "reloads", reloadPrefix+"."+clusterToken+".>", reloadPrefix+".>", readers),
 	readerRows(workloadsStream, "the records of workloads", workloadPrefix+"."+clusterToken+".>", workloadPrefix+".>", readers),
@@ -81,7 +77,6 @@ var permissionTable = slices.Concat(
 
 // subscriptionTable is every subject that a role subscribes to besides its own inbox.
 var subscriptionTable = []permissionRow{
-	{commandPrefix + "." + clusterToken + ".>", "be given commands", dispatches},
 	{toldPrefix + "." + followPrefix + ".*." + clusterToken + ".>", "hear of changes in other clusters", forwards},
 	{toldPrefix + "." + wantPrefix + "." + clusterToken + ".*", "hear what other clusters follow", forwards},
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// RequestedKey is the pod template annotation that makes a workload roll because somebody asked for it, whatever its marks are.
+// RequestedKey on a workload asks for one roll by each new value; in a pod template it makes the workload roll, whatever its marks are.
 const RequestedKey = "reroll.dev/requested"
 
 // Request returns the operations that make w roll once for what id names, asked for at a time. All marks stay as they are. Written twice, it

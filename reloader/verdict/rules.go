@@ -69,7 +69,7 @@ func failed(c Case) (Verdict, bool) {
 	}
 	return Verdict{
 		Reason: h.Reason, Message: because("The workload "+reloader.Reasons[h.Reason], h.Message),
-		Next: "fix that, then: reroll retry " + ref(c.Workload),
+		Next: "reroll retry " + ref(c.Workload),
 	}, true
 }
 
@@ -224,11 +224,11 @@ func held(c Case) (Verdict, bool) {
 		} else {
 			v.Message = "The workload " + reloader.Reasons[h.Reason] + "; the next one opens at " + clock(h.Due) + "."
 		}
-		v.Next = "reroll reload " + ref(c.Workload) + " rolls it now"
+		v.Next = "reroll reload " + ref(c.Workload)
 	case reloader.ReasonFlapping:
-		v.Next = "reroll reloads -n " + c.Workload.Namespace + " shows who changes the config"
+		v.Next = "reroll reloads -n " + c.Workload.Namespace
 	case reloader.ReasonHalted, reloader.ReasonWaitingForStep:
-		v.Next = "reroll status shows which workload goes before it"
+		v.Next = "reroll status"
 	}
 	return v, true
 }

@@ -75,13 +75,12 @@ func (b *bench) lists(ctx context.Context, r *line.Reroll) error {
 	const reloads = "/api/v1/reloads?limit=100"
 	for _, list := range []struct{ name, url string }{
 		{"an empty handler", empty.URL},
-		{"version", r.API + "/api/v1/version"},
+		{"self", r.API + "/api/v1/self"},
 		{"reloads, newest 100", r.API + reloads},
 		{"  of one namespace", r.API + reloads + "&namespace=team-7"},
 		{"  of a workload that there is not", r.API + reloads + "&name=none"},
 		{"  the last 100 of all", r.API + reloads + "&continue=" + deep},
 		{"changes, newest 100", r.API + "/api/v1/changes?limit=100"},
-		{"timeline, newest 100", r.API + "/api/v1/timeline?limit=100"},
 		{"workloads, first 100", r.API + "/api/v1/workloads?limit=100"},
 		{"stats of a day", r.API + "/api/v1/stats"},
 	} {

@@ -205,13 +205,19 @@ func (r *room) restartKube(level auditv1.Level) {
 func (r *room) waitCluster(health, state, attribution string) {
 	r.t.Helper()
 	r.wait("the cluster's status", func(ctx context.Context) error {
-		var c struct {
-			Health, Attribution string
-			Feeds               []struct{ State string }
+		var page struct {
+			Items []struct {
+				Health, Attribution string
+				Feeds               []struct{ State string }
+			}
 		}
-		if err := r.line.Reroll.Get(ctx, "/api/v1/clusters/"+line.ClusterName, &c); err != nil {
+		if err := r.line.Reroll.Get(ctx, "/api/v1/clusters", &page); err != nil {
 			return err
 		}
+		if len(page.Items) != 1 {
+			return fmt.Errorf("%d clusters", len(page.Items))
+		}
+		c := page.Items[0]
 		if c.Health != health || len(c.Feeds) != 1 || c.Feeds[0].State != state || !strings.HasSuffix(c.Attribution, attribution) {
 			return fmt.Errorf("%s, %+v, %q", c.Health, c.Feeds, c.Attribution)
 		}

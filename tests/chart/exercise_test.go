@@ -20,7 +20,6 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -116,19 +115,6 @@ func (u usage) judge(t *testing.T, w *witness) {
 	}
 }
 
-// obey writes what a client of the API wants held back, for the first time and again.
-func (u usage) obey(t *testing.T, c *kube.Cluster) {
-	t.Helper()
-	if !u.clients || u.options.DryRun {
-		return
-	}
-	for _, freeze := range []string{"true", ""} {
-		if err := c.SetControl(t.Context(), map[string]string{control.FreezeKey: freeze, control.ReasonKey: "sale"}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // begin does what comes once.
 func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	t.Helper()
@@ -149,11 +135,10 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if err := c.Watch(ctx, func(*workload.Workload) {}, func(reloader.WorkloadRef) {}); err != nil {
 		t.Error(err)
 	}
-	if err := c.WatchControl(ctx, func(map[string]string, time.Time) {}); err != nil {
+	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
 		t.Error(err)
 	}
 	u.touchCanary(t, c)
-	u.obey(t, c)
 	if !u.watch {
 		return
 	}

@@ -113,7 +113,7 @@ var (
 		},
 		namespace: {
 			"configmaps create", "configmaps/reroll-canary patch",
-			"configmaps/reroll-control get,update", "configmaps/reroll-control list,watch",
+			"configmaps/reroll-control list,watch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
 		},

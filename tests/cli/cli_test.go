@@ -26,7 +26,7 @@ func TestCommandLine(t *testing.T) {
 	d.freeze()
 	d.plugin()
 	d.doctor()
-	d.kept("GET changes 200", "GET workloads 200", "GET clusters 200", "GET events 200", "GET version 200", "POST impact 200")
+	d.kept("GET changes 200", "GET workloads 200", "GET clusters 200", "GET events 200", "GET self 200", "POST impact 200")
 }
 
 // pause holds back a roll, and lets it go.
@@ -41,7 +41,7 @@ func (d *desk) pause() {
 	d.watch("reload", func() {
 		d.reroll(0, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")
 	})
-	if left := d.kubectl("get", "configmap", "reroll-control", "-n", "default", "-o", "jsonpath={.data.pauses}"); !strings.Contains(left, "app=other") || strings.Contains(left, "app=web") {
+	if left := d.kubectl("get", "configmap", "reroll-control", "-n", "default", "-o", "jsonpath={.data}"); !strings.Contains(left, "app=other") || strings.Contains(left, "app=web") {
 		d.t.Errorf("the pauses left are %s", left)
 	}
 	d.reroll(1, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")

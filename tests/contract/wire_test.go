@@ -64,7 +64,7 @@ func TestWireTellsWhatTheDocumentDoesNotKnow(t *testing.T) {
 	}{"as described": {untouched, ""}, "spoiled": {spoiled, "mood"}} {
 		t.Run(name, func(t *testing.T) {
 			wire, at := near(t, tc.before)
-			code, body := get(t, at+"/api/v1/version")
+			code, body := get(t, at+"/api/v1/self")
 			if code != http.StatusOK || strings.Contains(body, "mood") != (tc.fault != "") {
 				t.Errorf("%d %s", code, body)
 			}
@@ -72,7 +72,7 @@ func TestWireTellsWhatTheDocumentDoesNotKnow(t *testing.T) {
 			if (err == nil) != (tc.fault == "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
 				t.Errorf("faults: %v, want one about %q", err, tc.fault)
 			}
-			if seen := wire.Seen(); seen["GET version 200"] != 1 || len(seen) != 1 {
+			if seen := wire.Seen(); seen["GET self 200"] != 1 || len(seen) != 1 {
 				t.Errorf("seen: %v", seen)
 			}
 		})

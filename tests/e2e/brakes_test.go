@@ -51,7 +51,7 @@ func TestFreeze(t *testing.T) {
 
 	t.Log("plain kubectl freezes, too")
 	where := l.Kube.Client().CoreV1().ConfigMaps("default")
-	_, err := where.Patch(r.ctx, "reroll-control", types.MergePatchType, []byte(`{"data":{"freeze":"true"}}`), metav1.PatchOptions{})
+	_, err := where.Patch(r.ctx, "reroll-control", types.MergePatchType, []byte(`{"data":{"control.yaml":"freeze: {}"}}`), metav1.PatchOptions{})
 	r.must(err)
 	r.waitFrozen()
 	r.setData("app", "k", "d")

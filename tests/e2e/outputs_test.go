@@ -178,23 +178,13 @@ func (r *room) paths() map[string]string {
 // controls are words that the answers to some paths have for certain.
 var controls = map[string]string{
 	"/api/v1/changes": "password", "/api/v1/changes/{id}": "password", "/api/v1/reloads": "refused", "/api/v1/reloads/{id}": "refused",
-	"/api/v1/workloads": "refused", "/api/v1/configs": "password", "/api/v1/dependencies": "password", "/api/v1/graph": "password",
-	"/api/v1/held": "refused", "/api/v1/timeline": "refused", "/api/v1/clusters": "local", "/api/v1/reasons": "Refused",
+	"/api/v1/workloads": "refused", "/api/v1/clusters": "local",
 }
 
 // placesOf returns the paths that one of the document stands for here.
 func (r *room) placesOf(path string) []string {
 	r.t.Helper()
-	var places []string
-	for _, names := range [][]string{{"Deployment", "refused"}, {"ConfigMap", "app"}, {"Secret", "password"}} {
-		if workload := names[0] == "Deployment"; workload && strings.Contains(path, "/configs/") || !workload && strings.Contains(path, "/workloads/") {
-			continue
-		}
-		places = append(places, strings.NewReplacer("{cluster}", line.ClusterName, "{namespace}", r.ns, "{kind}", names[0], "{name}", names[1]).Replace(path))
-		if !strings.Contains(path, "{name}") {
-			break
-		}
-	}
+	places := []string{strings.NewReplacer("{cluster}", line.ClusterName, "{namespace}", r.ns, "{kind}", "Deployment", "{name}", "refused").Replace(path)}
 	for i, place := range places {
 		switch {
 		case strings.HasSuffix(place, "{id}"):
@@ -229,7 +219,7 @@ func (r *room) commands(places map[string]said) {
 	r.must(err)
 	for command, control := range map[string]string{
 		"changes -o wide": "password", "reloads -o wide": "refused", "workloads -o wide": "refused", "workloads -o yaml": "refused",
-		"graph": "password", "status": "local", "clusters -o wide": "local", "doctor -o json": "local",
+		"status": "local", "clusters -o wide": "local", "doctor -o json": "local",
 		"explain " + r.ns + "/Deployment/refused": "password", "impact " + r.ns + "/Secret/password": "refused",
 		"doctor migrate -o json": "refused", "doctor migrate -o wide": "refused",
 	} {

@@ -6,17 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +36,7 @@ const (
 // leaves behind, at the hub as well. With --redact-actors they are nowhere; without, they are found where people look for them, so that the
 // search is known to find.
 func TestRedactActors(t *testing.T) {
-	told := []string{"GET /api/v1/changes?includeBaselines=true", "GET /api/v1/timeline", "reroll changes -o wide", "the stream of events", "files of reroll", "files of the hub"}
+	told := []string{"GET /api/v1/changes?includeBaselines=true", "reroll changes -o wide", "the stream of events", "files of reroll", "files of the hub"}
 	for name, flags := range map[string][]string{"redacted": {"--redact-actors"}, "as it is": nil} {
 		t.Run(name, func(t *testing.T) {
 			found := whereIsSomebody(t, flags...)
@@ -55,7 +51,7 @@ func TestRedactActors(t *testing.T) {
 					t.Errorf("%s does not tell of them: the search proves nothing", place)
 				}
 			}
-			for _, place := range []string{"GET /api/v1/pauses", "configmaps"} {
+			for _, place := range []string{"GET /api/v1/clusters", "configmaps"} {
 				if !slices.Contains(found[place], somebody) {
 					t.Errorf("%s does not tell who has paused: the search proves nothing", place)
 				}
@@ -92,8 +88,13 @@ func whereIsSomebody(t *testing.T, flags ...string) map[string][]string {
 	_, err = client.CoreV1().Secrets(r.ns).Patch(r.ctx, "password", types.MergePatchType, []byte(`{"stringData":{"k":"2"}}`), metav1.PatchOptions{})
 	r.must(err)
 	r.waitRolls("web", 2)
-	r.command("/api/v1/clusters/local/pause", fmt.Sprintf(`{"namespace":%q,"selector":"app=nobody","until":%q,"reason":"to see"}`, r.ns, time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
-	r.command("/api/v1/workloads/local/"+r.ns+"/Deployment/web/reload", `{}`)
+	_, err = client.CoreV1().ConfigMaps("default").Create(r.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "reroll-control"},
+		Data:       map[string]string{"control.yaml": fmt.Sprintf("pauses: [{namespace: %s, selector: app=nobody, until: 2200-01-01T00:00:00Z, by: %s}]", r.ns, somebody)},
+	}, metav1.CreateOptions{})
+	r.must(err)
+	_, err = client.AppsV1().Deployments(r.ns).Patch(r.ctx, "web", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"1"}}}`), metav1.PatchOptions{})
+	r.must(err)
 	r.waitRolls("web", 3)
 	r.waitOutcome("refused", "Refused")
 	r.waitEvents("web", 2)
@@ -161,26 +162,12 @@ func authenticating(t *testing.T, api, token string) string {
 	return s.URL
 }
 
-// command has the API change something.
-func (r *room) command(path, body string) {
-	r.t.Helper()
-	request, err := http.NewRequestWithContext(r.ctx, http.MethodPost, r.line.Reroll.API+path, strings.NewReader(body))
-	r.must(err)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	r.must(err)
-	defer response.Body.Close() //nolint:errcheck // it was only read
-	if answer, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
-		r.t.Fatalf("POST %s: %s %v: %s", path, response.Status, err, answer)
-	}
-}
-
 // waitPaused waits until the API tells of a pause of the room.
 func (r *room) waitPaused() {
 	r.t.Helper()
 	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
 		var body rawJSON
-		if err := r.line.Reroll.Get(ctx, "/api/v1/pauses", &body); err != nil || bytes.Contains(body, []byte(r.ns)) {
+		if err := r.line.Reroll.Get(ctx, "/api/v1/clusters", &body); err != nil || bytes.Contains(body, []byte(r.ns)) {
 			return err
 		}
 		return fmt.Errorf("no pause of %s: %s", r.ns, body)

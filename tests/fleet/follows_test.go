@@ -44,9 +44,12 @@ func (c *cluster) refused(ctx context.Context, owner *cluster) {
 	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
 		return c.complains(ctx, "stranger", "does not name "+c.name)
 	}))
-	must(c.t, owner.Reroll.Get(ctx, "/api/v1/configs/"+owner.name+"/"+namespace+"/ConfigMap/flags", new(struct{})))
-	if err := owner.Reroll.Get(ctx, "/api/v1/configs/"+owner.name+"/"+namespace+"/ConfigMap/private", new(struct{})); err == nil {
-		c.t.Error("what nobody asks for who may follow it is on record")
+	for config, want := range map[string]bool{"flags": true, "private": false} {
+		var page struct{ Items []struct{} }
+		must(c.t, owner.Reroll.Get(ctx, "/api/v1/changes?includeBaselines=true&name="+config, &page))
+		if len(page.Items) > 0 != want {
+			c.t.Errorf("%d changes of %s are on record", len(page.Items), config)
+		}
 	}
 }
 

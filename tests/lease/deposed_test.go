@@ -56,7 +56,7 @@ func TestPausedLeaderKeepsToAFreeze(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	old, successor := s.pauseInFanOut(t)
-	frozen := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: map[string]string{control.FreezeKey: "true"}}
+	frozen := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: map[string]string{control.Key: "freeze: {}"}}
 	if _, err := cluster.Client().CoreV1().ConfigMaps(s.namespace).Create(t.Context(), frozen, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,9 @@ func TestHalt(t *testing.T) {
 	}
 
 	t.Log("another try begins with one")
-	if out := s.operate("retry", s.ns+"/ConfigMap/app"); !strings.HasPrefix(out, "trying "+s.ns+"/ConfigMap/app again (ConfigMap ") {
+	_, stalled, _ := strings.Cut(message, "the rollout of Deployment/"+s.ns+"/")
+	stalled, _, _ = strings.Cut(stalled, " ")
+	if out := s.operate("retry", s.ns+"/Deployment/"+stalled); !strings.HasPrefix(out, "asked for another try of ") {
 		t.Errorf("retry says %q", out)
 	}
 	s.await(func() error {

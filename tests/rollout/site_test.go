@@ -312,7 +312,7 @@ func (s *site) operate(args ...string) string {
 	s.t.Helper()
 	binary, err := line.Build(s.ctx)
 	s.must(err)
-	out, err := exec.CommandContext(s.ctx, binary, append(args, "--reroll-namespace", "default", "--kubeconfig", shared.Kube.Kubeconfig())...).CombinedOutput()
+	out, err := exec.CommandContext(s.ctx, binary, append(args, "--kubeconfig", shared.Kube.Kubeconfig())...).CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("reroll %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

@@ -69,7 +69,7 @@ func TestOwnObjectsRollNobodyElse(t *testing.T) {
 	who.must(err)
 	_, err = who.client.CoreV1().ConfigMaps(who.own).Create(who.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "reroll-control"},
-		Data:       map[string]string{"freeze": "true", "pauses": "- {namespace: " + who.theirs + ", until: \"2999-01-01T00:00:00Z\"}", "retry.Deployment." + who.theirs + ".web": "2026-01-01T00:00:00Z"},
+		Data:       map[string]string{"control.yaml": "freeze: {}\npauses: [{namespace: " + who.theirs + ", until: 2200-01-01T00:00:00Z}]"},
 	}, metav1.CreateOptions{})
 	who.must(err)
 	who.deploy(who.client, who.own, "web", map[string]string{"reroll.dev/auto": "true"}, marks)

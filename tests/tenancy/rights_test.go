@@ -1,16 +1,19 @@
 package tenancy
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/reroll-dev/reroll/tests/line"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestRightsEndWithTheNamespace: the REST API tells the tenant nothing of what is elsewhere, not even whether it exists, and takes no command about it. The
-// same questions about the tenant's own namespace are answered.
+// TestRightsEndWithTheNamespace: the REST API tells the tenant nothing of what is elsewhere, not even whether it exists, and the API server takes no write about it.
+// The same questions about the tenant's own namespace are answered.
 func TestRightsEndWithTheNamespace(t *testing.T) {
 	who := newTenant(t)
 	who.config(who.owner(), who.theirs)
@@ -19,13 +22,11 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 	who.record(who.token, who.own, "web", 1)
 	who.record(warden, who.theirs, "web", 1)
 	who.rollTheirs(1)
-	const cluster = "/api/v1/clusters/" + line.ClusterName
-	config := func(ns string) string { return "/api/v1/configs/" + line.ClusterName + "/" + ns + "/ConfigMap/app" }
 	answered := func(ns string) (paths []string) {
-		for _, list := range []string{"changes", "reloads", "workloads", "configs", "dependencies", "graph", "timeline", "stats", "pauses", "held"} {
+		for _, list := range []string{"changes", "reloads", "workloads", "stats"} {
 			paths = append(paths, "/api/v1/"+list+"?namespace="+ns)
 		}
-		return append(paths, pathOf(ns, "web"), pathOf(ns, "web")+"/explain", config(ns), config(ns)+"/impact")
+		return append(paths, pathOf(ns, "web"), pathOf(ns, "web")+"/explain")
 	}
 	own, theirs := answered(who.own), answered(who.theirs)
 	who.await(func() error { return who.read(who.token, own[0], &struct{}{}) })
@@ -36,7 +37,7 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 		}
 	}
 	everything := []string{
-		"/api/v1/changes", "/api/v1/events", "/api/v1/events?namespace=" + who.theirs, "/api/v1/clusters", cluster, "/api/v1/freezes",
+		"/api/v1/changes", "/api/v1/events", "/api/v1/events?namespace=" + who.theirs, "/api/v1/clusters",
 		"/api/v1/reloads/" + who.reloads(who.theirs)[0].ID, "/api/v1/changes/" + who.changes(who.theirs)[0].ID, "/api/v1/reloads/r-none", "/api/v1/changes/c-none",
 	}
 	for _, path := range everything {
@@ -48,25 +49,25 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 	if _, absent := who.ask(who.token, http.MethodGet, pathOf(who.theirs, "absent"), nil); there != strings.ReplaceAll(absent, "absent", "web") {
 		t.Errorf("of a workload that exists: %s; of one that does not: %s", there, absent)
 	}
-	who.noCommand(config(who.theirs), cluster)
+	who.noWrites()
 }
 
-// noCommand gives commands about the other namespace, which all are refused, and one about the tenant's own.
-func (who *tenant) noCommand(config, cluster string) {
+// noWrites asks for another's roll, try again, freeze and pause with plain writes, which the API server refuses, and for one of the tenant's own.
+func (who *tenant) noWrites() {
 	who.t.Helper()
-	pause := func(ns string) map[string]any {
-		return map[string]any{"namespace": ns, "until": time.Now().Add(time.Hour)}
-	}
-	for path, body := range map[string]any{
-		pathOf(who.theirs, "web") + "/reload": nil, pathOf(who.theirs, "web") + "/retry": nil, config + "/retry": nil,
-		cluster + "/freeze": map[string]any{}, cluster + "/thaw": nil, cluster + "/pause": pause(who.theirs), cluster + "/resume": map[string]any{"namespace": who.theirs},
-	} {
-		if code, answer := who.ask(who.token, http.MethodPost, path, body); code != http.StatusForbidden {
-			who.t.Errorf("POST %s: %d %s", path, code, answer)
+	for _, annotation := range []string{"requested", "retry"} {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/%s":"1"}}}`, annotation)
+		if _, err := who.client.AppsV1().Deployments(who.theirs).Patch(who.ctx, "web", types.MergePatchType, patch, metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
+			who.t.Errorf("%s of another's workload: %v", annotation, err)
 		}
 	}
-	if code, answer := who.ask(who.token, http.MethodPost, pathOf(who.own, "web")+"/reload", nil); code != http.StatusOK {
-		who.t.Errorf("a reload of the tenant's own: %d %s", code, answer)
+	control := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "reroll-control"}, Data: map[string]string{"control.yaml": "freeze: {}"}}
+	if _, err := who.client.CoreV1().ConfigMaps("default").Create(who.ctx, control, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		who.t.Errorf("a freeze: %v", err)
 	}
+	before := who.deployment(who.own, "web").Generation
+	_, err := who.client.AppsV1().Deployments(who.own).Patch(who.ctx, "web", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"1"}}}`), metav1.PatchOptions{})
+	who.must(err)
+	who.generations(who.own, before+1, "web")
 	who.rollTheirs(2)
 }

@@ -117,7 +117,7 @@ const controlName = "reroll-control"
 
 func (s *site) freeze() {
 	s.t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"freeze": "true"}}}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"control.yaml": "freeze: {}"}}}
 	o.SetName(controlName)
 	_, err := s.control().Create(s.ctx, o, metav1.CreateOptions{})
 	s.must(err)

@@ -5,22 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
-	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // answer starts the API over a projection of what is on record.
 func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
-		Records: records, Version: view.Version{Version: p.version, GoVersion: runtime.Version()}, Logger: p.logger, Metrics: p.registry,
-		Commands: commander{p.queue}, RedactActors: p.settings.Auth.RedactActors, Hosts: p.settings.Auth.hosts(), HostNames: p.settings.Auth.Hosts,
+		Records: records, Version: p.version, Logger: p.logger, Metrics: p.registry,
+		Hosts: p.settings.Auth.hosts(), HostNames: p.settings.Auth.Hosts,
 	}
 	if p.settings.Auth.on() {
 		gate, err := p.settings.gate(p.version)
@@ -57,16 +53,4 @@ func (p *program) listenAPI(server *http.Server) error {
 	}
 	_, err := p.listen("api", p.settings.APIAddress, server)
 	return err
-}
-
-// commander gives commands to dispatchers through the queue.
-type commander struct{ queue *queue.Queue }
-
-// Command returns what became of a command.
-func (c commander) Command(ctx context.Context, command reloader.Command) (reloader.CommandAnswer, error) {
-	answer, err := c.queue.Command(ctx, command)
-	if errors.Is(err, queue.ErrNobodyListens) {
-		err = fmt.Errorf("%w: %w", api.ErrNobodyListens, err)
-	}
-	return answer, err
 }

@@ -34,7 +34,7 @@ func Command(version string) *cobra.Command {
 		root.AddCommand(commands...)
 	}
 	add("Ask", cli.Questions(version)...)
-	add("Hold back and let go", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), retryCommand(version))
+	add("Hold back, let go, and ask for", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), reloadCommand(version), retryCommand(version))
 	add("Prepare", append(cli.Preparations(version), natsCommand(version))...)
 	add("Probe", cli.Probes()...)
 	var runs []*cobra.Command

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -23,11 +22,11 @@ type controls struct {
 }
 
 // say takes the data of the ConfigMap.
-func (c *controls) say(data map[string]string, written time.Time) {
+func (c *controls) say(data map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read, c.unread = true, nil
-	c.set(control.Parse(data).Bounded(written))
+	c.set(control.Parse(data))
 }
 
 // fail takes why the ConfigMap could not be read so far.

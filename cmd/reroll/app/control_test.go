@@ -17,15 +17,15 @@ func TestControlThatCannotBeRead(t *testing.T) {
 	}
 	refused := errors.New("no answer in 10s")
 	c.fail(refused)
-	if frozen, until := now.Freeze(time.Now()); !frozen || !until.IsZero() || now.Reason == "" {
-		t.Errorf("held back %v until %s because of %q, want all until it is read", frozen, until, now.Reason)
+	if f, frozen := now.Freeze(time.Now()); !frozen || !f.Until.IsZero() || f.Reason == "" {
+		t.Errorf("held back %v: %+v, want all until it is read", frozen, f)
 	}
 	if err := c.healthy(t.Context()); !errors.Is(err, refused) {
 		t.Errorf("ready although nobody knows of a freeze: %v", err)
 	}
-	c.say(nil, time.Time{})
+	c.say(nil)
 	c.fail(refused) // which comes too late
-	if frozen, _ := now.Freeze(time.Now()); frozen || c.healthy(t.Context()) != nil {
+	if _, frozen := now.Freeze(time.Now()); frozen || c.healthy(t.Context()) != nil {
 		t.Errorf("held back %v, %v although there is no ConfigMap", frozen, c.healthy(t.Context()))
 	}
 }

@@ -177,7 +177,6 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
 	hints.Go(func() { _ = p.queue.TidyChanges(ctx, p.settings.ClusterName, d.Needs) })
-	hints.Go(func() { p.serveCommands(ctx, cluster, d) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}

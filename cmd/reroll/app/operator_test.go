@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -27,11 +28,13 @@ import (
 // apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. Whatever else it is asked for is
 // not there, or forbidden.
 type apiServer struct {
-	t         *testing.T
-	data      map[string]string
-	objects   []string
-	forbidden bool
-	codecs    serializer.CodecFactory
+	t    *testing.T
+	data map[string]string
+	// annotations are those that a workload was given.
+	annotations map[string]string
+	objects     []string
+	forbidden   bool
+	codecs      serializer.CodecFactory
 }
 
 // shop is a namespace.
@@ -86,6 +89,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.take(r)
 		}
 		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: kindOf("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: s.data}
+	case there && r.Method == http.MethodPatch:
+		s.annotate(r)
+		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata")}
 	case there:
 		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata")}
 		if strings.HasSuffix(r.URL.Path, "/kube-system") {
@@ -122,6 +128,14 @@ func (s *apiServer) take(r *http.Request) {
 	s.t.Errorf("%T was written: %v", obj, err)
 }
 
+func (s *apiServer) annotate(r *http.Request) {
+	var patch metav1.PartialObjectMetadata
+	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+		s.t.Error(err)
+	}
+	s.annotations = patch.Annotations
+}
+
 func kindOf(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
@@ -148,50 +162,47 @@ func tryTo(t *testing.T, args ...string) (said string, err error) {
 	return out.String(), err
 }
 
+// document is what the ConfigMap says before a command.
+const document = `freeze: {by: alice, reason: incident 7, since: "2026-01-30T18:00:00Z", until: "2126-01-31T18:00:00Z"}
+pauses:
+- {namespace: shop, until: "2126-01-31T18:00:00Z"}
+`
+
+const ours, web = "/api/v1/namespaces/reroll/secrets/reroll-digest-key", "/apis/apps/v1/namespaces/shop/deployments/web"
+
 // TestFreezeIsNobodyElses: who freezes by the command line is named, with the time, and not who froze before.
 func TestFreezeIsNobodyElses(t *testing.T) {
-	for name, c := range map[string]struct {
-		args []string
-		want map[string]string
-	}{
-		"freeze": {[]string{"freeze", "--reason", "release"}, map[string]string{"freeze": "true", "freeze-reason": "release", "freeze-by": "carol", "pauses": "[]"}},
-		"thaw":   {[]string{"thaw"}, map[string]string{"pauses": "[]"}},
-	} {
+	for name, args := range map[string][]string{"freeze": {"freeze", "--reason", "release"}, "thaw": {"thaw"}} {
 		t.Run(name, func(t *testing.T) {
-			s, kubeconfig := newAPIServer(t, map[string]string{
-				"freeze": "true", "freeze-reason": "incident 7", "freeze-by": "alice", "freeze-since": "2026-01-30T18:00:00Z", "freeze-until": "2026-01-31T18:00:00Z", "pauses": "[]",
-			})
-			s.objects = []string{"/api/v1/namespaces/reroll/secrets/reroll-digest-key"}
-			operate(t, append(c.args, "--kubeconfig", kubeconfig)...)
-			if since := s.data["freeze-since"]; (since != "") != (name == "freeze") {
-				t.Errorf("it is frozen since %q", since)
+			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+			s.objects = []string{ours}
+			operate(t, append(args, "--kubeconfig", kubeconfig)...)
+			c := control.Parse(s.data)
+			f, frozen := c.Freeze(time.Now())
+			if len(c.Pauses) != 1 || frozen != (name == "freeze") {
+				t.Fatalf("the ConfigMap has %v", s.data)
 			}
-			delete(s.data, "freeze-since")
-			if diff := cmp.Diff(c.want, s.data); diff != "" {
-				t.Errorf("ConfigMap (-want +got):\n%s", diff)
+			if frozen && (f.By != "carol" || f.Reason != "release" || !f.Until.IsZero() || time.Since(f.Since).Abs() > time.Minute) {
+				t.Errorf("frozen: %+v", f)
 			}
 		})
 	}
 }
 
-// TestNothingIsWrittenInVain: what is certainly not there is neither tried again nor paused, and nothing is written where Reroll does not run,
-// unless somebody insists.
+// TestNothingIsWrittenInVain: nothing is written about what is certainly not there, nor where Reroll does not run unless the user insists, nor
+// beside a document that cannot be read.
 func TestNothingIsWrittenInVain(t *testing.T) {
-	const web, app, ours = "/apis/apps/v1/namespaces/shop/deployments/web", "/api/v1/namespaces/shop/configmaps/app", "/api/v1/namespaces/reroll/secrets/reroll-digest-key"
 	for name, c := range map[string]struct {
 		args      string
+		document  string
 		objects   []string
 		forbidden bool
 		refusal   string
 	}{
-		"a workload":              {args: "retry shop/deploy/web", objects: []string{ours, shop, web}},
-		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{ours, shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written. Correct the name, or add --force"},
-		"no such workload":        {args: "retry shop/deploy/nosuch", objects: []string{ours, shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written."},
-		"in a misspelt namespace": {args: "retry shpo/deploy/web", objects: []string{ours, shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"who knows":               {args: "retry shop/deploy/typo", forbidden: true},
-		"a config":                {args: "retry shop/cm/app", objects: []string{ours, shop, app}},
-		"a followed config":       {args: "retry shop/secret/key", objects: []string{ours, shop}, refusal: "there is no Secret key in namespace shop. Workloads may follow one of that name of another cluster: then add --force."},
-		"a followed config, yes":  {args: "retry shop/secret/key --force", objects: []string{ours, shop}},
+		"a workload":              {args: "retry shop/deploy/web", objects: []string{shop, web}},
+		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
+		"no such workload":        {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
+		"in a misspelt namespace": {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
 		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
 		"a pause of all":          {args: "pause -A", objects: []string{ours, shop}},
 		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
@@ -200,25 +211,24 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a freeze all the same":   {args: "freeze --force"},
 		"a thaw elsewhere":        {args: "thaw", refusal: "found no Reroll in namespace"},
 		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace"},
-		"a retry elsewhere":       {args: "retry shop/deploy/web", objects: []string{shop, web}, refusal: "found no Reroll in namespace"},
+		"beside another document": {args: "freeze", document: "frezze: {}", objects: []string{ours}, refusal: "kubectl edit configmap reroll-control"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, kubeconfig := newAPIServer(t, map[string]string{"is": "there"})
+			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: c.document})
 			s.objects, s.forbidden = c.objects, c.forbidden
-			said, err := tryTo(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
+			_, err := tryTo(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
 			if code, _ := cli.ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != cli.ExitFailed || !strings.Contains(cli.Say(err), c.refusal)) {
 				t.Errorf("%v, want %q", err, c.refusal)
 			}
-			if written := len(s.data) != 1; written != (c.refusal == "") || strings.Contains(said, "warning:") {
-				t.Errorf("said %q, and the ConfigMap has %v", said, s.data)
+			if written := s.data[control.Key] != c.document || len(s.annotations) > 0; written != (c.refusal == "") {
+				t.Errorf("written: the ConfigMap has %v, the workload %v", s.data, s.annotations)
 			}
 		})
 	}
 }
 
-// TestDeedsAreTold: what was done is told in a sentence, and in every other format, each of which names what it was done to.
+// TestDeedsAreTold: what was done is reported in a sentence, and in every other format, each of which names what it was done to.
 func TestDeedsAreTold(t *testing.T) {
-	const pauses = "- namespace: shop\n  until: \"2126-01-31T18:00:00Z\"\n"
 	for name, c := range map[string]struct {
 		args  []string
 		said  string
@@ -228,7 +238,7 @@ func TestDeedsAreTold(t *testing.T) {
 		"freeze": {
 			[]string{"freeze", "--reason", "release"},
 			"frozen until it is thawed (ConfigMap reroll/reroll-control)\n", "reroll/ConfigMap/reroll-control\n",
-			map[string]any{"done": "freeze", "reason": "release", "configMap": "reroll/ConfigMap/reroll-control", "message": "frozen until it is thawed (ConfigMap reroll/reroll-control)"},
+			map[string]any{"done": "freeze", "reason": "release", "message": "frozen until it is thawed (ConfigMap reroll/reroll-control)"},
 		},
 		"thaw": {[]string{"thaw"}, "thawed (ConfigMap reroll/reroll-control)\n", "reroll/ConfigMap/reroll-control\n", map[string]any{"done": "thaw"}},
 		"pause": {
@@ -243,15 +253,24 @@ func TestDeedsAreTold(t *testing.T) {
 		},
 		"retry": {
 			[]string{"retry", "shop/deploy/web"},
-			"trying shop/Deployment/web again (ConfigMap reroll/reroll-control)\n", "shop/Deployment/web\n",
-			map[string]any{"done": "retry", "names": []any{"shop/Deployment/web"}, "configMap": "reroll/ConfigMap/reroll-control"},
+			"asked for another try of shop/Deployment/web\n", "shop/Deployment/web\n",
+			map[string]any{"done": "retry", "names": []any{"shop/Deployment/web"}, "annotation": "reroll.dev/retry"},
+		},
+		"reload": {
+			[]string{"reload", "shop/deploy/web", "--reason", "new certificates"},
+			"asked for a roll of shop/Deployment/web\n", "shop/Deployment/web\n",
+			map[string]any{"done": "reload", "names": []any{"shop/Deployment/web"}, "annotation": "reroll.dev/requested"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := func(more ...string) string {
-				s, kubeconfig := newAPIServer(t, map[string]string{"pauses": pauses})
-				s.objects = []string{shop, "/apis/apps/v1/namespaces/shop/deployments/web", "/api/v1/namespaces/reroll/secrets/reroll-digest-key"}
-				return operate(t, slices.Concat(c.args, more, []string{"--kubeconfig", kubeconfig})...)
+				s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+				s.objects = []string{shop, web, ours}
+				said := operate(t, slices.Concat(c.args, more, []string{"--kubeconfig", kubeconfig})...)
+				if key, _ := c.wants["annotation"].(string); key != "" && (s.annotations[key] == "" || strings.HasSuffix(s.annotations[key], "new certificates") != (name == "reload")) {
+					t.Errorf("the workload was given %v", s.annotations)
+				}
+				return said
 			}
 			if said := run(); c.said != "" && said != c.said {
 				t.Errorf("said %q, want %q", said, c.said)
@@ -283,15 +302,15 @@ func TestDeedsAreTold(t *testing.T) {
 
 // TestNothingIsDoneThatCannotBeTold: a format that there is not is refused before anything is written.
 func TestNothingIsDoneThatCannotBeTold(t *testing.T) {
-	s, kubeconfig := newAPIServer(t, map[string]string{"pauses": "[]"})
-	for _, args := range [][]string{{"freeze"}, {"thaw"}, {"pause", "-n", "shop"}, {"resume", "-n", "shop"}, {"retry", "shop/deploy/web"}} {
-		cmd := Command("v1.2.3")
-		cmd.SetArgs(append(args, "--kubeconfig", kubeconfig, "-o", "wide"))
-		if code, _ := cli.ExitCode(cmd.ExecuteContext(t.Context())); code != cli.ExitUsage {
+	s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+	for _, args := range [][]string{{"freeze"}, {"thaw"}, {"pause", "-n", "shop"}, {"resume", "-n", "shop"}, {"retry", "shop/deploy/web"}, {"reload", "shop/deploy/web"}} {
+		if _, err := tryTo(t, append(args, "--kubeconfig", kubeconfig, "-o", "wide")...); err == nil {
+			t.Errorf("reroll %v is done", args)
+		} else if code, _ := cli.ExitCode(err); code != cli.ExitUsage {
 			t.Errorf("reroll %v: code %d", args, code)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"pauses": "[]"}, s.data); diff != "" {
-		t.Errorf("it was written (-want +got):\n%s", diff)
+	if s.data[control.Key] != document || len(s.annotations) > 0 {
+		t.Errorf("it was written: %v, %v", s.data, s.annotations)
 	}
 }

@@ -109,31 +109,24 @@ func (f *changesFlags) list(s *session) error {
 	if err != nil {
 		return err
 	}
-	if f.tabular() {
-		l, err := counting[view.TimelineRow](s, "timeline", "changes", parameters, f.most)
-		if err != nil {
-			return err
-		}
-		among := several(s, l.items, func(r view.TimelineRow) string { return r.Change.Cluster })
-		return printList(s, &f.output, l, changesShown(s.now, among))
-	}
-	l, err := counting[view.Change](s, "changes", "changes", parameters, f.most)
+	l, err := counting[view.ChangeRow](s, "changes", parameters, f.most)
 	if err != nil {
 		return err
 	}
-	return printList(s, &f.output, l, shown[view.Change]{name: func(c view.Change) string { return c.ID }, row: func(view.Change) []cell { return nil }})
+	among := several(s, l.items, func(r view.ChangeRow) string { return r.Cluster })
+	return printList(s, &f.output, l, changesShown(s.now, among))
 }
 
 // counting reads most items of a listing, and tells on a terminal how many of what there are so far.
-func counting[T any](s *session, of, what string, parameters url.Values, most int) (l listing[T], err error) {
+func counting[T any](s *session, what string, parameters url.Values, most int) (l listing[T], err error) {
 	p := newProgress(s.cmd.ErrOrStderr())
 	defer p.end()
-	return list[T](s, s.client, "/api/v1/"+of, parameters, most, func(n int) { p.say("%d %s so far", n, what) })
+	return list[T](s, s.client, "/api/v1/"+what, parameters, most, func(n int) { p.say("%d %s so far", n, what) })
 }
 
 // changesShown is a table of changes, with what came of each. Clusters are named if there are several.
-func changesShown(now time.Time, several bool) shown[view.TimelineRow] {
-	return shown[view.TimelineRow]{
+func changesShown(now time.Time, several bool) shown[view.ChangeRow] {
+	return shown[view.ChangeRow]{
 		columns: []column{
 			{name: "AGE"},
 			{name: "CLUSTER", wide: !several},
@@ -148,9 +141,9 @@ func changesShown(now time.Time, several bool) shown[view.TimelineRow] {
 			{name: "LATENCY", wide: true},
 			{name: "CLIENT", wide: true},
 		},
-		name: func(r view.TimelineRow) string { return r.Change.ID },
+		name: func(r view.ChangeRow) string { return r.Change.ID },
 		none: "No such change is on record.",
-		row: func(r view.TimelineRow) []cell {
+		row: func(r view.ChangeRow) []cell {
 			c := r.Change
 			return []cell{
 				text(since(now, c.VerifiedAt)), text(c.Cluster), text(configRef("", c.Config).String()), text(c.Type), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
@@ -171,7 +164,7 @@ const (
 )
 
 // rolledCell counts the workloads that a change reached, each once, by what became of it.
-func rolledCell(r view.TimelineRow) cell {
+func rolledCell(r view.ChangeRow) cell {
 	became := map[ref]string{}
 	for _, reload := range r.Reloads {
 		became[workloadRef(reload.Cluster, reload.Workload)] = becameOf(reload)
@@ -215,7 +208,7 @@ func becameOf(r view.ReloadSummary) string {
 }
 
 func (f *changesFlags) one(s *session, id string) error {
-	var c view.Change
+	var c view.ChangeRow
 	body, err := s.read(s, path("changes", id), nil, &c)
 	if err != nil {
 		return err
@@ -234,6 +227,7 @@ func (f *changesFlags) one(s *session, id string) error {
 		l.field("Verified", exactly(c.VerifiedAt))
 		l.field("Latency", seconds(c.LatencySeconds))
 		l.field("Digest", shortDigest(c.OldDigest)+" → "+shortDigest(c.NewDigest))
+		l.field("Rolled", rolledCell(c).text)
 	})
 }
 

@@ -61,11 +61,11 @@ func TestRolled(t *testing.T) {
 		return view.PendingReload{Workload: view.WorkloadRef{Name: name}, Hold: hold}
 	}
 	for name, c := range map[string]struct {
-		row  view.TimelineRow
+		row  view.ChangeRow
 		want string
 	}{
-		"nobody": {view.TimelineRow{}, "-"},
-		"all there is": {view.TimelineRow{
+		"nobody": {view.ChangeRow{}, "-"},
+		"all there is": {view.ChangeRow{
 			Reloads: []view.ReloadSummary{
 				reload("a", "Reloaded", "RolledOut"), reload("b", "Reloaded", ""), reload("c", "Reloaded", "Stalled"), reload("d", "KeysUnused", ""),
 				reload("e", "Refused", ""), reload("f", "Refused", ""), reload("f", "Reloaded", ""), reload("g", "Refused", ""),

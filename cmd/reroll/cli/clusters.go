@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"strings"
 	"time"
 
@@ -98,12 +100,24 @@ func heldIn(c view.Cluster) (n int) {
 }
 
 func (q *question) oneCluster(s *session, name string) error {
-	var c view.Cluster
-	body, err := s.read(s, path("clusters", name), nil, &c)
+	c, body, err := s.cluster(name)
 	if err != nil {
 		return err
 	}
 	return printOne(s, &q.output, body, c.Name, func(l *lines) { writeCluster(l, c, s.now) })
+}
+
+// cluster asks for one cluster, and returns it also as it was answered.
+func (s *session) cluster(name string) (c view.Cluster, body []byte, err error) {
+	l, err := list[view.Cluster](s, s.client, "/api/v1/clusters", url.Values{"name": {name}}, 0, silently)
+	if err != nil {
+		return c, nil, err
+	}
+	if len(l.items) == 0 {
+		return c, nil, fmt.Errorf("the server knows no cluster %s", quote(name))
+	}
+	body, err = json.Marshal(l.items[0])
+	return l.items[0], body, err
 }
 
 // writeCluster tells all about a cluster that is worth telling.

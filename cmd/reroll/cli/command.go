@@ -21,7 +21,7 @@ import (
 func Questions(version string) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(version), clustersCommand(version), changesCommand(version), reloadsCommand(version), workloadsCommand(version),
-		explainCommand(version), impactCommand(version), graphCommand(version), reloadCommand(version), watchCommand(version), doctorCommand(version), uiCommand(version),
+		explainCommand(version), impactCommand(version), watchCommand(version), doctorCommand(version), uiCommand(version),
 	}
 }
 

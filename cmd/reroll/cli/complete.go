@@ -87,19 +87,14 @@ func workloadNames(s *session, q url.Values) ([]string, error) {
 }
 
 func configNames(s *session, q url.Values) ([]string, error) {
-	return each(s, "/api/v1/configs", q, func(c view.ConfigState) string {
-		return ref{namespace: unless(q, c.Config.Namespace), kind: c.Config.Kind, name: c.Config.Name}.String()
-	})
-}
-
-// allNames are those of configs and of workloads.
-func allNames(s *session, q url.Values) ([]string, error) {
-	configs, err := configNames(s, q)
-	if err != nil {
-		return nil, err
+	l, err := list[view.Workload](s, s.client, "/api/v1/workloads", q, completionItems, silently)
+	var names []string
+	for _, w := range l.items {
+		for _, d := range w.Dependencies {
+			names = append(names, ref{namespace: unless(q, d.Config.Namespace), kind: d.Config.Kind, name: d.Config.Name}.String())
+		}
 	}
-	workloads, err := workloadNames(s, q)
-	return append(configs, workloads...), err
+	return names, err
 }
 
 // unless returns a namespace that the flags do not say already.
@@ -111,7 +106,7 @@ func unless(q url.Values, namespace string) string {
 }
 
 func changeIDs(s *session, q url.Values) ([]string, error) {
-	return each(s, "/api/v1/changes", q, func(c view.Change) string { return c.ID })
+	return each(s, "/api/v1/changes", q, func(c view.ChangeRow) string { return c.ID })
 }
 
 func reloadIDs(s *session, q url.Values) ([]string, error) {

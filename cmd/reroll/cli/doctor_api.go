@@ -17,8 +17,8 @@ func (f *doctorFlags) examineAPI(s *session) (found findings) {
 	if s.client == nil {
 		return nil
 	}
-	var v view.Version
-	if _, err := s.read(s, "/api/v1/version", nil, &v); err != nil {
+	v, err := s.self()
+	if err != nil {
 		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" port-forward reroll-0 8080, or name another address with --server")
 		return found
 	}
@@ -86,8 +86,8 @@ func (f *findings) checkCluster(c view.Cluster, now time.Time) {
 func (f *findings) checkProblems(check string, c view.Cluster) {
 	for _, problem := range c.Problems {
 		switch {
-		case slices.ContainsFunc(controlKeys, func(key string) bool { return strings.HasPrefix(problem, key) }):
-			f.add(check, wrong, problem, "mend the ConfigMap "+control.ConfigMap+", or use reroll freeze, pause and retry")
+		case strings.HasPrefix(problem, "ConfigMap "+control.ConfigMap):
+			f.add(check, wrong, problem, "fix it with kubectl edit configmap "+control.ConfigMap+" in Reroll's namespace")
 		case !toldOtherwise(c, problem):
 			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/runbooks/RerollHubGap.md")
 		}
@@ -102,9 +102,6 @@ func toldOtherwise(c view.Cluster, problem string) bool {
 			return (feed.State == "silent" || feed.State == "refused") && strings.Contains(problem, " API server at "+feed.Address)
 		})
 }
-
-// controlKeys begin the problems with what the ConfigMap says.
-var controlKeys = []string{control.FreezeKey, control.PausesKey, control.RetryPrefix}
 
 // checkFeed judges what canaries tell about the audit events of one API server.
 func (f *findings) checkFeed(check string, feed view.Feed, attribution string, now time.Time) {

@@ -323,7 +323,9 @@ func TestCluster(t *testing.T) {
 		"a problem of the future": {func(c *view.Cluster) { c.Health, c.Problems = view.Degraded, []string{"The moon is full."} }, want{"The moon is full.": careful}},
 		"degraded, and mute":      {func(c *view.Cluster) { c.Health = view.Degraded }, want{"it is Degraded": careful}},
 		"degraded, no canaries":   {func(c *view.Cluster) { c.Health, c.Feeds = view.Degraded, nil }, want{"it is Degraded": careful}},
-		"spoilt controls":         {func(c *view.Cluster) { c.Problems = []string{"pauses[0]: until \"soon\" is no time"} }, want{"pauses[0]": wrong}},
+		"spoilt controls": {func(c *view.Cluster) {
+			c.Problems = []string{"ConfigMap reroll-control: pauses[0]: until must be a time"}
+		}, want{"pauses[0]": wrong}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +349,7 @@ func TestCluster(t *testing.T) {
 // TestClusterIsToldOnce: what the doctor has words of its own for is not told again in those of the API.
 func TestClusterIsToldOnce(t *testing.T) {
 	cluster := view.FromCluster(&projection.ClusterState{Name: "local", Status: &reloader.ClusterStatus{
-		Cluster: "local", At: now, Faults: []reloader.Fault{{Part: "nats", Reason: "no answer"}}, ControlProblems: []string{"freeze: neither true nor false"},
+		Cluster: "local", At: now, Faults: []reloader.Fault{{Part: "nats", Reason: "no answer"}}, ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field",
 		Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "silent"}, {Address: "10.0.0.2:6443", State: "refused"}},
 	}}, now)
 	if len(cluster.Problems) != 5 {
@@ -356,7 +358,7 @@ func TestClusterIsToldOnce(t *testing.T) {
 	var found findings
 	found.checkCluster(cluster, now)
 	want{
-		"not ready": careful, "nats of its dispatcher: no answer": wrong, "freeze: neither true nor false": wrong,
+		"not ready": careful, "nats of its dispatcher: no answer": wrong, "ConfigMap reroll-control": wrong,
 		"audit events of 10.0.0.1:6443 do not come in": wrong, "10.0.0.2:6443 takes no canaries": wrong,
 	}.check(t, found)
 	if len(found) != 5 {

@@ -67,7 +67,7 @@ func TestCertificatesAreShownThroughACluster(t *testing.T) {
 	}
 	t.Cleanup(to.close)
 	t.Cleanup(c.http.CloseIdleConnections)
-	if answer, err := c.get(t.Context(), "/api/v1/version", nil); err != nil || !strings.Contains(string(answer), "Acme Co") {
+	if answer, err := c.get(t.Context(), "/api/v1/self", nil); err != nil || !strings.Contains(string(answer), "Acme Co") {
 		t.Errorf("it answers %s: %v", answer, err)
 	}
 	if text, err := os.ReadFile(called); err != nil || !strings.HasPrefix(string(text), "--context=east port-forward ") {

@@ -25,8 +25,8 @@ func (s *session) lookUp(q *question, r ref, of view.Verdict) view.Verdict {
 	if verdict.State(of.State) != verdict.NotOptedIn {
 		return of
 	}
-	var known view.Cluster
-	if _, err := s.read(s, path("clusters", r.cluster), nil, &known); err != nil || known.UID == "" {
+	known, _, err := s.cluster(r.cluster)
+	if err != nil || known.UID == "" {
 		return of
 	}
 	ctx, cancel := context.WithTimeout(s, liveTime)

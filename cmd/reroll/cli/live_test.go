@@ -83,9 +83,7 @@ func TestExplainLooksIntoTheCluster(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.URL.Path == "/api/v1/clusters":
-					_, _ = io.WriteString(w, `{"items":[{"name":"local"}]}`)
-				case r.URL.Path == "/api/v1/clusters/local":
-					_, _ = fmt.Fprintf(w, `{"name":"local","uid":%q}`, c.uid)
+					_, _ = fmt.Fprintf(w, `{"items":[{"name":"local","uid":%q}]}`, c.uid)
 				case strings.HasSuffix(r.URL.Path, "/explain"):
 					_, _ = fmt.Fprintf(w, `{"verdict":{"state":"NotOptedIn","message":%q,"next":"annotate it"},"items":[],"metadata":{},"warnings":[]}`, onRecord)
 				default:

@@ -38,16 +38,20 @@ func configKinds() (names []string) {
 	return names
 }
 
-// FullName reads what names one workload or config in a namespace, and returns it as NAMESPACE/KIND/NAME with its kind in full.
-func FullName(text string) (string, error) {
-	r, err := parseRef(text, slices.Concat(configKinds(), workloadKinds()))
+// Workload reads NAMESPACE/KIND/NAME, which names a workload.
+func Workload(text string) (reloader.WorkloadRef, error) {
+	r, err := parseRef(text, workloadKinds())
 	if err != nil {
-		return "", err
+		return reloader.WorkloadRef{}, err
 	}
 	if r.namespace == "" || r.cluster != "" {
-		return "", Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
+		return reloader.WorkloadRef{}, Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
 	}
-	return r.String(), nil
+	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	if err := w.Validate(); err != nil {
+		return w, Usage(err)
+	}
+	return w, nil
 }
 
 // kindOf returns the kind of a list that text means: in any case, in the plural, or by its short name.

@@ -123,7 +123,7 @@ func (f *reloadsFlags) list(s *session) error {
 	}
 	var l listing[view.Reload]
 	err = s.nearby(parameters, func() (err error) {
-		l, err = counting[view.Reload](s, "reloads", "reloads", parameters, f.most)
+		l, err = counting[view.Reload](s, "reloads", parameters, f.most)
 		return err
 	})
 	if err != nil {
@@ -214,10 +214,10 @@ func causesOf(r view.Reload) string {
 	return orDash(strings.Join(names, ","))
 }
 
-// whoOfReload names who changed what a reload is for, or who asked for it.
+// whoOfReload names who changed what a reload is for, or says with which words it was requested.
 func whoOfReload(r view.Reload) string {
-	if r.Request != nil {
-		return orDash(r.Request.User)
+	if r.Requested != "" {
+		return "requested: " + r.Requested
 	}
 	return whoCaused(r.Causes)
 }

@@ -19,7 +19,7 @@ import (
 // statusReport is the answer of reroll status: what three questions to the API were answered with.
 type statusReport struct {
 	Server   string          `json:"server"`
-	Version  json.RawMessage `json:"version"`
+	Version  string          `json:"version"`
 	Clusters json.RawMessage `json:"clusters"`
 	// Workloads are those that wait or need attention.
 	Workloads json.RawMessage `json:"workloads"`
@@ -61,11 +61,11 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	var v view.Version
-	report := statusReport{Server: s.base.Redacted()}
-	if report.Version, err = s.read(s, "/api/v1/version", nil, &v); err != nil {
+	self, err := s.self()
+	if err != nil {
 		return false, false, err
 	}
+	report := statusReport{Server: s.base.Redacted(), Version: self.Version}
 	clusters, err := list[view.Cluster](s, s.client, "/api/v1/clusters", nil, 0, silently)
 	if err != nil {
 		return false, false, err
@@ -88,7 +88,7 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 		body: body, names: h.names(), show: func(w io.Writer, wide, headers, colours bool) error {
 			l := newLines(w, colours)
 			if wide {
-				l.add(text("Reroll "+v.Version+" at "), cell{report.Server, bold})
+				l.add(text("Reroll "+self.Version+" at "), cell{report.Server, bold})
 			}
 			for _, c := range clusters.items {
 				h.writeCluster(l, c)
@@ -100,6 +100,12 @@ func (q *question) status(cmd *cobra.Command) (well, complete bool, err error) {
 			return l.err
 		},
 	})
+}
+
+// self asks who the server takes the user for, and which build answers.
+func (s *session) self() (self view.Self, err error) {
+	_, err = s.read(s, "/api/v1/self", nil, &self)
+	return self, err
 }
 
 // unsettled asks for the workloads that wait or need attention, the latter first.

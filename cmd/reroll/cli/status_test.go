@@ -27,7 +27,7 @@ type page struct {
 func (h hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var pages []page
 	switch r.URL.Path {
-	case "/api/v1/version":
+	case "/api/v1/self":
 		_, _ = w.Write([]byte(`{"version":"test"}`))
 		return
 	case "/api/v1/clusters":

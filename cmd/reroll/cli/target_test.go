@@ -67,7 +67,7 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.http.CloseIdleConnections)
-	if _, err := c.get(t.Context(), "/api/v1/version", nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
+	if _, err := c.get(t.Context(), "/api/v1/self", nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
 		t.Errorf("%v, asked with %v", err, asked)
 	}
 	if _, err := c.get(t.Context(), "/api/v1/redirect", nil); err == nil || !strings.Contains(err.Error(), "redirects") {
@@ -78,7 +78,7 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked = nil
-	if _, err := stranger.get(t.Context(), "/api/v1/version", nil); err == nil || asked != nil {
+	if _, err := stranger.get(t.Context(), "/api/v1/self", nil); err == nil || asked != nil {
 		t.Errorf("a server that nobody vouches for was asked with %v: %v", asked, err)
 	}
 	for _, args := range [][]string{

@@ -7,8 +7,6 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
-
-	"github.com/reroll-dev/reroll/api/view"
 )
 
 // uiCommand tells where the dashboard is.
@@ -26,8 +24,8 @@ func uiCommand(version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var v view.Version
-			if _, err := s.read(s, "/api/v1/version", nil, &v); err != nil {
+			v, err := s.self()
+			if err != nil {
 				return err
 			}
 			address := s.base.String() + "/"

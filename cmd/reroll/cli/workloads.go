@@ -177,21 +177,6 @@ func (f *workloadsFlags) one(s *session, name string) error {
 	return printOne(s, &f.output, body, r.String(), func(l *lines) { writeWorkload(l, w, s.now) })
 }
 
-// workload finds out which workload is meant.
-func (s *session) workload(name string, where scope) (ref, error) {
-	r, err := parseRef(name, workloadKinds())
-	if err != nil {
-		return r, err
-	}
-	if r, err = r.in(where); err != nil {
-		return r, err
-	}
-	if r.cluster != "" {
-		return r, s.checkCluster(r.cluster)
-	}
-	return s.only(r)
-}
-
 func writeWorkload(l *lines, w view.Workload, now time.Time) {
 	writeVerdict(l, w.Verdict)
 	l.add(cell{workloadRef(w.Cluster, w.Workload).String(), bold})

@@ -190,15 +190,6 @@
   resources: [configmaps]
   resourceNames: [reroll-control]
   verbs: [list, watch]
-{{- $commands := and (ne (include "reroll.apiAsks" .) "") (not .Values.dryRun) }}
-{{- if $commands }}
-# get: know what to keep of it.
-# update: freeze, pause or retry at the word of a client of the API.
-- apiGroups: [""]
-  resources: [configmaps]
-  resourceNames: [reroll-control]
-  verbs: [get, update]
-{{- end }}
 {{- if include "reroll.canary" . }}
 # patch: touch it, to see whether its audit events come in.
 - apiGroups: [""]
@@ -206,7 +197,7 @@
   resourceNames: [reroll-canary]
   verbs: [patch]
 {{- end }}
-{{- with compact (list (ternary "reroll-control" "" $commands) (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
+{{- with compact (list (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
 # create: make {{ join ", " . }}, once.
 - apiGroups: [""]
   resources: [configmaps]

@@ -1,6 +1,6 @@
 import { personName, who } from './format';
 import { stateOf, toneOf } from './outcome';
-import type { TimelineRow } from './types';
+import type { TimelineRow } from './timelinestore';
 
 // Filter narrows the timeline. An empty field does not.
 export interface Filter {

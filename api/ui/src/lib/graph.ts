@@ -1,4 +1,46 @@
-import type { Graph, GraphNode } from './types';
+import type { Config, Reason, Workload } from './types';
+
+export interface GraphNode {
+  id: string;
+  type: 'config' | 'workload';
+  cluster: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  hold?: Reason;
+}
+
+export interface Graph {
+  nodes: GraphNode[];
+  edges: { config: string; workload: string; why: Reason; keys: string[]; pending: boolean }[];
+  warnings: string[];
+}
+
+// graphOf returns which configs reach which workloads. wanted tells whether a config of a cluster is to be in it.
+export function graphOf(workloads: Workload[], warnings: string[], wanted: (cluster: string, config: Config) => boolean = () => true): Graph {
+  const nodes = new Map<string, GraphNode>();
+  const edges: Graph['edges'] = [];
+  const add = (type: GraphNode['type'], cluster: string, { kind, namespace, name }: Config, hold?: Reason): string => {
+    const id = [cluster, kind, namespace, name].join('/');
+    nodes.set(id, { id, type, cluster, kind, namespace, name, ...(hold && { hold }) });
+    return id;
+  };
+  for (const w of workloads) {
+    for (const d of w.dependencies) {
+      const owner = d.config.cluster ?? w.cluster;
+      if (!wanted(owner, d.config)) continue;
+      const all = d.uses.some((u) => u.keys.length === 0);
+      edges.push({
+        config: add('config', owner, d.config),
+        workload: add('workload', w.cluster, w.workload, w.hold?.reason),
+        why: d.why,
+        keys: all ? [] : [...new Set(d.uses.flatMap((u) => u.keys))].sort(),
+        pending: d.pendingChange !== undefined,
+      });
+    }
+  }
+  return { nodes: [...nodes.values()], edges, warnings };
+}
 
 export const isNarrowGraph = (cluster: string, namespace: string, text: string): boolean => cluster !== '' || namespace !== '' || text !== '';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cut, narrowGraph } from './graph';
+import { cut, narrowGraph, type Graph } from './graph';
 import { arrange, crossings, level } from './layers';
-import type { Graph } from './types';
 
 const crossed = [
   { from: 'a', to: 'z' },

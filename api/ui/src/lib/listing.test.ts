@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { keyOf, type Listing, mergeCluster, mergeHeld, mergeWorkload } from './listing';
-import type { Cluster, HeldWorkload, Workload } from './types';
+import { type HeldWorkload, keyOf, type Listing, mergeCluster, mergeHeld, mergeWorkload } from './listing';
+import type { Cluster, Workload } from './types';
 
 const workload = (name: string, reason?: string, cluster = 'local'): Workload => ({
   cluster,
@@ -41,7 +41,7 @@ test('what is held is listed as long as it is', () => {
   let held = mergeHeld(list<HeldWorkload>([]), event('workload', workload('a', 'Refused')));
   held = mergeHeld(held, event('workload', workload('b', 'Frozen')));
   assert.deepEqual(
-    held.items.map((w) => [w.dead, w.pending[0]?.change]),
+    held.items.map((w) => [w.hold.deadLetter, w.dependencies[0]?.pendingChange]),
     [
       [true, 'c-1'],
       [false, 'c-1'],

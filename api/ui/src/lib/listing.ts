@@ -1,5 +1,5 @@
 import type { ServerEvent } from './sse';
-import type { Cluster, HeldWorkload, Workload, WorkloadRef } from './types';
+import type { Cluster, Hold, Workload, WorkloadRef } from './types';
 
 // Listing is a list that was read whole, or up to a bound.
 export interface Listing<T> {
@@ -37,13 +37,15 @@ export function mergeWorkload(list: Listing<Workload>, event: ServerEvent): List
   return event.type === 'workloadGone' ? drop(list, keyOf(told), keyOf) : put(list, told, keyOf);
 }
 
+// HeldWorkload is a workload that something holds back.
+export type HeldWorkload = Workload & { hold: Hold };
+
+export const isHeld = (w: Workload): w is HeldWorkload => w.hold !== undefined;
+
 // mergeHeld merges an event into a listing of held workloads.
 export function mergeHeld(list: Listing<HeldWorkload>, event: ServerEvent): Listing<HeldWorkload> {
   const told = JSON.parse(event.data) as Workload;
-  if (event.type === 'workloadGone' || !told.hold) return drop(list, keyOf(told), keyOf);
-  const { cluster, workload, hold, lastReload } = told;
-  const pending = told.dependencies.flatMap((d) => (d.pendingChange ? [{ config: d.config, change: d.pendingChange }] : []));
-  return put(list, { cluster, workload, hold, dead: hold.deadLetter === true, pending, ...(lastReload && { lastReload }) }, keyOf);
+  return event.type === 'workloadGone' || !isHeld(told) ? drop(list, keyOf(told), keyOf) : put(list, told, keyOf);
 }
 
 // mergeCluster merges an event into a listing of clusters.

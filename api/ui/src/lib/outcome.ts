@@ -1,4 +1,5 @@
-import type { PendingReload, ReloadSummary, Rollout, TimelineRow, Workload } from './types';
+import type { PendingReload, ReloadSummary, Rollout, Workload } from './types';
+import type { TimelineRow } from './timelinestore';
 
 // Tone is what an outcome means to whoever looks: each has a colour and a shape of its own.
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'calm';

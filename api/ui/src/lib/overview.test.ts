@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { overviewOf } from './overview';
-import type { Cluster, HeldWorkload } from './types';
+import type { HeldWorkload } from './listing';
+import type { Cluster } from './types';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const cluster = (name: string, health: string, freeze: object = { frozen: false }) => ({ name, health, freeze }) as Cluster;
-const held = (dead: boolean) => ({ dead, hold: { reason: dead ? 'Refused' : 'Frozen', since: '' } }) as HeldWorkload;
+const held = (dead: boolean) => ({ hold: { reason: dead ? 'Refused' : 'Frozen', since: '', deadLetter: dead } }) as HeldWorkload;
 const texts = (...of: Parameters<typeof overviewOf>) => overviewOf(...of).map((r) => r.text + (r.bad ? '!' : ''));
 
 const cases: [string, string[], string[]][] = [

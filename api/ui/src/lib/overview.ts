@@ -1,5 +1,6 @@
 import { ageOf, count, relative } from './format';
-import type { Cluster, HeldWorkload } from './types';
+import type { HeldWorkload } from './listing';
+import type { Cluster } from './types';
 
 // Remark is one part of what a fleet is like at a glance, with the view that tells more.
 export interface Remark {
@@ -12,7 +13,7 @@ export interface Remark {
 export const illOf = (clusters: readonly Cluster[]): Cluster[] => clusters.filter((c) => c.health === 'Degraded' || c.health === 'Away');
 
 // deadOf are the held workloads that need attention: their wait does not end by itself.
-export const deadOf = (held: readonly HeldWorkload[]): HeldWorkload[] => held.filter((w) => w.dead || w.hold.deadLetter === true);
+export const deadOf = (held: readonly HeldWorkload[]): HeldWorkload[] => held.filter((w) => w.hold.deadLetter === true);
 
 // overviewOf says in a line how a fleet is: what is not known is left out.
 export function overviewOf(clusters: readonly Cluster[] | undefined, held: readonly HeldWorkload[] | undefined, now: number): Remark[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { TimelineStore } from './timelinestore';
-import type { Change, Reload, TimelineRow, Workload } from './types';
+import { TimelineStore, type TimelineRow } from './timelinestore';
+import type { Change, Reload, Workload } from './types';
 
 const ref = (name: string) => ({ kind: 'Deployment', namespace: 'shop', name });
 const at = (n: number) => new Date(1_000_000_000_000 + n * 1000).toISOString();

@@ -1,4 +1,14 @@
-import type { Change, Reload, ReloadSummary, TimelineRow, Workload, WorkloadRef } from './types';
+import type { Change, ChangeRow, PendingReload, Reload, ReloadSummary, Workload, WorkloadRef } from './types';
+
+// TimelineRow is a change and what came of it.
+export interface TimelineRow {
+  change: Change;
+  reloads: ReloadSummary[];
+  pending: PendingReload[];
+}
+
+// rowOf takes apart what the server lists.
+export const rowOf = ({ reloads, pending, ...change }: ChangeRow): TimelineRow => ({ change, reloads, pending });
 
 // mostEarly bounds what is kept for changes not heard of yet.
 const mostEarly = 200;

@@ -88,8 +88,8 @@ export interface Reload extends ReloadSummary {
   dialect?: string;
   strategy?: string;
   causes: Cause[];
-  /** Who asked for it, if no change is behind it. */
-  request?: { user?: string; reason?: string; at: string };
+  /** With which words somebody asked for it, if no change is behind it. */
+  requested?: string;
   attempts?: number;
 }
 
@@ -108,8 +108,8 @@ export interface PendingReload {
   hold?: Hold;
 }
 
-export interface TimelineRow {
-  change: Change;
+// ChangeRow is a change with all that came of it.
+export interface ChangeRow extends Change {
   reloads: ReloadSummary[];
   pending: PendingReload[];
 }
@@ -150,15 +150,6 @@ export interface Workload {
   lastReload?: string;
   rollout?: Rollout;
   updatedAt: string;
-}
-
-export interface HeldWorkload {
-  cluster: string;
-  workload: WorkloadRef;
-  hold: Hold;
-  dead: boolean;
-  pending: { config: Config; change: string }[];
-  lastReload?: string;
 }
 
 export interface Freeze {
@@ -215,13 +206,6 @@ export interface Cluster {
   forward?: { at: string; behind: number };
 }
 
-export interface ReasonInfo {
-  reason: Reason;
-  meaning: string;
-  holds: boolean;
-  dead: boolean;
-}
-
 export interface List<T> {
   items: T[];
   metadata: { continue?: string };
@@ -262,22 +246,6 @@ export interface ImpactedWorkload {
   due?: string;
 }
 
-export interface GraphNode {
-  id: string;
-  type: 'config' | 'workload';
-  cluster: string;
-  kind: string;
-  namespace: string;
-  name: string;
-  hold?: Reason;
-}
-
-export interface Graph {
-  nodes: GraphNode[];
-  edges: { config: string; workload: string; why: Reason; keys: string[]; pending: boolean }[];
-  warnings: string[];
-}
-
 export interface Counts {
   changes: number;
   reloads: number;
@@ -307,7 +275,4 @@ export interface Stats {
 export interface Self {
   authenticated: boolean;
   user?: string;
-  actions: string[];
-  configActions: string[];
-  namespaces: { namespace: string; actions: string[]; configActions: string[] }[];
 }

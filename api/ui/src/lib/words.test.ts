@@ -5,7 +5,8 @@ import { type Filter, matches, noFilter } from './filter';
 import { duration, keysText, personName, relative, verbOf, who } from './format';
 import { partsOf, stateOf, toneOf, wordsOf } from './outcome';
 import { ticks } from './ticks';
-import type { Candidate, Change, TimelineRow } from './types';
+import type { Candidate, Change } from './types';
+import type { TimelineRow } from './timelinestore';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();

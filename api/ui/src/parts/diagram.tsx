@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count } from '../lib/format';
-import { cut } from '../lib/graph';
+import { cut, type Graph, type GraphNode } from '../lib/graph';
 import { arrange, level } from '../lib/layers';
 import { toneOf, wordsOf } from '../lib/outcome';
-import type { Config, Graph, GraphNode } from '../lib/types';
+import type { Config } from '../lib/types';
 import { impactHref, workloadHref } from '../state/router';
 import { Kind } from './kind';
 import { Glyph } from './glyph';

@@ -1,11 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import type { Filter } from '../lib/filter';
 import { isNarrow, noFilter } from '../lib/filter';
-import type { TimelineRow } from '../lib/types';
 import { link, setPaused } from '../state/eventstream';
 import { amend, scope } from '../state/router';
 import { edition } from '../state/timeline';
 import { Icon } from './glyph';
+import type { TimelineRow } from '../lib/timelinestore';
 
 const tones = [
   ['bad', 'Failed'],

@@ -1,5 +1,5 @@
 import { personName } from '../lib/format';
-import { readOnly, self } from '../state/permissions';
+import { self } from '../state/self';
 
 // SignedIn says as whom the server knows the user, if it does.
 export function SignedIn() {
@@ -11,9 +11,4 @@ export function SignedIn() {
       {personName(user)}
     </p>
   );
-}
-
-// ReadOnly stands where buttons would be, and says why there are none.
-export function ReadOnly() {
-  return readOnly.value ? <p class="readonly">Read-only: start Reroll with --auth to act.</p> : null;
 }

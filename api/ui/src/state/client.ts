@@ -76,12 +76,13 @@ export function hangUp(): void {
   old.abort();
 }
 
-// ask reads one JSON answer. A server that is still reading, or has had too many questions, says when to ask again.
-export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
+// ask reads one JSON answer, to a question that has a body if one is given. A server that is still reading, or has had too many questions, says
+// when to ask again.
+export async function ask<T>(path: string, abort?: AbortSignal, body?: unknown): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const cut = line.signal;
     try {
-      return await askOnce<T>(path, [cut, AbortSignal.timeout(longest), ...(abort ? [abort] : [])]);
+      return await askOnce<T>(path, [cut, AbortSignal.timeout(longest), ...(abort ? [abort] : [])], body);
     } catch (error) {
       if (abort?.aborted) throw error;
       const after = error instanceof AskError ? error.retryAfter : 0;
@@ -91,8 +92,9 @@ export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
   }
 }
 
-async function askOnce<T>(path: string, ends: AbortSignal[]): Promise<T> {
-  const answer = await request(path, { signal: AbortSignal.any(ends) });
+async function askOnce<T>(path: string, ends: AbortSignal[], body: unknown): Promise<T> {
+  const posted = body === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const answer = await request(path, { signal: AbortSignal.any(ends), ...posted });
   return (await answer.json()) as T;
 }
 

@@ -93,7 +93,7 @@ function lose(): void {
 // poll stands in for a stream that this server does not have.
 async function poll(abort: AbortSignal): Promise<void> {
   for (;;) {
-    await request('version', { signal: AbortSignal.any([abort, AbortSignal.timeout(longest)]) });
+    await request('self', { signal: AbortSignal.any([abort, AbortSignal.timeout(longest)]) });
     found('polling');
     await pause(pollEvery, abort);
     epoch.value++;

@@ -1,6 +1,6 @@
 import { computed, type Signal, signal } from '@preact/signals';
-import { type Listing, mergeCluster, mergeHeld } from '../lib/listing';
-import type { Cluster, HeldWorkload } from '../lib/types';
+import { type HeldWorkload, isHeld, type Listing, mergeCluster, mergeHeld } from '../lib/listing';
+import type { Cluster, Workload } from '../lib/types';
 import { askAll, session } from './client';
 import { onChange, Question, type Resource, type Timing } from './resource';
 import { scope } from './router';
@@ -37,6 +37,11 @@ export const clusterTiming: Timing<Listing<Cluster>> = { events: ['cluster'], me
 
 export const askClusters = (abort: AbortSignal): Promise<Listing<Cluster>> => askAll<Cluster>('clusters', {}, mostClusters, abort);
 
+async function askHeld(namespace: string, abort: AbortSignal): Promise<Listing<HeldWorkload>> {
+  const found = await askAll<Workload>('workloads', { namespace, unsettled: 'true' }, mostHeld, abort);
+  return { ...found, items: found.items.filter(isHeld) };
+}
+
 let ends: (() => void)[] = [];
 
 // ask asks again, as for another user or another namespace. A page that shows one namespace alone asks for no clusters, which are in none.
@@ -46,7 +51,7 @@ export function ask(): void {
   clusters.value = { loading: true };
   ends = [
     ...(namespace ? [] : [follow(clusters, new Question(askClusters, clusterTiming))]),
-    follow(held, new Question((abort) => askAll<HeldWorkload>('held', { namespace }, mostHeld, abort), { events: ['workload', 'workloadGone'], merge: mergeHeld, every: 120_000 })),
+    follow(held, new Question((abort) => askHeld(namespace, abort), { events: ['workload', 'workloadGone'], merge: mergeHeld, every: 120_000 })),
   ];
 }
 

@@ -4,7 +4,6 @@ import { Throttle } from '../lib/throttle';
 import { type Fault, passes } from '../lib/fault';
 import type { ServerEvent } from '../lib/sse';
 import { AskError, session } from './client';
-import { done } from './commands';
 import { away, epoch, link, listen } from './eventstream';
 
 export interface Resource<T> {
@@ -59,10 +58,6 @@ export class Question<T> {
     const ends = [
       onLater(this.throttle.soon),
       onBack(() => this.last && passes(this.last) && this.throttle.soon()),
-      onChange(
-        () => done.value,
-        () => done.peek() && this.throttle.soon(),
-      ),
       listen((e) => this.hear(e)),
       each(every, () => (!this.last || passes(this.last)) && this.throttle.soon()),
     ];

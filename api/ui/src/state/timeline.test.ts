@@ -1,7 +1,7 @@
 import { answering, asked, problem, tell, until } from './testpage';
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Change, List, TimelineRow } from '../lib/types';
+import type { Change, ChangeRow, List } from '../lib/types';
 import { said } from './announcer';
 import { session } from './client';
 import * as eventStream from './eventstream';
@@ -18,17 +18,17 @@ const change = (n: number): Change => ({
   source: 'audit',
   verifiedAt: new Date(1_000_000_000_000 + n * 1000).toISOString(),
 });
-const page = (next: string | undefined, ...ns: number[]): List<TimelineRow> => ({
-  items: ns.map((n) => ({ change: change(n), reloads: [], pending: [] })),
+const page = (next: string | undefined, ...ns: number[]): List<ChangeRow> => ({
+  items: ns.map((n) => ({ ...change(n), reloads: [], pending: [] })),
   metadata: { ...(next && { continue: next }) },
   warnings: [],
 });
 const ids = () => store.rows.map((r) => r.change.id).join(' ');
-const questions = () => asked.filter((path) => path.startsWith('timeline')).map((path) => new URLSearchParams(path.split('?')[1]).get('continue') ?? 'first');
+const questions = () => asked.filter((path) => path.startsWith('changes')).map((path) => new URLSearchParams(path.split('?')[1]).get('continue') ?? 'first');
 
 // anew has the timeline read as by somebody else, of pages that come one after the other.
 async function anew(answer: (from: string) => unknown, want: string): Promise<void> {
-  answering((path) => (path.startsWith('timeline') ? answer(new URLSearchParams(path.split('?')[1]).get('continue') ?? 'first') : {}));
+  answering((path) => (path.startsWith('changes') ? answer(new URLSearchParams(path.split('?')[1]).get('continue') ?? 'first') : {}));
   session.value = { token: '' };
   await until(`the first page is read, and the stream is open: ${ids()}`, () => ids() === want && link.value === 'live');
 }
@@ -54,7 +54,7 @@ test('what comes live is a row, is counted, and is announced', async () => {
 });
 
 test('an answer that was made before an event takes nothing of it away', async () => {
-  let release: (page: List<TimelineRow>) => void = () => undefined;
+  let release: (page: List<ChangeRow>) => void = () => undefined;
   await anew((from) => (from === 'first' ? page('x', 3, 2) : new Promise((done) => (release = done))), 'c-3 c-2');
   const reading = readMore();
   tell('change', change(4));

@@ -1,7 +1,7 @@
 import { batch, signal } from '@preact/signals';
-import { TimelineStore } from '../lib/timelinestore';
+import { rowOf, TimelineStore, type TimelineRow } from '../lib/timelinestore';
 import { count } from '../lib/format';
-import type { Change, List, Reload, TimelineRow, Workload } from '../lib/types';
+import type { Change, ChangeRow, List, Reload, Workload } from '../lib/types';
 import { Throttle } from '../lib/throttle';
 import { type Fault, passes } from '../lib/fault';
 import { ask, AskError, query, session } from './client';
@@ -50,7 +50,10 @@ async function during(read: (own: AbortSignal) => Promise<void>): Promise<void> 
   }
 }
 
-const ofTimeline = (own: AbortSignal, from: string | undefined, limit = pageSize): Promise<List<TimelineRow>> => ask(`timeline${query({ namespace: scope.peek(), limit, continue: from })}`, own);
+async function ofTimeline(own: AbortSignal, from: string | undefined, limit = pageSize): Promise<List<TimelineRow>> {
+  const page = await ask<List<ChangeRow>>(`changes${query({ namespace: scope.peek(), limit, continue: from })}`, own);
+  return { ...page, items: page.items.map(rowOf) };
+}
 
 // readMore reads the next page of older rows; false if there is none.
 export async function readMore(): Promise<boolean> {

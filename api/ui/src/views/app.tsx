@@ -4,7 +4,6 @@ import { useKeys } from '../parts/keys';
 import { Icon } from '../parts/glyph';
 import { LinkState, LostBanner } from '../parts/linkstate';
 import { Boundary } from '../parts/boundary';
-import { DoneNote } from '../parts/order';
 import { NavCount } from '../parts/navcount';
 import { Overlay } from '../parts/overlay';
 import { ScopeNote } from '../parts/scope';
@@ -73,7 +72,6 @@ export function App() {
         <Boundary key={route.value.path.join('/')} again={askAgain}>
           <View path={route.value.path} />
         </Boundary>
-        <DoneNote />
       </main>
       <p class="hidden" role="status" aria-live="polite">
         {said.value}

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
 import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
-import type { Candidate, Change, List, PendingReload, Reload, ReloadSummary, TimelineRow } from '../lib/types';
+import type { Candidate, Change, ChangeRow, PendingReload, ReloadSummary } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { Fact, Facts } from '../parts/facts';
@@ -10,10 +10,10 @@ import { Time } from '../parts/time';
 import { WorkloadLink } from '../parts/workloadlink';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
-import { ask, query } from '../state/client';
+import { ask } from '../state/client';
 import { useResource } from '../state/resource';
-import { scope } from '../state/router';
 import { store, edition } from '../state/timeline';
+import { rowOf, type TimelineRow } from '../lib/timelinestore';
 
 // ChangePanel tells all about one change beside the list; its address can be sent to others.
 export function ChangePanel({ id, close }: { id: string; close: () => void }) {
@@ -33,10 +33,7 @@ export function ChangePanel({ id, close }: { id: string; close: () => void }) {
 
 // Fetched is a change that the list does not hold, because it is older.
 function Fetched({ id }: { id: string }) {
-  const found = useResource(`change ${id} ${scope.value}`, async (abort): Promise<TimelineRow> => {
-    const [change, reloads] = await Promise.all([ask<Change>(`changes/${segments(id)}`, abort), ask<List<Reload>>(`reloads${query({ change: id, namespace: scope.value, limit: 500 })}`, abort)]);
-    return { change, reloads: reloads.items, pending: [] };
-  });
+  const found = useResource(`change ${id}`, async (abort): Promise<TimelineRow> => rowOf(await ask<ChangeRow>(`changes/${segments(id)}`, abort)));
   return (
     <Answer of={found} what="this change">
       {(row) => <Detail row={row} />}

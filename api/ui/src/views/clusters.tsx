@@ -1,5 +1,4 @@
 import { count, duration } from '../lib/format';
-import { freezeOf, pauseOf, thawOf } from '../lib/orders';
 import type { Listing } from '../lib/listing';
 import { type Tone, wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
@@ -7,11 +6,9 @@ import { Badge } from '../parts/badge';
 import { Fact, Facts } from '../parts/facts';
 import { Time } from '../parts/time';
 import { Glyph } from '../parts/glyph';
-import { OrderButton } from '../parts/order';
+import { Command } from '../parts/command';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { ReadOnly } from '../parts/user';
 import { askClusters, clusters, clusterTiming } from '../state/fleet';
-import { may } from '../state/permissions';
 import { type Resource, useResource } from '../state/resource';
 import { href, scope } from '../state/router';
 
@@ -29,7 +26,6 @@ function Page({ found }: { found: Resource<Listing<Cluster>> }) {
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Clusters</h1>
-      <ReadOnly />
       <Answer of={found} what="clusters">
         {({ items, warnings }) => (
           <>
@@ -62,22 +58,16 @@ function Health({ c }: { c: Cluster }) {
 function ClusterCard({ c }: { c: Cluster }) {
   return (
     <li class="card">
-      <div class="titled">
-        <h2>
-          {c.name} <Health c={c} />
-          {c.dryRun && <Badge reason="DryRun" />}
-          {c.freeze.frozen && <Badge reason="Frozen" />}
-          {c.pauses.length > 0 && (
-            <a href={href(['held'], { cluster: c.name })}>
-              <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
-            </a>
-          )}
-        </h2>
-        <div class="actions">
-          {may('pause') && <OrderButton order={pauseOf(c.name)} />}
-          {c.freeze.frozen ? may('thaw') && <OrderButton order={thawOf(c.name)} /> : may('freeze') && <OrderButton order={freezeOf(c.name)} />}
-        </div>
-      </div>
+      <h2>
+        {c.name} <Health c={c} />
+        {c.dryRun && <Badge reason="DryRun" />}
+        {c.freeze.frozen && <Badge reason="Frozen" />}
+        {c.pauses.length > 0 && (
+          <a href={href(['held'], { cluster: c.name })}>
+            <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
+          </a>
+        )}
+      </h2>
       {c.problems.length > 0 && (
         <ul class="problems">
           {c.problems.map((p) => (
@@ -102,6 +92,9 @@ function ClusterCard({ c }: { c: Cluster }) {
         </Fact>
         <Fact name="Reported">
           <Time at={c.updatedAt} />
+        </Fact>
+        <Fact name={c.freeze.frozen ? 'To thaw it' : 'To freeze it'}>
+          <Command text={c.freeze.frozen ? 'reroll thaw' : 'reroll freeze'} />
         </Fact>
         {c.forward && (
           <Fact name="On its way here">

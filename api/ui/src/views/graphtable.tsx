@@ -1,4 +1,4 @@
-import type { Graph } from '../lib/types';
+import type { Graph } from '../lib/graph';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { WorkloadLink } from '../parts/workloadlink';

@@ -1,22 +1,17 @@
 import { count, personName } from '../lib/format';
 import { deadOf } from '../lib/overview';
-import { resumeOf, thawOf } from '../lib/orders';
 import { wordsOf } from '../lib/outcome';
-import type { Cluster, HeldWorkload, Pause } from '../lib/types';
+import type { HeldWorkload } from '../lib/listing';
+import type { Cluster, Pause } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { Time } from '../parts/time';
 import { WorkloadLink } from '../parts/workloadlink';
 import { Choice, ClusterChoice } from '../parts/filterbar';
-import { OrderButton } from '../parts/order';
+import { Command } from '../parts/command';
 import { Answer, Empty, Warnings } from '../parts/states';
-import { ReadOnly } from '../parts/user';
-import { askAll } from '../state/client';
-import { may } from '../state/permissions';
 import { clusters, held } from '../state/fleet';
-import { useResource } from '../state/resource';
-import { amend, changeHref, route, scope } from '../state/router';
-import { RetryActions } from './retryactions';
+import { amend, changeHref, route } from '../state/router';
 
 // Held lists what does not roll although it should: dead letters, which need attention, and what waits.
 export function Held() {
@@ -24,7 +19,6 @@ export function Held() {
   return (
     <article class="page" aria-labelledby="title">
       <h1 id="title">Held back</h1>
-      <ReadOnly />
       <Controls cluster={cluster} />
       <Answer scoped of={held.value} what="what is held back">
         {({ items, warnings }) => (
@@ -81,12 +75,19 @@ function Cards({ title, list, none, bad }: { title: string; list: HeldWorkload[]
               )}
               {w.hold.attempts ? `, ${count(w.hold.attempts, 'attempt')}` : ''}
             </p>
-            {w.pending.map((p) => (
-              <p key={p.change}>
-                waits for <ConfigLink cluster={w.cluster} config={p.config} />, <a href={changeHref(p.change)}>this change</a>
+            {w.dependencies.map(
+              (d) =>
+                d.pendingChange && (
+                  <p key={d.pendingChange}>
+                    waits for <ConfigLink cluster={w.cluster} config={d.config} />, <a href={changeHref(d.pendingChange)}>this change</a>
+                  </p>
+                ),
+            )}
+            {w.verdict.next && (
+              <p>
+                Next: <Command text={w.verdict.next} />
               </p>
-            ))}
-            <RetryActions cluster={w.cluster} workload={w.workload} hold={w.hold} configs={w.pending.map((p) => p.config)} />
+            )}
           </li>
         ))}
       </ul>
@@ -101,20 +102,17 @@ interface Brakes {
   pauses: (Pause & { cluster: string })[];
 }
 
-// Controls shows what somebody has put on: freezes and pauses. Whoever looks at one namespace is shown the pauses that reach it.
+const resumeText = (p: Pause): string => `reroll resume ${p.namespace ? `-n ${p.namespace}` : '-A'}${p.selector ? ` -l '${p.selector}'` : ''}`;
+
+// Controls shows what somebody has put on: freezes and pauses. They are those of clusters, which a page of one namespace does not ask for.
 function Controls({ cluster }: { cluster: string }) {
-  return scope.value ? <ControlsOf namespace={scope.value} /> : <Boxes {...brakesOf((clusters.value.data?.items ?? []).filter((c) => !cluster || c.name === cluster))} />;
+  return <Boxes {...brakesOf((clusters.value.data?.items ?? []).filter((c) => !cluster || c.name === cluster))} />;
 }
 
 const brakesOf = (items: Cluster[]): Brakes => ({
   frozen: items.filter((c) => c.freeze.frozen),
   pauses: items.flatMap((c) => c.pauses.map((p) => ({ ...p, cluster: c.name }))),
 });
-
-function ControlsOf({ namespace }: { namespace: string }) {
-  const { data } = useResource(`pauses ${namespace}`, (abort) => askAll<Pause & { cluster: string }>('pauses', { namespace }, 500, abort), { events: ['cluster'], every: 30_000 });
-  return <Boxes frozen={[]} pauses={data?.items ?? []} />;
-}
 
 function Boxes({ frozen, pauses }: Brakes) {
   return (
@@ -135,7 +133,7 @@ function Boxes({ frozen, pauses }: Brakes) {
             )}
             {by(c.freeze)}.
           </p>
-          {may('thaw') && <OrderButton order={thawOf(c.name)} small />}
+          <Command text="reroll thaw" />
         </div>
       ))}
       {pauses.map((p) => (
@@ -148,7 +146,7 @@ function Boxes({ frozen, pauses }: Brakes) {
             {p.reason} Ends <Time at={p.until} />
             {by(p)}.
           </p>
-          {may('resume', p.namespace) && <OrderButton order={resumeOf(p.cluster, p)} small />}
+          <Command text={resumeText(p)} />
         </div>
       ))}
     </>

@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import { count, refText, segments } from '../lib/format';
-import { isNarrowGraph, narrowGraph } from '../lib/graph';
-import type { Graph, Impact, ImpactedWorkload } from '../lib/types';
+import { count, refText } from '../lib/format';
+import { type Graph, graphOf, isNarrowGraph, narrowGraph } from '../lib/graph';
+import { wordsOf } from '../lib/outcome';
+import type { Impact, ImpactedWorkload, List, Workload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { Fact, Facts } from '../parts/facts';
 import { Time } from '../parts/time';
@@ -10,8 +11,7 @@ import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
 import { Icon } from '../parts/glyph';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
-import { AskError, ask, query } from '../state/client';
-import { meaningOf } from '../state/reasons';
+import { ask, askAll, AskError } from '../state/client';
 import { useResource } from '../state/resource';
 import { amend, href, route, scope } from '../state/router';
 import { GraphTable } from './graphtable';
@@ -32,7 +32,7 @@ function All() {
   const namespace = q.get('namespace') ?? '';
   const cluster = q.get('cluster') ?? '';
   const text = q.get('q') ?? '';
-  const found = useResource(`graph ${scope.value}`, (abort) => ask<Graph>(`graph${query({ namespace: scope.value, limit: most })}`, abort), { events: workloadEvents, least: seldom });
+  const found = useResource(`graph ${scope.value}`, (abort) => allOf(abort), { events: workloadEvents, least: seldom });
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Impact</h1>
@@ -78,9 +78,9 @@ function Picture({ graph, cluster, namespace, text }: { graph: Graph; cluster: s
 
 function One({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
-  const path = `configs/${segments(cluster, namespace, kind, name)}/impact`;
-  const found = useResource(path, (abort) => ask<Impact>(path, abort), { events: [...workloadEvents, 'cluster'], least: seldom });
-  const graph = useResource(`graph ${path}`, (abort) => graphOf(place, abort), { events: workloadEvents, least: seldom });
+  const path = [cluster, namespace, kind, name].join('/');
+  const found = useResource(`impact ${path}`, (abort) => impactOf(place, abort), { events: [...workloadEvents, 'cluster'], least: seldom });
+  const graph = useResource(`graph ${path}`, (abort) => usersOf(place, abort), { events: workloadEvents, least: seldom });
   return (
     <article class="page wide" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -96,14 +96,28 @@ function One({ place }: { place: Place }) {
   );
 }
 
-// graphOf asks for who uses a config, wherever they are; whoever may not ask about every namespace gets those of its own.
-async function graphOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Graph> {
-  const narrowed = { configCluster: cluster, configNamespace: namespace, configKind: kind, configName: name, limit: most };
+async function allOf(abort: AbortSignal): Promise<Graph> {
+  const { items, warnings } = await askAll<Workload>('workloads', { namespace: scope.value }, most, abort);
+  return graphOf(items, warnings);
+}
+
+async function impactOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Impact> {
+  const { items } = await ask<List<Impact>>('impact', abort, { configs: [{ cluster, namespace, kind, name }] });
+  return items[0]!;
+}
+
+// usersOf asks for who uses a config, wherever they are; whoever may not ask about every namespace gets those of its own.
+async function usersOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Graph> {
+  const narrowed = { configCluster: cluster, configNamespace: namespace, configKind: kind, configName: name };
+  const read = async (parameters: Record<string, string>) => {
+    const { items, warnings } = await askAll<Workload>('workloads', parameters, most, abort);
+    return graphOf(items, warnings, (owner, c) => owner === cluster && c.kind === kind && c.namespace === namespace && c.name === name);
+  };
   try {
-    return await ask<Graph>(`graph${query(narrowed)}`, abort);
+    return await read(narrowed);
   } catch (error) {
     if (!(error instanceof AskError) || error.fault.kind !== 'forbidden') throw error;
-    return ask<Graph>(`graph${query({ ...narrowed, namespace })}`, abort);
+    return read({ ...narrowed, namespace });
   }
 }
 
@@ -205,7 +219,7 @@ function Wait({ w }: { w: ImpactedWorkload }) {
           </span>
         )}
       </div>
-      <p class="faint">{w.message || meaningOf(w.outcome)}</p>
+      <p class="faint">{w.message || wordsOf(w.outcome)}</p>
     </>
   );
 }

@@ -1,6 +1,5 @@
 import { verbOf } from '../lib/format';
 import { partsOf, shownOf, workloadsOf } from '../lib/outcome';
-import type { TimelineRow } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { KeyList } from '../parts/keylist';
 import { Kind } from '../parts/kind';
@@ -9,6 +8,7 @@ import { Who } from '../parts/who';
 import { showsCluster } from '../state/fleet';
 import { href, route } from '../state/router';
 import { arrived, store } from '../state/timeline';
+import type { TimelineRow } from '../lib/timelinestore';
 
 const named = 2;
 

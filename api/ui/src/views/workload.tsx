@@ -1,5 +1,4 @@
-import { duration, personName, refText, segments } from '../lib/format';
-import { pauseOf, reloadOf } from '../lib/orders';
+import { duration, refText, segments } from '../lib/format';
 import { concernsWorkload } from '../lib/listing';
 import { conditionOf, lastRolled, stateOf } from '../lib/outcome';
 import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
@@ -8,15 +7,12 @@ import { ConfigLink } from '../parts/configlink';
 import { Fact, Facts } from '../parts/facts';
 import { Time } from '../parts/time';
 import { Who } from '../parts/who';
-import { OrderButton } from '../parts/order';
+import { Command } from '../parts/command';
 import { Answer } from '../parts/states';
-import { ReadOnly } from '../parts/user';
 import { ask, query } from '../state/client';
-import { may } from '../state/permissions';
 import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
 import { Explain } from './explain';
-import { RetryActions } from './retryactions';
 
 export type Place = NonNullable<ReturnType<typeof placeOf>>;
 
@@ -35,18 +31,14 @@ export function WorkloadPage({ place }: { place: Place }) {
       <nav class="crumbs" aria-label="Path">
         <a href={href(['workloads'])}>Workloads</a> <span aria-hidden="true">/</span> <a href={href(['workloads'], { namespace })}>{namespace}</a>
       </nav>
-      <div class="titled">
-        <h1 id="title">
-          {name} <small>{kind}</small>
-        </h1>
-        {found.data && <Actions w={found.data} />}
-      </div>
-      <ReadOnly />
+      <h1 id="title">
+        {name} <small>{kind}</small>
+      </h1>
       <Answer of={found} what="this workload">
         {(w) => (
           <>
             <Summary w={w} />
-            {w.hold && <HoldBox w={w} hold={w.hold} />}
+            {w.hold && <HoldBox hold={w.hold} />}
             <Dependencies w={w} />
             <Explain path={path} place={place} />
             <History place={place} />
@@ -54,16 +46,6 @@ export function WorkloadPage({ place }: { place: Place }) {
         )}
       </Answer>
     </article>
-  );
-}
-
-function Actions({ w: { cluster, workload } }: { w: Workload }) {
-  const { namespace } = workload;
-  return (
-    <div class="actions">
-      {may('reload', namespace) && <OrderButton order={reloadOf(cluster, workload)} />}
-      {may('pause', namespace) && <OrderButton order={pauseOf(cluster, namespace)} />}
-    </div>
   );
 }
 
@@ -75,7 +57,7 @@ function Summary({ w }: { w: Workload }) {
         {w.verdict.next && (
           <>
             {' '}
-            Next: <code>{w.verdict.next}</code>
+            Next: <Command text={w.verdict.next} />
           </>
         )}
       </p>
@@ -83,6 +65,9 @@ function Summary({ w }: { w: Workload }) {
         <Fact name="Opted in by">annotations of {w.dialect}</Fact>
         <Fact name="Marked by">{w.strategy}</Fact>
         <Fact name="Cluster">{w.cluster}</Fact>
+        <Fact name="To roll it once">
+          <Command text={`reroll reload ${w.workload.namespace}/${w.workload.kind}/${w.workload.name}`} />
+        </Fact>
         <Fact name="Last rolled">
           {w.rollout && <Badge reason={w.rollout.result} />} <Time at={lastRolled(w)} />
         </Fact>
@@ -91,7 +76,7 @@ function Summary({ w }: { w: Workload }) {
   );
 }
 
-function HoldBox({ w, hold }: { w: Workload; hold: Hold }) {
+function HoldBox({ hold }: { hold: Hold }) {
   return (
     <div class={hold.deadLetter ? 'box bad' : 'box wait'} role="note">
       <h2>
@@ -109,7 +94,6 @@ function HoldBox({ w, hold }: { w: Workload; hold: Hold }) {
         )}
         {hold.attempts ? `, after ${hold.attempts} attempts` : ''}.
       </p>
-      <RetryActions cluster={w.cluster} workload={w.workload} hold={hold} configs={w.dependencies.filter((d) => d.pendingChange).map((d) => d.config)} />
     </div>
   );
 }
@@ -211,14 +195,7 @@ function Entry({ r }: { r: Reload }) {
         {r.latencySeconds !== undefined && <span class="faint">after {duration(r.latencySeconds)}</span>}
       </div>
       {(r.rollout?.message ?? r.message) && <p>{r.rollout?.message ?? r.message}</p>}
-      {r.request && (
-        <p class="because">
-          <span class="whoin">
-            <b class={r.request.user ? '' : 'nobody'}>{personName(r.request.user ?? '') || 'Somebody'}</b> <small>asked for it</small>
-          </span>
-          {r.request.reason}
-        </p>
-      )}
+      {r.requested && <p class="because">requested: {r.requested}</p>}
       {r.causes.map((c) => (
         <p class="because" key={c.changeID}>
           <span class="whoin">

@@ -6,9 +6,9 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TimelineRow is one change and all that came of it.
-type TimelineRow struct {
-	Change  Change          `json:"change" doc:"Who changed what."`
+// ChangeRow is one change and all that came of it.
+type ChangeRow struct {
+	Change
 	Reloads []ReloadSummary `json:"reloads" nullable:"false" doc:"What became of it, workload by workload, oldest first."`
 	Pending []PendingReload `json:"pending" nullable:"false" doc:"The workloads that still wait to be rolled for it."`
 }

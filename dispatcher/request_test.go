@@ -1,0 +1,223 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// annotateWith gives a workload an annotation.
+func (w *world) annotateWith(ref scenario.Ref, key, value string) {
+	w.t.Helper()
+	w.must(w.patch(alice, ref, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
+}
+
+// request asks for a roll of web.
+func (w *world) request(value string) {
+	w.t.Helper()
+	w.annotateWith(web, dispatcher.RequestedAnnotation, value)
+}
+
+// TestRequest: each new value is one roll, also one that was there before the last, and is on record with it.
+func TestRequest(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		for n, value := range []string{"new certificates", "again", "new certificates"} {
+			w.request(value)
+			w.pass(time.Minute)
+			w.rolled(web, int64(n+1))
+			w.annotateWith(web, "other", value)
+			w.pass(time.Minute)
+			w.rolled(web, int64(n+1))
+		}
+		reloads := w.store.reloadsOf(webRef)
+		if len(reloads) != 3 {
+			t.Fatalf("on record: %+v", reloads)
+		}
+		r := reloads[0]
+		if r.Requested != "new certificates" || r.Outcome != reloader.ReasonReloaded || r.PatchedAt.IsZero() || len(r.Causes) != 0 || r.ID == reloads[2].ID {
+			t.Errorf("on record: %+v", r)
+		}
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 4)
+	})
+}
+
+// TestRequestAtFirstSight: what is there when a workload is first seen asks for nothing, also when the records are lost.
+func TestRequestAtFirstSight(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.request("1")
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.forget()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 0)
+		w.request("2")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.forget()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+	})
+}
+
+// TestRequestWhileNobodyRuns: the next process rolls, once.
+func TestRequestWhileNobodyRuns(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.stop()
+		w.request("1")
+		for range 2 {
+			w.start()
+			w.pass(quiet)
+			w.rolled(web, 1)
+			w.stop()
+		}
+	})
+}
+
+// TestRequestSurvivesItsProcess: a roll that was made and not recorded is not made again, and an edit after it still rolls.
+func TestRequestSurvivesItsProcess(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		before := w.store.snapshot()
+		w.request("1")
+		w.pass(quiet)
+		w.rolled(web, 1)
+		w.stop()
+		w.store = before
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef)[reloader.ReasonReloaded]; got != 1 {
+			t.Errorf("%d reloads on record, want 1", got)
+		}
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// TestRequestOfAnotherToolsWorkload: its mark stays, and goes on to prove what the workload was brought to.
+func TestRequestOfAnotherToolsWorkload(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", sapLists, "app")
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		was := w.templateAnnotation(strategy.SAPHashKey)
+		w.request("1")
+		w.pass(quiet)
+		w.rolled(web, 2)
+		reloads := w.store.reloadsOf(webRef)
+		if last := reloads[len(reloads)-1]; w.templateAnnotation(strategy.SAPHashKey) != was || last.Strategy != reloads[0].Strategy || last.Dialect != "sap" {
+			t.Errorf("the mark is %s, was %s; on record: %+v", w.templateAnnotation(strategy.SAPHashKey), was, last)
+		}
+		w.forget()
+		w.start()
+		w.pass(quiet)
+		w.rolled(web, 2)
+		w.edit(alice, app, "3")
+		w.pass(quiet)
+		w.rolled(web, 3)
+	})
+}
+
+// TestRequestMeetsAnEdit: a roll at somebody's request loses no change that waits, and the change rolls once.
+func TestRequestMeetsAnEdit(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.request("1")
+		w.pass(quiet)
+		w.rolled(web, 2)
+	})
+}
+
+// TestRequestIsHeldBack: what holds a request back says so, and lets it go once.
+func TestRequestIsHeldBack(t *testing.T) {
+	forbidden := only("patch", "/web", apierrors.NewForbidden(deployments, "web", errNoRight))
+	for name, c := range map[string]struct {
+		hold, let func(*world, *process)
+		reason    reloader.Reason
+	}{
+		"frozen": {
+			hold:   func(_ *world, p *process) { p.SetControl(control.Frozen(control.Freeze{})) },
+			let:    func(_ *world, p *process) { p.SetControl(control.Control{}) },
+			reason: reloader.ReasonFrozen,
+		},
+		"paused": {
+			hold: func(_ *world, p *process) {
+				p.SetControl(control.Parse(map[string]string{control.Key: "pauses: [{namespace: main, until: 2100-01-01T00:00:00Z}]"}))
+			},
+			let:    func(_ *world, p *process) { p.SetControl(control.Control{}) },
+			reason: reloader.ReasonPausedByOperator,
+		},
+		"forbidden": {
+			hold: func(w *world, _ *process) { w.failing(forbidden) },
+			let: func(w *world, _ *process) {
+				w.failing(nil)
+				w.annotateWith(web, dispatcher.RetryAnnotation, "now")
+			},
+			reason: reloader.ReasonRefused,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
+				w.usual()
+				p := w.start()
+				w.pass(quiet)
+				c.hold(w, p)
+				w.request("1")
+				w.pass(time.Minute)
+				w.rolled(web, 0)
+				w.held(c.reason)
+				c.let(w, p)
+				w.pass(time.Second)
+				w.rolled(web, 1)
+				w.pass(time.Hour)
+				w.rolled(web, 1)
+				w.held("")
+			})
+		})
+	}
+}
+
+func TestRequestInADryRunIsRecordedAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.configure = func(o *dispatcher.Options) { o.DryRun = true }
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.request("1")
+		w.pass(quiet)
+		w.rolled(web, 0)
+		if got := w.outcomes(webRef)[reloader.ReasonDryRun]; got != 1 {
+			t.Errorf("%d on record, want 1", got)
+		}
+	})
+}
