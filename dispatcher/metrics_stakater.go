@@ -11,7 +11,7 @@ import (
 )
 
 // stakaterMetrics count under the names of Stakater Reloader what the dispatcher does, so that its users keep their dashboards and
-// alerts. What each name means here is in docs/reference/metrics.md. Labels come from closed sets, but for the namespace of one counter
+// alerts. What each name means here is in docs/alerts-and-metrics.md. Labels come from closed sets, but for the namespace of one counter
 // that is off unless somebody asks for it. All methods may be called by several goroutines.
 type stakaterMetrics struct {
 	executed *prometheus.CounterVec

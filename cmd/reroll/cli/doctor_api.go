@@ -89,7 +89,7 @@ func (f *findings) checkProblems(check string, c view.Cluster) {
 		case slices.ContainsFunc(controlKeys, func(key string) bool { return strings.HasPrefix(problem, key) }):
 			f.add(check, wrong, problem, "mend the ConfigMap "+control.ConfigMap+", or use reroll freeze, pause and retry")
 		case !toldOtherwise(c, problem):
-			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/runbooks/RerollHubGap.md")
+			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/alerts-and-metrics.md#rerollhubgap")
 		}
 	}
 }
