@@ -35,13 +35,12 @@ var columns = []struct{ name, title string }{
 	{"trigger", "k8s-trigger-controller"},
 }
 
-// tables are the documents with a table: docs/comparison.md has every row, and README.md what decides most often.
+// tables are the documents with a table: README.md has what decides most often.
 var tables = []struct {
 	file  string
 	tools int
 	rows  func(row) bool
 }{
-	{"docs/comparison.md", len(columns), func(row) bool { return true }},
 	{"README.md", 3, func(r row) bool { return r.Short }},
 }
 
