@@ -22,10 +22,7 @@ const changes = 400
 var pages = []page{
 	{"timeline", "#/", desk, "[data-row] .badge", "a[data-row]"},
 	{"workload", "#/workloads/prod-eu/shop/Deployment/mailer", desk, ".steps li >> nth=3", ""},
-	{"held", "#/held", desk, ".card.bad", ""},
-	{"clusters", "#/clusters", desk, ".card >> nth=2", ""},
 	{"impact", "#/impact", desk, ".canvas .node >> nth=10", ""},
-	{"phone", "#/", phone, "[data-row] .badge", ""},
 }
 
 type page struct {
@@ -42,10 +39,7 @@ type window struct {
 	scale         float64
 }
 
-var (
-	desk  = window{1440, 900, 1.5}
-	phone = window{390, 844, 2}
-)
+var desk = window{1440, 900, 1.5}
 
 func main() {
 	to := flag.String("to", "docs/images", "folder for the pictures")
