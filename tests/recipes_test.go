@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,4 +129,50 @@ func TestRecipeRulesCatch(t *testing.T) {
 			t.Errorf("complaints %q about %s, want %q", got, manifest, want)
 		}
 	}
+}
+
+// ownKey is an annotation of Reroll itself in the sources.
+var ownKey = regexp.MustCompile(`(?:OwnPrefix \+ "|"reroll\.dev/)([a-z-]+)"`)
+
+// noAnnotations have Reroll's prefix and are no annotations: the reporter of Events, a word in a hash, a label and a type of Secrets, a part of streams.
+var noAnnotations = []string{"reroll.dev/dispatcher", "reroll.dev/generation", "reroll.dev/key-id", "reroll.dev/job", "reroll.dev/job-manifest"}
+
+// TestAnnotationsAreDocumented: docs/annotations.md has every key that a dialect reads or writes.
+func TestAnnotationsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/annotations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range annotationKeys(t) {
+		if !strings.Contains(string(page), "`"+key+"`") {
+			t.Errorf("docs/annotations.md does not have %s", key)
+		}
+	}
+}
+
+// annotationKeys returns the keys that the dialects and the sources know.
+func annotationKeys(t *testing.T) (keys []string) {
+	t.Helper()
+	for _, d := range dialect.All(dialect.StakaterOptions{}) {
+		for _, c := range d.Clauses {
+			keys = append(keys, c.Key)
+		}
+		keys = append(keys, d.Writes...)
+		keys = append(keys, d.Token)
+		for _, choice := range d.Choices.Strategy {
+			keys = append(keys, choice.Key)
+		}
+		keys = append(keys, d.Choices.PausePeriod, d.Choices.PausedAt, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
+	}
+	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", "dispatcher/*.go", "admission/*.go", ":!*_test.go")
+	grep.Dir = ".."
+	out, err := grep.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range ownKey.FindAllStringSubmatch(string(out), -1) {
+		keys = append(keys, dialect.OwnPrefix+m[1])
+	}
+	slices.Sort(keys)
+	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == "" || slices.Contains(noAnnotations, key) })
 }

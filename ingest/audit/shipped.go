@@ -29,7 +29,7 @@ func DecodeShipped(r io.Reader, opts Options) (Result, error) {
 
 // errNoEvents means that all of a body is something else than audit events, or that they are where nobody looks for them.
 var errNoEvents = fmt.Errorf("%w: it is JSON, but holds no audit event in an envelope that Reroll knows; send the events bare, or in one of "+
-	"those of docs/sources.md", ErrMalformed)
+	"those of docs/audit-events.md", ErrMalformed)
 
 // shippedDecoder reads a body line by line, or as a whole if its lines mean nothing.
 type shippedDecoder struct {

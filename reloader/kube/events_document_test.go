@@ -11,12 +11,13 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// eventRow is a row of the table of Events in docs/reference/events.md.
+// eventRow is a row of the table of Events in docs/reasons-and-events.md.
 var eventRow = regexp.MustCompile("(?m)^\\| (`[A-Z][^|]*`) \\| (Normal|Warning) \\| `([A-Za-z]+)` \\|$")
 
-// TestEventsAreDocumented: the table of docs/reference/events.md has every outcome that is an Event, with its type and reason, and no other.
+// TestEventsAreDocumented: docs/reasons-and-events.md has a row for every reason, and its table of Events every outcome that is one, with its type
+// and reason, and no other.
 func TestEventsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reference/events.md")
+	text, err := os.ReadFile("../../docs/reasons-and-events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +28,9 @@ func TestEventsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(reloader.Reasons)) {
+		if !strings.Contains(string(text), "\n| `"+string(outcome)+"` | ") {
+			t.Errorf("%s has no row", outcome)
+		}
 		want := ""
 		r := reloader.Reload{Outcome: outcome, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}}
 		for _, e := range eventsOf(web(), r) {

@@ -55,7 +55,7 @@ metadata: {name: other}
 spec: {storageClassName: other, capacity: {storage: 30Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /nowhere}}
 `
 
-// TestMendByHelm: what docs/upgrade.md says of upgrades and rollbacks is so, with the controllers of a real control plane.
+// TestMendByHelm: what docs/operations.md says of upgrades and rollbacks is so, with the controllers of a real control plane.
 func TestMendByHelm(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -142,7 +142,7 @@ func (r running) expectOther() {
 // follow runs the commands of one fence of the documents.
 func (r running) follow(n int) {
 	r.Helper()
-	sections, err := guide.Read(root + "/docs/upgrade.md")
+	sections, err := guide.Read(root + "/docs/operations.md")
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (r running) follow(n int) {
 	if err := os.Symlink(shell.Path, filepath.Join(r.path, "kubectl")); err != nil && !os.IsExist(err) {
 		r.Fatal(err)
 	}
-	shell.Path, shell.Args = "/bin/sh", []string{"sh", "-euxc", guide.Commands(r.T, sections, "")[n]}
+	shell.Path, shell.Args = "/bin/sh", []string{"sh", "-euxc", guide.Commands(r.T, sections, "Upgrade and rollback")[n]}
 	shell.Env = append(shell.Env, "PATH="+r.path+":"+os.Getenv("PATH"))
 	if _, err := output(shell); err != nil {
 		r.Fatal(err)

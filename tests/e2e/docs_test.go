@@ -17,7 +17,7 @@ import (
 
 const (
 	operationsDocument = "../../docs/operations.md"
-	metricsDocument    = "../../docs/reference/metrics.md"
+	metricsDocument    = "../../docs/alerts-and-metrics.md"
 )
 
 // forwardMetrics begins the names of metrics that only a process with a hub has; tests/fleet looks at these.

@@ -117,10 +117,10 @@ func TestFleet(t *testing.T) {
 	away.measures(ctx)
 }
 
-// measures fails the test unless the cluster, which was cut off for a time, tells of it by the metrics that docs/reference/metrics.md names.
+// measures fails the test unless the cluster, which was cut off for a time, tells of it by the metrics that docs/alerts-and-metrics.md names.
 func (c *cluster) measures(ctx context.Context) {
 	c.t.Helper()
-	document, err := os.ReadFile("../../docs/reference/metrics.md")
+	document, err := os.ReadFile("../../docs/alerts-and-metrics.md")
 	must(c.t, err)
 	documented := regexp.MustCompile("(?m)^\\| `(reroll_forward_\\w+)`").FindAllStringSubmatch(string(document), -1)
 	metrics, err := c.Reroll.Metrics(ctx)

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"strings"
@@ -12,21 +13,24 @@ import (
 // fenced is a snippet of YAML.
 var fenced = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// documented is one rule of docs/gitops.md, and the strategies whose marks it keeps.
+// documented is one rule of docs/recipes.md, and the strategies whose marks it keeps.
 type documented struct {
 	name       string
 	strategies []string
 	rule       ignoreRule
 }
 
-// readRules returns the rules of docs/gitops.md.
+// readRules returns the rules of docs/recipes.md.
 func readRules(t *testing.T) (rules []documented) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/gitops.md")
+	text, err := os.ReadFile("../../docs/recipes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, snippet := range fenced.FindAllSubmatch(text, -1) {
+		if !bytes.Contains(snippet[1], []byte("ignoreDifferences:")) {
+			continue
+		}
 		var application struct {
 			Spec struct {
 				IgnoreDifferences []ignoreRule `json:"ignoreDifferences"`

@@ -91,7 +91,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestIgnoreDifferences: the rules of docs/gitops.md keep the marks also from whoever writes the whole object.
+// TestIgnoreDifferences: the rules of docs/recipes.md keep the marks also from whoever writes the whole object.
 func TestIgnoreDifferences(t *testing.T) {
 	for _, d := range readRules(t) {
 		for _, strategy := range d.strategies {

@@ -146,7 +146,7 @@ func (x tool) ignoring(rule ignoreRule) tool {
 	}
 }
 
-// ignoreRule is one entry of ignoreDifferences of an Application, as far as docs/gitops.md has any.
+// ignoreRule is one entry of ignoreDifferences of an Application, as far as docs/recipes.md has any.
 type ignoreRule struct {
 	Group                 string   `json:"group"`
 	Kind                  string   `json:"kind"`

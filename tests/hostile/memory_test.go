@@ -22,7 +22,7 @@ const (
 	// connections is what that many connections may cost: buffers, TLS, and the goroutines that serve them.
 	connections = posters * 256 << 10
 	// bodies is what may be spent on the bodies that are let in, which have 96 MB together. Whatever they hold, reading takes at most twice their
-	// length, and the garbage collector lets the memory that is in use double. It is what docs/internals/benchmarks.md promises, and not computed from the
+	// length, and the garbage collector lets the memory that is in use double. It is not computed from the
 	// limits of the product: who raises those has to raise this, too.
 	bodies = 384 << 20
 	// passedOver is the same for the 64 bodies of which nothing long has to be held.

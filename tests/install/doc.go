@@ -1,3 +1,3 @@
-// Package install follows the quick start and the guides of docs/install: every command in them for a shell is run, against a real
-// API server that has the flags and files which those commands have made.
+// Package install follows the quick start, and sets up audit events for every kind of cluster: the commands are run against a real API server that has
+// the flags and files which they have made.
 package install

@@ -22,27 +22,25 @@ const (
 	goBack  = "Go back"
 )
 
-// The sections of the other guides that have commands.
+// The sections of the guide for the other tools that have commands.
 const (
 	sortOut      = "1. Look"
-	observeOther = "2. Observe beside it"
+	observeOther = "2. Observe"
 	swapOther    = "3. Swap"
 	cleanUpOther = "4. Clean up"
 )
 
-// sections are those that have commands, by the tool whose guide it is.
-func sections(tool string) []string {
-	if tool == "stakater" {
-		return []string{before, observe, swap, cleanUp, goBack}
-	}
-	return []string{sortOut, observeOther, swapOther, cleanUpOther}
+// guides are the pages by the name that they end with, with their sections that have commands.
+var guides = map[string][]string{
+	"stakater": {before, observe, swap, cleanUp, goBack},
+	"others":   {sortOut, observeOther, swapOther, cleanUpOther},
 }
 
-func guideFile(tool string) string { return root + "/docs/migrate-from-" + tool + ".md" }
+func guideFile(name string) string { return root + "/docs/migrate-from-" + name + ".md" }
 
-func readGuide(t *testing.T, tool string) []guide.Section {
+func readGuide(t *testing.T, name string) []guide.Section {
 	t.Helper()
-	sections, err := guide.Read(guideFile(tool))
+	sections, err := guide.Read(guideFile(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,28 +50,27 @@ func readGuide(t *testing.T, tool string) []guide.Section {
 // TestEverySectionIsRun: no command of a guide is outside the sections that TestGuide and TestOtherGuides run, or in a fence that they do not
 // see, and there is no guide that none of them follows.
 func TestEverySectionIsRun(t *testing.T) {
-	tools := append([]string{"stakater"}, otherTools()...)
-	for _, tool := range tools {
+	for name, want := range guides {
 		var got []string
 		commands := 0
-		for _, section := range readGuide(t, tool) {
+		for _, section := range readGuide(t, name) {
 			got = append(got, section.Name)
 			commands += len(section.Commands)
 		}
-		if want := sections(tool); !slices.Equal(got, want) {
-			t.Errorf("%s: commands are in %q, not in %q", tool, got, want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: commands are in %q, not in %q", name, got, want)
 		}
-		text, err := os.ReadFile(guideFile(tool))
+		text, err := os.ReadFile(guideFile(name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if fences := strings.Count(string(text), "```"); fences != 2*commands {
-			t.Errorf("%s: there are %d fences for %d commands", tool, fences, commands)
+			t.Errorf("%s: there are %d fences for %d commands", name, fences, commands)
 		}
 	}
-	guides, err := filepath.Glob(root + "/docs/migrate-from-*.md")
-	if err != nil || len(guides) != len(tools) {
-		t.Errorf("%d guides are followed, of %q: %v", len(tools), guides, err)
+	files, err := filepath.Glob(root + "/docs/migrate-from-*.md")
+	if err != nil || len(files) != len(guides) {
+		t.Errorf("%d guides are followed, of %q: %v", len(guides), files, err)
 	}
 }
 
@@ -87,10 +84,14 @@ type reader struct {
 // newReader returns a reader of the guide for a tool, with values in the file that the guide asks for.
 func newReader(t *testing.T, tool, values string) *reader {
 	t.Helper()
-	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, tool), pod: newPod(t)}
+	name := "others"
+	if tool == "stakater" {
+		name = tool
+	}
+	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, name), pod: newPod(t)}
 	kubectl := shared.Kube.Command(t.Context())
 	r.Link(t, "kubectl", kubectl.Path)
-	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops)
+	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL="+installations[tool])
 	if err := os.WriteFile(filepath.Join(r.Dir, "values.yaml"), []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}

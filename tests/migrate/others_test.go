@@ -17,13 +17,13 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// installations are what the guides call the Deployment of each tool, and its namespace.
+// installations are how the Deployment of each tool is called, and its namespace.
 var installations = map[string]string{
 	"sap": "pod-reloader", "wave": "wave", "collaborne": "kubernetes-reloader", "fabric8": "configmapcontroller",
 	"trigger": "k8s-trigger-controller",
 }
 
-// TestOtherGuides follows the guide of each tool to its end: nothing is rolled for the move in, what was missed while neither of the two
+// TestOtherGuides follows the guide for each of the other tools to its end: nothing is rolled for the move in, what was missed while neither of the two
 // worked is rolled once, the next edit is, and the marks are those that the tool would have written.
 func TestOtherGuides(t *testing.T) {
 	for _, tool := range otherTools() {
@@ -162,10 +162,10 @@ func (y yard) install(t *testing.T) {
 	}}}
 	_, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), hook, metav1.CreateOptions{})
 	must(err)
-	t.Cleanup(func() { // a guide names it only if the tool has one
+	t.Cleanup(func() {
 		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
-		if err == nil == (y.tool == "sap" || y.tool == "wave") || err != nil && !apierrors.IsNotFound(err) {
-			t.Errorf("whether the webhook is deleted by the guide: %v", err)
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("the guide did not delete the webhook: %v", err)
 		}
 	})
 }

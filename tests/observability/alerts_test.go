@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,8 +15,8 @@ import (
 
 const (
 	alertsFile = "../../helm/reroll/files/alerts.yaml"
-	runbooks   = "../../docs/runbooks"
-	runbookURL = "https://github.com/reroll-dev/reroll/blob/main/docs/runbooks/"
+	alertsPage = "../../docs/alerts-and-metrics.md"
+	runbookURL = "https://github.com/reroll-dev/reroll/blob/main/docs/alerts-and-metrics.md#"
 )
 
 // rule is one rule of Prometheus; Alert or Record is its name.
@@ -55,65 +54,35 @@ func rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// TestAlertsSayWhatToDo holds every alert to the same form, and its runbook, too.
+// alertRow is the row of an alert: its anchor, name, severity, meaning and what to do.
+var alertRow = regexp.MustCompile(`(?m)^\| <a id="([a-z]+)"></a>(\w+), (\w+) \| \S.* \| \S.* \|$`)
+
+// TestAlertsSayWhatToDo holds every alert to the same form, and the page has a row for each alert, to which its runbook_url leads.
 func TestAlertsSayWhatToDo(t *testing.T) {
-	var pages []string
+	text, err := os.ReadFile(alertsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, row := range alertRow.FindAllStringSubmatch(string(text), -1) {
+		documented[row[2]] = row[1] + " " + row[3]
+	}
+	want := map[string]string{}
 	for _, r := range rules(t) {
 		if r.Alert == "" {
 			continue
 		}
-		pages = append(pages, r.Alert+".md")
+		anchor := strings.ToLower(r.Alert)
+		want[r.Alert] = anchor + " " + r.Labels["severity"]
 		if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 		}
-		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Annotations["runbook_url"] != runbookURL+r.Alert+".md" {
-			t.Errorf("%s: it lacks summary or description, or names another runbook: %q", r.Alert, r.Annotations)
-		}
-		checkRunbook(t, r.Alert)
-	}
-	files, err := filepath.Glob(runbooks + "/Reroll*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, file := range files {
-		files[i] = filepath.Base(file)
-	}
-	slices.Sort(pages)
-	if diff := cmp.Diff(pages, files); diff != "" {
-		t.Errorf("runbooks (-alerts +files):\n%s", diff)
-	}
-}
-
-var heading = regexp.MustCompile(`(?m)^#+ .*$`)
-
-// selectedLogs are commands that read the logs of several pods, of which kubectl shows ten lines each unless --tail says how many.
-var selectedLogs = regexp.MustCompile(`(?m)^kubectl .*\blogs .*--selector.*$`)
-
-func checkRunbook(t *testing.T, alert string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(runbooks, alert+".md"))
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	want := []string{"# " + alert, "## Meaning", "## Impact", "## Diagnosis", "## Mend"}
-	if diff := cmp.Diff(want, heading.FindAllString(string(text), -1)); diff != "" {
-		t.Errorf("headings of the runbook of %s (-want +got):\n%s", alert, diff)
-	}
-	if !strings.Contains(string(text), "```sh\n") {
-		t.Errorf("the runbook of %s has no command", alert)
-	}
-	for _, line := range selectedLogs.FindAllString(string(text), -1) {
-		if !strings.Contains(line, " --tail") {
-			t.Errorf("the runbook of %s shows the last ten lines of each log alone: %s", alert, line)
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Annotations["runbook_url"] != runbookURL+anchor {
+			t.Errorf("%s: it lacks summary or description, or leads elsewhere: %q", r.Alert, r.Annotations)
 		}
 	}
-	index, err := os.ReadFile(runbooks + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(index), "["+alert+"]("+alert+".md)") {
-		t.Errorf("the list of runbooks lacks %s", alert)
+	if diff := cmp.Diff(want, documented); diff != "" {
+		t.Errorf("alerts in %s (-rules +page):\n%s", alertsPage, diff)
 	}
 }
 

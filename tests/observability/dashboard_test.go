@@ -30,7 +30,7 @@ func dashboard(rows []row) object {
 		"time": object{"from": "now-6h", "to": "now"}, "timezone": "", "annotations": object{"list": []any{}},
 		"links": []object{{
 			"title": "Alerts and runbooks", "type": "link", "icon": "doc", "targetBlank": true,
-			"url": "https://github.com/reroll-dev/reroll/blob/main/docs/runbooks/README.md",
+			"url": "https://github.com/reroll-dev/reroll/blob/main/docs/alerts-and-metrics.md",
 		}},
 		"templating": object{"list": []object{
 			{"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},

@@ -20,9 +20,9 @@ import (
 const protobuf = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
 
 // checkFamilies scrapes every role as such a Prometheus does: histograms of times are native ones beside their classic buckets, and what is
-// exposed under our name is in docs/reference/metrics.md.
+// exposed under our name is in docs/alerts-and-metrics.md.
 func checkFamilies(ctx context.Context, l *line.Line) error {
-	document, err := os.ReadFile("../../docs/reference/metrics.md")
+	document, err := os.ReadFile("../../docs/alerts-and-metrics.md")
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func checkFamilies(ctx context.Context, l *line.Line) error {
 				continue
 			}
 			if !documented(string(document), name) {
-				errs = append(errs, fmt.Errorf("docs/reference/metrics.md does not know %s", name))
+				errs = append(errs, fmt.Errorf("docs/alerts-and-metrics.md does not know %s", name))
 			}
 			n, err := nativeCount(family)
 			if err != nil {

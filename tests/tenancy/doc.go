@@ -1,3 +1,3 @@
-// Package tenancy tries, as a user who may do everything in one namespace of a real API server and nothing elsewhere, what docs/tenancy.md says that
+// Package tenancy tries, as a user who may do everything in one namespace of a real API server and nothing elsewhere, what docs/security.md says that
 // such a user cannot do.
 package tenancy

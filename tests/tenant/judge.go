@@ -17,7 +17,7 @@ const (
 	readyWithin = 10 * time.Second
 	// slower is how many times as long as in the control run it may take, where that is more.
 	slower = 3
-	// memoryBound is what docs/storage.md states.
+	// memoryBound is what docs/production.md states.
 	memoryBound = 1 << 30
 )
 

@@ -15,12 +15,13 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 )
 
-//go:generate go test . -run ^(TestHelpIsGolden|TestCommandDocuments)$ -update
+//go:generate go test . -run ^(TestHelpIsGolden|TestCommandDocument)$ -update
 
 const (
-	commandDocuments  = "../../../docs/cli"
-	exitCodesDocument = "../../../docs/reference/exit-codes.md"
+	commandDocument   = "../../../docs/cli.md"
 	commandsGenerated = "<!-- The rest is generated: go generate ./cmd/reroll/app -->\n"
+	// sharedBy is on how many commands a flag must be to be described once for all of them.
+	sharedBy = 6
 )
 
 // commands returns every command, parents first.
@@ -106,26 +107,17 @@ func TestHelpIsGolden(t *testing.T) {
 	only(t, filepath.Join("testdata", "help"), names)
 }
 
-// TestCommandDocuments compares the pages about commands with the commands.
-func TestCommandDocuments(t *testing.T) {
-	readme := filepath.Join(commandDocuments, "README.md")
-	content, err := os.ReadFile(readme)
+// TestCommandDocument compares the page about commands with the commands.
+func TestCommandDocument(t *testing.T) {
+	content, err := os.ReadFile(commandDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
 	written, _, found := strings.Cut(string(content), commandsGenerated)
 	if !found {
-		t.Fatalf("%s lacks the line after which it is generated", readme)
+		t.Fatalf("%s lacks the line after which it is generated", commandDocument)
 	}
-	all := commands(t)
-	golden(t, readme, written+commandsGenerated+commandIndex(all))
-	golden(t, exitCodesDocument, exitCodes())
-	names := []string{"README.md"}
-	for _, cmd := range all[1:] {
-		names = append(names, pageName(cmd))
-		golden(t, filepath.Join(commandDocuments, pageName(cmd)), commandPage(cmd))
-	}
-	only(t, commandDocuments, names)
+	golden(t, commandDocument, written+commandsGenerated+exitCodes()+commandTables(commands(t)))
 }
 
 // golden compares a file with what it should have, or makes it so.
@@ -169,69 +161,60 @@ func only(t *testing.T, folder string, names []string) {
 	}
 }
 
-func pageName(cmd *cobra.Command) string {
-	return strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
-}
-
-// exitCodes is the page about exit codes.
+// exitCodes is the table of exit codes.
 func exitCodes() string {
 	var b strings.Builder
-	b.WriteString("# Exit codes\n\n<!-- Generated: go generate ./cmd/reroll/app -->\n\nEvery `reroll` command ends with one of these codes. A failure is one line on standard error.\n\n" +
-		"| code | meaning |\n|---|---|\n")
+	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for code, meaning := range cli.ExitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", code, meaning)
 	}
 	return b.String()
 }
 
-// commandIndex lists the commands.
-func commandIndex(all []*cobra.Command) string {
-	var b strings.Builder
-	b.WriteString("\n## Commands\n\n| command | what it does |\n|---|---|\n")
-	for _, cmd := range all[1:] {
-		if !cmd.HasSubCommands() {
-			fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", cmd.CommandPath(), pageName(cmd), cell(cmd.Short))
+// commandTables describes the flags that many commands have, and lists every command that does something with its other flags.
+func commandTables(all []*cobra.Command) string {
+	all = slices.DeleteFunc(all, func(cmd *cobra.Command) bool { return !cmd.Runnable() })
+	var shared, table strings.Builder
+	on, described := map[string]int{}, map[string]bool{"help": true}
+	eachFlag := func(do func(cmd *cobra.Command, f *pflag.Flag)) {
+		for _, cmd := range all {
+			if !isRole(cmd) {
+				cmd.Flags().VisitAll(func(f *pflag.Flag) { do(cmd, f) })
+			}
 		}
 	}
-	return b.String()
-}
-
-// commandPage is the page about one command.
-func commandPage(cmd *cobra.Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Generated: go generate ./cmd/reroll/app -->\n\n# %s\n\n%s.\n", cmd.CommandPath(), cmd.Short)
-	if cmd.Long != "" {
-		fmt.Fprintf(&b, "\n```text\n%s\n```\n", cmd.Long)
-	}
-	for _, below := range cmd.Commands() {
-		fmt.Fprintf(&b, "\n* [`%s`](%s): %s\n", below.CommandPath(), pageName(below), below.Short)
-	}
-	if cmd.HasSubCommands() {
-		return b.String()
-	}
-	fmt.Fprintf(&b, "\n```text\n%s\n```\n\n```sh\n%s\n```\n", cmd.UseLine(), unindented(cmd.Example))
-	if isRole(cmd) {
-		return b.String() + "\nIts flags are in [Configuration](../configuration.md).\n"
-	}
-	b.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := "`--" + f.Name + "`"
+	eachFlag(func(_ *cobra.Command, f *pflag.Flag) { on[f.Name+f.DefValue+f.Usage]++ })
+	flags := map[*cobra.Command][]string{}
+	eachFlag(func(cmd *cobra.Command, f *pflag.Flag) {
+		key, name := f.Name+f.DefValue+f.Usage, "--"+f.Name
 		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
+			name = "-" + f.Shorthand + ", " + name
 		}
-		value := defaultOf(f)
-		if f.Value.Type() == "bool" && f.DefValue == "false" {
-			value = ""
+		if value := strings.Trim(defaultOf(f), "`"); value != "" && value != "false" {
+			name += "=" + value
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, value, cell(f.Usage))
+		switch {
+		case on[key] < sharedBy && f.Name != "help":
+			flags[cmd] = append(flags[cmd], "`"+name+"`")
+		case !described[key] && f.Name != "help":
+			described[key] = true
+			fmt.Fprintf(&shared, "| `%s` | %s |\n", name, cell(f.Usage))
+		}
 	})
-	return b.String()
+	for _, cmd := range all {
+		own := strings.Join(flags[cmd], " ")
+		if cmd.HasSubCommands() && own == "" {
+			continue // it prints what it has below it
+		}
+		if isRole(cmd) {
+			own = "[Configuration](configuration.md)"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), own)
+	}
+	return "\n## Flags that many commands have\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
+		"\n## Commands\n\nFlags stand with their defaults. `reroll COMMAND --help` explains each flag, and has examples.\n\n" +
+		"| command | what it does | its other flags |\n|---|---|---|\n" + table.String()
 }
 
 // cell keeps a text inside its cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
-
-// unindented takes away the indent that help has.
-func unindented(text string) string {
-	return strings.TrimPrefix(strings.ReplaceAll(text, "\n  ", "\n"), "  ")
-}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,21 +45,58 @@ func TestConfigurationDocument(t *testing.T) {
 	}
 }
 
-// flagTables returns a table of flags for each role, and one of those that are the same as in Stakater Reloader.
+// sections are the tables of flags, each with the first words of those that it has.
+var sections = []struct{ title, words string }{
+	{"Audit events", "ingest audit canary source"},
+	{"NATS and storage", "nats data"},
+	{"Hub", "hub"},
+	{"REST API", "api auth redact"},
+	{"Admission webhook", "admission"},
+	{"What rolls, and when", "coalesce max min namespace reloads halt flap rollout maintenance reload mark dialects alternative sap sweep dry"},
+	{"Others", ""},
+}
+
+// flagTables returns tables of the flags of all roles, and one of those that are the same as in Stakater Reloader.
 func flagTables() string {
 	var b strings.Builder
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(Stakater).bindStakater(shared)
+	all, of := pflag.NewFlagSet("", pflag.ContinueOnError), map[string][]string{}
 	for _, r := range roles {
-		fmt.Fprintf(&b, "\n### reroll %s\n\n%s.\n\n", r.name, r.short)
-		if r.dispatch {
-			b.WriteString("It has the flags of [Stakater Reloader](#stakater-reloader) as well.\n\n")
-		}
-		writeFlags(&b, flagsOf(r), shared)
+		flagsOf(r).VisitAll(func(f *pflag.Flag) {
+			of[f.Name] = append(of[f.Name], r.name)
+			if all.Lookup(f.Name) == nil && shared.Lookup(f.Name) == nil {
+				all.AddFlag(f)
+			}
+		})
 	}
-	b.WriteString("\n### Stakater Reloader\n\nThe flags of `reroll serve` and `reroll dispatch` that Stakater Reloader or its users have.\n\n")
-	writeFlags(&b, shared, nil)
-	b.WriteString("\nThe variables of Stakater Reloader that are no flags:\n\n| environment | meaning |\n|---|---|\n")
+	written, renaming := map[string]bool{}, []string{}
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n### %s\n\n| flag | default | of | meaning |\n|---|---|---|---|\n", s.title)
+		all.VisitAll(func(f *pflag.Flag) {
+			word, _, _ := strings.Cut(f.Name, "-")
+			if written[f.Name] || s.words != "" && !slices.Contains(strings.Fields(s.words), word) {
+				return
+			}
+			if strings.HasSuffix(f.Name, "-annotation") {
+				renaming = append(renaming, "`--"+f.Name+"`")
+				written[f.Name] = true
+				return
+			}
+			written[f.Name] = true
+			who := strings.Join(of[f.Name], ", ")
+			if len(of[f.Name]) == len(roles) {
+				who = "all"
+			}
+			fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", f.Name, defaultOf(f), who, sentence(f))
+		})
+	}
+	fmt.Fprintf(&b, "\n### Other keys of annotations\n\nThe annotations of other tools can be renamed: %s.\n", strings.Join(renaming, ", "))
+	b.WriteString("\n### Stakater Reloader\n\nThe flags of `reroll serve` and `reroll dispatch` that Stakater Reloader or its users have.\n\n| flag | default | meaning |\n|---|---|---|\n")
+	shared.VisitAll(func(f *pflag.Flag) {
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, defaultOf(f), sentence(f))
+	})
+	b.WriteString("\nIts variables that are no flags:\n\n| environment | meaning |\n|---|---|\n")
 	for _, v := range new(Stakater).variables() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
@@ -66,14 +104,11 @@ func flagTables() string {
 	return b.String()
 }
 
-// writeFlags writes the table of all flags that are not among others.
-func writeFlags(b *strings.Builder, flags, others *pflag.FlagSet) {
-	b.WriteString("| flag | environment | default | meaning |\n|---|---|---|---|\n")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if others == nil || others.Lookup(f.Name) == nil {
-			fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, environmentName(f.Name), defaultOf(f), f.Usage)
-		}
-	})
+// sentence is the first one about a flag; --help has the others.
+func sentence(f *pflag.Flag) string {
+	first, _, _ := strings.Cut(f.Usage, "; ")
+	first, _, _ = strings.Cut(first, ". ")
+	return first
 }
 
 func defaultOf(f *pflag.Flag) string {

@@ -48,7 +48,7 @@ func TestDocumentedCommandsAreThere(t *testing.T) {
 			}
 		}
 	}
-	if calls < 200 {
+	if calls < 100 {
 		t.Errorf("only %d calls were found", calls)
 	}
 }

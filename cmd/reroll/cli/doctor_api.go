@@ -89,7 +89,7 @@ func (f *findings) checkProblems(check string, c view.Cluster) {
 		case strings.HasPrefix(problem, "ConfigMap "+control.ConfigMap):
 			f.add(check, wrong, problem, "fix it with kubectl edit configmap "+control.ConfigMap+" in Reroll's namespace")
 		case !toldOtherwise(c, problem):
-			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/runbooks/RerollHubGap.md")
+			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/alerts-and-metrics.md#rerollhubgap")
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package distribution knows the kinds of clusters: where the API server of each reads files, how it reaches Reroll, and how it is given
 // flags. It writes the piece of a distribution's own configuration that has the API server report to Reroll.
 //
-// A distribution is an entry in All, templates in settings/ and steps/, and a guide in docs/install.
+// A distribution is an entry in All, templates in settings/ and steps/, and a row in docs/audit-events.md.
 package distribution
 
 import (
@@ -84,7 +84,7 @@ func Find(name string) (Distribution, error) {
 }
 
 // Guide is where the distribution is explained, in the repository.
-func (d Distribution) Guide() string { return "docs/install/" + d.Name + ".md" }
+func (Distribution) Guide() string { return "docs/audit-events.md" }
 
 // Settings is the command that prints the distribution's own configuration.
 func (d Distribution) Settings() string { return "reroll audit settings --for " + d.Name }

@@ -27,6 +27,10 @@ func TestFind(t *testing.T) {
 
 // TestEveryDistributionIsWhole: each says where files go or what to do instead, and has its guide.
 func TestEveryDistributionIsWhole(t *testing.T) {
+	guide, err := os.ReadFile("../../../" + Distribution{}.Guide())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, d := range All {
 		if (d.Dir == "") == (d.Instead == "") || (d.Dir == "") != (d.Where == "") || d.TakesPolicy && d.Dir != "" {
 			t.Errorf("%s: it is not clear how it hears of changes: %+v", d.Name, d)
@@ -34,21 +38,8 @@ func TestEveryDistributionIsWhole(t *testing.T) {
 		if d.Inline && !d.Embed {
 			t.Errorf("%s: its settings hold a kubeconfig that names files", d.Name)
 		}
-		guide, err := os.ReadFile("../../../" + d.Guide())
-		if err != nil {
-			t.Errorf("%s has no guide: %v", d.Name, err)
-			continue
-		}
-		text := string(guide)
-		if !strings.Contains(text, "**Run here") && !strings.Contains(text, "**From the distribution's documentation, not run here") {
-			t.Errorf("%s does not say whether it was run", d.Guide())
-		}
-		command := d.Settings()
-		if d.Posts() {
-			command = "reroll audit setup --for " + d.Name
-		}
-		if !strings.Contains(text, command) {
-			t.Errorf("%s does not say %s", d.Guide(), command)
+		if !strings.Contains(string(guide), "`"+d.Name+"`") {
+			t.Errorf("%s does not know %s", d.Guide(), d.Name)
 		}
 	}
 }
@@ -246,16 +237,6 @@ func TestStepsUseTheFiles(t *testing.T) {
 		for file, want := range used {
 			if got := strings.Contains(steps, file); got != want && !strings.Contains(steps, "docker cp . ") {
 				t.Errorf("%s: %s is in the steps: %t", d.Name, file, got)
-			}
-		}
-		guide, err := os.ReadFile("../../../" + d.Guide())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for command := range strings.Lines(steps) {
-			command, isCommand := strings.CutPrefix(strings.TrimRight(command, "\n"), "   ")
-			if isCommand && d.Posts() && d.Name != "gardener" && !strings.Contains(string(guide), command) {
-				t.Errorf("%s does not have\n%s", d.Guide(), command)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -21,7 +20,7 @@ var files embed.FS
 
 // Head is what a case says about the two tools.
 type Head struct {
-	// Section is the section of the page that the case belongs to; see Sections.
+	// Section is what the case is about; see Sections.
 	Section string `json:"section"`
 	// Theirs is what Stakater Reloader v1 does, and Ours what Reroll does; Ours is empty if that is the same.
 	Theirs string `json:"theirs"`
@@ -121,10 +120,13 @@ func (h Head) sentence() string {
 }
 
 func (h Head) validate() error {
-	if _, err := h.read(); err != nil {
+	places, err := Places(h.Source)
+	if err != nil {
 		return err
 	}
 	switch {
+	case len(places) == 0 && h.Verdict == Kept:
+		return errors.New("what is kept needs a source")
 	case !slices.ContainsFunc(Sections, func(s Section) bool { return s.Number == h.Section }):
 		return fmt.Errorf("there is no section %q", h.Section)
 	case h.Theirs == "":
@@ -149,10 +151,10 @@ func (c Case) Alone() bool {
 	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
 }
 
-// Section is a section of the table.
+// Section groups cases.
 type Section struct{ Number, Title string }
 
-// Sections are those of the table, in order.
+// Sections are all of them.
 var Sections = []Section{
 	{"1", "Flags and environment"},
 	{"2.1", "Annotations on workloads"},
@@ -175,10 +177,4 @@ var Sections = []Section{
 	{"5.5", "Kubernetes Events"},
 	{"5.6", "Health and profiles"},
 	{"6", "Moving and going back"},
-}
-
-// place orders cases by section.
-func (h Head) place() string {
-	i := slices.IndexFunc(Sections, func(s Section) bool { return s.Number == h.Section })
-	return strconv.Itoa(100 + i)
 }

@@ -1,32 +1,15 @@
 package stakater_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/conformance/stakater"
 )
-
-// TestDocument: the page is the one that the cases give.
-func TestDocument(t *testing.T) {
-	want, err := stakater.Table()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../../docs/compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/compatibility.md is out of date: go generate mends it")
-	}
-}
 
 // TestOperations: what is said to be shown by a test is shown by one that exists, and every section says something.
 func TestOperations(t *testing.T) {
@@ -96,18 +79,6 @@ func TestSources(t *testing.T) {
 		if !named[path] {
 			t.Errorf("%s was read, and no row names it", path)
 		}
-	}
-}
-
-// TestPlace: a place is a link to its lines at the commit of its file.
-func TestPlace(t *testing.T) {
-	const at = stakater.Repository + "/blob/4471a45591ef6884f9aed1e973b2b88e85294975/pkg/common/common.go#"
-	places, err := stakater.Places("pkg/common/common.go:279, pkg/common/common.go:231-236, observed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprint(places), "[[common.go:279]("+at+"L279) [common.go:231-236]("+at+"L231-L236) observed]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

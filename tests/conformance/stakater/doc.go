@@ -2,8 +2,5 @@
 // purpose.
 //
 // Each file in scenarios is one case: what theirs does, what ours does and why, and a scenario that shows ours on a real API server.
-// The cases of operations.yaml are shown by Go tests of this package. docs/compatibility.md is generated from both, so that no line
-// of it stands without a test.
+// The cases of operations.yaml are shown by Go tests of this package. docs/compatibility.md sums up what is fixed.
 package stakater
-
-//go:generate go run ./generate ../../../docs/compatibility.md

@@ -1,9 +1,7 @@
 package stakater
 
 import (
-	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -99,34 +97,4 @@ func parsePlace(text string) (Place, error) {
 		return Place{}, fmt.Errorf("source %q is beyond the %d lines of the file", text, file.Lines)
 	}
 	return p, nil
-}
-
-// String is the place as it stands in the table: short, and a link.
-func (p Place) String() string {
-	if p == (Place{}) {
-		return Observed
-	}
-	lines, anchor := strconv.Itoa(p.From), fmt.Sprintf("L%d", p.From)
-	if p.To > p.From {
-		lines, anchor = fmt.Sprintf("%d-%d", p.From, p.To), fmt.Sprintf("L%d-L%d", p.From, p.To)
-	}
-	return fmt.Sprintf("[%s:%s](%s/blob/%s/%s#%s)", path.Base(p.Path), lines, Repository, Read[p.Path].Commit, p.Path, anchor)
-}
-
-// read says where the row's theirs was read.
-func (h Head) read() (string, error) {
-	places, err := Places(h.Source)
-	switch {
-	case err != nil:
-		return "", err
-	case len(places) == 0 && h.Verdict == Kept:
-		return "", errors.New("what is kept needs a source")
-	case len(places) == 0:
-		return "not noted", nil
-	}
-	texts := make([]string, len(places))
-	for i, p := range places {
-		texts[i] = p.String()
-	}
-	return strings.Join(texts, ", "), nil
 }

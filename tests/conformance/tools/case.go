@@ -21,7 +21,7 @@ type Tool struct {
 	Repository, Commit string
 }
 
-// Tools are all, in the order of the page.
+// Tools are all of them.
 var Tools = []Tool{
 	{"sap", "SAP pod-reloader", "SAP/pod-reloader", "a0b9bcc0"},
 	{"wave", "Wave", "wave-k8s/wave", "b4e8d70c"},
