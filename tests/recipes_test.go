@@ -158,7 +158,6 @@ func annotationKeys(t *testing.T) (keys []string) {
 			keys = append(keys, c.Key)
 		}
 		keys = append(keys, d.Writes...)
-		keys = append(keys, d.Token)
 		for _, choice := range d.Choices.Strategy {
 			keys = append(keys, choice.Key)
 		}

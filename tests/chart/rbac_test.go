@@ -86,7 +86,7 @@ var (
 			"configmaps get,list,watch", "events create", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reroll-control list,watch",
+			"configmaps/reroll-control list,watch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -120,7 +120,6 @@ var (
 	}
 	admissionGrants = map[string][]string{
 		"": {
-			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system delete",
 			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system get,patch",
 			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
