@@ -120,7 +120,6 @@ var (
 	}
 	admissionGrants = map[string][]string{
 		"": {
-			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system delete",
 			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system get,patch",
 			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
