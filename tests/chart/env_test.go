@@ -37,14 +37,13 @@ func fieldOrKey(from corev1.EnvVarSource) string {
 
 func TestEnvironment(t *testing.T) {
 	self := []string{"POD_NAME=metadata.name", "POD_NAMESPACE=metadata.namespace"}
-	meta := append(slices.Clone(self), "RELOADER_NAMESPACE=metadata.namespace", "RELOADER_DEPLOYMENT_NAME=example-reroll")
 	for values, want := range map[string][]string{
-		"default": meta,
+		"default": self,
 		"full": append(slices.Clone(self),
 			"METRICS_COUNT_BY_NAMESPACE=enabled", "REROLL_WEBHOOK_URL=rolls-urls/webhook-url",
 			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=rolls-urls/alert-webhook-url", "ALERT_WEBHOOK_PROXY=rolls-urls/alert-webhook-proxy?",
 			"ALERT_SINK=teams", "ALERT_ADDITIONAL_INFO=production: eu"),
-		"ha": append(slices.Clone(meta),
+		"ha": append(slices.Clone(self),
 			"REROLL_NATS_URL=nats-login/nats-url", "REROLL_WEBHOOK_URL=hook/webhook-url",
 			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=chat/alert-webhook-url", "ALERT_WEBHOOK_PROXY=chat/alert-webhook-proxy?",
 			"ALERT_SINK=slack"),

@@ -51,6 +51,7 @@ var notOffered = map[string]string{
 	"ingest-insecure-http": "audit events cross the network",
 	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
 	"kubeconfig":           "the pod uses the cluster that it runs in",
+	"sync-after-restart":   "it has no effect",
 	"hub-token-file":       "a user or an nkey tells who it is, and a token only that it may",
 }
 
