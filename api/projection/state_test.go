@@ -37,7 +37,9 @@ func changeOf(c reloader.Config, id string, from, to string) reloader.Change {
 // configs lists name, newest change and number of dependents of every config.
 func configs(p *Projection) []string {
 	lines := []string{}
-	for _, key := range slices.SortedFunc(maps.Keys(p.configs.entries), func(a, b ConfigKey) int { return strings.Compare(a.Config.String(), b.Config.String()) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(p.configs.entries), func(a, b ConfigKey) int {
+		return strings.Compare(a.Config.Name+" "+a.Cluster, b.Config.Name+" "+b.Cluster)
+	}) {
 		c, _ := p.Config(key)
 		latest := "-"
 		if c.Latest != nil {
