@@ -1,3 +1,5 @@
+//go:build nightly
+
 package queue
 
 import (
@@ -8,29 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-// namedBefore has a store know the cluster under another name, under which it has n changes of a config.
-func namedBefore(t *testing.T, q *Queue, name string, n int) {
-	t.Helper()
-	if err := q.BindCluster(testContext(t), name, "uid-1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.PutClusterStatus(testContext(t), status(name, "v1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.BindCluster(testContext(t), "blue", "uid-1"); err != nil { // as it is called in these tests
-		t.Fatal(err)
-	}
-	last := uint64(0)
-	for i := range n {
-		c := change("old", string(rune('a'+i)))
-		c.Cluster = name
-		var err error
-		if last, err = q.AppendChange(testContext(t), c, last); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // TestForwardCountsAfterARename: what a cluster has stored under the name that it had before is not missing at the hub, and what is dropped
 // under the new one is.

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // childStore is the environment variable that makes the test binary a process that stores hints until it is killed.
@@ -206,3 +207,36 @@ func (c *consuming) end(t testing.TB) {
 }
 
 func acknowledge(d Delivery) { d.Ack() }
+
+// freePort returns a port of the loopback address that nobody listens on.
+func freePort(t testing.TB) int {
+	t.Helper()
+	ports, err := port.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ports[0]
+}
+
+// namedBefore has a store know the cluster under another name, under which it has n changes of a config.
+func namedBefore(t *testing.T, q *Queue, name string, n int) {
+	t.Helper()
+	if err := q.BindCluster(testContext(t), name, "uid-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.PutClusterStatus(testContext(t), status(name, "v1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.BindCluster(testContext(t), "blue", "uid-1"); err != nil { // as it is called in these tests
+		t.Fatal(err)
+	}
+	last := uint64(0)
+	for i := range n {
+		c := change("old", string(rune('a'+i)))
+		c.Cluster = name
+		var err error
+		if last, err = q.AppendChange(testContext(t), c, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

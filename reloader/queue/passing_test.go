@@ -1,3 +1,5 @@
+//go:build nightly
+
 package queue
 
 import (
@@ -10,8 +12,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // TestLeaderlessClusterPasses: one of two servers has no leader as long as the other is away. Whoever opens a queue there is told so by an
@@ -88,14 +88,4 @@ func TestPasses(t *testing.T) {
 			t.Errorf("%v passes: %v, want %v", c.err, got, c.want)
 		}
 	}
-}
-
-// freePort returns a port of the loopback address that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	ports, err := port.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports[0]
 }
