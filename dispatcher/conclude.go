@@ -50,6 +50,7 @@ func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps [
 	}
 	d.stakater.decided(w.Kind, steps)
 	d.letOff(t)
+	t.retried = reloader.ValueID(t.w.Annotations[RetryAnnotation])
 	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
 		t.pace = paced(t.pace, now)
 	}
