@@ -129,7 +129,7 @@ func (d *Dispatcher) relax(t *tracked) {
 
 // letOff has t wait for nothing. The caller holds mu.
 func (d *Dispatcher) letOff(t *tracked) {
-	if !t.rollout.stalled() {
+	if t.rollout.ended() {
 		t.retried = reloader.ValueID(t.w.Annotations[RetryAnnotation])
 	}
 	t.hold, t.was, t.attempts, t.first, t.waited, t.slot, t.going = nil, nil, 0, time.Time{}, time.Time{}, slot{}, false

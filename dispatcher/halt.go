@@ -46,7 +46,7 @@ func (d *Dispatcher) advanced(c reloader.Config) advance {
 			if t.going || brought && !t.hold.DeadLetter() {
 				a.going++
 			}
-		case !current, t.rollout.stalled() && d.insists(t):
+		case !current, !t.rollout.ended() && d.insists(t): // its generation grows by the annotation, so that it rolls for a moment
 		case !brought && (h.At.Before(latest.VerifiedAt) || h.How != reloader.ReasonReloaded): // it came to this content by itself, or before
 		default:
 			a.reached++

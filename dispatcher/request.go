@@ -154,7 +154,7 @@ func (d *Dispatcher) concludeRequest(t *tracked, w, patched *workload.Workload, 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.requestedReload(t, w, id, decidedAt)
-	t.requested = reloader.ValueID(w.Annotations[RequestedAnnotation])
+	t.requested, t.retried = reloader.ValueID(w.Annotations[RequestedAnnotation]), reloader.ValueID(w.Annotations[RetryAnnotation])
 	if r.Outcome == reloader.ReasonReloaded {
 		if patched != nil {
 			t.w, t.pace = newer(patched, t.w), paced(t.pace, now)
