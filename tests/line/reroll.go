@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -180,7 +182,7 @@ func (r *Reroll) Metrics(ctx context.Context) (string, error) {
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
 
-// get reads a URL. When it is told to wait, it waits: tests that run side by side ask more often than one client may.
+// get reads a URL. When it is told to wait, it waits.
 func get(ctx context.Context, url string) ([]byte, error) {
 	for {
 		body, wait, err := getOnce(ctx, url)
@@ -195,13 +197,28 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	}
 }
 
+// callers ask in turn, each from a loopback address of its own: tests that run side by side ask more often than one client may.
+var (
+	callers = newCallers(16)
+	asked   atomic.Uint64
+)
+
+func newCallers(n int) []*http.Client {
+	clients := make([]*http.Client, n)
+	for i := range clients {
+		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i))}}
+		clients[i] = &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
+	}
+	return clients
+}
+
 // getOnce reads a URL, or says with an error how long to wait.
 func getOnce(ctx context.Context, url string) (body []byte, wait time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, 0, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := callers[asked.Add(1)%uint64(len(callers))].Do(request)
 	if err != nil {
 		return nil, 0, err
 	}

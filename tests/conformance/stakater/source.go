@@ -33,7 +33,6 @@ var Read = map[string]File{
 	"internal/pkg/util/util.go":                 {"000fda22fc17c2785c7b9850e2a5eb5a7d325297", 150},
 	"pkg/common/common.go":                      {"4471a45591ef6884f9aed1e973b2b88e85294975", 394},
 	"pkg/common/config.go":                      {"46e7d74bd12fbdd6f93da5ce7b24a7a5b43fe035", 62},
-	"pkg/common/metainfo.go":                    {"4a95a813cdfeb2e3d5861398e5c29ee0b8ccef54", 134},
 	"pkg/common/reload_source.go":               {"9457135f0eb216a0c1e74ca17e9058fd548fd7b0", 39},
 	"pkg/kube/resourcemapper.go":                {"ae18bbdcd1cc3027a5406e828387a2e939cf285a", 15},
 }
