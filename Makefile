@@ -168,9 +168,9 @@ check-modules:
 # What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders.
 .PHONY: check-words
 check-words:
-	@! git grep --untracked -nE '\b(TO[D]O|FIX[M]E|XX[X])\b' -- ':!*.sum'
-	@! git grep --untracked -nE 'time\.Slee[p]\(' -- '*_test.go'
-	@! git grep --untracked -nE '(^|[^A-Za-z0-9._/-])/(root|work|home)/[A-Za-z.]' -- ':!*.sum'
+	@! git grep --untracked -InE '\b(TO[D]O|FIX[M]E|XX[X])\b' -- ':!*.sum'
+	@! git grep --untracked -InE 'time\.Slee[p]\(' -- '*_test.go'
+	@! git grep --untracked -InE '(^|[^A-Za-z0-9._/-])/(root|work|home)/[A-Za-z.]' -- ':!*.sum'
 
 # Generates in place and compares before with after, so that it judges uncommitted work as well.
 .PHONY: check-generated
