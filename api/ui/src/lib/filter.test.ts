@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { type Filter, isNarrow, matches, noFilter } from './filter';
-import type { TimelineRow } from './types';
+import type { TimelineRow } from './timelinestore';
 
 const row = {
   change: {
