@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,64 +13,53 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// ExplainFilter is which config a workload is explained for.
+// ExplainFilter narrows the explanations of a workload to some of its configs.
 type ExplainFilter struct {
-	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The config's kind. Without kind and name, every dependency is explained."`
-	ConfigName string `query:"configName" maxLength:"253" doc:"The config's name."`
+	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only the explanation for a config of this kind. Without kind and name, every dependency is explained."`
+	ConfigName string `query:"configName" maxLength:"253" doc:"Only the explanation for a config of this name."`
 
 	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"The config's namespace. The workload's own if a config is named without it."`
 	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"The config's cluster. The workload's own if a config is named without it."`
 }
 
-func (f ExplainFilter) clusters() []string { return []string{f.ConfigCluster} }
-
-type explainInput struct {
+type getWorkloadInput struct {
 	WorkloadPath
-	Paging
 	ExplainFilter
 }
 
-type explainOutput struct {
+type workloadOutput struct {
 	Body view.Explained
 }
 
-// explain answers also for what is not on record: that nothing is, is the explanation.
-func (a *server) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
+func (a *server) getWorkload(ctx context.Context, in *getWorkloadInput) (*workloadOutput, error) {
 	if (in.ConfigKind == "") != (in.ConfigName == "") {
 		return nil, huma.Error422UnprocessableEntity("The parameters configKind and configName belong together.")
 	}
-	e := view.Evidence{Key: in.key(), Now: time.Now()}
-	e.Workload, _ = a.records.Workload(e.Key)
+	w, ok := a.records.Workload(in.key())
+	if !ok {
+		return nil, a.missing("workload")
+	}
+	e := view.Evidence{Key: in.key(), Workload: w, Now: time.Now()}
 	e.Cluster, _ = a.records.Cluster(in.Cluster)
-	var explanations []view.Explanation
-	for _, c := range configsToExplain(in, e.Workload) {
+	body := view.Explained{Workload: view.FromWorkload(w, e.Cluster, e.Now), Explanations: []view.Explanation{}, Warnings: a.warnings(ctx, in.ConfigCluster)}
+	for _, c := range configsToExplain(in, w) {
 		e.Config = c
 		e.ConfigState, e.Reloads = nil, nil
-		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok && tellsOf(e.Workload, c, state.Latest) {
+		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok && tellsOf(w, c, state.Latest) {
 			e.ConfigState = state
 		}
 		if e.ConfigState != nil && e.ConfigState.Latest != nil {
 			e.Reloads = a.records.ReloadsOf(e.ConfigState.Latest)
 		}
-		explanations = append(explanations, view.Explain(e))
+		body.Explanations = append(body.Explanations, view.Explain(e))
 	}
-	if e.Workload == nil && !a.records.CaughtUp() {
-		return nil, stillReading()
-	}
-	q := question{Paging: in.Paging, binding: bind("explain", []any{in.WorkloadPath, in.ExplainFilter}), clusters: in.clusters()}
-	page, err := byKey(ctx, a, q, explanations, func(x view.Explanation) string {
-		return strings.Join([]string{x.Config.Cluster, x.Config.Namespace, x.Config.Kind, x.Config.Name}, "\x00")
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &explainOutput{Body: view.Explained{Verdict: e.Verdict(), List: page.Body}}, nil
+	return &workloadOutput{Body: body}, nil
 }
 
 // tellsOf reports whether an explanation of w may tell of the newest change of c. Who may see w need not be allowed to see configs of other
 // namespaces and clusters. Of these it tells the change that the record of w names, which their owners have let it know of.
 func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Change) bool {
-	if w == nil || latest == nil || c.Cluster == "" && c.Namespace == w.Workload.Namespace {
+	if latest == nil || c.Cluster == "" && c.Namespace == w.Workload.Namespace {
 		return true
 	}
 	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
@@ -81,16 +69,14 @@ func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Cha
 }
 
 // configsToExplain returns those of the workload's configs that are asked for, or else the one that is named.
-func configsToExplain(in *explainInput, w *reloader.WorkloadRecord) (configs []reloader.Config) {
+func configsToExplain(in *getWorkloadInput, w *reloader.WorkloadRecord) (configs []reloader.Config) {
 	f := in.ExplainFilter
 	if f.ConfigName != "" {
 		f.ConfigNamespace, f.ConfigCluster = cmp.Or(f.ConfigNamespace, in.Namespace), cmp.Or(f.ConfigCluster, in.Cluster)
 	}
-	if w != nil {
-		for _, e := range w.Edges {
-			if f.match(projection.KeyOf(in.Cluster, e.Config)) {
-				configs = append(configs, e.Config)
-			}
+	for _, e := range w.Edges {
+		if f.match(projection.KeyOf(in.Cluster, e.Config)) {
+			configs = append(configs, e.Config)
 		}
 	}
 	if f.ConfigName == "" || len(configs) > 0 {

@@ -29,7 +29,7 @@ func TestExplainTellsNoChangeThatIsNotShown(t *testing.T) {
 		proxy := aFollower("c2", "proxy", c.config)
 		proxy.Edges = []reloader.Edge{c.edge}
 		f.records.PutWorkload(proxy)
-		all := list[view.Explanation](t, f, "/api/v1/workloads/c2/edge/Deployment/proxy/explain").Items
+		all := get1[view.Explained](t, f, "/api/v1/workloads/c2/edge/Deployment/proxy").Explanations
 		if said := fmt.Sprint(all); len(all) != 1 || strings.Contains(said, "alice") || strings.Contains(said, change.ID) {
 			t.Errorf("%s: it is told of the change: %s", name, said)
 		}

@@ -171,7 +171,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	proxy := aFollower("c2", "proxy", own, shared, followedRules)
 	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonRateLimited, Since: start, Due: start.Add(time.Hour)}
 	f.records.PutWorkload(proxy)
-	const path = "/api/v1/workloads/c2/edge/Deployment/proxy/explain?"
+	const path = "/api/v1/workloads/c2/edge/Deployment/proxy?"
 	const one = "configKind=ConfigMap&configName=rules"
 	cases := map[string]struct {
 		query string
@@ -189,7 +189,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, x := range list[view.Explanation](t, f, path+tc.query).Items {
+			for _, x := range get1[view.Explained](t, f, path+tc.query).Explanations {
 				got = append(got, fmt.Sprintf("%s/%s %s", x.Config.Cluster, x.Config.Namespace, x.State))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -197,7 +197,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 			}
 		})
 	}
-	held := list[view.Explanation](t, f, path+one+"&configNamespace=shared&configCluster=hub").Items[0]
+	held := get1[view.Explained](t, f, path+one+"&configNamespace=shared&configCluster=hub").Explanations[0]
 	if said := fmt.Sprint(held.Steps); !strings.Contains(said, "last updated by alice") {
 		t.Errorf("who changed what is followed is not told: %s", said)
 	}

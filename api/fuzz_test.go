@@ -48,7 +48,7 @@ func FuzzRequest(f *testing.F) {
 	paths := []string{
 		"/api/v1/changes", "/api/v1/reloads", "/api/v1/workloads", "/api/v1/self",
 		"/api/v1/changes/" + aChange(1).ID, "/api/v1/reloads/r-1", cartPath,
-		"/api/v1/stats", cartPath + "/explain", "/api/v1/clusters",
+		"/api/v1/stats", cartPath + "?configKind=Secret&configName=password", "/api/v1/clusters",
 	}
 	sequence := encodeCursor(bind("reloads", ReloadFilter{}), encodePlace(projection.Place{Sequence: 1 << 63}))
 	key := encodeCursor(bind("workloads", WorkloadFilter{}), []byte("\x00\x00\xff\x00"))

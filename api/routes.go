@@ -48,9 +48,7 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", inPlace(a, a.listReloads, listReloads), 410)
 	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404, 409)
 	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", inPlace(a, a.listWorkloads, listWorkloads))
-	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload", inPlace(a, a.getWorkload, getWorkloads), 404)
-	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}/explain", "explain-workload",
-		"Explain, step by step, why a workload does or does not roll for a config", inPlace(a, a.explain, getWorkloads))
+	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload, with why it does or does not roll for each of its configs", inPlace(a, a.getWorkload, getWorkloads), 404)
 	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name", everywhere(a, a.listClusters, listClusters))
 	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took", inPlace(a, a.getStats, listChanges, listReloads))

@@ -105,17 +105,3 @@ func (p WorkloadPath) key() projection.WorkloadKey {
 		Workload: reloader.WorkloadRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name},
 	}
 }
-
-type getWorkloadInput struct{ WorkloadPath }
-
-type workloadOutput struct {
-	Body view.Workload
-}
-
-func (a *server) getWorkload(_ context.Context, in *getWorkloadInput) (*workloadOutput, error) {
-	w, ok := a.records.Workload(in.key())
-	if !ok {
-		return nil, a.missing("workload")
-	}
-	return &workloadOutput{Body: view.FromWorkload(w, a.clusterOf()(w), time.Now())}, nil
-}

@@ -11,10 +11,11 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// Explained is how a workload stands, and how it stands to each of its configs.
+// Explained is a workload, and how it stands to each of its configs.
 type Explained struct {
-	Verdict Verdict `json:"verdict" doc:"How the workload stands."`
-	List[Explanation]
+	Workload
+	Explanations []Explanation `json:"explanations" nullable:"false" doc:"For each of its configs, or those of the filter, why it does or does not roll."`
+	Warnings     []string      `json:"warnings" nullable:"false" doc:"What the answer may be missing. Empty means that it is complete."`
 }
 
 // Explanation says how a workload stands to a config, and by which steps that is known.
@@ -67,19 +68,16 @@ var questions = map[string]string{
 
 // Evidence is what an explanation is made of.
 type Evidence struct {
-	Key    projection.WorkloadKey
-	Config reloader.Config
-	// Workload, ConfigState and Cluster are nil if nothing is on record.
-	Workload    *reloader.WorkloadRecord
+	Key      projection.WorkloadKey
+	Config   reloader.Config
+	Workload *reloader.WorkloadRecord
+	// ConfigState and Cluster are nil if nothing is on record.
 	ConfigState *projection.ConfigState
 	Cluster     *projection.ClusterState
 	// Reloads are those that the newest change of the config caused.
 	Reloads []*reloader.Reload
 	Now     time.Time
 }
-
-// Verdict says how the workload stands, whatever the config.
-func (e Evidence) Verdict() Verdict { return FromVerdict(verdict.Judge(e.judged())) }
 
 func (e Evidence) judged() verdict.Case {
 	return caseOf(e.Key.Cluster, e.Key.Workload, e.Workload, e.Cluster, e.Now)
@@ -126,16 +124,8 @@ func (x *Explanation) step(s Step) {
 	x.Steps = append(x.Steps, s)
 }
 
-// optIn returns the edge, if the workload is opted in and has one.
+// optIn returns the edge, if the workload has one.
 func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
-	if e.Workload == nil {
-		x.Verdict = e.Verdict()
-		x.step(Step{
-			Step: "OptIn", Result: stopped, Reason: Reason(reloader.ReasonNotOptedIn),
-			Message: "Nothing is on record about it: it does not exist, has no annotation that asks for a config, is ignored, or is of a kind or in a namespace that the dispatcher leaves out.",
-		})
-		return reloader.Edge{}, false
-	}
 	message := "Its annotations are those of " + e.Workload.Dialect + "."
 	if len(e.Workload.Problems) > 0 {
 		message += " They have faults: " + strings.Join(e.Workload.Problems, "; ") + "."

@@ -166,6 +166,20 @@ func compile(doc Document) (c Control, err error) {
 	return c, nil
 }
 
+// Redacted returns c without the names of those who froze and paused.
+func (c Control) Redacted() Control {
+	if c.freeze != nil {
+		f := *c.freeze
+		f.By = ""
+		c.freeze = &f
+	}
+	c.Pauses = slices.Clone(c.Pauses)
+	for i := range c.Pauses {
+		c.Pauses[i].By = ""
+	}
+	return c
+}
+
 // cut bounds text, and leaves no half of a character at its end.
 func cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")

@@ -70,6 +70,20 @@ func TestWhoFroze(t *testing.T) {
 	}
 }
 
+func TestRedactedNamesNobody(t *testing.T) {
+	c := parse("{freeze: {by: alice, reason: sale}, pauses: [{namespace: shop, by: bob, until: 2026-11-21T13:00:00Z, reason: audit}]}")
+	redacted := c.Redacted()
+	if f, frozen := redacted.Freeze(now); !frozen || f.By != "" || f.Reason != "sale" {
+		t.Errorf("freeze %+v", f)
+	}
+	if p := redacted.Pauses; len(p) != 1 || p[0].By != "" || p[0].Reason != "audit" {
+		t.Errorf("pauses %+v", p)
+	}
+	if f, _ := c.Freeze(now); f.By != "alice" || c.Pauses[0].By != "bob" {
+		t.Errorf("the original changed: %+v", c)
+	}
+}
+
 func TestPauses(t *testing.T) {
 	c := parse(`pauses:
 - {namespace: shop, selector: "app=web", until: "2026-11-21T13:00:00Z", reason: sale}

@@ -26,7 +26,7 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 		for _, list := range []string{"changes", "reloads", "workloads", "stats"} {
 			paths = append(paths, "/api/v1/"+list+"?namespace="+ns)
 		}
-		return append(paths, pathOf(ns, "web"), pathOf(ns, "web")+"/explain")
+		return append(paths, pathOf(ns, "web"))
 	}
 	own, theirs := answered(who.own), answered(who.theirs)
 	who.await(func() error { return who.read(who.token, own[0], &struct{}{}) })

@@ -31,8 +31,12 @@ func (who *tenant) said(deployment, secret string) string {
 	text, err := json.Marshal(w)
 	who.must(err)
 	query := url.Values{"configNamespace": {who.theirs}, "configKind": {"Secret"}, "configName": {secret}}
-	code, explained := who.ask(who.token, http.MethodGet, pathOf(who.own, deployment)+"/explain?"+query.Encode(), nil)
-	explained = moment.ReplaceAllString(explained, "")
+	code, answer := who.ask(who.token, http.MethodGet, pathOf(who.own, deployment)+"?"+query.Encode(), nil)
+	var of struct {
+		Explanations json.RawMessage `json:"explanations"`
+	}
+	who.must(json.Unmarshal([]byte(answer), &of))
+	explained := moment.ReplaceAllString(string(of.Explanations), "")
 	return strings.NewReplacer(`"`+deployment+`"`, "DEPLOYMENT", `"`+secret+`"`, "SECRET", "/"+secret, "/SECRET", "/"+deployment, "/DEPLOYMENT").
 		Replace(fmt.Sprintf("%s\n%d %s", text, code, explained))
 }

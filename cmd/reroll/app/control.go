@@ -16,6 +16,8 @@ type controls struct {
 	mu sync.Mutex
 	// set is the dispatcher's.
 	set func(control.Control)
+	// redact leaves out the names of those who froze and paused.
+	redact bool
 	// read says that the ConfigMap was read, and unread why it was not although there was time enough.
 	read   bool
 	unread error
@@ -26,7 +28,11 @@ func (c *controls) say(data map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read, c.unread = true, nil
-	c.set(control.Parse(data))
+	read := control.Parse(data)
+	if c.redact {
+		read = read.Redacted()
+	}
+	c.set(read)
 }
 
 // fail takes why the ConfigMap could not be read so far.
@@ -52,6 +58,7 @@ func (c *controls) healthy(context.Context) error {
 // watchControl has d hold back what is to be held back. It returns when that is known, or has waited long enough.
 func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	p.controls.mu.Lock()
+	p.controls.redact = p.settings.Auth.RedactActors
 	p.controls.set = func(c control.Control) {
 		d.SetControl(c)
 		p.status.hurry()

@@ -29,3 +29,16 @@ func TestControlThatCannotBeRead(t *testing.T) {
 		t.Errorf("held back %v, %v although there is no ConfigMap", frozen, c.healthy(t.Context()))
 	}
 }
+
+// TestControlNamesNobody: with --redact-actors the dispatcher does not learn who froze and paused, so that no status can store it.
+func TestControlNamesNobody(t *testing.T) {
+	for _, redact := range []bool{true, false} {
+		var now control.Control
+		c := &controls{redact: redact, set: func(to control.Control) { now = to }}
+		c.say(map[string]string{control.Key: "{freeze: {by: alice}, pauses: [{by: alice, until: 2200-01-01T00:00:00Z}]}"})
+		f, frozen := now.Freeze(time.Now())
+		if !frozen || len(now.Pauses) != 1 || (f.By == "") != redact || (now.Pauses[0].By == "") != redact {
+			t.Errorf("redact %v: freeze %+v, pauses %+v", redact, f, now.Pauses)
+		}
+	}
+}

@@ -165,8 +165,6 @@ type listing[T any] struct {
 	items    []T
 	raw      []json.RawMessage
 	warnings []string
-	// first is the first page as it came.
-	first json.RawMessage
 }
 
 // body returns the pages as one.
@@ -197,12 +195,8 @@ func list[T any](ctx context.Context, c *client, path string, query url.Values, 
 			query.Set("limit", strconv.Itoa(min(pageSize, most-len(l.items))))
 		}
 		var page view.List[json.RawMessage]
-		body, err := c.read(ctx, path, query, &page)
-		if err != nil {
+		if _, err := c.read(ctx, path, query, &page); err != nil {
 			return l, err
-		}
-		if l.first == nil {
-			l.first = body
 		}
 		for _, raw := range page.Items {
 			var item T

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -28,7 +30,7 @@ func explainCommand(version string) *cobra.Command {
 		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command.\n" +
 			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" +
 			"Where Reroll has no record of the workload and the kubeconfig is of its cluster, the cluster says whether it exists.\n" + shortForm,
-		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.items[*].state}'",
+		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.explanations[*].state}'",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
 	}
@@ -60,36 +62,30 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	l, err := list[view.Explanation](s, s.client, path("workloads", r.cluster, r.namespace, r.kind, r.name, "explain"), parameters, 0, silently)
+	var of view.Explained
+	body, err := s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), parameters, &of)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		of.Verdict = s.lookUp(&f.question, r)
+		body, err = json.Marshal(struct {
+			Verdict view.Verdict `json:"verdict"`
+		}{of.Verdict})
+	}
 	if err != nil {
 		return err
 	}
-	s.warn(l.warnings)
-	var of struct {
-		Verdict view.Verdict `json:"verdict"`
-	}
-	if err := decode(l.first, &of); err != nil {
-		return err
-	}
-	of.Verdict = s.lookUp(&f.question, r, of.Verdict)
-	body, err := json.Marshal(struct {
-		Verdict view.Verdict `json:"verdict"`
-		view.List[json.RawMessage]
-	}{of.Verdict, l.page()})
-	if err != nil {
-		return err
-	}
+	s.warn(of.Warnings)
 	var names []string
-	for _, x := range l.items {
+	for _, x := range of.Explanations {
 		names = append(names, configNamed(x).String())
 	}
 	return f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
-		if wide && len(l.items) > 0 {
-			return stepsTable(l.items).write(w, true, headers, colours)
+		if wide && len(of.Explanations) > 0 {
+			return stepsTable(of.Explanations).write(w, true, headers, colours)
 		}
 		out := newLines(w, colours)
 		writeVerdict(out, of.Verdict)
-		for _, x := range l.items {
+		for _, x := range of.Explanations {
 			out.add()
 			writeExplanation(out, x, of.Verdict, s.now)
 		}

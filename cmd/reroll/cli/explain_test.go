@@ -13,7 +13,7 @@ import (
 
 // TestExplainBeginsWithTheVerdict: the first line has the state, the sentence and the next command, also where no config is left to explain.
 func TestExplainBeginsWithTheVerdict(t *testing.T) {
-	const verdict = `{"verdict":{"state":"NotOptedIn","message":"shop/Deployment/web is not opted in.","next":"kubectl annotate"},"items":[],"metadata":{},"warnings":[]}`
+	const verdict = `{"verdict":{"state":"NoConfigs","message":"shop/Deployment/web asks for no config.","next":"kubectl annotate"},"explanations":[],"warnings":[]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := verdict
 		if r.URL.Path == "/api/v1/clusters" {
@@ -22,12 +22,12 @@ func TestExplainBeginsWithTheVerdict(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	defer server.Close()
-	const want = "NotOptedIn: shop/Deployment/web is not opted in. Next: kubectl annotate\n"
+	const want = "NoConfigs: shop/Deployment/web asks for no config. Next: kubectl annotate\n"
 	if said, _, err := command(t, explainCommand("test"), "shop/deploy/web", "--server", server.URL); err != nil || said != want {
 		t.Errorf("%v\n%s\nwant %s", err, said, want)
 	}
 	said, _, err := command(t, explainCommand("test"), "shop/deploy/web", "--server", server.URL, "-o", "json")
-	if err != nil || !strings.Contains(said, `"state": "NotOptedIn"`) {
+	if err != nil || !strings.Contains(said, `"state": "NoConfigs"`) {
 		t.Errorf("%v: the record for programs lacks the verdict: %s", err, said)
 	}
 }

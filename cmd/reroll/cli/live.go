@@ -19,14 +19,17 @@ import (
 // liveTime bounds the look into the cluster for a workload that is not on record.
 const liveTime = 5 * time.Second
 
-// lookUp returns the verdict of a workload, by what the cluster itself has if Reroll has no record of it. Without a kubeconfig for that cluster,
-// or the rights, the verdict stays as it is.
-func (s *session) lookUp(q *question, r ref, of view.Verdict) view.Verdict {
-	if verdict.State(of.State) != verdict.NotOptedIn {
-		return of
-	}
+// lookUp returns the verdict of a workload that Reroll has no record of. It reads the cluster itself if the kubeconfig is of that cluster and
+// has the rights.
+func (s *session) lookUp(q *question, r ref) view.Verdict {
+	named := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
 	known, _, err := s.cluster(r.cluster)
-	if err != nil || known.UID == "" {
+	c := verdict.Case{Cluster: r.cluster, Workload: named}
+	if known.Health == view.Away {
+		c.Silence = s.now.Sub(known.UpdatedAt)
+	}
+	of := view.FromVerdict(verdict.Judge(c))
+	if err != nil || known.UID == "" || c.Silence > 0 {
 		return of
 	}
 	ctx, cancel := context.WithTimeout(s, liveTime)
@@ -41,7 +44,7 @@ func (s *session) lookUp(q *question, r ref, of view.Verdict) view.Verdict {
 	if lacking := cluster.Lacks(ctx, r.namespace, r.kind, r.name); lacking != "" {
 		return view.Verdict{State: of.State, Reason: of.Reason, Message: strings.ToUpper(lacking[:1]) + lacking[1:], Next: "kubectl -n " + r.namespace + " get " + strings.ToLower(r.kind)}
 	}
-	w, err := cluster.Read(ctx, reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name})
+	w, err := cluster.Read(ctx, named)
 	if err != nil {
 		return of
 	}

@@ -69,30 +69,35 @@ func TestExplainLooksIntoTheCluster(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const onRecord = "shop/Deployment/x is not opted in, or does not exist."
-	for name, c := range map[string]struct{ workload, uid, want string }{
-		"it exists":          {"web", "u-1", "shop/Deployment/web exists, and is not opted in. Next: annotate it"},
-		"it does not":        {"wbe", "u-1", "There is no Deployment wbe in namespace shop; did you mean web? Next: kubectl -n shop get deployment"},
-		"a key is misspelt":  {"typo", "u-1", "reloader.stakater.com/atuo is no annotation that stakater has: did you mean reloader.stakater.com/auto? Next: annotate it"},
-		"one of our own is":  {"own", "u-1", "did you mean reroll.dev/auto"},
-		"it is left out":     {"auto", "u-1", "exists and asks for configs, and Reroll has no record of it"},
-		"another cluster":    {"web", "u-2", onRecord},
-		"nobody knows which": {"web", "", onRecord},
+	const onRecord = "shop/Deployment/web is not opted in, or does not exist: Reroll has no record of it. "
+	for name, c := range map[string]struct{ workload, uid, want, state string }{
+		"it exists":          {"web", "u-1", "shop/Deployment/web exists, and is not opted in. Next: kubectl -n shop annotate deployment/", "NotOptedIn"},
+		"it does not":        {"wbe", "u-1", "There is no Deployment wbe in namespace shop; did you mean web? Next: kubectl -n shop get deployment", "NotOptedIn"},
+		"a key is misspelt":  {"typo", "u-1", "reloader.stakater.com/atuo is no annotation that stakater has: did you mean reloader.stakater.com/auto? Next: kubectl -n shop annotate deployment/", "NotOptedIn"},
+		"one of our own is":  {"own", "u-1", "did you mean reroll.dev/auto", "NotOptedIn"},
+		"it is left out":     {"auto", "u-1", "exists and asks for configs, and Reroll has no record of it", "NotOptedIn"},
+		"another cluster":    {"web", "u-2", onRecord, "NotOptedIn"},
+		"nobody knows which": {"web", "", onRecord, "NotOptedIn"},
+		"nobody watches it":  {"web", "u-away", "The dispatcher of cluster local has published no status for ", "Unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.URL.Path == "/api/v1/clusters":
-					_, _ = fmt.Fprintf(w, `{"items":[{"name":"local","uid":%q}]}`, c.uid)
-				case strings.HasSuffix(r.URL.Path, "/explain"):
-					_, _ = fmt.Fprintf(w, `{"verdict":{"state":"NotOptedIn","message":%q,"next":"annotate it"},"items":[],"metadata":{},"warnings":[]}`, onRecord)
+					health := "Healthy"
+					if c.uid == "u-away" {
+						health = "Away"
+					}
+					_, _ = fmt.Fprintf(w, `{"items":[{"name":"local","uid":%q,"health":%q,"updatedAt":"2026-01-01T00:00:00Z"}]}`, c.uid, health)
+				case strings.HasPrefix(r.URL.Path, "/api/v1/workloads/"):
+					w.WriteHeader(http.StatusNotFound)
 				default:
 					_, _ = io.WriteString(w, `{"items":[]}`)
 				}
 			}))
 			defer server.Close()
 			said, _, err := command(t, explainCommand("test"), "shop/deploy/"+c.workload, "--server", server.URL, "--kubeconfig", kubeconfig)
-			if err != nil || !strings.HasPrefix(said, "NotOptedIn: ") || !strings.Contains(said, c.want) {
+			if err != nil || !strings.HasPrefix(said, c.state+": ") || !strings.Contains(said, c.want) {
 				t.Errorf("%v\n%s\nwant %s", err, said, c.want)
 			}
 		})

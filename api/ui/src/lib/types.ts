@@ -221,6 +221,11 @@ export interface Explanation {
   steps: { step: string; result: string; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
 }
 
+export interface Explained extends Workload {
+  explanations: Explanation[];
+  warnings: string[];
+}
+
 export interface Impact {
   cluster: string;
   config: Config;

@@ -1,29 +1,18 @@
 import { useState } from 'preact/hooks';
 import { refText } from '../lib/format';
-import { concernsWorkload } from '../lib/listing';
 import { wordsOf } from '../lib/outcome';
-import type { Config, Explanation, List } from '../lib/types';
+import type { Config, Explanation } from '../lib/types';
 import { Kind } from '../parts/kind';
 import { Time } from '../parts/time';
 import { Glyph } from '../parts/glyph';
-import { Answer } from '../parts/states';
-import { ask } from '../state/client';
-import { useResource } from '../state/resource';
 import { changeHref } from '../state/router';
-import type { Place } from './workload';
 
 // Explain says for each config of a workload, step by step, why it rolls or does not.
-export function Explain({ path, place }: { path: string; place: Place }) {
-  const found = useResource(`explain ${path}`, (abort) => ask<List<Explanation>>(`${path}/explain?limit=500`, abort), {
-    events: ['workload', 'workloadGone', 'reload'],
-    concerns: concernsWorkload(place),
-  });
+export function Explain({ items }: { items: Explanation[] }) {
   return (
     <section>
       <h2>Why, step by step</h2>
-      <Answer of={found} what="why">
-        {({ items }) => (items.length === 0 ? <p class="faint">It asks for no config.</p> : <Choose items={items} />)}
-      </Answer>
+      {items.length === 0 ? <p class="faint">It asks for no config.</p> : <Choose items={items} />}
     </section>
   );
 }

@@ -1,14 +1,14 @@
 import { duration, refText, segments } from '../lib/format';
 import { concernsWorkload } from '../lib/listing';
 import { conditionOf, lastRolled, stateOf } from '../lib/outcome';
-import type { Dependency, Hold, List, Reload, Use, Workload } from '../lib/types';
+import type { Dependency, Explained, Hold, List, Reload, Use, Workload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { Fact, Facts } from '../parts/facts';
 import { Time } from '../parts/time';
 import { Who } from '../parts/who';
 import { Command } from '../parts/command';
-import { Answer } from '../parts/states';
+import { Answer, Warnings } from '../parts/states';
 import { ask, query } from '../state/client';
 import { useResource } from '../state/resource';
 import { changeHref, href, type placeOf } from '../state/router';
@@ -20,10 +20,9 @@ export type Place = NonNullable<ReturnType<typeof placeOf>>;
 export function WorkloadPage({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `workloads/${segments(cluster, namespace, kind, name)}`;
-  const found = useResource(path, (abort) => ask<Workload>(path, abort), {
-    events: ['workload', 'workloadGone'],
+  const found = useResource(path, (abort) => ask<Explained>(path, abort), {
+    events: ['workload', 'workloadGone', 'reload'],
     concerns: concernsWorkload(place),
-    merge: (_, event) => (event.type === 'workload' ? (JSON.parse(event.data) as Workload) : undefined),
     every: 120_000,
   });
   return (
@@ -37,10 +36,11 @@ export function WorkloadPage({ place }: { place: Place }) {
       <Answer of={found} what="this workload">
         {(w) => (
           <>
+            <Warnings list={w.warnings} />
             <Summary w={w} />
             {w.hold && <HoldBox hold={w.hold} />}
             <Dependencies w={w} />
-            <Explain path={path} place={place} />
+            <Explain items={w.explanations} />
             <History place={place} />
           </>
         )}
