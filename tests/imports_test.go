@@ -81,6 +81,11 @@ var layers = []struct {
 		allows: func(from, _ string) bool { return under(from, "cmd") },
 	},
 	{
+		name:   "templates call methods by name: with them the linker keeps all methods of all types, and the binary grows by 24 MB",
+		judges: func(_, to string) bool { return under(to, "text/template", "html/template") },
+		allows: func(_, _ string) bool { return false },
+	},
+	{
 		name:   "the product imports no tests",
 		judges: func(_, to string) bool { return under(to, "tests") },
 		allows: func(_, _ string) bool { return false },
@@ -120,6 +125,7 @@ func TestRulesCatch(t *testing.T) {
 		"api may not use the wiring":            {"api", module + "/cmd/reroll/app", true},
 		"queue may not use kube":                {"reloader/queue", module + "/reloader/kube", true},
 		"product may not use the rig":           {"cmd/reroll/app", module + "/tests/kube", true},
+		"product may not use templates":         {"cmd/reroll/cli", "text/template", true},
 		"tests may use everything":              {"tests/demo", "k8s.io/client-go/rest", false},
 		"a longer name is not the same package": {"reloader/kubernetes", "k8s.io/client-go/rest", true},
 	}

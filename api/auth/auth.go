@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -15,10 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/api"
@@ -38,6 +38,8 @@ const (
 	// accessReviewsAtOnce is how many questions about the rights of one user are under way. They take turns at the rate for all, so that
 	// a user who asks about very many namespaces keeps the others waiting for no more than that many answers.
 	accessReviewsAtOnce = 8
+	// maxAnswers bounds how many answers about rights are remembered.
+	maxAnswers = 8192
 )
 
 // backoff is for questions to the API server that failed.
@@ -68,7 +70,9 @@ var (
 // Gate judges requests. Make it with New.
 type Gate struct {
 	authenticator authenticator.Request
-	authorizer    authorizer.Authorizer
+	// client asks about rights, and answers has what it was told, by the SHA-256 of the question.
+	client  kubernetes.Interface
+	answers *cache.LRUExpireCache
 	// asking bounds the questions about one user's rights.
 	asking *clients.Turns
 	// refreshes are what keeps the files of CAs up to date.
@@ -77,19 +81,13 @@ type Gate struct {
 
 // New returns a Gate that asks the API server of o. It reads files, and sends nothing yet.
 func New(o Options) (*Gate, error) {
-	g := &Gate{asking: clients.NewTurns(accessReviewsAtOnce)}
+	g := &Gate{asking: clients.NewTurns(accessReviewsAtOnce), answers: cache.NewLRUExpireCache(maxAnswers)}
 	if err := g.believe(o); err != nil {
 		return nil, fmt.Errorf("authentication: %w", err)
 	}
-	client, err := connect(o.API, reviewQPS, reviewBurst)
-	if err != nil {
+	var err error
+	if g.client, err = connect(o.API, reviewQPS, reviewBurst); err != nil {
 		return nil, err
-	}
-	what := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: &backoff,
-	}
-	if g.authorizer, err = what.New(); err != nil {
-		return nil, fmt.Errorf("authorisation: %w", err)
 	}
 	return g, nil
 }
@@ -186,14 +184,20 @@ func (g *Gate) Allowed(ctx context.Context, u api.User, d api.Deed) (bool, error
 		return false, fmt.Errorf("review access: %w", err)
 	}
 	defer done()
-	decision, _, err := g.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: &user.DefaultInfo{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra},
-		Verb: d.Verb, APIGroup: Group, APIVersion: "v1", Resource: d.Resource, Namespace: d.Namespace, Name: d.Name, ResourceRequest: true,
+	extra := make(map[string]authorizationv1.ExtraValue, len(u.Extra))
+	for key, values := range u.Extra {
+		extra[key] = values
+	}
+	allowed, err := g.permits(ctx, authorizationv1.SubjectAccessReviewSpec{
+		User: u.Name, UID: u.UID, Groups: u.Groups, Extra: extra,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: d.Verb, Group: Group, Version: "v1", Resource: d.Resource, Namespace: d.Namespace, Name: d.Name,
+		},
 	})
 	if err != nil {
 		return false, fmt.Errorf("review access: %w", err)
 	}
-	return decision == authorizer.DecisionAllow, nil
+	return allowed, nil
 }
 
 // silent reports whether err says that the API server could not be asked, and not that it does not believe the client.

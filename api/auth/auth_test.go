@@ -17,14 +17,14 @@ import (
 
 // gate returns a Gate that believes tokens, whose API server answers reviews with what the functions make of them, and with the status
 // that they return. An API server of status 0 is not there.
-func gate(t *testing.T, token func(*authenticationv1.TokenReview) int, access func(*authorizationv1.SubjectAccessReview) int) *Gate {
+func gate(t *testing.T, token func(*authenticationv1.TokenReview) int, access func(*authorizationv1.SubjectAccessReview) int, audiences ...string) *Gate {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/tokenreviews", func(w http.ResponseWriter, r *http.Request) { review(w, r, token) })
 	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", func(w http.ResponseWriter, r *http.Request) { review(w, r, access) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	g, err := New(Options{Tokens: true, API: &rest.Config{Host: server.URL}})
+	g, err := New(Options{Tokens: true, Audiences: audiences, API: &rest.Config{Host: server.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,11 @@ func review[R any](w http.ResponseWriter, r *http.Request, answer func(*R) int) 
 }
 
 func answers[R any](code int) func(*R) int { return func(*R) int { return code } }
+
+func allowed(r *authorizationv1.SubjectAccessReview) int {
+	r.Status.Allowed = true
+	return http.StatusCreated
+}
 
 func request(token string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/self", nil)
@@ -123,6 +128,50 @@ func TestAllowed(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// TestAudiences: a token counts if it is for one of those that are asked for, also where the API server knows nothing of audiences.
+func TestAudiences(t *testing.T) {
+	for name, tc := range map[string]struct {
+		want, got []string
+		ok        bool
+	}{
+		"any will do":      {ok: true},
+		"for us":           {want: []string{"reroll", "spare"}, got: []string{"other", "spare"}, ok: true},
+		"for somebody":     {want: []string{"reroll"}, got: []string{"other"}},
+		"the server's own": {want: []string{"reroll"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			g := gate(t, func(r *authenticationv1.TokenReview) int {
+				asked = r.Spec.Audiences
+				r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: tc.got, User: authenticationv1.UserInfo{Username: "alice"}}
+				return http.StatusCreated
+			}, answers[authorizationv1.SubjectAccessReview](0), tc.want...)
+			if _, ok, err := g.Authenticate(request("t")); ok != tc.ok || err != nil || !cmp.Equal(asked, tc.want) {
+				t.Errorf("%t %v, asked for %v", ok, err, asked)
+			}
+		})
+	}
+}
+
+// TestQuestionsAreRepeatedOnce: a failure that may pass is no answer, and an answer is good for a while.
+func TestQuestionsAreRepeatedOnce(t *testing.T) {
+	asked := 0
+	g := gate(t, answers[authenticationv1.TokenReview](0), func(r *authorizationv1.SubjectAccessReview) int {
+		if asked++; asked == 1 {
+			return http.StatusInternalServerError
+		}
+		return allowed(r)
+	})
+	for range 2 {
+		if ok, err := g.Allowed(t.Context(), api.User{Name: "alice"}, api.Deed{Verb: "list", Resource: "changes"}); !ok || err != nil {
+			t.Errorf("%t %v", ok, err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times, want 2", asked)
 	}
 }
 

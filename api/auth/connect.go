@@ -7,6 +7,7 @@ import (
 	"net"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -18,6 +19,7 @@ const reviewQPS, reviewBurst = 50, 100
 // connect returns a client of the API server with a rate limit of its own. Clients that share a limit wait for each other.
 func connect(api *rest.Config, qps float32, burst int) (kubernetes.Interface, error) {
 	config := rest.CopyConfig(api)
+	config.ContentType = runtime.ContentTypeJSON
 	config.RateLimiter = limiter{flowcontrol.NewTokenBucketRateLimiter(qps, burst)}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -31,11 +31,6 @@ func judged(r *authenticationv1.TokenReview) int {
 	return http.StatusCreated
 }
 
-func allowed(r *authorizationv1.SubjectAccessReview) int {
-	r.Status.Allowed = true
-	return http.StatusCreated
-}
-
 func from(address, token string) *http.Request {
 	r := request(token)
 	r.RemoteAddr = address + ":1234"

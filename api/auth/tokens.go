@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	tokencache "k8s.io/apiserver/pkg/authentication/token/cache"
-	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/clients"
@@ -37,8 +36,6 @@ type addressKey struct{}
 type tokens struct {
 	// known reviews tokens that were accepted lately, and remembers the answer for a while; strangers reviews all others.
 	known, strangers authenticator.Token
-	// audiences are those of which a token must have one; none stands for the API server's own.
-	audiences authenticator.Audiences
 	// accepted and refused have the SHA-256 of tokens: a flood of the one kind displaces none of the other.
 	accepted, refused *cache.LRUExpireCache
 	failures          *clients.Rates
@@ -56,7 +53,7 @@ func newTokens(o Options) (*tokens, error) {
 		return nil, err
 	}
 	return &tokens{
-		known: tokencache.New(known, false, remembered, remembered), strangers: strangers, audiences: o.Audiences,
+		known: tokencache.New(known, false, remembered, remembered), strangers: strangers,
 		accepted: cache.NewLRUExpireCache(maxTokens), refused: cache.NewLRUExpireCache(maxTokens),
 		failures: clients.NewRates(failureRate, failureBurst), turns: clients.NewTurns(strangersOfAddress),
 		inFlight: semaphore.NewWeighted(strangersAtOnce),
@@ -69,17 +66,11 @@ func newReviewer(o Options, qps float32, burst int) (authenticator.Token, error)
 	if err != nil {
 		return nil, err
 	}
-	ignored := webhook.AuthenticatorMetrics{
-		RecordRequestTotal: func(context.Context, string) {}, RecordRequestLatency: func(context.Context, string, float64) {},
-	}
-	return webhook.NewFromInterface(client.AuthenticationV1(), nil, backoff, reviewTime, ignored)
+	return reviewer{client, o.Audiences}, nil
 }
 
 // AuthenticateToken returns whose token it is; ok is false if it is none.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	if len(t.audiences) > 0 {
-		ctx = authenticator.WithAudiences(ctx, t.audiences) // without that, the library asks for those of the API server
-	}
 	key := sha256.Sum256([]byte(token))
 	address, _ := ctx.Value(addressKey{}).(string)
 	if answer, ok, err, settled := t.remembered(ctx, key, address, token); settled {

@@ -22,9 +22,7 @@ type bench struct {
 	options
 	line   *line.Line
 	client kubernetes.Interface
-	// token is what senders show to ingest besides the API server.
-	token string
-	rooms int
+	rooms  int
 }
 
 // namespace makes a namespace of its own for one measurement.

@@ -124,34 +124,6 @@ func (h *hub) stop() {
 	_ = os.RemoveAll(h.dir) // the system clears what is left behind
 }
 
-// memory prints the resident memory of every process.
-func (h *hub) memory(names ...string) error {
-	for i, name := range names {
-		mb, err := residentMB(h.processes[i].Process.Pid)
-		if err != nil {
-			return err
-		}
-		row("  resident memory of "+name, "%.0f MB", mb)
-	}
-	return nil
-}
-
-// hubAPI is `reroll api` over a hub.
-type hubAPI struct{ url string }
-
-func (h *hub) api(ctx context.Context) (hubAPI, error) {
-	binary, err := line.Build(ctx)
-	if err != nil {
-		return hubAPI{}, err
-	}
-	addresses, err := port.Addresses(1)
-	if err != nil {
-		return hubAPI{}, err
-	}
-	cmd := exec.Command(binary, "api", "--nats-url", h.url, "--api-address", addresses[0], "--metrics-address", "127.0.0.1:0", "--log-level", "error")
-	return hubAPI{"http://" + addresses[0]}, h.run(cmd)
-}
-
 // stored returns how many messages were ever stored in streams of the hub.
 func (h *hub) stored(ctx context.Context, streams ...string) (n uint64, err error) {
 	for _, name := range streams {

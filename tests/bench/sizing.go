@@ -123,6 +123,20 @@ func cpuSeconds(pid int) (float64, error) {
 	return (user + system) / ticks, err
 }
 
+func residentMB(pid int) (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for text := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(text, "VmRSS:"); ok {
+			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kb / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("process %d does not tell its memory", pid)
+}
+
 // each does something a thousand times, a few at once.
 func each(ctx context.Context, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)

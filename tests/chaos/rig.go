@@ -113,19 +113,19 @@ func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []st
 	if !o.Roles {
 		r.api = "http://" + addresses[2]
 		serve := join([]string{"serve", "--data-dir", r.data.store(), "--api-address", addresses[2]}, ingest, dispatch)
-		r.add("serve", binary, addresses[1], serve, o.Env...)
+		r.add("serve", binary, addresses[1], serve)
 		return r.data.mount(ctx)
 	}
 	if err := r.addNATS(addresses[6], addresses[7]); err != nil {
 		return err
 	}
 	nats := []string{"--nats-url", "nats://" + addresses[7]}
-	r.add("ingest", binary, addresses[1], join([]string{"ingest"}, nats, ingest), o.Env...)
+	r.add("ingest", binary, addresses[1], join([]string{"ingest"}, nats, ingest))
 	if o.HA {
 		r.add("dispatch-1", binary, addresses[2], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
 		r.add("dispatch-2", binary, addresses[3], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
 	} else {
-		r.add("dispatch", binary, addresses[2], join([]string{"dispatch"}, nats, dispatch), o.Env...)
+		r.add("dispatch", binary, addresses[2], join([]string{"dispatch"}, nats, dispatch))
 	}
 	r.add("api", binary, addresses[4], join([]string{"api", "--api-address", addresses[5]}, nats))
 	return nil

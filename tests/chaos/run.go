@@ -31,8 +31,6 @@ type options struct {
 	Flags         []string
 	// Binary is the reroll to run. Empty: that of the sources.
 	Binary string
-	// Env are more variables of Reroll's environment, as NAME=value.
-	Env []string
 	// KillEvery and APIServerEvery are the mean times between two kills of a program and two ends of the API server. 0: none.
 	KillEvery, APIServerEvery time.Duration
 	// Victims are the programs that are killed. None: all.

@@ -7,27 +7,6 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// StartAPI starts a process of the role api alone, over the records at an external NATS, and returns when it is ready. The caller ends it.
-func StartAPI(ctx context.Context, natsURL string, flags ...string) (*Reroll, error) {
-	r, err := NewAPI(natsURL, flags...)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.startAlone(ctx)
-}
-
-// NewAPI returns a process of the role api that is still to be started: Build has the binary for it.
-func NewAPI(natsURL string, flags ...string) (*Reroll, error) {
-	addresses, err := port.Addresses(2)
-	if err != nil {
-		return nil, err
-	}
-	return &Reroll{
-		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
-		arguments: append([]string{"api", "--nats-url", natsURL, "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
-	}, nil
-}
-
 // StartWatching starts a process of all roles that watches the configs of a cluster instead of receiving audit events, with its records in dir, and
 // returns when it is ready. The flags say which cluster. The caller ends it.
 func StartWatching(ctx context.Context, dir string, flags ...string) (*Reroll, error) {
