@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -279,5 +280,13 @@ func Poll(ctx context.Context, check func(context.Context) error) error {
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, longestPause)
+	}
+}
+
+// Eventually fails the test unless check returns nil in time; see Poll. what says what is waited for.
+func Eventually(t testing.TB, what string, check func(context.Context) error) {
+	t.Helper()
+	if err := Poll(t.Context(), check); err != nil {
+		t.Fatalf("wait for %s: %v", what, err)
 	}
 }
