@@ -55,6 +55,7 @@ func run(ctx context.Context, command []string) (int, error) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
+		_ = os.RemoveAll(artifacts) // of an earlier run
 		if err := os.CopyFS(artifacts, os.DirFS(filepath.Join(dir, "logs"))); err != nil {
 			fmt.Fprintln(os.Stderr, "rig: keep the logs:", err)
 		}
