@@ -5,7 +5,7 @@
 //     known and may do that. Every other route answers GET and HEAD, but for one that takes its question as the body of a POST; anything
 //     else is a 405 that names what there is.
 //   - With an Access, no data goes to anybody who did not prove who they are and may not see it; what cannot be judged is not let through.
-//   - Every answer is as /openapi.json describes it: JSON, but for streams of events and graphs in DOT. Every error is application/problem+json (RFC 9457), also for
+//   - Every answer is as /openapi.json describes it: JSON, but for streams of events. Every error is application/problem+json (RFC 9457), also for
 //     unknown routes and for faults of our own, whose details stay in the log.
 //   - Parameters that a route does not know are refused, so that a misspelt filter is never taken for no filter.
 //   - Listings come in pages. Following the cursors visits every record that was there at the start, and still is, exactly

@@ -145,23 +145,6 @@ func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {
 	return e.state(), true
 }
 
-// followedIn reports whether some workload of a cluster follows a config of that kind, namespace and name, of whatever cluster.
-func (c *catalogue) followedIn(cluster string, config reloader.Config) bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for key, e := range c.entries {
-		if key.Config != config || key.Cluster == cluster {
-			continue
-		}
-		for w := range e.dependents {
-			if w.Cluster == cluster {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // hasCluster reports whether a config of that cluster is known.
 func (c *catalogue) hasCluster(name string) bool {
 	c.mu.RLock()

@@ -29,11 +29,6 @@ func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) { return p.confi
 // Cluster returns what is known of the cluster of that name.
 func (p *Projection) Cluster(name string) (*ClusterState, bool) { return p.clusters.get(name) }
 
-// FollowedIn reports whether some workload of a cluster follows a config of that kind, namespace and name, of whatever other cluster.
-func (p *Projection) FollowedIn(cluster string, config reloader.Config) bool {
-	return p.configs.followedIn(cluster, config)
-}
-
 // HasCluster reports whether anything is known of the cluster of that name, be it that a config of it is followed.
 func (p *Projection) HasCluster(name string) bool {
 	_, ok := p.clusters.get(name)

@@ -36,10 +36,10 @@ race() { gotest race -- -race -timeout 20m $raced; }
 unit() {
   local packages
   packages=$(go list ./... | grep -vE '/reroll/(tests|dispatcher|ingest|reloader/queue)(/|$)')
-  gotest unit -- -timeout 20m $packages ./tests ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
+  gotest unit -- -timeout 20m $packages ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
 }
-# The go command does not see what helm reads, and would answer from its cache: hence -count=1.
-chart() { gotest chart -- -count=1 -timeout 15m ./tests/chart/... ./tests/contract/...; }
+# The go command does not see what helm and git read, and would answer from its cache: hence -count=1.
+chart() { gotest chart -- -count=1 -timeout 15m ./tests ./tests/chart/... ./tests/contract/...; }
 # On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more, and
 # shown as FLAKED.
 system() {

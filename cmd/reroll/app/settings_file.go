@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/reloader/near"
 )
 
 // maxConfigFile bounds the configuration file, in bytes.
@@ -37,7 +39,7 @@ func apply(f *pflag.FlagSet, values map[string]any, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		flag := f.Lookup(name)
 		if flag == nil || name == "config" || name == "help" {
-			return fmt.Errorf("%s: %q is not a setting of this role", path, name)
+			return fmt.Errorf("%s: %q is not a setting of this role%s", path, name, like(f, name))
 		}
 		value, err := settingText(flag, values[name])
 		if err != nil {
@@ -51,6 +53,20 @@ func apply(f *pflag.FlagSet, values map[string]any, path string) error {
 		}
 	}
 	return nil
+}
+
+// like says which setting may be meant by a name that is none.
+func like(f *pflag.FlagSet, name string) string {
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "config" && flag.Name != "help" {
+			names = append(names, flag.Name)
+		}
+	})
+	if word, ok := near.Word(name, names); ok {
+		return fmt.Sprintf("; did you mean %q?", word)
+	}
+	return ""
 }
 
 // settingText returns a value of the file as it would stand on the command line. YAML takes words like on and numbers with a zero in

@@ -165,6 +165,7 @@ reload-on-create: "true"
 func TestFileIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"a key that no role has":     {"colour: blue\n", `"colour" is not a setting of this role`},
+		"a misspelt key":             {"dry-rum: true\n", `"dry-rum" is not a setting of this role; did you mean "dry-run"?`},
 		"a key of another role":      {"api-address: 127.0.0.1:1\n", `"api-address" is not a setting of this role`},
 		"the file itself":            {"config: other.yaml\n", `"config" is not a setting`},
 		"a key in camel case":        {"logLevel: debug\n", `"logLevel" is not a setting`},

@@ -20,9 +20,9 @@ func TestEveryRenamingFlagReachesTheDialect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := dialect.Stakater(s.stakaterDialect())
+	d := dialect.Stakater(s.reading().Stakater())
 	s.CSI = true
-	withCSI := dialect.Stakater(s.stakaterDialect())
+	withCSI := dialect.Stakater(s.reading().Stakater())
 	for _, k := range s.Keys.All() {
 		csi := strings.HasPrefix(k.Flag, "secretproviderclass")
 		if d.KeepsAnnotation("mine/"+k.Flag) == csi || !withCSI.KeepsAnnotation("mine/"+k.Flag) || withCSI.KeepsAnnotation(k.Own) {
@@ -33,7 +33,7 @@ func TestEveryRenamingFlagReachesTheDialect(t *testing.T) {
 
 func TestIgnoredConfigsReachTheDialect(t *testing.T) {
 	s := Settings{Stakater: Stakater{IgnoredConfigs: []reloader.ConfigKind{reloader.Secret}}}
-	d := dialect.Stakater(s.stakaterDialect())
+	d := dialect.Stakater(s.reading().Stakater())
 	for key, want := range map[string]bool{"secret.reloader.stakater.com/reload": false, "configmap.reloader.stakater.com/reload": true} {
 		if d.KeepsAnnotation(key) != want {
 			t.Errorf("%s is read: %v, want %v", key, !want, want)

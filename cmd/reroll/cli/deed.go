@@ -18,9 +18,6 @@ func (d *Deed) Bind(cmd *cobra.Command) {
 // Check refuses a format that there is not. It is to be called before anything is written.
 func (d *Deed) Check() error { return d.check() }
 
-// Plain reports whether it is told in sentences.
-func (d *Deed) Plain() bool { return d.format == formatTable }
-
 // Done is what was done.
 type Done struct {
 	// What is the command, and Said what it has done, for people.

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/reloader/near"
 )
 
 // The codes that a process ends with.
@@ -74,7 +77,7 @@ func judged(err error) error {
 
 // CheckUsage has every command below root tell mistakes of the command line from failures.
 func CheckUsage(root *cobra.Command) {
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(likeFlag(cmd.Flags(), err)) })
 	for _, cmd := range root.Commands() {
 		CheckUsage(cmd)
 	}
@@ -106,6 +109,24 @@ func CheckUsage(root *cobra.Command) {
 			return nil
 		}
 	}
+}
+
+// likeFlag adds to the error about a flag that does not exist which one may be meant.
+func likeFlag(flags *pflag.FlagSet, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if like, ok := near.Word(unknown.GetSpecifiedName(), names); ok {
+		return fmt.Errorf("%w; did you mean --%s?", err, like)
+	}
+	return err
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
