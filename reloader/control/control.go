@@ -97,7 +97,7 @@ func Edit(data map[string]string, change func(*Document) error) error {
 		_, err = compile(doc)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot be read, so everything is frozen: %w. Fix it with kubectl edit configmap %s", err, ConfigMap)
+		return fmt.Errorf("cannot be read, so everything is frozen: %w. Fix it with kubectl edit configmap %s in Reroll's namespace", err, ConfigMap)
 	}
 	if err := change(&doc); err != nil {
 		return err
@@ -114,7 +114,7 @@ func Edit(data map[string]string, change func(*Document) error) error {
 func read(data map[string]string) (doc Document, err error) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if key != Key {
-			return doc, fmt.Errorf("unknown key %.80q: it has the key %s alone", key, Key)
+			return doc, fmt.Errorf("unknown key %.80q: it may have only the key %s", key, Key)
 		}
 	}
 	if err := yaml.UnmarshalStrict([]byte(data[Key]), &doc); err != nil {
