@@ -21,11 +21,14 @@ func (d *Dispatcher) unscheduled(w *workload.Workload) bool {
 func (d *Dispatcher) release(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	d.mu.Lock()
 	t := d.index.get(ref)
+	var w *workload.Workload
+	if t != nil {
+		w = t.w // which Track replaces
+	}
 	d.mu.Unlock()
-	if t == nil || !d.unscheduled(t.w) {
+	if w == nil || !d.unscheduled(w) {
 		return 0
 	}
-	w := t.w
 	ops := append(strategy.Precondition(w), strategy.ReleaseScheduling(w)...)
 	released, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: ops, FieldManager: workload.MarkManager})
 	switch fateOf(err) {
