@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
@@ -310,8 +311,8 @@ func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
 // knock examines the kubeconfig, and posts to the ingest as the API server would: through the cluster if that is the way to the API, and otherwise
 // at the address of the kubeconfig.
 func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, cluster string) {
-	var config webhookConfig
-	if err := yaml.Unmarshal(kubeconfig, &config); err != nil {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
 		found.checkKubeconfig(kubeconfig, cluster, s.now) // which says so
 		return
 	}
@@ -322,7 +323,7 @@ func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, clust
 	}
 	near := t.port()
 	if c.end != nil { // the API was reached through the cluster
-		service, namespace, _ := strings.Cut(strings.TrimSuffix(t.server.Name, ".svc"), ".")
+		service, namespace, _ := strings.Cut(strings.TrimSuffix(t.config.ServerName, ".svc"), ".")
 		way := forwarding{kubeconfig: c.kubeconfig, context: c.context, own: firstOf(namespace, c.own), to: "service/" + service + ":" + ingestPortName}
 		defer way.close()
 		forwarded, err := way.forward(s)
@@ -339,20 +340,19 @@ func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, clust
 const ingestPortName = "ingest"
 
 // lookBeside has the kubeconfig name the files that are beside it: those that it names are where the API server is.
-func (c *auditCheck) lookBeside(config webhookConfig) {
+func (c *auditCheck) lookBeside(config *api.Config) {
 	beside := func(file *string) {
 		name := filepath.Join(c.files, filepath.Base(*file))
 		if _, err := os.Stat(name); *file != "" && err == nil {
 			*file = name
 		}
 	}
-	for i := range config.Clusters {
-		beside(&config.Clusters[i].Cluster.CA)
+	for _, cluster := range config.Clusters {
+		beside(&cluster.CertificateAuthority)
 	}
-	for i := range config.Users {
-		user := &config.Users[i].User
-		beside(&user.Cert)
-		beside(&user.Key)
+	for _, user := range config.AuthInfos {
+		beside(&user.ClientCertificate)
+		beside(&user.ClientKey)
 		beside(&user.TokenFile)
 	}
 }

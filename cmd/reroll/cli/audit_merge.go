@@ -11,7 +11,9 @@ import (
 
 	"k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/apiserver/pkg/apis/audit/validation"
+	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,11 +66,15 @@ func (p *auditPolicy) mergeWith(content []byte) (merged string, lowered []string
 	}
 	want := *theirs.DeepCopy()
 	want.Rules = append(ours, want.Rules...)
-	if err := validPolicy(want); err != nil {
+	merged, err = insert(content, text, want)
+	if err != nil {
 		return "", nil, err
 	}
-	merged, err = insert(content, text, want)
-	return merged, p.wasMore(theirs), err
+	if _, err := policy.LoadPolicyFromBytes([]byte(merged)); err != nil {
+		return "", nil, fmt.Errorf("the API server would not start with the outcome: %w", err)
+	}
+	lowered, err = p.lowered(content)
+	return merged, lowered, err
 }
 
 // readPolicy reads a policy as an API server does, and refuses what it would only warn of.
@@ -80,19 +86,10 @@ func readPolicy(content []byte) (auditv1.Policy, error) {
 	if p.Kind != "Policy" || p.APIVersion != auditv1.SchemeGroupVersion.String() {
 		return p, fmt.Errorf("it is no audit policy: kind %q of apiVersion %q is not Policy of %s", p.Kind, p.APIVersion, auditv1.SchemeGroupVersion)
 	}
-	return p, validPolicy(p)
-}
-
-// validPolicy returns why an API server would not start with a policy.
-func validPolicy(p auditv1.Policy) error {
-	var internal audit.Policy
-	if err := auditv1.Convert_v1_Policy_To_audit_Policy(p.DeepCopy(), &internal, nil); err != nil {
-		return err
+	if _, err := policy.LoadPolicyFromBytes(content); err != nil {
+		return p, fmt.Errorf("the API server would not start with it: %w", err)
 	}
-	if err := validation.ValidatePolicy(&internal).ToAggregate(); err != nil {
-		return fmt.Errorf("the API server would not start with it: %w", err)
-	}
-	return nil
+	return p, nil
 }
 
 // rulesStart is the line before the first rule of a policy in block style.
@@ -112,40 +109,37 @@ func insert(content []byte, rules string, want auditv1.Policy) (string, error) {
 	return string(text), err
 }
 
-// wasMore says which writes a policy reported with content, which our rules keep out of everybody's log: a warning for each of its rules that
-// decided about some of them, by resource.
-func (p *auditPolicy) wasMore(theirs auditv1.Policy) []string {
-	var warnings []string
-	for _, resource := range configResources {
-		warnings = append(warnings, lowered(theirs, write{resource: resource}, configVerbs)...)
+// lowered returns a warning for each rule of a policy that reported writes with their content, which our rules keep out of the log. It asks
+// the API server's evaluator about writes that the rule is about.
+func (p *auditPolicy) lowered(content []byte) (warnings []string, err error) {
+	theirs, err := policy.LoadPolicyFromBytes(content)
+	if err != nil {
+		return nil, err
 	}
-	if p.classes {
-		warnings = append(warnings, lowered(theirs, write{group: rotationsGroup, resource: rotationsResource}, rotationsVerbs)...)
-	}
-	return warnings
-}
-
-// lowered returns a warning for each rule of a policy that reported writes of a resource with their content.
-func lowered(theirs auditv1.Policy, w write, verbs []string) []string {
-	var warnings []string
-	for _, rule := range theirs.Rules {
-		var told, left []string
-		var whose limits
-		for _, w.verb = range verbs {
-			l, speaks := w.limitedBy(rule)
-			if speaks {
-				told, whose = append(told, w.verb), l
+	evaluator := policy.NewPolicyRuleEvaluator(theirs)
+	for i, rule := range theirs.Rules {
+		if rule.Level.Less(audit.LevelRequest) {
+			continue
+		}
+		who := user.DefaultInfo{Name: firstOf(append(slices.Clone(rule.Users), "sample-user")...), Groups: append(slices.Clone(rule.UserGroups), user.AllAuthenticated)}
+		for _, resource := range append(slices.Clone(configResources), rotationsResource) {
+			write := authorizer.AttributesRecord{User: &who, Resource: resource, Namespace: firstOf(append(slices.Clone(rule.Namespaces), "default")...)}
+			verbs := configVerbs
+			if resource == rotationsResource {
+				write.APIGroup, verbs = rotationsGroup, rotationsVerbs
 			}
-			if !speaks || !l.none() {
-				left = append(left, w.verb) // rules behind this one decide about some of them as well
+			if i := slices.IndexFunc(rule.Resources, func(g audit.GroupResources) bool { return slices.Contains(g.Resources, resource) }); i >= 0 {
+				write.Name = firstOf(rule.Resources[i].ResourceNames...)
+			}
+			more := slices.DeleteFunc(slices.Clone(verbs), func(verb string) bool {
+				write.Verb = verb
+				return reported(evaluator, &write).Less(audit.LevelRequest)
+			})
+			if len(more) > 0 && (p.classes || resource != rotationsResource) {
+				warnings = append(warnings, fmt.Sprintf("rule %d reported %s of %s with content, which the merged policy keeps out of every audit log: the first rule that matches decides",
+					i+1, strings.Join(more, ", "), resource))
 			}
 		}
-		verbs = left
-		complete := !slices.Contains(rule.OmitStages, auditv1.StageResponseComplete)
-		if told != nil && complete && (rule.Level == auditv1.LevelRequest || rule.Level == auditv1.LevelRequestResponse) {
-			warnings = append(warnings, fmt.Sprintf("%s of %s%s was reported with its content, and is not any more, to nobody: the first rule that matches decides",
-				strings.Join(told, ", "), w.resource, whose))
-		}
 	}
-	return warnings
+	return warnings, nil
 }

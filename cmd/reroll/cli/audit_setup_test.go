@@ -203,7 +203,7 @@ func TestSetupFromReleases(t *testing.T) {
 		"nothing of ours": {nil, "--for kubernetes", says{err: "is none of aks"}},
 		"EKS, a policy":   {nil, "--for eks --policy policy.yaml", says{err: "EKS takes no audit policy"}},
 
-		"their policy":   {nil, "--for kubeadm --policy policy.yaml", says{file: "audit-policy.yaml", text: "# mine", warning: "was reported with its content"}},
+		"their policy":   {nil, "--for kubeadm --policy policy.yaml", says{file: "audit-policy.yaml", text: "# mine", warning: "of secrets with content"}},
 		"no policy":      {nil, "--for kubeadm --policy ca.crt", says{err: "--policy: ca.crt: it is no audit policy"}},
 		"a long policy":  {nil, "--for kubeadm --policy long", says{err: "--policy: long is longer than"}},
 		"a policy where": {nil, "--for kubeadm --policy missing", says{err: "--policy: open missing"}},

@@ -5,8 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	pluginaudit "k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -20,92 +25,80 @@ var (
 
 const policyMend = "reroll audit policy --merge FILE puts the rules that report before those of this file"
 
-// checkPolicy judges whether an audit policy reports every write of a config, and no content, and says whose it does not report. own is Reroll's namespace.
+// writers are whose writes a policy is asked about.
+var writers = []struct {
+	name string
+	user.DefaultInfo
+}{
+	{"a user", user.DefaultInfo{Name: "sample-user", Groups: []string{user.AllAuthenticated}}},
+	{"an administrator", user.DefaultInfo{Name: "kubernetes-admin", Groups: []string{"kubeadm:cluster-admins", user.SystemPrivilegedGroup, user.AllAuthenticated}}},
+	{"a controller", accountIn("default", "sample-controller")},
+}
+
+// accountIn returns a service account as the API server authenticates it.
+func accountIn(namespace, name string) user.DefaultInfo {
+	return user.DefaultInfo{Name: serviceaccount.MakeUsername(namespace, name), Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)}
+}
+
+// checkPolicy judges whether an audit policy reports writes of configs by several kinds of users, and no content. own is Reroll's namespace.
 func (f *findings) checkPolicy(content []byte, own string) {
 	const check = "audit policy"
-	var policy auditv1.Policy
-	if err := yaml.Unmarshal(content, &policy); err != nil || policy.Kind != "Policy" {
-		f.add(check, wrong, "it is no audit policy: the API server would not start", "reroll audit policy prints one")
+	loaded, err := policy.LoadPolicyFromBytes(content)
+	if err != nil {
+		f.add(check, wrong, "the API server would not start: "+err.Error(), "reroll audit policy prints a policy")
 		return
 	}
-	if policy.APIVersion != auditv1.SchemeGroupVersion.String() {
-		f.add(check, wrong, fmt.Sprintf("apiVersion %q is not %s: the API server would not start", policy.APIVersion, auditv1.SchemeGroupVersion), "change it")
-	}
-	if err := yaml.UnmarshalStrict(content, &policy); err != nil {
-		f.add(check, careful, "it has fields that no API server knows, or some twice", "look for misspelt names")
-	}
 	before := len(*f)
+	if err := yaml.UnmarshalStrict(content, &auditv1.Policy{}); err != nil {
+		f.add(check, careful, "the API server ignores a part of it: "+err.Error(), "check the names of its fields")
+	}
+	rules := policy.NewPolicyRuleEvaluator(loaded)
 	for _, resource := range configResources {
-		f.checkWrites(check, policy, resource)
+		f.checkWrites(check, rules, resource)
 	}
-	f.checkCanary(check, policy, own)
-	except := f.checkExceptions(check, policy)
+	account := accountIn(own, "reroll")
+	if reported(rules, &authorizer.AttributesRecord{User: &account, Verb: "patch", Resource: "configmaps", Namespace: own, Name: kube.CanaryName}) == audit.LevelNone {
+		f.add(check, careful, "it does not report what Reroll writes in its own namespace "+own+": no canary comes back",
+			"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
+	}
 	if len(*f) == before {
-		f.add(check, fine, "every write of a ConfigMap or Secret is reported, without content"+except, "")
+		f.add(check, fine, "it reports writes of ConfigMaps and Secrets by users, administrators and controllers, without content", "")
 	}
 }
 
-// checkWrites judges the writes of one resource.
-func (f *findings) checkWrites(check string, policy auditv1.Policy, resource string) {
-	var silent, open []string
-	for _, verb := range configVerbs {
-		switch levelOf(policy, write{verb: verb, resource: resource, namespace: "default"}) {
-		case auditv1.LevelNone:
-			silent = append(silent, verb)
-		case auditv1.LevelRequestResponse:
-			open = append(open, verb)
-		}
-	}
-	if silent != nil {
-		f.add(check, wrong, fmt.Sprintf("%s of %s is not reported: the first rule that matches has level None, there is none, or the stage ResponseComplete is left out", strings.Join(silent, ", "), resource), policyMend)
-	}
-	if open != nil {
-		f.add(check, careful, fmt.Sprintf("%s of %s is reported with its content, which Reroll does not want and never keeps", strings.Join(open, ", "), resource), "use the level Metadata; "+policyMend)
-	}
-}
-
-// checkCanary judges whether what Reroll itself writes in its own namespace is reported, whichever of its accounts it has.
-func (f *findings) checkCanary(check string, policy auditv1.Policy, own string) {
-	for _, account := range accountsOf(policy, own) {
-		w := write{verb: "patch", resource: "configmaps", namespace: own, name: kube.CanaryName, user: account, groups: serviceaccount.MakeGroupNames(own)}
-		if levelOf(policy, w) == auditv1.LevelNone {
-			f.add(check, careful, "what Reroll writes in its own namespace "+own+" is not reported: every canary stays away",
-				"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
-			return
-		}
-	}
-}
-
-// accountsOf returns the service accounts of a namespace that a policy names, but for those of Kubernetes, and an empty one for all others.
-func accountsOf(policy auditv1.Policy, namespace string) []string {
-	accounts := []string{""}
-	for _, rule := range policy.Rules {
-		for _, user := range rule.Users {
-			if in, _, err := serviceaccount.SplitUsername(user); err == nil && in == namespace && !isKubernetes(user) {
-				accounts = append(accounts, user)
+// checkWrites judges the writes of one resource. It reports a later writer only where the policy treats the first one differently.
+func (f *findings) checkWrites(check string, rules pluginaudit.PolicyRuleEvaluator, resource string) {
+	for i, who := range writers {
+		var silent, open []string
+		for _, verb := range configVerbs {
+			write := authorizer.AttributesRecord{User: &who.DefaultInfo, Verb: verb, Resource: resource, Namespace: "default", Name: "sample"}
+			level := reported(rules, &write)
+			write.User = &writers[0].DefaultInfo
+			switch {
+			case level == audit.LevelMetadata || i > 0 && level == reported(rules, &write):
+			case level == audit.LevelNone:
+				silent = append(silent, verb)
+			default:
+				open = append(open, verb)
 			}
 		}
-	}
-	return accounts
-}
-
-// levelOf returns how much is told of a write, as ruleLevel does.
-func levelOf(policy auditv1.Policy, w write) auditv1.Level {
-	for _, rule := range policy.Rules {
-		if w.matches(rule) {
-			return ruleLevel(policy, rule)
+		if silent != nil {
+			f.add(check, wrong, fmt.Sprintf("it does not report %s of %s by %s: the first rule that matches has level None or omits the stage ResponseComplete, or no rule matches",
+				strings.Join(silent, ", "), resource, who.name), policyMend)
+		}
+		if open != nil {
+			f.add(check, careful, fmt.Sprintf("it reports %s of %s by %s with content, which Reroll does not need and never stores", strings.Join(open, ", "), resource, who.name),
+				"use the level Metadata; "+policyMend)
 		}
 	}
-	return auditv1.LevelNone
 }
 
-// ruleLevel returns how much is told of what a rule decides, once it is done: None, Metadata, or RequestResponse if there may be content.
-func ruleLevel(policy auditv1.Policy, rule auditv1.PolicyRule) auditv1.Level {
-	switch {
-	case rule.Level == auditv1.LevelNone || slices.Contains(slices.Concat(policy.OmitStages, rule.OmitStages), auditv1.StageResponseComplete):
-		return auditv1.LevelNone
-	case rule.Level == auditv1.LevelMetadata:
-		return auditv1.LevelMetadata
+// reported returns how much a policy reports of a finished write of an object: nothing, its metadata, or content.
+func reported(rules pluginaudit.PolicyRuleEvaluator, write *authorizer.AttributesRecord) audit.Level {
+	write.ResourceRequest, write.APIVersion = true, "v1"
+	rule := rules.EvaluatePolicyRule(write)
+	if slices.Contains(rule.OmitStages, audit.StageResponseComplete) {
+		return audit.LevelNone
 	}
-	return auditv1.LevelRequestResponse
+	return rule.Level
 }

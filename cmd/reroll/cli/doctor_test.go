@@ -52,111 +52,34 @@ func TestPolicy(t *testing.T) {
 	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
 	const all = "- {level: Metadata, resources: [{group: \"\", resources: [configmaps, secrets]}]}\n"
 	cases := map[string]struct {
-		reason, policy string
-		want           want
+		policy string
+		want   want
 	}{
-		"ours":           {"what we print is right", generated(t, systemNamespaces, true), nil},
-		"all metadata":   {"more than needed is fine", head + "- level: Metadata\n", nil},
-		"with a body":    {"content must not leave the API server", head + "- level: RequestResponse\n", want{"of configmaps is reported with its content": careful, "of secrets is reported with its content": careful}},
-		"secrets hidden": {"the first rule that matches decides", head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets is not reported": wrong}},
-		"after that":     {"a later rule does not", head + all + "- level: None\n", nil},
-		"one verb": {
-			"each verb is looked at", head + "- {level: None, verbs: [deletecollection]}\n" + all,
-			want{"deletecollection of configmaps is not": wrong, "deletecollection of secrets is not": wrong},
-		},
-		"another's user":     {"a rule for some users is not for all", head + "- {level: None, users: [system:apiserver]}\n" + all, nil},
-		"everybody":          {"everybody is in that group", head + "- {level: None, userGroups: [\"system:authenticated\"]}\n" + all, want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
-		"a name alone":       {"a rule for a name is not for all", head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}]}\n" + all, nil},
-		"another group":      {"configmaps of another group are others", head + "- {level: None, resources: [{group: apps, resources: [configmaps]}]}\n" + all, nil},
-		"paths":              {"a rule for paths is not for objects", head + "- {level: None, nonResourceURLs: [\"/healthz*\"]}\n" + all, nil},
-		"stage left out":     {"what is reported before it is done is no use", head + "- {level: Metadata, omitStages: [ResponseComplete]}\n", want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
-		"our namespace":      {"canaries fly there", head + "- {level: None, namespaces: [reroll]}\n" + all, want{"every canary stays away": careful}},
-		"our account there":  {"as they are ours", head + "- {level: None, userGroups: [\"system:serviceaccounts\"], namespaces: [reroll]}\n" + all, want{"every canary stays away": careful}},
-		"accounts of ours":   {"it is one of them", head + "- {level: None, userGroups: [\"system:serviceaccounts:reroll\"], namespaces: [reroll, shop]}\n" + all, want{"every canary stays away": careful}},
-		"our account":        {"it may be that one", head + "- {level: None, users: [\"system:serviceaccount:reroll:x\"], namespaces: [reroll]}\n" + all, want{"every canary stays away": careful}},
-		"accounts reported":  {"the first rule that matches decides", head + "- {level: Metadata, userGroups: [\"system:serviceaccounts:reroll\"]}\n- {level: None, namespaces: [reroll]}\n" + all, nil},
-		"accounts of others": {"they are not ours", head + "- {level: None, userGroups: [\"system:serviceaccounts:shop\"], namespaces: [reroll]}\n" + all, nil},
-		"nobody behind":      {"that says it of carol, too", head + "- {level: None, users: [carol]}\n", want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
-		"some verbs behind":  {"that says it of carol's other verbs, too", head + "- {level: None, users: [carol]}\n- {level: Metadata, verbs: [delete]}\n", want{"deletecollection of configmaps is not": wrong, "deletecollection of secrets is not": wrong, "every canary": careful, "delete of configmaps and secrets by carol are not": careful}},
-		"all with a body":    {"that says it of carol, too", head + "- {level: Request, users: [carol]}\n- {level: Request}\n", want{"of configmaps is reported with its content": careful, "of secrets is reported with its content": careful}},
-		"one namespace":      {"some of its writes are not", head + "- {level: None, namespaces: [default]}\n- {level: None, users: [carol]}\n" + all, want{"of configmaps is not": wrong, "of secrets is not": wrong, "by carol are not": careful}},
-		"no rules":           {"the default is None", "apiVersion: audit.k8s.io/v1\nkind: Policy\n", want{"of configmaps is not": wrong, "of secrets is not": wrong, "every canary": careful}},
-		"old version":        {"the API server knows v1 alone", strings.Replace(head+all, "v1", "v1beta1", 1), want{"would not start": wrong}},
-		"something else":     {"a kubeconfig is none", "kind: Config\n", want{"it is no audit policy": wrong}},
-		"not even YAML":      {"nor is this", "{", want{"it is no audit policy": wrong}},
-		"a misspelt field":   {"the API server drops it", head + "- {level: Metadata, resource: [secrets]}\n", want{"fields that no API server knows": careful}},
+		"ours":             {generated(t, systemNamespaces, true), nil},
+		"all metadata":     {head + "- level: Metadata\n", nil},
+		"with a body":      {head + "- level: RequestResponse\n", want{"of configmaps by a user with content": careful, "of secrets by a user with content": careful}},
+		"secrets hidden":   {head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets by a user": wrong}},
+		"after that":       {head + all + "- level: None\n", nil},
+		"one verb":         {head + "- {level: None, verbs: [delete]}\n" + all, want{"not report delete of configmaps by a user": wrong, "not report delete of secrets by a user": wrong}},
+		"some components":  {head + "- {level: None, users: [system:apiserver, system:kube-scheduler]}\n" + all, nil},
+		"every user":       {head + "- {level: None, userGroups: [\"system:authenticated\"]}\n" + all, want{"of configmaps by a user": wrong, "of secrets by a user": wrong, "no canary": careful}},
+		"administrators":   {head + "- {level: None, userGroups: [\"system:masters\"]}\n" + all, want{"of configmaps by an administrator": wrong, "of secrets by an administrator": wrong}},
+		"controllers":      {head + "- {level: Request, userGroups: [\"system:serviceaccounts\"], resources: [{resources: [secrets]}]}\n" + all, want{"of secrets by a controller with content": careful}},
+		"a name":           {head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}]}\n" + all, nil},
+		"stage left out":   {head + "- {level: Metadata, omitStages: [ResponseComplete]}\n", want{"of configmaps by a user": wrong, "of secrets by a user": wrong, "no canary": careful}},
+		"our namespace":    {head + "- {level: None, namespaces: [reroll]}\n" + all, want{"no canary comes back": careful}},
+		"our account":      {head + "- {level: None, userGroups: [\"system:serviceaccounts:reroll\"]}\n" + all, want{"no canary comes back": careful}},
+		"no rules":         {"apiVersion: audit.k8s.io/v1\nkind: Policy\n", want{"would not start": wrong}},
+		"old version":      {strings.Replace(head+all, "v1", "v1beta1", 1), want{"would not start": wrong}},
+		"a kubeconfig":     {"kind: Config\n", want{"would not start": wrong}},
+		"not YAML":         {"{", want{"would not start": wrong}},
+		"a misspelt field": {head + "- {level: Metadata, resource: [secrets]}\n", want{"ignores a part of it": careful}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var found findings
 			found.checkPolicy([]byte(c.policy), "reroll")
 			c.want.check(t, found)
-			if t.Failed() {
-				t.Log(c.reason)
-			}
-			expectMend(t, c.policy, found)
-		})
-	}
-}
-
-// TestPolicyNamesWhomItLeavesOut: a rule before the one that reports keeps silent of somebody, and it is said of whom. It is a finding unless
-// they are Kubernetes itself, or it is of some namespaces or names. So is one that tells somebody's content.
-func TestPolicyNamesWhomItLeavesOut(t *testing.T) {
-	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n"
-	const all = "- {level: Metadata, resources: [{group: \"\", resources: [configmaps, secrets]}]}\n"
-	const system = "update of configmaps by system:kube-scheduler, system:serviceaccount:kube-system:job-controller"
-	cases := map[string]struct {
-		reason, policy string
-		said           grade
-		want           []string
-	}{
-		"nobody":                               {"there is nothing to add", head + all, fine, []string{"reported, without content"}},
-		"ours":                                 {"we leave out two ourselves", generated(t, systemNamespaces, false), fine, []string{"content, except writes of configmaps by system:serviceaccount:kube-system:root-ca-cert-publisher, except writes of configmaps and secrets in kube-system, kube-public, kube-node-lease"}},
-		"a user":                               {"their edits count", head + "- {level: None, users: [carol, dave]}\n" + all, careful, []string{"writes of configmaps and secrets by carol, dave are not"}},
-		"a group":                              {"controllers write Secrets", head + "- {level: None, userGroups: [\"system:serviceaccounts\"], verbs: [update, patch], resources: [{resources: [secrets]}]}\n" + all, careful, []string{"update, patch of secrets in the group system:serviceaccounts are not"}},
-		"every right":                          {"they are people", head + "- {level: None, userGroups: [\"system:masters\"]}\n" + all, careful, []string{"in the group system:masters are not"}},
-		"an account":                           {"it is somebody's", head + "- {level: None, users: [\"system:serviceaccount:eso:eso\"]}\n" + all, careful, []string{"by system:serviceaccount:eso:eso are not"}},
-		"Kubernetes":                           {"it changes no content of others", head + "- {level: None, users: [\"system:kube-scheduler\", \"system:serviceaccount:kube-system:job-controller\"], verbs: [update, get], resources: [{resources: [configmaps]}]}\n" + all, fine, []string{system}},
-		"a namespace":                          {"that is a choice", head + "- {level: None, users: [carol], namespaces: [shop]}\n" + all, fine, []string{"writes of configmaps and secrets in shop by carol"}},
-		"names":                                {"that is a choice", head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}]}\n" + all, fine, []string{"writes of configmaps called leader"}},
-		"people who logged in":                 {"on OpenShift, each is in it", head + "- {level: None, userGroups: [\"system:authenticated:oauth\"]}\n" + all, careful, []string{"writes of configmaps and secrets in the group system:authenticated:oauth are not"}},
-		"an admin":                             {"it is somebody's kubeconfig", head + "- {level: None, users: [\"system:admin\"]}\n" + all, careful, []string{"by system:admin are not"}},
-		"admins":                               {"they are people", head + "- {level: None, userGroups: [\"system:cluster-admins\"]}\n" + all, careful, []string{"in the group system:cluster-admins are not"}},
-		"accounts of the system":               {"controllers of others are among them", head + "- {level: None, userGroups: [\"system:serviceaccounts:kube-system\"]}\n" + all, careful, []string{"in the group system:serviceaccounts:kube-system are not"}},
-		"an account of the system":             {"it writes Secrets everywhere", head + "- {level: None, users: [\"system:serviceaccount:kube-system:sealed-secrets-controller\"]}\n" + all, careful, []string{"by system:serviceaccount:kube-system:sealed-secrets-controller are not"}},
-		"nodes":                                {"they are Kubernetes", head + "- {level: None, userGroups: [\"system:nodes\"]}\n- {level: None, users: [\"system:node:a\", \"system:apiserver\"]}\n" + all, fine, []string{"in the group system:nodes, except writes of configmaps and secrets by system:node:a, system:apiserver"}},
-		"who logged in":                        {"both must match", head + "- {level: None, users: [\"system:kube-scheduler\"], userGroups: [\"system:authenticated\"]}\n" + all, fine, []string{"writes of configmaps and secrets by system:kube-scheduler"}},
-		"other verbs":                          {"each kind has its own", head + "- {level: Metadata, verbs: [create, update, patch], resources: [{resources: [secrets]}]}\n- {level: None, users: [carol]}\n" + all, careful, []string{"writes of configmaps by carol are not", "delete, deletecollection of secrets by carol are not"}},
-		"other verbs, exchanged":               {"each kind has its own", head + "- {level: Metadata, verbs: [create, update, patch], resources: [{resources: [configmaps]}]}\n- {level: None, users: [carol]}\n" + all, careful, []string{"delete, deletecollection of configmaps by carol are not", "writes of secrets by carol are not"}},
-		"names and others":                     {"Leases are no configs", head + "- {level: None, resources: [{resources: [configmaps], resourceNames: [leader]}, {group: coordination.k8s.io, resources: [leases]}]}\n" + all, fine, []string{"except writes of configmaps called leader"}},
-		"names of others":                      {"Pods are no configs", head + "- {level: None, users: [carol], resources: [{resources: [secrets]}, {resources: [pods], resourceNames: [x]}]}\n" + all, careful, []string{"writes of secrets by carol are not"}},
-		"names of a kind":                      {"each kind has its own", head + "- {level: None, users: [carol], resources: [{resources: [configmaps], resourceNames: [leader]}, {resources: [secrets]}]}\n" + all, careful, []string{"writes of secrets by carol are not"}},
-		"names and all":                        {"one entry is enough", head + "- {level: None, users: [carol], resources: [{resources: [secrets], resourceNames: [x]}, {resources: [secrets]}]}\n" + all, careful, []string{"writes of secrets by carol are not"}},
-		"no namespace":                         {"configs have one", head + "- {level: None, namespaces: [\"\"]}\n- {level: None, users: [carol], namespaces: [\"\"]}\n" + all, fine, []string{"reported, without content"}},
-		"no namespace, or some":                {"configs have one", head + "- {level: None, namespaces: [\"\", shop]}\n" + all, fine, []string{"except writes of configmaps and secrets in shop"}},
-		"reported before":                      {"the first rule decides", head + "- {level: Metadata, users: [carol]}\n- {level: None, users: [carol, dave]}\n" + all, careful, []string{"writes of configmaps and secrets by dave are not"}},
-		"reported before, a verb":              {"each verb has its own", head + "- {level: Metadata, users: [carol], verbs: [patch]}\n- {level: None, users: [carol, dave], verbs: [patch, delete]}\n" + all, careful, []string{"patch of configmaps and secrets by dave are not", "delete of configmaps and secrets by carol, dave are not"}},
-		"reported before, somewhere":           {"it is not everywhere", head + "- {level: Metadata, users: [carol], namespaces: [shop]}\n- {level: Metadata, users: [carol], userGroups: [devs]}\n- {level: None, users: [carol]}\n" + all, careful, []string{"writes of configmaps and secrets by carol are not"}},
-		"reported with all accounts":           {"it is one", head + "- {level: Metadata, userGroups: [\"system:serviceaccounts\"]}\n- {level: None, users: [\"system:serviceaccount:eso:eso\"]}\n- {level: None, userGroups: [\"system:serviceaccounts:eso\"]}\n" + all, fine, []string{"reported, without content"}},
-		"reported with those of its namespace": {"it is one", head + "- {level: Metadata, userGroups: [\"system:serviceaccounts:eso\"]}\n- {level: None, users: [\"system:serviceaccount:eso:eso\", \"system:serviceaccount:shop:eso\"]}\n" + all, careful, []string{"secrets by system:serviceaccount:shop:eso are not"}},
-		"a user's content":                     {"it is in the log", head + "- {level: RequestResponse, users: [carol]}\n" + all, careful, []string{"writes of configmaps and secrets by carol are reported with their content"}},
-		"a namespace's content":                {"it is in the log", head + "- {level: Request, namespaces: [payments], verbs: [patch], resources: [{resources: [secrets]}]}\n" + all, careful, []string{"patch of secrets in payments are reported with their content"}},
-		"while it begins":                      {"what is told before the end is of no use", head + "- {level: Metadata, users: [carol], omitStages: [ResponseComplete]}\n" + all, careful, []string{"by carol are not"}},
-		"afterwards":                           {"the first rule decides", head + all + "- {level: None, users: [carol]}\n", fine, []string{"reported, without content"}},
-		"two, one reports":                     {"each is looked at", head + "- {level: Metadata, users: [carol]}\n- {level: None, users: [dave]}\n- {level: None, users: [erin], verbs: [delete]}\n" + all, careful, []string{"by dave are not", "delete of configmaps and secrets by erin are not"}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			var found findings
-			found.checkPolicy([]byte(c.policy), "reroll")
-			if len(found) != len(c.want) {
-				t.Fatalf("%s: %+v", c.reason, found)
-			}
-			for i, one := range found {
-				if one.Verdict != c.said || !strings.Contains(one.Message, c.want[i]) || len(c.want[i]) == len("reported, without content") && !strings.HasSuffix(one.Message, c.want[i]) {
-					t.Errorf("%s: %+v, want %s with %q", c.reason, one, c.said, c.want[i])
-				}
-			}
 			expectMend(t, c.policy, found)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,11 @@ func (f findings) answer() (answer, error) {
 		}
 		return l.err
 	}}, err
+}
+
+// union returns a, and those of b that are not among them.
+func union(a, b []string) []string {
+	return slices.Concat(a, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) }))
 }
 
 // troubled names the checks that are neither OK nor skipped.

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // FuzzKubeconfig judges kubeconfigs. What is found says nothing of the credentials in them.
@@ -19,8 +20,7 @@ func FuzzKubeconfig(f *testing.F) {
 	f.Add([]byte("contexts: [null]\nclusters: {}\n"))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		var config webhookConfig
-		if yaml.Unmarshal(content, &config) == nil && config.namesFiles() {
+		if config, err := clientcmd.Load(content); err == nil && namesFiles(config) {
 			return // whoever gives such a kubeconfig has files
 		}
 		var found findings
@@ -35,14 +35,14 @@ func FuzzKubeconfig(f *testing.F) {
 }
 
 // namesFiles reports whether something is to be read from elsewhere.
-func (c webhookConfig) namesFiles() bool {
-	for _, one := range c.Clusters {
-		if one.Cluster.CA != "" {
+func namesFiles(config *api.Config) bool {
+	for _, cluster := range config.Clusters {
+		if cluster.CertificateAuthority != "" {
 			return true
 		}
 	}
-	for _, one := range c.Users {
-		if one.User.Cert != "" || one.User.Key != "" || one.User.TokenFile != "" {
+	for _, user := range config.AuthInfos {
+		if user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "" {
 			return true
 		}
 	}
