@@ -20,7 +20,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -56,8 +55,6 @@ type world struct {
 type process struct {
 	*dispatcher.Dispatcher
 	client client
-	// known is each workload as the informer last had it.
-	known map[reloader.WorkloadRef]*workload.Workload
 	// cancel asks it to end, and depose takes its leadership from it.
 	cancel, depose context.CancelFunc
 	done           chan error
@@ -110,16 +107,10 @@ func (p *process) observe(ref scenario.Ref, obj scenario.Typed) {
 	kind, namespace, name, _ := ref.Split()
 	named := reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}
 	if obj == nil {
-		delete(p.known, named)
 		p.Forget(named)
 		return
 	}
-	w := p.client.strip(obj)
-	if old := p.known[named]; old != nil && w.Older(old) {
-		p.Forget(named)
-	}
-	p.known[named] = w
-	p.Track(w)
+	p.Track(p.client.strip(obj))
 }
 
 // hear takes a hint from the audit feed.
@@ -179,7 +170,7 @@ func (w *world) launch() *process {
 	if w.dialects != nil {
 		dialects = w.dialects(dialects)
 	}
-	p := &process{client: client{w.cluster, dialects}, known: map[reloader.WorkloadRef]*workload.Workload{}, done: make(chan error, 1)}
+	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,
 		Hints: w.stream, Ring: ring, Dialects: dialects, Strategy: cmp.Or(w.settings.Strategy, "env-vars"),

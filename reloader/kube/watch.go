@@ -21,8 +21,7 @@ const optionalSync = 30 * time.Second
 
 // Watch calls track for every workload in scope, now and whenever something changes in it that is kept, and forget for each that goes away or out of scope.
 // It returns when all that exist were tracked, and goes on until ctx ends. What is cached is stripped first. Calls come one at a
-// time. A workload that runs another object's template comes joined with that object, or as it is as long as that is not known. One that
-// went back to an earlier version, as when etcd is restored, is forgotten before it is tracked again.
+// time. A workload that runs another object's template comes joined with that object, or as it is as long as that is not known.
 //
 // Kinds that the API server may lack are watched from when it serves them until it does no longer.
 func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {

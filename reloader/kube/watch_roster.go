@@ -55,20 +55,8 @@ func (r *roster) put(w *workload.Workload) {
 	if !r.admits(ref.Namespace) {
 		return
 	}
-	if old != nil && w.Older(old) {
-		r.rewind(ref)
-	}
 	r.track(r.joined(w))
 	r.trackRunners(ref)
-}
-
-// rewind takes that an object went back to an earlier version, which none does unless etcd was restored: what is known of it, and of what
-// runs its template, is of a time that has not been.
-func (r *roster) rewind(ref reloader.WorkloadRef) {
-	r.forget(ref)
-	for runner := range r.runners[ref] {
-		r.forget(runner)
-	}
 }
 
 // drop takes a workload that is gone.

@@ -155,19 +155,6 @@ func TestRoster(t *testing.T) {
 			},
 			said{"+Deployment a", "-Deployment a"},
 		},
-		"deployment goes back": {
-			"etcd was restored: what is known of it, and of what runs its template, is not so any more",
-			func(r *roster) { r.put(rollout("a")); r.put(deployment("a", 3)); r.put(deployment("a", 2)) },
-			said{
-				"+Rollout a", "+Deployment a", "+Rollout a via 3",
-				"-Deployment a", "-Rollout a", "+Deployment a", "+Rollout a via 2",
-			},
-		},
-		"goes back where it is not admitted": {
-			"there is nothing to forget",
-			func(r *roster) { r.selective(); r.put(deployment("a", 3)); r.put(deployment("a", 2)) },
-			nil,
-		},
 		"expelled before it came": {
 			"there is nothing to forget",
 			func(r *roster) { r.selective(); r.expel("a"); r.put(deployment("a", 1)) },
