@@ -23,21 +23,15 @@ const (
 
 // connect reaches the server, and keeps the connection for ever once it was there.
 func (q *Queue) connect(o Options) error {
-	login, dialer, err := o.Login.options(q.log)
+	login, err := o.Login.options(q.log)
 	if err != nil {
 		return err
-	}
-	if dialer != nil {
-		dialer.Timeout = dialTime(o)
 	}
 	nc, err := nats.Connect(o.URL, append(q.connectOptions(o), login...)...)
 	if err != nil {
 		return fmt.Errorf("connect to NATS at %s: %w", shown(o), err)
 	}
 	q.nc = nc
-	if dialer != nil {
-		dialer.client.Store(nc)
-	}
 	q.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(answerTime),
 		jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithPublishAsyncMaxPending(maxUnanswered))
 	if err != nil {

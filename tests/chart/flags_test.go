@@ -49,10 +49,8 @@ var notOffered = map[string]string{
 	"context":              "the pod uses the cluster that it runs in",
 	"help":                 "it starts nothing",
 	"ingest-insecure-http": "audit events cross the network",
-	"nats-token-file":      "a user or an nkey tells who it is, and a token only that it may",
 	"kubeconfig":           "the pod uses the cluster that it runs in",
 	"sync-after-restart":   "it has no effect",
-	"hub-token-file":       "a user or an nkey tells who it is, and a token only that it may",
 }
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.

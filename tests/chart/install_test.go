@@ -17,7 +17,7 @@ import (
 var installs = map[string]string{
 	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "roles": "ingest.service.clusterIP=", "hub": "dryRun=false",
 	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.timeoutSeconds=4",
-	"full": "ingest.service.clusterIP=", "external-nats": "dryRun=false", "nats-nkey": "dryRun=false", "watched": "dryRun=false",
+	"full": "ingest.service.clusterIP=", "external-nats": "dryRun=false", "watched": "dryRun=false",
 }
 
 // TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,

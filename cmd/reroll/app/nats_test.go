@@ -112,7 +112,7 @@ func TestNATSCommandsAreRefused(t *testing.T) {
 		"a cluster that is no label": {"setup -o yaml --cluster=A.B", "A.B"},
 		"a size that is none":        {"setup -o yaml --cluster=c1 --nats-store-size=x", "--nats-store-size"},
 		"two replicas":               {"setup --nats-url=nats://n --cluster=c1 --nats-replicas=2", "1, 3 or 5"},
-		"two logins":                 {"setup --nats-url=nats://n --cluster=c1 --nats-creds=x --nats-nkey=y", "only one of"},
+		"two logins":                 {"setup --nats-url=nats://n --cluster=c1 --nats-creds=x --nats-user=y --nats-password-file=z", "only one of"},
 		"a file that is not there":   {"setup --nats-url=nats://n --cluster=c1 --nats-creds=nowhere.creds", "nowhere.creds"},
 		"nobody to remove":           {"remove --nats-url=nats://n", "1 arg"},
 		"what is no name":            {"remove A.B --nats-url=nats://n", "A.B"},

@@ -20,10 +20,8 @@ type Hub struct {
 func (h *Hub) bind(f *pflag.FlagSet) {
 	f.StringVar(&h.URL, "hub-url", "", "addresses of the NATS of a hub, separated by commas, to which changes, reloads and the state of this cluster are forwarded; nothing waits for it")
 	f.StringVar(&h.Login.Credentials, "hub-creds", "", "hub: credentials file, with a JWT and its key")
-	f.StringVar(&h.Login.NkeyFile, "hub-nkey", "", "hub: file with the seed of an nkey")
 	f.StringVar(&h.Login.User, "hub-user", "", "hub: name of the user")
 	f.StringVar(&h.Login.PasswordFile, "hub-password-file", "", "hub: file with the password of the user")
-	f.StringVar(&h.Login.TokenFile, "hub-token-file", "", "hub: file with a token")
 	f.StringVar(&h.Login.CAFile, "hub-tls-ca", "", "hub: file of the CA of its certificate; the system's if empty. This and --hub-tls-cert insist on TLS")
 	f.StringVar(&h.Login.CertFile, "hub-tls-cert", "", "hub: file of the client certificate")
 	f.StringVar(&h.Login.KeyFile, "hub-tls-key", "", "hub: file of the client certificate's key")

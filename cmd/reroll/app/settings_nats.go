@@ -22,10 +22,8 @@ type NATS struct {
 // bindConnection declares the flags of everybody who connects to an external NATS.
 func (n *NATS) bindConnection(f *pflag.FlagSet) {
 	f.StringVar(&n.Login.Credentials, "nats-creds", "", "external NATS: credentials file, with a JWT and its key")
-	f.StringVar(&n.Login.NkeyFile, "nats-nkey", "", "external NATS: file with the seed of an nkey")
 	f.StringVar(&n.Login.User, "nats-user", "", "external NATS: name of the user")
 	f.StringVar(&n.Login.PasswordFile, "nats-password-file", "", "external NATS: file with the password of the user")
-	f.StringVar(&n.Login.TokenFile, "nats-token-file", "", "external NATS: file with a token")
 	f.StringVar(&n.Login.CAFile, "nats-tls-ca", "", "external NATS: file of the CA of its certificate; the system's if empty. This and --nats-tls-cert insist on TLS")
 	f.StringVar(&n.Login.CertFile, "nats-tls-cert", "", "external NATS: file of the client certificate")
 	f.StringVar(&n.Login.KeyFile, "nats-tls-key", "", "external NATS: file of the client certificate's key")

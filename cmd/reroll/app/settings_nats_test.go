@@ -11,8 +11,8 @@ import (
 
 // TestNATSSettingsReachTheQueue sets every flag, each to something else.
 func TestNATSSettingsReachTheQueue(t *testing.T) {
-	s, err := settingsOf(t, "serve", "--nats-url=tls://a:4222,tls://b:4222", "--nats-creds=1", "--nats-nkey=2", "--nats-user=3",
-		"--nats-password-file=4", "--nats-token-file=5", "--nats-tls-ca=6", "--nats-tls-cert=7", "--nats-tls-key=8",
+	s, err := settingsOf(t, "serve", "--nats-url=tls://a:4222,tls://b:4222", "--nats-creds=1", "--nats-user=3",
+		"--nats-password-file=4", "--nats-tls-ca=6", "--nats-tls-cert=7", "--nats-tls-key=8",
 		"--nats-inbox-prefix=_INBOX_x", "--nats-replicas=3", "--nats-store-size=1Gi")
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestNATSSettingsReachTheQueue(t *testing.T) {
 	want := queue.Options{
 		URL: "tls://a:4222,tls://b:4222", InboxPrefix: "_INBOX_x", Replicas: 3, MaxStore: 1 << 30,
 		Login: queue.Login{
-			Credentials: "1", NkeyFile: "2", User: "3", PasswordFile: "4", TokenFile: "5", CAFile: "6", CertFile: "7", KeyFile: "8",
+			Credentials: "1", User: "3", PasswordFile: "4", CAFile: "6", CertFile: "7", KeyFile: "8",
 		},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(queue.Options{})); diff != "" {

@@ -239,7 +239,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no NATS for api":               {role: "api", want: "--nats-url is required for api"},
 		"a login for no NATS":           {role: "serve", args: []string{"--nats-creds=c"}, want: "--nats-url is empty"},
 		"a login for no hub":            {role: "serve", args: []string{"--hub-creds=c"}, want: "--hub-url is empty"},
-		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-nkey=n"}, want: "only one of"},
+		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-user=n", "--hub-password-file=p"}, want: "only one of"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
 		"marks of neither kind":         {role: "admission", args: []string{"--mark-values=plain"}, want: "neither compatible nor keyed"},
@@ -288,8 +288,8 @@ func TestSettingsAreRefused(t *testing.T) {
 // TestFlagsOfEachRole says which role has which flags: a role must not offer what it does not use.
 func TestFlagsOfEachRole(t *testing.T) {
 	common := []string{
-		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-creds", "nats-inbox-prefix", "nats-nkey", "nats-password-file",
-		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-token-file", "nats-url", "nats-user",
+		"redact-actors", "config", "log-format", "log-level", "metrics-address", "nats-creds", "nats-inbox-prefix", "nats-password-file",
+		"nats-replicas", "nats-tls-ca", "nats-tls-cert", "nats-tls-key", "nats-url", "nats-user",
 	}
 	ingest := []string{
 		"ingest-address", "ingest-insecure-http", "ingest-tls-cert", "ingest-tls-client-ca", "ingest-tls-key", "ingest-token-file",
@@ -303,7 +303,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 		"canary-interval", "source", "ingest-service", "ingest-tls-hosts", "ingest-tls-lifetime", "sweep-interval", "kube-burst", "kube-qps",
 		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
-		"hub-creds", "hub-inbox-prefix", "hub-nkey", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-token-file", "hub-url", "hub-user",
+		"hub-creds", "hub-inbox-prefix", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-url", "hub-user",
 	}
 	dispatch = append(dispatch, stakaterOnly()...)
 	admission := []string{

@@ -161,7 +161,7 @@
 {{/* Of a scope: how to use NATS. The keys of the Secret are files in the pod. */}}
 {{- define "reroll.natsArgs" -}}
 {{- $login := include "reroll.natsLogin" . | fromYaml }}
-{{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- range $key, $flag := dict "creds" "creds" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
 {{- with index $login.keys $key }}
 - --nats-{{ $flag }}=/etc/reroll/nats/{{ . }}
 {{- end }}
@@ -185,7 +185,7 @@
 {{- with .Values.hub.url }}
 - --hub-url={{ . }}
 {{- end }}
-{{- range $key, $flag := dict "creds" "creds" "nkey" "nkey" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- range $key, $flag := dict "creds" "creds" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
 {{- with index $.Values.hub.keys $key }}
 - --hub-{{ $flag }}=/etc/reroll/hub/{{ . }}
 {{- end }}
