@@ -5,38 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 )
-
-// TestCommonAnnotations: every object that the chart renders has them in addition to its own.
-func TestCommonAnnotations(t *testing.T) {
-	const key, value = "example.org/team", "platform"
-	plain := func(objects []runtime.Object) (names map[string]map[string]string) {
-		names = map[string]map[string]string{}
-		for _, o := range objects {
-			m, err := meta.Accessor(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			names[o.GetObjectKind().GroupVersionKind().String()+" "+m.GetName()] = m.GetAnnotations()
-		}
-		return names
-	}
-	for _, folder := range valuesCases(t) {
-		own := plain(decode(t, render(t, "--values", folder+"/values.yaml")))
-		for object, annotations := range plain(decode(t, render(t, "--values", folder+"/values.yaml", "--set-string", `commonAnnotations.example\.org/team=`+value))) {
-			if annotations[key] != value {
-				t.Errorf("%s: %s has the annotations %v", folder, object, annotations)
-			}
-			for k, v := range own[object] {
-				if annotations[k] != v {
-					t.Errorf("%s: %s has lost %s=%s", folder, object, k, v)
-				}
-			}
-		}
-	}
-}
 
 // TestPodsOfOneRole: what a role's pod has is of that role alone, and wins over what all have.
 func TestPodsOfOneRole(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,27 +17,6 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/tools"
 )
-
-// TestFlowSchemaIsAboutWhoAsks: a schema about nobody, or about an account that is not there, does nothing in silence.
-func TestFlowSchemaIsAboutWhoAsks(t *testing.T) {
-	for values, want := range map[string][]string{
-		"roles": {"example-reroll-dispatch", "example-reroll-api", "example-reroll-admission"}, "fleet-member": {"example-reroll"}, "default": nil,
-	} {
-		var got []string
-		for _, object := range rendered(t, values) {
-			schema, ok := object.(*flowcontrolv1.FlowSchema)
-			if !ok {
-				continue
-			}
-			for _, s := range schema.Spec.Rules[0].Subjects {
-				got = append(got, s.ServiceAccount.Name)
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: subjects (-want +got):\n%s", values, diff)
-		}
-	}
-}
 
 // custom returns the objects of a kind that Kubernetes itself does not have.
 func custom(objects []runtime.Object, kind string) (found []*unstructured.Unstructured) {

@@ -45,12 +45,18 @@ func TestFlagsAreTheBinarys(t *testing.T) {
 
 // notOffered are the flags that no value stands for.
 var notOffered = map[string]string{
-	"config":               "the values are the configuration",
-	"context":              "the pod uses the cluster that it runs in",
-	"help":                 "it starts nothing",
-	"ingest-insecure-http": "audit events cross the network",
-	"kubeconfig":           "the pod uses the cluster that it runs in",
-	"sync-after-restart":   "it has no effect",
+	"config":                         "the values are the configuration",
+	"context":                        "the pod uses the cluster that it runs in",
+	"help":                           "it starts nothing",
+	"ingest-insecure-http":           "audit events cross the network",
+	"kube-qps":                       "the default fits, and extraArgs can give another",
+	"kube-burst":                     "the default fits, and extraArgs can give another",
+	"enable-pprof":                   "it is for those who look into the process, and extraArgs can give it",
+	"pprof-addr":                     "it is for those who look into the process, and extraArgs can give it",
+	"ingest-tls-lifetime":            "the default fits",
+	"admission-certificate-lifetime": "the default fits",
+	"kubeconfig":                     "the pod uses the cluster that it runs in",
+	"sync-after-restart":             "it has no effect",
 }
 
 // TestEveryFlagIsOffered looks in all rendered pods for each flag, or for the variable that stands for it.

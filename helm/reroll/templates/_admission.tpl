@@ -5,7 +5,7 @@
 
 {{/* Configurations are in no namespace: the name carries it. */}}
 {{- define "reroll.admissionConfiguration" -}}
-{{- printf "%s-%s" (include "reroll.fullname" .) (include "reroll.namespace" .) -}}
+{{- printf "%s-%s" (include "reroll.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
 {{/* The Secret of the webhook's certificate, unless Reroll makes that. */}}
@@ -49,8 +49,7 @@
 {{- if include "reroll.admissionTLSSecret" . }}
 - --admission-certificate-lifetime=0s
 {{- else }}
-- --admission-hosts={{ include "reroll.admissionService" . }}.{{ include "reroll.namespace" . }}.svc
-- --admission-certificate-lifetime={{ .Values.admission.tls.duration }}
+- --admission-hosts={{ include "reroll.admissionService" . }}.{{ .Release.Namespace }}.svc
 {{- end }}
 {{- end -}}
 

@@ -22,7 +22,6 @@
 {{- end }}
 {{- if and (include "reroll.dispatches" .) (include "reroll.makesTLS" .) }}
 - --ingest-service={{ include "reroll.ingestService" . }}
-- --ingest-tls-lifetime={{ .Values.ingest.tls.duration }}
 {{- with .Values.ingest.tls.hosts }}
 - {{ printf "--ingest-tls-hosts=%s" (join "," .) | quote }}
 {{- end }}
@@ -125,21 +124,11 @@
 {{- if .Values.csi.enabled }}
 - --enable-csi-integration
 {{- end }}
-{{- if not (kindIs "invalid" .Values.kubeClient.qps) }}
-- --kube-qps={{ .Values.kubeClient.qps }}
-{{- end }}
-{{- if not (kindIs "invalid" .Values.kubeClient.burst) }}
-- --kube-burst={{ int .Values.kubeClient.burst }}
-{{- end }}
 {{- include "reroll.scopeArgs" . }}
 {{- range $key, $annotation := .Values.compatibility.annotationKeys }}
 {{- with $annotation }}
 - --{{ kebabcase $key }}-annotation={{ . }}
 {{- end }}
-{{- end }}
-{{- if .Values.pprof.enabled }}
-- --enable-pprof
-- --pprof-addr={{ .Values.pprof.address }}
 {{- end }}
 {{- end -}}
 

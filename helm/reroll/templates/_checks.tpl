@@ -17,9 +17,6 @@
 {{- if and $v.hub.url $v.scope.namespaces $v.rbac.create -}}
 {{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded; with rights of your own (rbac.create=false), get of the namespace kube-system is among them" -}}
 {{- end -}}
-{{- if and $v.flowSchema.enabled (eq $v.deploymentMode "hub") (not (include "reroll.apiAsks" .)) -}}
-{{- fail "flowSchema.enabled has no use at a hub whose API asks nobody who its clients are (api.auth): no pod of it asks the API server" -}}
-{{- end -}}
 {{- if and $v.nats.permissions.create (not (include "reroll.externalNats" .)) -}}
 {{- fail "nats.permissions are of an external NATS (nats.url): the embedded one lets nobody else in" -}}
 {{- end -}}
@@ -50,14 +47,11 @@
 {{- if and (ne $v.source "watch") (not (or $v.ingest.tls.requireClientCert $v.ingest.tokens.existingSecret (eq $v.deploymentMode "hub"))) -}}
 {{- fail "nobody could be recognised: set ingest.tls.requireClientCert, or ingest.tokens.existingSecret, or both" -}}
 {{- end -}}
-{{- if and (or $v.api.ingress.enabled $v.api.httpRoute.enabled) (not $v.api.service.enabled) -}}
-{{- fail "api.ingress and api.httpRoute need api.service.enabled=true: they lead to that Service" -}}
+{{- if and $v.api.ingress.enabled (not $v.api.service.enabled) -}}
+{{- fail "api.ingress needs api.service.enabled=true: it leads to that Service" -}}
 {{- end -}}
 {{- if and $v.api.ingress.enabled (not $v.api.ingress.hosts) -}}
 {{- fail "api.ingress.enabled needs api.ingress.hosts" -}}
-{{- end -}}
-{{- if and $v.api.httpRoute.enabled (not $v.api.httpRoute.parentRefs) -}}
-{{- fail "api.httpRoute.enabled needs api.httpRoute.parentRefs: which Gateway?" -}}
 {{- end -}}
 {{- if and $v.api.service.enabled (eq $v.api.auth "none") -}}
 {{- fail "api.auth: none is for the pod's loopback; with api.service.enabled it is token, or anonymous if everybody who reaches the API may read everything" -}}
@@ -119,7 +113,7 @@ one file may be used with several modes. */}}
 {{- end -}}
 {{- end -}}
 {{- if eq .Values.deploymentMode "hub" -}}
-{{- range $value, $of := dict "extraArgs" .Values.extraArgs "admission.enabled" .Values.admission.enabled "pprof.enabled" .Values.pprof.enabled -}}
+{{- range $value, $of := dict "extraArgs" .Values.extraArgs "admission.enabled" .Values.admission.enabled -}}
 {{- if $of -}}{{- fail (printf "%s has no effect at a hub, which runs reroll api alone%s" $value (ternary ": set api.extraArgs" "" (eq $value "extraArgs"))) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
@@ -134,36 +128,19 @@ one file may be used with several modes. */}}
 {{- if include "reroll.ingests" $scope }}{{ $wanted = append $wanted (list "the one of audit events" "9443") }}{{ end -}}
 {{- if include "reroll.answers" $scope }}{{ $wanted = append $wanted (list "the one of the API" "8080") }}{{ end -}}
 {{- if include "reroll.admits" $scope }}{{ $wanted = append $wanted (list "admission.port" (toString (int $.Values.admission.port))) }}{{ end -}}
-{{- /* Who listens on another address of the loopback does not meet an API on 127.0.0.1. */ -}}
-{{- $pprof := $.Values.pprof.address -}}
-{{- $apart := and (not $.Values.api.service.enabled) (regexMatch "^(\\[::1\\]|127[.][0-9.]+):" $pprof) (not (hasPrefix "127.0.0.1:" $pprof)) -}}
-{{- if and $.Values.pprof.enabled (include "reroll.marks" $scope) }}{{ $wanted = append $wanted (list "pprof.address" (regexFind "[0-9]+$" $pprof)) }}{{ end -}}
 {{- range $wanted -}}
 {{- $name := first . -}}{{- $port := last . -}}
-{{- if and (hasKey $taken $port) (not (and $apart (eq $name "pprof.address") (eq (get $taken $port) "the one of the API"))) -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
+{{- if hasKey $taken $port -}}{{- fail (printf "%s and %s are both %s: one pod cannot listen twice on a port" (get $taken $port) $name $port) -}}{{- end -}}
 {{- $_ := set $taken $port $name -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Fails on certificates of nobody, and on those that cert-manager would have to renew before it has made them, which it refuses. */}}
+{{/* Fails on certificates that nobody signs. */}}
 {{- define "reroll.checkCertificates" -}}
 {{- $c := .Values.ingest.tls.certManager -}}
-{{- $asked := dict -}}
-{{- if and (ne .Values.source "watch") $c.enabled (ne .Values.deploymentMode "hub") -}}
-{{- $_ := set $asked "ingest.tls" .Values.ingest.tls -}}
-{{- if and $c.auditClient.enabled .Values.ingest.tls.requireClientCert }}{{ $_ := set $asked "ingest.tls.certManager.auditClient" $c.auditClient }}{{ end -}}
-{{- if not $c.issuerRef.name -}}
+{{- if and (ne .Values.source "watch") $c.enabled (ne .Values.deploymentMode "hub") (not $c.issuerRef.name) -}}
 {{- fail "ingest.tls.certManager needs issuerRef.name: who signs?" -}}
-{{- end -}}
-{{- end -}}
-{{- if and .Values.admission.enabled .Values.admission.tls.certManager.enabled -}}
-{{- $_ := set $asked "admission.tls" .Values.admission.tls -}}
-{{- end -}}
-{{- range $path, $of := $asked -}}
-{{- if ge (include "reroll.milliseconds" $of.renewBefore | float64) (include "reroll.milliseconds" $of.duration | float64) -}}
-{{- fail (printf "%s: renewBefore (%s) must be less than duration (%s)" $path $of.renewBefore $of.duration) -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -175,14 +152,4 @@ one file may be used with several modes. */}}
 {{- if contains "@" (default "" .Values.hub.url) -}}
 {{- fail "hub.url has credentials, which would be visible in the arguments of pods: put them into a Secret, and set hub.existingSecret and hub.keys" -}}
 {{- end -}}
-{{- end -}}
-
-{{/* Of a duration: how long it is. */}}
-{{- define "reroll.milliseconds" -}}
-{{- $sum := 0.0 -}}
-{{- range regexFindAll "[0-9.]+[a-z]+" . -1 -}}
-{{- $unit := get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) (regexFind "[a-z]+" .) -}}
-{{- $sum = addf $sum (mulf (regexFind "[0-9.]+" . | float64) $unit) -}}
-{{- end -}}
-{{- printf "%f" $sum -}}
 {{- end -}}

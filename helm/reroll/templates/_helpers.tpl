@@ -2,10 +2,6 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- define "reroll.namespace" -}}
-{{- default .Release.Namespace .Values.namespaceOverride -}}
-{{- end -}}
-
 {{/* At most 46 characters, so that suffixes and the pod's revision label stay within 63. */}}
 {{- define "reroll.fullname" -}}
 {{- if .Values.fullnameOverride -}}
@@ -19,7 +15,7 @@
 
 {{/* Cluster-scoped names carry the namespace: two releases of one name may live in two namespaces. */}}
 {{- define "reroll.clusterFullname" -}}
-{{- printf "%s:%s" (include "reroll.namespace" .) (include "reroll.fullname" .) -}}
+{{- printf "%s:%s" .Release.Namespace (include "reroll.fullname" .) -}}
 {{- end -}}
 
 {{/* Of the root and a command: how to ask the API that a port is forwarded to, as the notes say it. Of the ways to say who asks, one that the
@@ -33,13 +29,13 @@
    # The API believes a proxy alone: PROXY is its address, where you say who you are as it asks you to.
    reroll {{ last . }} --server=https://PROXY
 {{- else }}
-   kubectl -n {{ include "reroll.namespace" $root }} port-forward {{ include "reroll.apiPods" $root }} 8080
+   kubectl -n {{ $root.Release.Namespace }} port-forward {{ include "reroll.apiPods" $root }} 8080
 {{- with $root.Values.api.tls.existingSecret }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
    # ca.crt has the CA of the certificate in Secret {{ . }}, which must be valid for 127.0.0.1 as well.
 {{- end }}
 {{- if $byToken }}{{ $flags = printf "%s --token-file=token" $flags }}
    # The token is of an account that may read the API: docs/api.md has the rights.
-   kubectl -n {{ include "reroll.namespace" $root }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }} > token
+   kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }} > token
 {{- else if $byCertificate }}{{ $flags = printf "%s --client-certificate=you.crt --client-key=you.key" $flags }}
    # you.crt is a certificate of a CA in {{ $root.Values.api.tls.clientCAKey }} of that Secret, for a user who may read the API: docs/api.md has the rights.
 {{- end }}
@@ -68,9 +64,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Of the root and an object's own annotations: the field, if it has any. Its own win. */}}
+{{/* Of an object's annotations: the field, if it has any. */}}
 {{- define "reroll.annotations" -}}
-{{- with merge (deepCopy (last .)) (first .).Values.commonAnnotations }}
+{{- with . }}
   annotations: {{- toYaml . | nindent 4 }}
 {{- end }}
 {{- end -}}
@@ -93,25 +89,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s-ingest" (include "reroll.fullname" .) -}}
 {{- end -}}
 
-{{/* Of a Service's values: what a load balancer needs to know. */}}
-{{- define "reroll.loadBalancer" -}}
-{{- with .externalTrafficPolicy }}
-externalTrafficPolicy: {{ . }}
-{{- end }}
-{{- with .loadBalancerClass }}
-loadBalancerClass: {{ . }}
-{{- end }}
-{{- with .loadBalancerSourceRanges }}
-loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end -}}
-
 {{- define "reroll.apiService" -}}
 {{- printf "%s-api" (include "reroll.fullname" .) -}}
 {{- end -}}
 
 {{- define "reroll.ingestHost" -}}
-{{- printf "%s.%s.svc" (include "reroll.ingestService" .) (include "reroll.namespace" .) -}}
+{{- printf "%s.%s.svc" (include "reroll.ingestService" .) .Release.Namespace -}}
 {{- end -}}
 
 {{- define "reroll.tlsSecretName" -}}
