@@ -87,7 +87,7 @@ func newMetrics(r prometheus.Registerer, d *Dispatcher) *metrics {
 // countNothing makes the series of every type of change with every source that it can have.
 func countNothing(changes *prometheus.CounterVec) {
 	changes.WithLabelValues(string(reloader.ChangeBaseline), string(reloader.SourceBaseline))
-	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceAuditLog, reloader.SourceWatch, reloader.SourceSweep} {
+	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped, reloader.SourceWatch, reloader.SourceSweep} {
 		for _, changeType := range []reloader.ChangeType{reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
 			changes.WithLabelValues(string(changeType), string(source))
 		}

@@ -60,7 +60,7 @@ func TestSeveralSources(t *testing.T) {
 			func(w *world, reported reloader.Hint) {
 				w.stream.send(reported)
 				w.pass(time.Second)
-				reported.Source, reported.Received = reloader.SourceAuditLog, time.Now()
+				reported.Source, reported.Received = reloader.SourceShipped, time.Now()
 				w.stream.send(reported)
 			}, onlyAlice,
 		},
@@ -102,7 +102,7 @@ func TestLateEcho(t *testing.T) {
 				w.stream.send(echo)
 				w.pass(time.Second)
 				bobs := w.editUnheard(bob, "3")
-				echo.Source, echo.Received = reloader.SourceAuditLog, time.Now()
+				echo.Source, echo.Received = reloader.SourceShipped, time.Now()
 				send(w, echo, bobs)
 				w.must(w.Quiesce(t.Context()))
 				change := w.expectCandidates(map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter})

@@ -8,7 +8,7 @@ type Source string
 // The sources. A sweep and a baseline come from the dispatcher itself.
 const (
 	SourceAudit    Source = "audit"
-	SourceAuditLog Source = "auditlog"
+	SourceShipped  Source = "shipped"
 	SourceWatch    Source = "watch"
 	SourceSweep    Source = "sweep"
 	SourceBaseline Source = "baseline"

@@ -47,7 +47,7 @@ type Change struct {
 	NewDigestKeyID  string      `json:"newDigestKeyID,omitempty" doc:"Names the key that newDigest was made with."`
 	Keys            []KeyChange `json:"keys" nullable:"false" doc:"The keys that the change touched. Empty if that is not known."`
 	Candidates      []Candidate `json:"candidates" nullable:"false" doc:"Who may have made the change. With more than one, no single one is asserted."`
-	Source          string      `json:"source" doc:"What made us look: audit, watch, auditlog, sweep or baseline." example:"audit"`
+	Source          string      `json:"source" doc:"What made us look: audit, watch, shipped, sweep or baseline." example:"audit"`
 	RequestedAt     time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the newest request behind this change. Absent if no request was reported."`
 	ReceivedAt      time.Time   `json:"receivedAt,omitzero" doc:"When that report reached Reroll."`
 	VerifiedAt      time.Time   `json:"verifiedAt" doc:"When the live object was read."`

@@ -27,7 +27,7 @@ const (
 
 // Source is what came from one source of hints.
 type Source struct {
-	Source string    `json:"source" doc:"Where the hints came from: audit, auditlog, watch or sweep." example:"audit"`
+	Source string    `json:"source" doc:"Where the hints came from: audit, shipped, watch or sweep." example:"audit"`
 	Hints  int64     `json:"hints" doc:"How many came since the dispatcher started."`
 	LastAt time.Time `json:"lastAt" doc:"When the newest of them reached Reroll."`
 }
@@ -185,7 +185,7 @@ func attribution(s *reloader.ClusterStatus) string {
 		return slices.ContainsFunc(s.Feeds, func(f reloader.FeedStatus) bool { return slices.Contains(states, f.State) })
 	}
 	told := slices.ContainsFunc(s.Sources, func(s reloader.SourceStatus) bool {
-		return s.Source == reloader.SourceAudit || s.Source == reloader.SourceAuditLog
+		return s.Source == reloader.SourceAudit || s.Source == reloader.SourceShipped
 	})
 	const manager = "The author of a change is the field manager of the config, with the time from managedFields"
 	switch {

@@ -23,7 +23,7 @@ type Cause struct {
 	NewDigest   string      `json:"newDigest,omitempty" doc:"Keyed fingerprint of the content after, lower-case hex."`
 	Keys        []KeyChange `json:"keys" nullable:"false" doc:"The keys that the change touched. Empty if that is not known."`
 	Candidates  []Candidate `json:"candidates" nullable:"false" doc:"Who may have made the change. With more than one, no single one is asserted."`
-	Source      string      `json:"source" doc:"What made us look: audit, watch, auditlog, sweep or baseline." example:"audit"`
+	Source      string      `json:"source" doc:"What made us look: audit, watch, shipped, sweep or baseline." example:"audit"`
 	RequestedAt time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the request. Absent if none was reported."`
 	ReceivedAt  time.Time   `json:"receivedAt,omitzero" doc:"When the report of the request reached Reroll."`
 	VerifiedAt  time.Time   `json:"verifiedAt" doc:"When the live object was read."`

@@ -19,7 +19,7 @@ import (
 
 func shippedOptions() Options {
 	o := options()
-	o.Source = reloader.SourceAuditLog
+	o.Source = reloader.SourceShipped
 	return o
 }
 
@@ -127,7 +127,7 @@ func TestShippedFormats(t *testing.T) {
 }
 
 func shippedHint(name string) reloader.Hint {
-	return hint(func(h *reloader.Hint) { h.Config.Name, h.Source = name, reloader.SourceAuditLog })
+	return hint(func(h *reloader.Hint) { h.Config.Name, h.Source = name, reloader.SourceShipped })
 }
 
 func TestShippedBadItemsCostThemselvesAlone(t *testing.T) {

@@ -43,7 +43,7 @@ func (m *metrics) begin(cluster string) {
 	for _, skip := range audit.Skips {
 		m.events.WithLabelValues(cluster, string(skip))
 	}
-	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceAuditLog} {
+	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped} {
 		m.age.WithLabelValues(cluster, string(source))
 	}
 	m.hints.WithLabelValues(cluster)

@@ -38,7 +38,7 @@ func auditRoute(o Options) *route {
 
 func shippedRoute(o Options) *route {
 	return &route{
-		source: reloader.SourceAuditLog, decode: audit.DecodeShipped,
+		source: reloader.SourceShipped, decode: audit.DecodeShipped,
 		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
 		encodings: []string{"gzip", "deflate"}, inflates: true,
 		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.ConcurrentShipped, maxBytes: o.Limits.BytesAtOnce},

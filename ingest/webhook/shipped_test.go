@@ -72,7 +72,7 @@ func TestShippedBodyIsStored(t *testing.T) {
 			}
 			want := []reloader.Hint{{
 				Cluster: "prod", Config: reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "db"}, Verb: reloader.VerbUpdate,
-				Source: reloader.SourceAuditLog, Actor: reloader.Actor{User: "ana"}, AuditID: "a-1", Code: 200,
+				Source: reloader.SourceShipped, Actor: reloader.Actor{User: "ana"}, AuditID: "a-1", Code: 200,
 				Time: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 			}}
 			if diff := cmp.Diff(want, stored.hints, cmpopts.IgnoreFields(reloader.Hint{}, "Received")); diff != "" {

@@ -206,7 +206,7 @@ func checkReloads(name string, want int, reloads []line.Reload) error {
 			return line.Stop(fmt.Errorf("%s: %+v", name, r))
 		}
 		causes[r.Causes[0].ChangeID] = true
-		if s := r.Causes[0].Source; !slices.Contains([]string{"audit", "auditlog", "watch", "sweep"}, s) {
+		if s := r.Causes[0].Source; !slices.Contains([]string{"audit", "shipped", "watch", "sweep"}, s) {
 			return line.Stop(fmt.Errorf("%s: a reload by source %q", name, s))
 		}
 	}
@@ -252,8 +252,8 @@ func (r *room) checkFeeds() {
 	text, err := r.line.Reroll.Metrics(r.ctx)
 	r.must(err)
 	for metric, some := range map[string]bool{
-		`reroll_ingest_event_age_seconds_count{cluster="local",source="audit"}`:    true,
-		`reroll_ingest_event_age_seconds_count{cluster="local",source="auditlog"}`: true,
+		`reroll_ingest_event_age_seconds_count{cluster="local",source="audit"}`:   true,
+		`reroll_ingest_event_age_seconds_count{cluster="local",source="shipped"}`: true,
 		`reroll_watch_hints_total`: true,
 		`reroll_sweep_drift_total`: false,
 	} {

@@ -52,7 +52,7 @@ func (s *status) heard(h reloader.Hint) {
 func (s *status) list() (sources []reloader.SourceStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []reloader.Source{reloader.SourceAudit, reloader.SourceAuditLog, reloader.SourceWatch, reloader.SourceSweep} {
+	for _, name := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped, reloader.SourceWatch, reloader.SourceSweep} {
 		if source, ok := s.sources[name]; ok {
 			sources = append(sources, source)
 		}
