@@ -27,9 +27,6 @@ const (
 	PartDependencies Part = "dependencies"
 )
 
-// Parts are all parts that a record can do without.
-var Parts = []Part{PartMessages, PartCandidates, PartKeys, PartCauses, PartUses, PartTerms, PartDependencies}
-
 // shortener is a record that may be too large for the store, and that still says something without a part of it.
 type shortener interface {
 	// shorten leaves out the part that is missed least, and notes that. It returns false if there is nothing left to leave out. It changes

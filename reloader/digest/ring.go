@@ -51,9 +51,6 @@ func NewRing(keys ...Key) (*Ring, error) {
 	return r, nil
 }
 
-// ActiveID returns the ID of the key that makes digests.
-func (r *Ring) ActiveID() string { return r.ids[0] }
-
 // Knows reports whether the key of that ID is in the ring.
 func (r *Ring) Knows(keyID string) bool { return slices.Contains(r.ids, keyID) }
 

@@ -173,15 +173,6 @@ func (c *Cluster) reservePorts(context.Context) error {
 // file returns the path of one of the cluster's own files.
 func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
 
-// Logs returns what a part has logged so far.
-func (c *Cluster) Logs(part Part) (string, error) {
-	content, err := os.ReadFile(logPath(c.logDir, string(part)))
-	if err != nil {
-		return "", fmt.Errorf("read the log of %s: %w", part, err)
-	}
-	return string(content), nil
-}
-
 // launch runs a part with args. A part that runs already must not be launched again.
 func (c *Cluster) launch(part Part, args ...string) (*process, error) {
 	c.mu.Lock()
