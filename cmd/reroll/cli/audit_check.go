@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
@@ -311,19 +309,13 @@ func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
 // knock examines the kubeconfig, and posts to the ingest as the API server would: through the cluster if that is the way to the API, and otherwise
 // at the address of the kubeconfig.
 func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, cluster string) {
-	config, err := clientcmd.Load(kubeconfig)
-	if err != nil {
-		found.checkKubeconfig(kubeconfig, cluster, s.now) // which says so
-		return
-	}
-	c.lookBeside(config)
-	t := found.checkConfig(config, cluster, s.now)
+	t := found.checkKubeconfig(kubeconfig, c.files, cluster, s.now)
 	if t == nil {
 		return
 	}
-	near := t.port()
+	near := webhookPort(t)
 	if c.end != nil { // the API was reached through the cluster
-		service, namespace, _ := strings.Cut(strings.TrimSuffix(t.config.ServerName, ".svc"), ".")
+		service, namespace, _ := strings.Cut(strings.TrimSuffix(t.ServerName, ".svc"), ".")
 		way := forwarding{kubeconfig: c.kubeconfig, context: c.context, own: firstOf(namespace, c.own), to: "service/" + service + ":" + ingestPortName}
 		defer way.close()
 		forwarded, err := way.forward(s)
@@ -338,21 +330,3 @@ func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, clust
 
 // ingestPortName is what the chart calls the port of the ingest's Service.
 const ingestPortName = "ingest"
-
-// lookBeside has the kubeconfig name the files that are beside it: those that it names are where the API server is.
-func (c *auditCheck) lookBeside(config *api.Config) {
-	beside := func(file *string) {
-		name := filepath.Join(c.files, filepath.Base(*file))
-		if _, err := os.Stat(name); *file != "" && err == nil {
-			*file = name
-		}
-	}
-	for _, cluster := range config.Clusters {
-		beside(&cluster.CertificateAuthority)
-	}
-	for _, user := range config.AuthInfos {
-		beside(&user.ClientCertificate)
-		beside(&user.ClientKey)
-		beside(&user.TokenFile)
-	}
-}

@@ -119,7 +119,7 @@ func examine(t *testing.T, d distribution.Distribution) {
 	if !d.Embed { // the folder here is the one that the API server sees
 		kubeconfig = bytes.ReplaceAll(kubeconfig, []byte(d.Dir+"/"), []byte(auditFolder+"/"))
 	}
-	found.checkKubeconfig(kubeconfig, "local", now)
+	found.checkKubeconfig(kubeconfig, "", "local", now)
 	want{}.check(t, slices.DeleteFunc(found, func(f finding) bool { return f.Verdict == fine }))
 	if settings, err := os.ReadFile(filepath.Join(auditFolder, d.SettingsFile())); err != nil || d.Inline && !bytes.Contains(settings, []byte("client-key-data")) {
 		t.Errorf("the settings do not hold the kubeconfig: %v", err)

@@ -128,9 +128,9 @@ func (f *doctorFlags) examineKubeconfig(s *session) (found findings) {
 	if !ok {
 		return found
 	}
-	k := found.checkKubeconfig(content, f.cluster, s.now)
+	k := found.checkKubeconfig(content, "", f.cluster, s.now)
 	if f.connect && k != nil {
-		found.connect(s, k, k.port(), s.now)
+		found.connect(s, k, webhookPort(k), s.now)
 	}
 	return found
 }

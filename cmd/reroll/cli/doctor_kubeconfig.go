@@ -15,43 +15,19 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 const kubeconfigCheck = "audit kubeconfig"
 
 const kubeconfigMend = "reroll audit kubeconfig prints one"
 
-// webhookTarget is where an API server would post, and how.
-type webhookTarget struct {
-	address *url.URL
-	config  *rest.Config
-}
-
 // checkKubeconfig judges whether an API server could post its audit events with a kubeconfig. cluster is whose it must be, if it is not
-// empty. It returns where they would go, nil if nowhere.
-func (f *findings) checkKubeconfig(content []byte, cluster string, now time.Time) *webhookTarget {
-	loaded, err := clientcmd.Load(content)
-	if err != nil {
-		f.add(kubeconfigCheck, wrong, "the API server would not start: "+err.Error(), kubeconfigMend)
-		return nil
-	}
-	return f.checkConfig(loaded, cluster, now)
-}
-
-// checkConfig is checkKubeconfig for what was read of one. It reads a kubeconfig with the loader that the API server uses.
-func (f *findings) checkConfig(loaded *api.Config, cluster string, now time.Time) *webhookTarget {
-	config, err := clientcmd.NewDefaultClientConfig(*loaded, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err == nil {
-		err = rest.LoadTLSFiles(config)
-	}
-	if err == nil {
-		_, err = rest.TLSConfigFor(config)
-	}
+// empty; the files that the kubeconfig names may be in the folder beside. It returns where they would go, nil if nowhere.
+func (f *findings) checkKubeconfig(content []byte, beside, cluster string, now time.Time) *kube.Webhook {
+	webhook, err := kube.ReadWebhook(content, beside)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.add(kubeconfigCheck, careful, err.Error(), "run this where the API server runs, or make sure that the API server can read the file: otherwise it does not start")
 		return nil
@@ -60,16 +36,11 @@ func (f *findings) checkConfig(loaded *api.Config, cluster string, now time.Time
 		f.add(kubeconfigCheck, wrong, "the API server would not start: "+err.Error(), kubeconfigMend)
 		return nil
 	}
-	address, err := url.Parse(config.Host)
-	if err != nil || address.Host == "" {
-		f.add(kubeconfigCheck, wrong, "server is not an address", kubeconfigMend)
-		return nil
+	named := f.checkAddress(webhook.Address, cluster)
+	if webhook.Address.Scheme == "https" {
+		f.checkCredentials(webhook, named, now)
 	}
-	named := f.checkAddress(address, cluster)
-	if address.Scheme == "https" {
-		f.checkCredentials(config, named, now)
-	}
-	return &webhookTarget{address, config}
+	return webhook
 }
 
 // checkAddress judges where the events would go, and returns the cluster that they would be taken to be of.
@@ -89,24 +60,24 @@ func (f *findings) checkAddress(address *url.URL, cluster string) (named string)
 }
 
 // checkCredentials judges whether ingest would accept the API server as that of the cluster, and the API server ingest.
-func (f *findings) checkCredentials(config *rest.Config, cluster string, now time.Time) {
+func (f *findings) checkCredentials(webhook *kube.Webhook, cluster string, now time.Time) {
 	switch {
-	case config.Insecure:
+	case webhook.Insecure:
 		f.add(kubeconfigCheck, careful, "insecure-skip-tls-verify: an attacker on the network can read the events and the credentials", "name the certificate-authority instead")
-	case config.CAData != nil:
-		f.checkCertificates(kubeconfigCheck+", certificate-authority", config.CAData, now)
+	case webhook.CA != nil:
+		f.checkCertificates(kubeconfigCheck+", certificate-authority", webhook.CA, now)
 	}
 	switch {
-	case config.CertData != nil:
+	case webhook.Certificate != nil:
 		const check = kubeconfigCheck + ", client-certificate"
-		first, want := f.checkCertificates(check, config.CertData, now), cluster+auditDomain
+		first, want := f.checkCertificates(check, webhook.Certificate, now), cluster+auditDomain
 		if first != nil && cluster != "" && first.Subject.CommonName != want && !slices.Contains(first.DNSNames, want) {
 			f.add(check, wrong, "it does not name the cluster "+cluster, "issue it with the DNS name "+want)
 		}
 		if first != nil && !slices.Contains(first.ExtKeyUsage, x509.ExtKeyUsageClientAuth) {
 			f.add(check, wrong, "it is not for clients", "issue it with extendedKeyUsage=clientAuth")
 		}
-	case config.BearerToken != "":
+	case webhook.HasToken:
 		f.add(kubeconfigCheck, fine, "it has a token", "")
 	default:
 		f.add(kubeconfigCheck, wrong, "it has neither a client-certificate nor a token: ingest refuses it", kubeconfigMend)
@@ -120,19 +91,13 @@ const emptyList = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]
 const maxAuditAnswer = 1 << 10
 
 // connect posts an empty list to the ingest as the API server would, by way of HOST:PORT, and judges the certificate and the answer.
-func (f *findings) connect(ctx context.Context, t *webhookTarget, near string, now time.Time) {
-	check := "ingest " + t.address.Host
-	if t.address.Scheme != "https" {
+func (f *findings) connect(ctx context.Context, t *kube.Webhook, near string, now time.Time) {
+	check := "ingest " + t.Address.Host
+	if t.Address.Scheme != "https" {
 		f.add(check, skipped, "it was not asked, because credentials must not be sent without TLS", "")
 		return
 	}
-	config := rest.CopyConfig(t.config)
-	config.Timeout = connectTime
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
-	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, near)
-	}
-	transport, err := rest.TransportFor(config)
+	transport, err := t.Transport(near)
 	if err != nil {
 		f.add(check, unclear, err.Error(), "")
 		return
@@ -140,7 +105,7 @@ func (f *findings) connect(ctx context.Context, t *webhookTarget, near string, n
 	defer utilnet.CloseIdleConnectionsFor(transport)
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address.String(), strings.NewReader(emptyList))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Address.String(), strings.NewReader(emptyList))
 	if err != nil {
 		f.add(check, unclear, err.Error(), "")
 		return
@@ -148,7 +113,7 @@ func (f *findings) connect(ctx context.Context, t *webhookTarget, near string, n
 	request.Header.Set("Content-Type", "application/json")
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		f.add(check, wrong, err.Error(), "is it running, does the network let the API server through, and does its certificate have the name "+firstOf(config.ServerName, t.address.Hostname())+"?")
+		f.add(check, wrong, err.Error(), "is it running, does the network let the API server through, and does its certificate have the name "+firstOf(t.ServerName, t.Address.Hostname())+"?")
 		return
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
@@ -164,7 +129,7 @@ func (f *findings) connect(ctx context.Context, t *webhookTarget, near string, n
 	}
 }
 
-// port is where the API server would post, HOST:PORT.
-func (t *webhookTarget) port() string {
-	return net.JoinHostPort(t.address.Hostname(), firstOf(t.address.Port(), "443"))
+// webhookPort is where the API server would post, HOST:PORT.
+func webhookPort(t *kube.Webhook) string {
+	return net.JoinHostPort(t.Address.Hostname(), firstOf(t.Address.Port(), "443"))
 }

@@ -94,7 +94,7 @@ func TestKubeconfig(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var found findings
-			found.checkKubeconfig([]byte(c.kubeconfig), "local", now)
+			found.checkKubeconfig([]byte(c.kubeconfig), "", "local", now)
 			c.want.check(t, found)
 		})
 	}
@@ -141,12 +141,12 @@ func TestConnectToIngest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kubeconfig := strings.Replace(kubeconfigOf(address, c.authority, server), "{server:", "{tls-server-name: localhost, server:", 1)
 			var found findings
-			target := found.checkKubeconfig([]byte(kubeconfig), "local", now)
+			target := found.checkKubeconfig([]byte(kubeconfig), "", "local", now)
 			if target == nil {
 				t.Fatal("it leads nowhere")
 			}
 			found, status = nil, c.status
-			found.connect(t.Context(), target, target.port(), time.Now())
+			found.connect(t.Context(), target, webhookPort(target), time.Now())
 			c.want.check(t, found)
 		})
 	}
@@ -158,8 +158,8 @@ func TestConnectWithoutTLS(t *testing.T) {
 	t.Cleanup(ingest.Close)
 	kubeconfig := withUser(kubeconfigOf(ingest.URL+"/v1/audit/local", newPair(t, func(*x509.Certificate) {}).cert, pair{}), "{token: abc}")
 	var found findings
-	target := found.checkKubeconfig([]byte(kubeconfig), "local", now)
-	found.connect(t.Context(), target, target.port(), now)
+	target := found.checkKubeconfig([]byte(kubeconfig), "", "local", now)
+	found.connect(t.Context(), target, webhookPort(target), now)
 	want{"is not https": wrong}.check(t, found)
 	if !found.has(skipped) {
 		t.Errorf("nothing says that the ingest was not asked: %+v", found)

@@ -24,12 +24,12 @@ func FuzzKubeconfig(f *testing.F) {
 			return // whoever gives such a kubeconfig has files
 		}
 		var found findings
-		target := found.checkKubeconfig(content, "local", now)
+		target := found.checkKubeconfig(content, "", "local", now)
 		if len(found) == 0 {
 			t.Error("nothing is said of it")
 		}
-		if target != nil && target.address.Host == "" {
-			t.Errorf("it would post to %s", target.address)
+		if target != nil && target.Address.Host == "" {
+			t.Errorf("it would post to %s", target.Address)
 		}
 	})
 }
