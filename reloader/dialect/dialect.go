@@ -100,18 +100,6 @@ type ConfigMeta struct {
 	Follows string
 }
 
-// Decision is the answer for one workload and one config.
-type Decision struct {
-	// Reload says that a change of the config rolls the workload.
-	Reload bool
-	// Dialect is the name of the dialect that decided.
-	Dialect string
-	// Why is the reason, also for a no.
-	Why reloader.Reason
-	// Clause is the key that decided; empty if none did.
-	Clause string
-}
-
 // Hash returns the value of the tool's own mark for content c; empty if there is none. It is no digest: it may be equal for different
 // contents.
 func (d *Dialect) Hash(c digest.Content, kind reloader.ConfigKind) string {

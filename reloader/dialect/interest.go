@@ -23,13 +23,14 @@ type Interest struct {
 	Problems []string
 }
 
-// Pattern is an expression over the names of one kind of config.
+// Pattern finds configs of one kind in one namespace of the workload's cluster.
 type Pattern struct {
-	Kind reloader.ConfigKind
-	item item
+	Kind      reloader.ConfigKind
+	Namespace string
+	item      item
 }
 
-// Match reports whether the pattern matches the whole of name.
+// Match reports whether the pattern matches the whole of name. A label selector matches every name: Decide looks at the labels.
 func (p Pattern) Match(name string) bool { return p.item.match(name) }
 
 // String returns the expression as the workload's annotation has it.
@@ -103,7 +104,7 @@ func (p *planner) item(s scope, i item) {
 		p.exact(s, reloader.Config{Kind: s.kind, Namespace: s.w.Namespace, Name: i.text})
 	}
 	if i.expression != nil {
-		p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, item: i})
+		p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, Namespace: s.w.Namespace, item: i})
 	}
 }
 

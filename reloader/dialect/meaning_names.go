@@ -60,7 +60,7 @@ func planListed(parse nameParser) func(scope, Clause, *planner) {
 				p.exact(s, n.config)
 				continue
 			}
-			p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, item: item{text: n.config.Name, expression: n.glob}})
+			p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, Namespace: s.w.Namespace, item: item{text: n.config.Name, expression: n.glob}})
 		}
 	}
 }

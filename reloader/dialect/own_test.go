@@ -110,7 +110,7 @@ func TestOtherNamespaces(t *testing.T) {
 		if c.want == reloader.ReasonNotShared {
 			// Nothing else that it says counts, nor do its labels.
 			hidden := dialect.ConfigMeta{Config: theirs, Unselected: true, Annotations: annotations{"reroll.dev/share-with": c.share, "reroll.dev/ignore": "true"}}
-			if absent := (dialect.ConfigMeta{Config: theirs}); set.Decide(w, hidden) != set.Decide(w, absent) || set.Shows(w, hidden) {
+			if absent := (dialect.ConfigMeta{Config: theirs}); !cmp.Equal(set.Decide(w, hidden), set.Decide(w, absent)) || set.Shows(w, hidden) {
 				t.Errorf("%s: %+v, and %+v if it is absent", name, set.Decide(w, hidden), set.Decide(w, absent))
 			}
 		}

@@ -87,5 +87,5 @@ func planSelected(s scope, c Clause, p *planner) {
 	}
 	p.optedIn = true
 	text := strings.ToLower(string(s.kind)) + "s with " + selector.String()
-	p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, item: item{text: text, expression: anyName}})
+	p.interest.Patterns = append(p.interest.Patterns, Pattern{Kind: s.kind, Namespace: s.w.Namespace, item: item{text: text, expression: anyName}})
 }
