@@ -76,16 +76,14 @@ func keysOf(all dialect.Set) []string {
 	var keys []string
 	for _, d := range all {
 		for _, c := range d.Clauses {
-			if c.Where != dialect.Installation {
+			if c.On != dialect.OnInstallation {
 				keys = append(keys, c.Key)
 			}
 		}
-		for _, choice := range d.Choices.Strategy {
-			keys = append(keys, choice.Key)
+		for _, c := range d.Choices {
+			keys = append(keys, c.Key)
 		}
-		keys = append(keys, d.Choices.PausePeriod, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -54,11 +54,11 @@ func (v View) misplaced(w *workload.Workload) []Finding {
 		for _, c := range d.Clauses {
 			_, here := w.Annotations[c.Key]
 			_, there := w.Template.Annotations[c.Key]
-			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.Where != c.Where })
+			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.On != c.On })
 			switch {
-			case c.Where == dialect.OnWorkload && there:
+			case c.On == dialect.OnWorkload && there:
 				found = append(found, Finding{Typo, c.Key + " says nothing on a pod template", "write it on the workload itself"})
-			case c.Where == dialect.OnConfig && (here || there) && !elsewhere:
+			case c.On == dialect.OnConfig && (here || there) && !elsewhere:
 				found = append(found, Finding{Typo, c.Key + " says nothing on a workload", "write it on the config"})
 			}
 			if _, label := w.Labels[c.Key]; label {

@@ -11,24 +11,20 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Collaborne returns the dialect of kubernetes-reloader of Collaborne. Other than the tool, names in lists are trimmed, and binary data
 // counts.
 func Collaborne() *Dialect {
 	return &Dialect{
-		Name:         "collaborne",
-		FieldManager: workload.MarkManager,
+		Name: "collaborne",
 		Clauses: []Clause{
-			{"reloader.k8s.collaborne.com/configmap", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-			{"reloader.k8s.collaborne.com/secret", OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
+			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},
 		},
-		Sees:      func(*workload.Reference) bool { return true },
-		MarkValue: collaborneHash,
-		Marks:     strategy.Collaborne.Name,
-		Kinds:     tools,
-		OnCreate:  true,
+		Marking:  Marking{MarkValue: collaborneHash, Marks: strategy.Collaborne.Name},
+		Kinds:    tools,
+		OnCreate: true,
 	}
 }
 

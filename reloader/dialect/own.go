@@ -1,12 +1,13 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -29,6 +30,8 @@ const (
 	ownMinInterval = OwnPrefix + "min-interval"
 	ownMaintenance = OwnPrefix + "maintenance-window"
 
+	// FollowKey lists configs of other clusters that a workload follows, as cluster/namespace/kind/name, separated by commas.
+	FollowKey = OwnPrefix + "follow"
 	// RetryKey asks for another try of a workload.
 	RetryKey = OwnPrefix + "retry"
 )
@@ -39,47 +42,81 @@ var ownKeysOnWorkloads = []string{
 	RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
 }
 
-// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of
+// Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	return &Dialect{
-		Name:         "reroll",
-		FieldManager: workload.MarkManager,
+		Name: "reroll",
 		Clauses: []Clause{
-			{ownIgnore, OnConfig, nil, Ignore},
-			{ownIgnore, OnWorkload, nil, IgnoreWorkload},
-			{ownExclude, OnWorkload, nil, ExcludeGlobs},
-			{ownConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Globs},
-			{ownSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Globs},
-			{ownAuto, OnWorkload, nil, Auto},
-			{ownConfigMapSelector, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Selected},
-			{ownSecretSelector, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Selected},
-			{FollowKey, OnWorkload, plainConfigs, Follow},
+			{ownIgnore, OnConfig, nil, Ignore, True},
+			{ownIgnore, OnWorkload, nil, Ignore, True},
+			{ownExclude, OnWorkload, nil, Forbid, Globs},
+			{ownConfigMaps, OnWorkload, configMaps, Ask, Globs},
+			{ownSecrets, OnWorkload, secrets, Ask, Globs},
+			{ownAuto, OnWorkload, nil, AskReferenced, Bool},
+			{ownConfigMapSelector, OnWorkload, configMaps, Ask, Selector},
+			{ownSecretSelector, OnWorkload, secrets, Ask, Selector},
+			{FollowKey, OnWorkload, plainConfigs, Ask, Followed},
 		},
-		Sees:      stakaterSees,
-		MarkValue: stakaterHash,
-		Keyed:     true,
+		Choices: []Choice{
+			{ownStrategy, chooseStrategy, "the installation's strategy holds"},
+			{ownWindow, chooseWindow, "the installation's holds"},
+			{ownMinInterval, chooseMinInterval, "the longest possible holds"},
+			{ownMaintenance, chooseMaintenance, "it is not rolled until this can be read"},
+			{ownKeys, chooseKeys, "every key counts"},
+		},
+		Mounted:   true,
 		Overrules: true,
 		Faults:    ownFaults,
-		Choices: Choices{
-			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Keys: ownKeys,
-		},
+		Marking:   Marking{MarkValue: stakaterHash, Keyed: true},
 	}
 }
 
-// ownStrategies lets every kind of workload choose among all strategies that work for it.
-func ownStrategies() map[string]StrategyChoice {
-	choices := map[string]StrategyChoice{}
-	for _, kind := range workload.Kinds {
-		names := map[string]string{}
-		for _, s := range strategy.All {
-			names[s.Name] = s.Name
-		}
-		if kind.Kind == workload.Rollout.Kind {
-			names[strategy.Restart.Name] = strategy.Restart.Name
-		}
-		choices[kind.Kind] = StrategyChoice{Key: ownStrategy, Names: names, Strict: true}
+// chooseStrategy lets every kind of workload choose among all strategies that work for it.
+func chooseStrategy(w *workload.Workload, value string, chosen *Chosen) error {
+	var names []string
+	for _, s := range strategy.All {
+		names = append(names, s.Name)
 	}
-	return choices
+	if w.Kind == workload.Rollout.Kind {
+		names = append(names, strategy.Restart.Name)
+	}
+	slices.Sort(names)
+	if !slices.Contains(names, value) {
+		return fmt.Errorf("%.40q is not one of %s", value, strings.Join(names, ", "))
+	}
+	chosen.Strategy = cmp.Or(chosen.Strategy, value)
+	return nil
+}
+
+func chooseWindow(_ *workload.Workload, value string, chosen *Chosen) error {
+	period, err := duration(value, maxWindow)
+	if err == nil && value != "" {
+		chosen.Debounce = &period
+	}
+	return err
+}
+
+func chooseMinInterval(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	if chosen.MinInterval, err = duration(value, maxPausePeriod); err != nil {
+		chosen.MinInterval = maxPausePeriod
+	}
+	return err
+}
+
+func chooseMaintenance(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	if value == "" {
+		return nil
+	}
+	if chosen.Maintenance, err = control.ParseWindows(value); err != nil {
+		chosen.Maintenance = []control.Window{control.Never()}
+	}
+	return err
+}
+
+func chooseKeys(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	chosen.Keys, err = ParseKeys(value)
+	return err
 }
 
 // ownFaults returns what is wrong with the annotations that no clause and no choice is about.
