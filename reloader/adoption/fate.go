@@ -11,7 +11,7 @@ import (
 )
 
 // fates returns what each config that was read will do to the workload, as far as it will do anything.
-func (s sight) fates() []Fate {
+func (s inspection) fates() []Fate {
 	fates := []Fate{}
 	for c, k := range s.read {
 		decision := s.plan.Decide(metaOf(c, k))
@@ -30,7 +30,7 @@ func (s sight) fates() []Fate {
 }
 
 // judge returns the dialect by whose mark the workload is judged: the first that asks for c and has marked it, or else the first that asks.
-func (s sight) judge(c reloader.Config, asking []*dialect.Dialect) *dialect.Dialect {
+func (s inspection) judge(c reloader.Config, asking []*dialect.Dialect) *dialect.Dialect {
 	for _, d := range asking {
 		if _, marked := s.carried(c, d); marked {
 			return d
@@ -40,7 +40,7 @@ func (s sight) judge(c reloader.Config, asking []*dialect.Dialect) *dialect.Dial
 }
 
 // carried returns the mark of d for c on the workload. The template of a CronJob has none: the Jobs that are made of it carry theirs.
-func (s sight) carried(c reloader.Config, d *dialect.Dialect) (string, bool) {
+func (s inspection) carried(c reloader.Config, d *dialect.Dialect) (string, bool) {
 	if s.w.Roll() == workload.NewJob {
 		return "", false
 	}
@@ -48,12 +48,12 @@ func (s sight) carried(c reloader.Config, d *dialect.Dialect) (string, bool) {
 }
 
 // strategyBy returns the strategy by which d marks the workload.
-func (s sight) strategyBy(d *dialect.Dialect) strategy.Strategy {
+func (s inspection) strategyBy(d *dialect.Dialect) strategy.Strategy {
 	return d.Writer(s.plan.Strategy(s.Strategy))
 }
 
 // state compares the mark of d for c with what it is to be. created says that the creation of c is a change.
-func (s sight) state(c reloader.Config, d *dialect.Dialect, created bool) State {
+func (s inspection) state(c reloader.Config, d *dialect.Dialect, created bool) State {
 	k := s.read[c]
 	switch {
 	case k.Absent:
@@ -89,10 +89,10 @@ func (s sight) state(c reloader.Config, d *dialect.Dialect, created bool) State 
 const unknownSum = "unknown"
 
 // values returns the marks of d that prove that the workload was brought to c as it is, and whether all was read that they are made of.
-func (s sight) values(c reloader.Config, d *dialect.Dialect) ([]string, bool) {
+func (s inspection) values(c reloader.Config, d *dialect.Dialect) ([]string, bool) {
 	if d.Joint == nil {
 		k := s.read[c]
-		return []string{d.Hash(k.Content, c.Kind)}, !k.Content.IsZero()
+		return []string{d.Hash(k.Content)}, !k.Content.IsZero()
 	}
 	parts, known := map[reloader.Config]dialect.Part{}, true
 	for _, of := range s.plan.Only(d).Names {
@@ -106,13 +106,13 @@ func (s sight) values(c reloader.Config, d *dialect.Dialect) ([]string, bool) {
 }
 
 // marksAnother reports whether mark is that of another config of the workload whose mark has the same place as that of c.
-func (s sight) marksAnother(c reloader.Config, d *dialect.Dialect, mark string) bool {
+func (s inspection) marksAnother(c reloader.Config, d *dialect.Dialect, mark string) bool {
 	by := s.strategyBy(d)
 	if by.Shares == nil {
 		return false
 	}
 	for other, k := range s.read {
-		if other != c && !k.Content.IsZero() && by.Shares(s.w, c, other) && d.Hash(k.Content, other.Kind) == mark && s.plan.Decide(metaOf(other, k)).Reload {
+		if other != c && !k.Content.IsZero() && by.Shares(s.w, c, other) && d.Hash(k.Content) == mark && s.plan.Decide(metaOf(other, k)).Reload {
 			return true
 		}
 	}

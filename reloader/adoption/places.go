@@ -15,7 +15,7 @@ import (
 )
 
 // keys finds annotations that nobody reads, and those that nobody reads where they are.
-func (s sight) keys() []Finding { return append(s.strange(s.w), s.misplaced(s.w)...) }
+func (s inspection) keys() []Finding { return append(s.strange(s.w), s.misplaced(s.w)...) }
 
 // strange finds keys that are no tool's, and look as if they were meant for one. Those of Reroll's own domain on workloads are told as problems.
 func (v View) strange(w *workload.Workload) []Finding {

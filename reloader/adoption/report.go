@@ -146,7 +146,7 @@ func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Confi
 
 // Report says what becomes of w. read has every config that Wants named.
 func (v View) Report(w *workload.Workload, read map[reloader.Config]Known, names Names) Report {
-	s := sight{View: v, w: w, plan: v.Dialects.Compile(w), read: read, names: names}
+	s := inspection{View: v, w: w, plan: v.Dialects.Compile(w), read: read, names: names}
 	r := Report{Workload: w.Ref(), Tools: traces(v.All, w), Findings: []Finding{}, Dialects: []string{}, Configs: s.fates()}
 	if r.Tools == nil {
 		r.Tools = []Trace{}

@@ -30,13 +30,13 @@ func Collaborne() *Dialect {
 
 // collaborneHash returns the SHA-1 that the tool writes: of all key=value entries, one right after the other, in the order in which
 // JavaScript walks the keys. Values of Secrets are in base64, and binary data is left out, so that different contents can share one.
-func collaborneHash(c digest.Content, kind reloader.ConfigKind) string {
+func collaborneHash(c digest.Content) string {
 	type entry struct{ key, value string }
 	var entries []entry
 	c.Each(func(s digest.Section, key string, value []byte) {
 		switch {
 		case s == digest.BinaryData:
-		case kind == reloader.Secret:
+		case c.Config().Kind == reloader.Secret:
 			entries = append(entries, entry{key, base64.StdEncoding.EncodeToString(value)})
 		default:
 			entries = append(entries, entry{key, string(value)})

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// part is what one dialect has to say about one workload.
+// part is what the annotations of one workload say to one dialect.
 type part struct {
 	dialect  *Dialect
 	workload *workload.Workload
@@ -60,13 +60,13 @@ func (s kindSet) each(f func(kind reloader.ConfigKind)) {
 	}
 }
 
-// compile reads the clauses of d on w; nil if w has nothing to do with d.
+// compile reads the clauses of d on w. It returns nil if d does not apply to w.
 func (d *Dialect) compile(w *workload.Workload) *part {
 	if !d.applies(w) {
 		return nil
 	}
 	p := &part{dialect: d, workload: w}
-	hidden := d.hidden(w)
+	onWorkload := d.onWorkload(w)
 	for i := range d.Clauses {
 		c := &d.Clauses[i]
 		kinds := d.kinds(c)
@@ -79,8 +79,8 @@ func (d *Dialect) compile(w *workload.Workload) *part {
 			p.read(c, kinds, w.Annotations[c.Key])
 			p.read(c, kinds, w.Template.Annotations[c.Key])
 		case OnWorkloadElseTemplate:
-			p.read(c, kinds&hidden, w.Annotations[c.Key])
-			p.read(c, kinds&^hidden, w.Template.Annotations[c.Key])
+			p.read(c, kinds&onWorkload, w.Annotations[c.Key])
+			p.read(c, kinds&^onWorkload, w.Template.Annotations[c.Key])
 		case OnInstallation:
 			p.rules = append(p.rules, rule{Clause: c, kinds: kinds &^ p.valued})
 		}
@@ -103,19 +103,19 @@ func (d *Dialect) kinds(c *Clause) kindSet {
 	return kinds &^ kindsOf(d.Without...)
 }
 
-// hidden returns the kinds of config for which clauses of OnWorkloadElseTemplate are read on w, and not on its pod template.
-func (d *Dialect) hidden(w *workload.Workload) kindSet {
-	var hidden kindSet
+// onWorkload returns the kinds of config for which clauses of OnWorkloadElseTemplate are read on w, and not on its pod template.
+func (d *Dialect) onWorkload(w *workload.Workload) kindSet {
+	var kinds kindSet
 	for i := range d.Clauses {
 		c := &d.Clauses[i]
 		if _, present := w.Annotations[c.Key]; present && c.On == OnWorkloadElseTemplate {
-			hidden |= d.kinds(c)
+			kinds |= d.kinds(c)
 		}
 	}
-	return hidden
+	return kinds
 }
 
-// read makes a rule of the value that a clause has for some kinds of config, unless it says nothing.
+// read adds the rule that a clause with a value makes for some kinds of config, if it makes one.
 func (p *part) read(c *Clause, kinds kindSet, value string) {
 	if value == "" || kinds == 0 {
 		return
@@ -153,21 +153,21 @@ func (p *part) read(c *Clause, kinds kindSet, value string) {
 	p.rules = append(p.rules, r)
 }
 
-// fault notes what is wrong with a value. Whoever asks for something that is too faulty to tell is opted in.
+// fault adds a Problem. A faulty value that may ask for something opts the workload in, so that the Problem is visible.
 func (p *part) fault(c *Clause, problem string) {
 	p.optedIn = p.optedIn || c.Do != Forbid
 	p.problems = append(p.problems, problem)
 }
 
-// gather notes the configs that a rule can ask for.
+// gather adds the configs that a rule can ask for.
 func (p *part) gather(r *rule) {
 	switch {
 	case r.On == OnConfig:
 	case r.Do == AskReferenced || r.Do == Search:
-		// The installation opts in no workload that refers to nothing.
+		// OnInstallation does not opt in a workload that refers to nothing.
 		p.optedIn = p.optedIn || r.On != OnInstallation
 		for c := range p.workload.Template.References {
-			if r.kinds.has(c.Kind) && p.dialect.sees(p.workload, c) {
+			if r.kinds.has(c.Kind) && p.dialect.countsAsReference(p.workload, c) {
 				p.name(c)
 			}
 		}
@@ -194,7 +194,7 @@ func (r *rule) configs(f func(c reloader.Config)) {
 	}
 }
 
-// name notes a config that the workload asks for by name, unless it is excluded or cannot be. Exclusions are about the workload's own cluster.
+// name adds a config that the workload asks for by name, unless the name is invalid or excluded. Exclusions apply to the workload's own cluster.
 func (p *part) name(c reloader.Config) {
 	p.optedIn = true
 	excludes := func(r rule) bool { return r.Do == Forbid && r.kinds.has(c.Kind) && r.list.match(c) }

@@ -25,7 +25,7 @@ func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
 		if !r.kinds.has(c.Config.Kind) || !r.reaches(p.workload, c.Config) {
 			continue
 		}
-		switch why := p.says(r, c); {
+		switch why := p.reason(r, c); {
 		case why == "":
 		case Asks(why) || forbids(why):
 			return why, r.Key
@@ -36,8 +36,8 @@ func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
 	return answer, by
 }
 
-// says returns the reason that a rule gives for a config; empty if it gives none.
-func (p *part) says(r *rule, c ConfigMeta) reloader.Reason {
+// reason returns the reason that a rule gives for a config; empty if it gives none.
+func (p *part) reason(r *rule, c ConfigMeta) reloader.Reason {
 	switch r.Do {
 	case Ignore:
 		if r.On != OnConfig {
@@ -51,7 +51,7 @@ func (p *part) says(r *rule, c ConfigMeta) reloader.Reason {
 			return reloader.ReasonExcluded
 		}
 	case Search, AskReferenced:
-		return p.aboutReference(r, c)
+		return p.referenceReason(r, c)
 	case Ask:
 		switch {
 		case r.As == Selector && r.selector.Matches(labels.Set(c.Labels)):
@@ -70,12 +70,12 @@ func (p *part) says(r *rule, c ConfigMeta) reloader.Reason {
 	return ""
 }
 
-// aboutReference is says for a rule that asks for referenced configs.
-func (p *part) aboutReference(r *rule, c ConfigMeta) reloader.Reason {
+// referenceReason is reason for a rule that asks for referenced configs.
+func (p *part) referenceReason(r *rule, c ConfigMeta) reloader.Reason {
 	switch {
 	case r.On == OnConfig:
 		return ""
-	case !p.dialect.sees(p.workload, c.Config):
+	case !p.dialect.countsAsReference(p.workload, c.Config):
 		return reloader.ReasonNotReferenced
 	case r.Do == AskReferenced && len(r.Kinds) == 1:
 		return reloader.ReasonTypedAuto
@@ -91,7 +91,7 @@ func (p *part) aboutReference(r *rule, c ConfigMeta) reloader.Reason {
 	return reloader.ReasonSearch
 }
 
-// reaches reports whether c can be about a config that is where this one is, as seen from w.
+// reaches reports whether c can decide about configs of the cluster and namespace of this one.
 func (c *Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 	switch {
 	case config.Cluster != "":

@@ -98,7 +98,7 @@ const (
 	// True is a switch that only "true" turns on, Bool one that every true boolean of Go does.
 	True Grammar = "true"
 	Bool Grammar = "boolean"
-	// Names lists names of configs of the workload's namespace. NamesAcross may have a namespace and a slash before a name, and Globs may besides
+	// Names lists names of configs of the workload's namespace. NamesAcross may have a namespace and a slash before a name, and Globs may also
 	// have names with * for any characters and ? for one.
 	Names       Grammar = "names"
 	NamesAcross Grammar = "names across namespaces"
@@ -137,9 +137,9 @@ func (d *Dialect) applies(w *workload.Workload) bool {
 	return slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.On != OnWorkload || w.Annotations[c.Key] != "" })
 }
 
-// sees reports whether the tool counts the reference of w's pod template to c. A pull secret does not count in any dialect: a registry token
+// countsAsReference reports whether the tool counts the reference of w's pod template to c. A pull secret counts in no dialect: a registry token
 // that is refreshed twice a day would roll every workload that asks for its references. A list can name it.
-func (d *Dialect) sees(w *workload.Workload, c reloader.Config) bool {
+func (d *Dialect) countsAsReference(w *workload.Workload, c reloader.Config) bool {
 	r := w.Template.References[c]
 	if r == nil || r.OnlyPulls() {
 		return false

@@ -35,7 +35,7 @@ func TestStakaterHash(t *testing.T) {
 	}
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	for name, c := range cases {
-		if got := d.Hash(c.content, reloader.ConfigMap); got != c.want {
+		if got := d.Hash(c.content); got != c.want {
 			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
 		}
 	}
@@ -46,7 +46,7 @@ func TestStakaterHashSortsWholeEntries(t *testing.T) {
 	// As entries, a-=1 comes before a=1, because - sorts before =; as keys, a comes first.
 	a := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1", "a-": "1"}})
 	sameBytes := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a-": "1;a=1"}})
-	if d.Hash(a, reloader.ConfigMap) != d.Hash(sameBytes, reloader.ConfigMap) {
+	if d.Hash(a) != d.Hash(sameBytes) {
 		t.Error("the entries are sorted by key and not as the tool sorts them")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
@@ -25,7 +24,7 @@ func Fabric8() *Dialect {
 
 // fabric8Hash returns the SHA-256 that the tool writes, in the alphabet of base64 for URLs: of all key=value entries but those of binary
 // data, sorted and joined by semicolons.
-func fabric8Hash(c digest.Content, _ reloader.ConfigKind) string {
+func fabric8Hash(c digest.Content) string {
 	var entries []string
 	c.Each(func(s digest.Section, key string, value []byte) {
 		if s != digest.BinaryData {

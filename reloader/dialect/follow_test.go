@@ -83,12 +83,12 @@ func TestFollowAmongOwnAnnotations(t *testing.T) {
 		want        reloader.Reason
 	}{
 		"alone":                {map[string]string{FollowKey: "c1/shop/configmap/flags"}, reloader.ReasonFollowed},
-		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flag*"}, reloader.ReasonFollowed},
-		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flags"}, reloader.ReasonFollowed},
+		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flag*"}, reloader.ReasonFollowed},
+		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flags"}, reloader.ReasonFollowed},
 		"ignored workload":     {map[string]string{FollowKey: "c1/shop/configmap/flags", ownIgnore: "true"}, reloader.ReasonWorkloadIgnored},
-		"listed":               {map[string]string{ownConfigMaps: "flags, shop/flags"}, reloader.ReasonNotOptedIn},
-		"matched by a glob":    {map[string]string{ownConfigMaps: "flag*"}, reloader.ReasonNotOptedIn},
-		"every reference":      {map[string]string{ownAuto: "true"}, reloader.ReasonNotOptedIn},
+		"listed":               {map[string]string{OwnPrefix + "configmaps": "flags, shop/flags"}, reloader.ReasonNotOptedIn},
+		"matched by a glob":    {map[string]string{OwnPrefix + "configmaps": "flag*"}, reloader.ReasonNotOptedIn},
+		"every reference":      {map[string]string{OwnPrefix + "auto": "true"}, reloader.ReasonNotOptedIn},
 		"listed for Wave":      {map[string]string{waveAuto: "true", waveConfigMaps: "shop/flags"}, reloader.ReasonNotOptedIn},
 		"of another cluster":   {map[string]string{FollowKey: "c2/shop/configmap/flags"}, reloader.ReasonNotOptedIn},
 	} {

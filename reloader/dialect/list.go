@@ -18,7 +18,7 @@ const (
 	// It is what Kubernetes lets all annotations of an object have together.
 	maxListBytes = 256 << 10
 	// maxItems bounds the items of a list of names and globs, and the expressions of a list of expressions, which may have maxNames plain names
-	// besides. A name with a dot is an expression there.
+	// as well. A name with a dot is an expression there.
 	maxItems = 256
 	maxNames = MaxConfigs
 	// maxLiterals bounds the names of a list of literals, and maxFollowed the configs of other clusters.

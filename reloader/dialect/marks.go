@@ -15,7 +15,7 @@ import (
 // Marking is what a tool writes on workloads.
 type Marking struct {
 	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil if Joint is not.
-	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
+	MarkValue func(c digest.Content) string
 	// Keyed says that keyed marks are written instead of the tool's own; see Values.
 	Keyed bool
 	// Joint makes one mark of all configs together; nil if each config has its own.
@@ -32,11 +32,10 @@ type Marking struct {
 type Joint struct {
 	// Reads says that the mark is made of contents: without, a Part has none.
 	Reads bool
-	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts. A config that is not shown
-	// to w's namespace is none of them: whoever may write w could stamp guesses of its content on w, and see which of them is right.
+	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts: of a mark that Reads, the
+	// keyed one last. A config that is not shown to w's namespace is not one of parts: a tenant who may write w could put guesses of its content on
+	// w, and see which of them is right.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
-	// Keyed is Values with the keyed mark first; nil if there is only one kind of mark that is made of content.
-	Keyed func(w *workload.Workload, parts map[reloader.Config]Part) []string
 	// IgnoredByMark reports whether the mark of w may not cover c; nil if it always does. OnlyUsed reports whether it covers nothing of c but the
 	// keys that the pod template uses; nil if it always covers all.
 	IgnoredByMark, OnlyUsed func(w *workload.Workload, c reloader.Config) bool
@@ -72,15 +71,15 @@ func (d *Dialect) Writer(general strategy.Strategy) strategy.Strategy {
 
 // Hash returns the value of the tool's own mark for content c; empty if there is none. It is no digest: it may be equal for different
 // contents.
-func (m Marking) Hash(c digest.Content, kind reloader.ConfigKind) string {
+func (m Marking) Hash(c digest.Content) string {
 	if m.MarkValue == nil {
 		return ""
 	}
-	return m.MarkValue(c, kind)
+	return m.MarkValue(c)
 }
 
-// Values are the marks of one content. A tool's own mark is a plain hash, so that whoever reads a pod template can test guesses of the content; a
-// keyed mark is made of a digest, and says nothing without the digest key.
+// Values are the marks of one content. A tool's own mark is a plain hash, so that anyone who reads a pod template can test guesses of the content; a
+// keyed mark is made of a digest, and reveals nothing without the digest key.
 type Values struct {
 	// tools has the mark that each tool makes itself, by the name of its dialect.
 	tools map[string]string
@@ -92,7 +91,7 @@ type Values struct {
 func (s Set) Values(c digest.Content, digests ...reloader.Digest) Values {
 	v := Values{tools: map[string]string{}}
 	for _, d := range s {
-		if hash := d.Hash(c, c.Config().Kind); hash != "" {
+		if hash := d.Hash(c); hash != "" {
 			v.tools[d.Name] = hash
 		}
 	}
@@ -120,10 +119,15 @@ func (d *Dialect) Of(v Values) []string {
 // Keyed returns s with keyed marks for all dialects. Those of SAP's pod-reloader, which are of digests or of versions, stay as they are.
 func (s Set) Keyed() Set {
 	return s.changed(func(d *Dialect) {
+		old := d.Joint
 		d.Marking.Keyed = true
-		if d.Joint != nil && d.Joint.Keyed != nil {
+		if d.Joint != nil && d.Joint.Reads {
 			joint := *d.Joint
-			joint.Values = d.Joint.Keyed
+			joint.Values = func(w *workload.Workload, parts map[reloader.Config]Part) []string {
+				values := old.Values(w, parts)
+				slices.Reverse(values)
+				return values
+			}
 			d.Joint = &joint
 		}
 	})
@@ -138,7 +142,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A mark that is made of digests can be compared only while there is the key under which they were made. It therefore tells which that is,
+// A mark that is made of digests can be compared only while there is the key under which they were made. It therefore names that key,
 // and has the form of a SHA-256 all the same: the ID of the key, the begin of a hash, and a checksum of both. No tool's own hash passes for one.
 const (
 	markLength  = 64
@@ -146,7 +150,7 @@ const (
 	checkLength = 12
 )
 
-// keyedMark returns hash, a SHA-256 in hexadecimal over digests, as a mark that tells the ID of their key. It returns hash itself if there is
+// keyedMark returns hash, a SHA-256 in hexadecimal over digests, as a mark that names their key. It returns hash itself if there is
 // no such ID.
 func keyedMark(keyID, hash string) string {
 	if len(keyID) != keyIDLength || strings.Trim(keyID, "0123456789abcdef") != "" {

@@ -3,7 +3,6 @@ package dialect
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,63 +12,50 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// The annotations of Reroll itself, but for those that it writes.
 const (
-	ownAuto       = OwnPrefix + "auto"
-	ownConfigMaps = OwnPrefix + "configmaps"
-	ownSecrets    = OwnPrefix + "secrets"
-	ownExclude    = OwnPrefix + "exclude"
-
-	ownConfigMapSelector = OwnPrefix + "configmap-selector"
-	ownSecretSelector    = OwnPrefix + "secret-selector"
-
-	ownIgnore      = OwnPrefix + "ignore"
-	ownKeys        = OwnPrefix + "keys"
-	ownStrategy    = OwnPrefix + "strategy"
-	ownWindow      = OwnPrefix + "window"
-	ownMinInterval = OwnPrefix + "min-interval"
-	ownMaintenance = OwnPrefix + "maintenance-window"
-
+	ownIgnore = OwnPrefix + "ignore"
 	// FollowKey lists configs of other clusters that a workload follows, as cluster/namespace/kind/name, separated by commas.
 	FollowKey = OwnPrefix + "follow"
 	// RetryKey asks for another try of a workload.
 	RetryKey = OwnPrefix + "retry"
 )
 
-// ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
-var ownKeysOnWorkloads = []string{
-	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, FollowKey,
-	RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
-}
-
 // Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of
 // Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
-	return &Dialect{
+	d := &Dialect{
 		Name: "reroll",
 		Clauses: []Clause{
 			{ownIgnore, OnConfig, nil, Ignore, True},
 			{ownIgnore, OnWorkload, nil, Ignore, True},
-			{ownExclude, OnWorkload, nil, Forbid, Globs},
-			{ownConfigMaps, OnWorkload, configMaps, Ask, Globs},
-			{ownSecrets, OnWorkload, secrets, Ask, Globs},
-			{ownAuto, OnWorkload, nil, AskReferenced, Bool},
-			{ownConfigMapSelector, OnWorkload, configMaps, Ask, Selector},
-			{ownSecretSelector, OnWorkload, secrets, Ask, Selector},
+			{OwnPrefix + "exclude", OnWorkload, nil, Forbid, Globs},
+			{OwnPrefix + "configmaps", OnWorkload, configMaps, Ask, Globs},
+			{OwnPrefix + "secrets", OnWorkload, secrets, Ask, Globs},
+			{OwnPrefix + "auto", OnWorkload, nil, AskReferenced, Bool},
+			{OwnPrefix + "configmap-selector", OnWorkload, configMaps, Ask, Selector},
+			{OwnPrefix + "secret-selector", OnWorkload, secrets, Ask, Selector},
 			{FollowKey, OnWorkload, plainConfigs, Ask, Followed},
 		},
 		Choices: []Choice{
-			{ownStrategy, chooseStrategy, "the installation's strategy holds"},
-			{ownWindow, chooseWindow, "the installation's holds"},
-			{ownMinInterval, chooseMinInterval, "the longest possible holds"},
-			{ownMaintenance, chooseMaintenance, "it is not rolled until this can be read"},
-			{ownKeys, chooseKeys, "every key counts"},
+			{OwnPrefix + "strategy", chooseStrategy, "the installation's strategy holds"},
+			{OwnPrefix + "window", chooseWindow, "the installation's holds"},
+			{OwnPrefix + "min-interval", chooseMinInterval, "the longest possible holds"},
+			{OwnPrefix + "maintenance-window", chooseMaintenance, "it is not rolled until this can be read"},
+			{OwnPrefix + "keys", chooseKeys, "every key counts"},
 		},
 		Mounted:   true,
 		Overrules: true,
-		Faults:    ownFaults,
 		Marking:   Marking{MarkValue: stakaterHash, Keyed: true},
 	}
+	known := []string{RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey}
+	for _, c := range d.Clauses {
+		known = append(known, c.Key)
+	}
+	for _, c := range d.Choices {
+		known = append(known, c.Key)
+	}
+	d.Faults = func(w *workload.Workload) []string { return unknownKeys(w, known) }
+	return d
 }
 
 // chooseStrategy lets every kind of workload choose among all strategies that work for it.
@@ -119,17 +105,18 @@ func chooseKeys(_ *workload.Workload, value string, chosen *Chosen) (err error) 
 	return err
 }
 
-// ownFaults returns what is wrong with the annotations that no clause and no choice is about.
-func ownFaults(w *workload.Workload) []string {
+// unknownKeys returns a Problem for each annotation of Reroll on w that is not one of known.
+func unknownKeys(w *workload.Workload, known []string) []string {
 	var found []string
-	for _, key := range slices.Sorted(maps.Keys(w.Annotations)) {
-		if strings.HasPrefix(key, OwnPrefix) && !slices.Contains(ownKeysOnWorkloads, key) {
-			fault := fmt.Sprintf("%.80q: there is no such annotation of workloads", key)
-			if meant, ok := near.Word(key, ownKeysOnWorkloads); ok {
-				fault += "; did you mean " + meant + "?"
-			}
-			found = append(found, fault)
+	for key := range w.Annotations {
+		if !strings.HasPrefix(key, OwnPrefix) || slices.Contains(known, key) {
+			continue
 		}
+		fault := fmt.Sprintf("%.80q: there is no such annotation of workloads", key)
+		if meant, ok := near.Word(key, known); ok {
+			fault += "; did you mean " + meant + "?"
+		}
+		found = append(found, fault)
 	}
 	return found
 }

@@ -23,7 +23,7 @@ type Plan struct {
 	// Workload is the version that the Plan was compiled from.
 	Workload *workload.Workload
 	// Enabled are the dialects that the workload is opted in to, most important first: those with an annotation that asks for something, or
-	// that is too faulty to tell. If there are none, no config reloads the workload, and there are no Names and Patterns.
+	// that is too faulty to read. If there are none, no config reloads the workload, and there are no Names and Patterns.
 	Enabled []*Dialect
 	// Names are the configs that are known by name and may reload the workload, because it lists, refers to or follows them. They are sorted,
 	// MaxConfigs at most, without those that the same dialect excludes, and need not exist.
@@ -33,7 +33,7 @@ type Plan struct {
 	// Problems are the faults of the annotations, each beginning with the annotation's key: those of the Enabled dialects, and those of Reroll's
 	// own annotations also if the workload is not opted in. A fault of a list item affects that item alone.
 	Problems []string
-	// Chosen is what the annotations choose besides the configs. It holds whether the workload is opted in or not.
+	// Chosen is what the annotations choose apart from the configs. It holds whether the workload is opted in or not.
 	Chosen Chosen
 
 	// first is the name of the first dialect of the set, which answers if no other has anything to say.
@@ -170,10 +170,10 @@ func (p *Plan) Matches(c reloader.Config) bool {
 	})
 }
 
-// Optional reports whether pods of the workload start without c: its template does not refer to c, or marks each reference as optional.
+// Optional reports whether pods of the workload start without c: its template has no reference that requires c.
 func (p *Plan) Optional(c reloader.Config) bool {
 	r := p.Workload.Template.References[c]
-	return r == nil || r.Optional
+	return r == nil || !r.Required
 }
 
 // Shows reports whether the workload may know anything of c. A config of its own namespace it may. One of another namespace must name that namespace

@@ -35,7 +35,7 @@ func SAP() *Dialect {
 	}
 }
 
-// sapValues returns the mark of digests, which tells their key, then the tool's own: of versions, once with the names as they are meant and
+// sapValues returns the mark of digests, which names their key, then the tool's own: of versions, once with the names as they are meant and
 // once as the tool reads them, with the spaces around them, so that it finds nothing. The last is of digests as earlier releases wrote it.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	sum := func(p Part) string { return p.Sum }

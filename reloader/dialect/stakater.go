@@ -106,7 +106,7 @@ func (o StakaterOptions) clauses() []Clause {
 
 // stakaterHash returns the SHA-1 that the tool writes: of all key=value entries, binary values in base64, sorted and joined by
 // semicolons; the name of a SecretProviderClass is one more. Different contents can share one, as {a: "1;b=3"} and {a: "1", b: "3"} do.
-func stakaterHash(c digest.Content, _ reloader.ConfigKind) string {
+func stakaterHash(c digest.Content) string {
 	var entries []string
 	if of := c.Config(); of.Kind == reloader.SecretProviderClass {
 		entries = append(entries, "SecretProviderClassName="+of.Name)

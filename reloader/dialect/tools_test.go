@@ -50,7 +50,7 @@ func TestHashesOfTools(t *testing.T) {
 		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
 		"sap":                {"has no mark of one config", dialect.SAP(), configMap(ab), ""},
 	} {
-		if got := c.dialect.Hash(c.content, c.content.Config().Kind); got != c.want {
+		if got := c.dialect.Hash(c.content); got != c.want {
 			t.Errorf("%s: hash %q, want %q: %s", name, got, c.want, c.reason)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 )
@@ -29,7 +28,7 @@ func Trigger() *Dialect {
 
 // triggerHash returns the SHA-1 that the tool writes: of all keys of data, then those of binary data, then the values in the same order,
 // with nothing in between. The tool has none for a config without entries.
-func triggerHash(c digest.Content, _ reloader.ConfigKind) string {
+func triggerHash(c digest.Content) string {
 	keys, values, some := sha1.New(), [][]byte(nil), false
 	c.Each(func(_ digest.Section, key string, value []byte) {
 		keys.Write([]byte(key))

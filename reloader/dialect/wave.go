@@ -35,7 +35,7 @@ func Wave() *Dialect {
 			{waveAuto, OnWorkload, plainConfigs, AskReferenced, True},
 		},
 		Marking: Marking{
-			Joint: &Joint{Reads: true, Values: waveValues, Keyed: waveKeyed, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
+			Joint: &Joint{Reads: true, Values: waveValues, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
 			Marks: strategy.Wave.Name, Writes: []string{strategy.WaveHashKey, strategy.SchedulingKey},
 		},
 		Kinds:    tools,
@@ -46,7 +46,7 @@ func Wave() *Dialect {
 	}
 }
 
-// waveOptional reports whether w's pods start without c: each of its references is optional, and what it names besides always is.
+// waveOptional reports whether w's pods start without c: each of its references is optional, and so is what it names without a reference.
 func waveOptional(w *workload.Workload, c reloader.Config) bool {
 	if r := w.Template.References[c]; r != nil {
 		return r.Optional
@@ -101,7 +101,7 @@ func waveIgnored(w *workload.Workload, c reloader.Config) bool {
 	return !needs.all && len(needs.keys) == 0
 }
 
-// waveNames reports whether w names c besides what it refers to.
+// waveNames reports whether the list of w names c.
 func waveNames(w *workload.Workload, c reloader.Config) bool {
 	full := c.Namespace + "/" + c.Name
 	for item := range items(w.Annotations[waveList(c.Kind)]) {
@@ -127,11 +127,6 @@ func regular(w *workload.Workload, container string) bool {
 // waveValues returns Wave's hash, and then the keyed one.
 func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	return append(waveHash(w, parts), waveDigest(w, parts)...)
-}
-
-// waveKeyed returns the keyed hash, and then Wave's.
-func waveKeyed(w *workload.Workload, parts map[reloader.Config]Part) []string {
-	return append(waveDigest(w, parts), waveHash(w, parts)...)
 }
 
 // waveDigest returns the keyed mark of all that Wave's hash covers; none if not all digests are of the same key.
