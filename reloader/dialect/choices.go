@@ -13,7 +13,7 @@ type Choice struct {
 	Key string
 	// Read puts what the value on w says into what is chosen, unless a more important dialect has chosen already.
 	Read func(w *workload.Workload, value string, chosen *Chosen) error
-	// Otherwise says what holds if Read fails; empty if nothing is to be said.
+	// Otherwise says what holds if Read fails; empty if there is nothing to add.
 	Otherwise string
 }
 
@@ -76,7 +76,7 @@ func duration(value string, longest time.Duration) (time.Duration, error) {
 	period, err := time.ParseDuration(value)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%.40q is no duration, such as 5m", value)
+		return 0, fmt.Errorf("%.40q is not a duration, such as 5m", value)
 	case period < 0 || period > longest:
 		return 0, fmt.Errorf("%.40q is not between 0 and %s", value, longest)
 	}

@@ -73,7 +73,7 @@ func TestFaultyChoicesAreProblems(t *testing.T) {
 	w := ofKind("Deployment", annotations{auto: "true", period: "soon", rollout: "restart"})
 	plan := dialect.Set{d}.Compile(w)
 	got := strings.Join(plan.Problems, "\n")
-	for _, want := range []string{period + `: "soon" is no duration`, rollout + ": says nothing on a Deployment, only on a Rollout"} {
+	for _, want := range []string{period + `: "soon" is not a duration`, rollout + ": says nothing on a Deployment, only on a Rollout"} {
 		if !plan.OptedIn() || !strings.Contains(got, want) {
 			t.Errorf("problems %q, want %q", got, want)
 		}

@@ -31,7 +31,7 @@ func (c ConfigMeta) ShowsTo(namespace string) bool {
 	return c.Config.Cluster != "" || c.Config.Namespace == namespace || consents(c.Annotations[ShareKey], namespace)
 }
 
-// MayFollow reports whether a config with these annotations lets workloads of a cluster follow it. One that is to be ignored does not.
+// MayFollow reports whether a config with these annotations lets workloads of a cluster follow it. A config that is ignored does not.
 func MayFollow(annotations map[string]string, cluster string) bool {
 	return annotations[ownIgnore] != exactlyTrue && consents(annotations[FollowersKey], cluster)
 }

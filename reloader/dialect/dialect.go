@@ -119,11 +119,12 @@ const exactlyTrue = "true"
 // tools are the kinds of workload that all tools but Stakater Reloader and Reroll itself handle at most.
 var tools = []string{workload.Deployment.Kind, workload.StatefulSet.Kind, workload.DaemonSet.Kind, workload.DeploymentConfig.Kind}
 
-// plainConfigs are the kinds of config that these tools know, and configMaps and secrets each of them.
+// Kinds of config for tables. plainConfigs are those that all tools but Stakater Reloader know at most.
 var (
-	plainConfigs = []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}
-	configMaps   = plainConfigs[:1]
-	secrets      = plainConfigs[1:]
+	configMaps      = []reloader.ConfigKind{reloader.ConfigMap}
+	secrets         = []reloader.ConfigKind{reloader.Secret}
+	providerClasses = []reloader.ConfigKind{reloader.SecretProviderClass}
+	plainConfigs    = []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}
 )
 
 // applies reports whether w can have anything to do with the dialect. Most workloads have nothing to do with most dialects.

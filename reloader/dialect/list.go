@@ -102,8 +102,10 @@ func readList(as Grammar, text, namespace string) list {
 	}
 	grammar, n := lists[as], 0
 	for item := range items(text) {
-		err := tooMany(grammar.most, "items")
-		if n++; n <= grammar.most {
+		var err error
+		if n++; n > grammar.most {
+			err = tooMany(grammar.most, "items")
+		} else {
 			err = grammar.read(&l, item)
 		}
 		switch {
@@ -205,7 +207,7 @@ func (l *list) readRegexp(item string) error {
 	}
 	tree, err := syntax.Parse(item, syntax.Perl)
 	if fault := (*syntax.Error)(nil); errors.As(err, &fault) {
-		return fmt.Errorf("it is no regular expression: %s", fault.Code) // without the expression, which may be long
+		return fmt.Errorf("it is not a regular expression: %s", fault.Code) // without the expression, which may be long
 	}
 	size := programSize(tree)
 	switch {
@@ -216,7 +218,7 @@ func (l *list) readRegexp(item string) error {
 	}
 	expression, err := regexp.Compile(item)
 	if err != nil {
-		return fmt.Errorf("it is no regular expression: %w", err)
+		return fmt.Errorf("it is not a regular expression: %w", err)
 	}
 	expression.Longest()
 	l.size += size

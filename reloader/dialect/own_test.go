@@ -32,7 +32,7 @@ func TestOwnProblems(t *testing.T) {
 		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},
 		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
-		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is no duration, such as 5m; the installation's holds`}},
+		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is not a duration, such as 5m; the installation's holds`}},
 		"too long":                {annotations{"reroll.dev/min-interval": "999h"}, []string{`reroll.dev/min-interval: "999h" is not between 0 and 168h0m0s; the longest possible holds`}},
 		"no glob": {annotations{"reroll.dev/exclude": "[a-z]*"}, []string{
 			`reroll.dev/exclude: item "[a-z]*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,

@@ -18,7 +18,8 @@ const (
 	maxProblems = 32
 )
 
-// Plan is what the annotations of one version of a workload say, worked out once. It is never changed and may be shared by goroutines.
+// Plan is what the annotations of one version of a workload say, worked out once. It is never changed and may be shared by goroutines. It depends on
+// the kind, labels, annotations and pod template of the workload, and on nothing else: a version that differs in its status has the same Plan.
 type Plan struct {
 	// Workload is the version that the Plan was compiled from.
 	Workload *workload.Workload

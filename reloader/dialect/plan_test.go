@@ -45,8 +45,8 @@ func TestPlan(t *testing.T) {
 		"bad item": {
 			reason: "the others go on", workload: annotations{cmList: "ok,(,x["}, optedIn: true, exact: []reloader.Config{cm("ok")},
 			problems: []string{
-				cmList + `: item "(" is left out: it is no regular expression: missing closing )`,
-				cmList + `: item "x[" is left out: it is no regular expression: missing closing ]`,
+				cmList + `: item "(" is left out: it is not a regular expression: missing closing )`,
+				cmList + `: item "x[" is left out: it is not a regular expression: missing closing ]`,
 			},
 		},
 	}

@@ -20,7 +20,7 @@ func parseSelector(text string) (labels.Selector, error) {
 	}
 	selector, err := labels.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%.80q is no label selector, such as app=web,tier in (front,back)", text)
+		return nil, fmt.Errorf("%.80q is not a label selector, such as app=web,tier in (front,back)", text)
 	}
 	switch all, _ := selector.Requirements(); {
 	case len(all) == 0:

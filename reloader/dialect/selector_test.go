@@ -55,8 +55,8 @@ func TestSelectorIsOverruled(t *testing.T) {
 
 func TestFaultySelectors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a==b,":                           `"a==b," is no label selector, such as app=web,tier in (front,back); it selects nothing`,
-		"a in b":                          `"a in b" is no label selector, such as app=web,tier in (front,back); it selects nothing`,
+		"a==b,":                           `"a==b," is not a label selector, such as app=web,tier in (front,back); it selects nothing`,
+		"a in b":                          `"a in b" is not a label selector, such as app=web,tier in (front,back); it selects nothing`,
 		" ":                               "a selector that asks for nothing would select everything; a glob * in a list says that; it selects nothing",
 		strings.Repeat("a", 3e3):          "the selector has 3000 bytes, more than 2048; it selects nothing",
 		"a" + strings.Repeat(",a!=b", 16): "the selector has 17 requirements, more than 16; it selects nothing",

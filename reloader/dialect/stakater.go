@@ -81,23 +81,27 @@ func chooseRolloutStrategy(w *workload.Workload, value string, chosen *Chosen) e
 	return nil
 }
 
-// clauses are the tool's annotations in the order in which they decide.
+// clauses returns the table with the keys as they are renamed.
 func (o StakaterOptions) clauses() []Clause {
-	key := func(word string) string { return o.key("reloader.stakater.com/" + word) }
-	all := []Clause{{key("ignore"), OnConfig, nil, Ignore, True}, {key("ignore"), OnEither, nil, Ignore, True}}
-	words := []string{"configmap", "secret", "secretproviderclass"}
-	each := func(on Place, do Effect, as Grammar, words []string, word string) {
-		for i, kind := range words {
-			all = append(all, Clause{o.key(kind + ".reloader.stakater.com/" + word), on, reloader.ConfigKinds[i : i+1], do, as})
-		}
+	all := []Clause{
+		{"reloader.stakater.com/ignore", OnConfig, nil, Ignore, True},
+		{"reloader.stakater.com/ignore", OnEither, nil, Ignore, True},
+		{"configmaps.exclude.reloader.stakater.com/reload", OnEither, configMaps, Forbid, Literals},
+		{"secrets.exclude.reloader.stakater.com/reload", OnEither, secrets, Forbid, Literals},
+		{"secretproviderclasses.exclude.reloader.stakater.com/reload", OnEither, providerClasses, Forbid, Literals},
+		{"configmap.reloader.stakater.com/reload", OnWorkloadElseTemplate, configMaps, Ask, Regexps},
+		{"secret.reloader.stakater.com/reload", OnWorkloadElseTemplate, secrets, Ask, Regexps},
+		{"secretproviderclass.reloader.stakater.com/reload", OnWorkloadElseTemplate, providerClasses, Ask, Regexps},
+		{"reloader.stakater.com/search", OnWorkloadElseTemplate, nil, Search, True},
+		{"reloader.stakater.com/match", OnConfig, nil, Search, True},
+		{"reloader.stakater.com/auto", OnWorkloadElseTemplate, nil, AskReferenced, Bool},
+		{"configmap.reloader.stakater.com/auto", OnWorkloadElseTemplate, configMaps, AskReferenced, Bool},
+		{"secret.reloader.stakater.com/auto", OnWorkloadElseTemplate, secrets, AskReferenced, Bool},
+		{"secretproviderclass.reloader.stakater.com/auto", OnWorkloadElseTemplate, providerClasses, AskReferenced, Bool},
 	}
-	each(OnEither, Forbid, Literals, []string{"configmaps.exclude", "secrets.exclude", "secretproviderclasses.exclude"}, "reload")
-	each(OnWorkloadElseTemplate, Ask, Regexps, words, "reload")
-	all = append(all,
-		Clause{key("search"), OnWorkloadElseTemplate, nil, Search, True},
-		Clause{key("match"), OnConfig, nil, Search, True},
-		Clause{key("auto"), OnWorkloadElseTemplate, nil, AskReferenced, Bool})
-	each(OnWorkloadElseTemplate, AskReferenced, Bool, words, "auto")
+	for i := range all {
+		all[i].Key = o.key(all[i].Key)
+	}
 	if o.AutoReloadAll {
 		all = append(all, Clause{"--auto-reload-all", OnInstallation, nil, AskReferenced, Bool})
 	}
