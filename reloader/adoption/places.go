@@ -22,21 +22,21 @@ func (v View) strange(w *workload.Workload) []Finding {
 	var found []Finding
 	on := func(place string, annotations map[string]string) {
 		for _, key := range sortedKeys(annotations) {
-			t, owned := owner(key)
-			if known(v.All, key) || t.dialect == "reroll" {
+			by := owner(v.All, key)
+			if v.All.KeepsAnnotation(key) || by != nil && by.Name == "reroll" {
 				continue
 			}
 			like, misspelt := near.Word(key, keysOf(v.All))
-			if !owned && !misspelt {
+			if by == nil && !misspelt {
 				continue
 			}
 			f := Finding{Typo, fmt.Sprintf("%s%s is no annotation of any tool", key, place), "take it away"}
-			if owned {
-				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, t.dialect)
+			if by != nil {
+				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, by.Name)
 			}
 			if misspelt {
 				f.Mend = "did you mean " + like + "?"
-			} else if owned && slices.Contains(t.labels, key) {
+			} else if by != nil && slices.Contains(by.Off, key) {
 				f.Mend = "make it a label: as an annotation it says nothing"
 			}
 			found = append(found, f)

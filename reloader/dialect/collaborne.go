@@ -17,7 +17,7 @@ import (
 // counts.
 func Collaborne() *Dialect {
 	return &Dialect{
-		Name: "collaborne",
+		Tool: Tool{"collaborne", "reloader.k8s.collaborne.com"},
 		Clauses: []Clause{
 			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
 			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},

@@ -13,8 +13,7 @@ const OwnPrefix = "reroll.dev/"
 
 // Dialect is the annotations of one tool, what they mean, and what the tool writes. It is never changed once it is in use.
 type Dialect struct {
-	// Name is the dialect's name in records, metrics and flags.
-	Name string
+	Tool
 	// Clauses are the tool's annotations in the order in which they decide.
 	Clauses []Clause
 	// Choices are the tool's annotations that choose how a workload is rolled.
@@ -40,6 +39,20 @@ type Dialect struct {
 	// Overrules says that what this dialect forbids, no other can ask for.
 	Overrules bool
 	Marking
+}
+
+// Tool names the tool that a dialect belongs to.
+type Tool struct {
+	// Name is the dialect's name in records, metrics and flags.
+	Name string
+	// Domain ends what the keys of the tool's annotations have before the slash.
+	Domain string
+}
+
+// Owns reports whether key is in the domain of the tool.
+func (t Tool) Owns(key string) bool {
+	before, _, slashed := strings.Cut(key, "/")
+	return slashed && (before == t.Domain || strings.HasSuffix(before, "."+t.Domain))
 }
 
 // Clause is one row of a dialect's table: an annotation and its meaning.

@@ -14,7 +14,7 @@ import (
 // hash of the ConfigMap that it is named after, and binary data counts.
 func Fabric8() *Dialect {
 	return &Dialect{
-		Name:     "fabric8",
+		Tool:     Tool{"fabric8", "configmap.fabric8.io"},
 		Clauses:  []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, configMaps, Ask, Names}},
 		Marking:  Marking{MarkValue: fabric8Hash, Marks: strategy.Fabric8.Name},
 		Kinds:    tools,

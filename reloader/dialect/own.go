@@ -24,7 +24,7 @@ const (
 // Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	d := &Dialect{
-		Name: "reroll",
+		Tool: Tool{"reroll", "reroll.dev"},
 		Clauses: []Clause{
 			{ownIgnore, OnConfig, nil, Ignore, True},
 			{ownIgnore, OnWorkload, nil, Ignore, True},

@@ -12,7 +12,7 @@ import (
 // volume, one of the same name in another namespace is another one, and nothing is written to configs.
 func Trigger() *Dialect {
 	return &Dialect{
-		Name: "trigger",
+		Tool: Tool{"trigger", "trigger.k8s.io"},
 		Clauses: []Clause{
 			{strategy.TriggerPrefix + "triggering-configMaps", OnWorkload, configMaps, Ask, Names},
 			{strategy.TriggerPrefix + "triggering-secrets", OnWorkload, secrets, Ask, Names},

@@ -28,7 +28,7 @@ const (
 // whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
-		Name: "wave",
+		Tool: Tool{"wave", "wave.pusher.com"},
 		Clauses: []Clause{
 			{waveConfigMaps, OnWorkload, configMaps, Ask, NamesAcross},
 			{waveSecrets, OnWorkload, secrets, Ask, NamesAcross},
