@@ -32,6 +32,7 @@ type Draft struct {
 	rules Rules
 	// now is the workload as the request leaves it, with what was restored.
 	now      *workload.Workload
+	plan     dialect.Plan
 	restored []strategy.Op
 	// created says that there was no workload before.
 	created bool
@@ -46,27 +47,29 @@ func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft,
 	if err != nil {
 		return nil, err
 	}
-	interest, opted := r.Dialects.Interest(now.Workload)
-	if !opted || now.TemplateOf != nil || now.DeletionTimestamp != nil {
+	plan := r.Dialects.Compile(now.Workload)
+	if !plan.OptedIn() || now.TemplateOf != nil || now.DeletionTimestamp != nil {
 		return nil, nil
 	}
 	d := &Draft{rules: r, now: now.Workload, created: len(before) == 0}
 	if d.created {
-		d.Needs = needs(interest, now.Workload)
+		d.plan = plan
+		d.Needs = needs(&plan)
 		return d, nil
 	}
 	old, err := r.parse(kind, before)
 	if err != nil {
 		return nil, err
 	}
-	if d.restored = r.restore(interest, old, now); len(d.restored) > 0 {
+	if d.restored = r.restore(&plan, old, now); len(d.restored) > 0 {
 		if now, err = r.amended(kind, after, d.restored); err != nil {
 			return nil, err
 		}
-		d.now = now.Workload
+		d.now, plan = now.Workload, r.Dialects.Compile(now.Workload)
 	}
+	d.plan = plan
 	if !equality.Semantic.DeepEqual(old.template, now.template) {
-		d.Needs = needs(interest, now.Workload)
+		d.Needs = needs(&plan)
 	}
 	return d, nil
 }
@@ -109,32 +112,32 @@ func (r Rules) amended(kind workload.Kind, raw json.RawMessage, ops []strategy.O
 	return r.parse(kind, raw)
 }
 
-// needs are the configs that w is interested in, as far as they are known by name: those that it lists, and those that it refers to and a
+// needs are the configs that may reload a workload, as far as they are known by name: those that it lists, and those that it refers to and a
 // pattern matches. Those of other clusters have no marks, and those of other namespaces are left to the dispatcher: what the webhook reads, and
 // whoever makes it read, stay in one namespace.
-func needs(interest dialect.Interest, w *workload.Workload) []reloader.Config {
-	found := slices.Clone(interest.Exact)
-	for c := range w.Template.References {
-		if interest.Wants(c) {
+func needs(plan *dialect.Plan) []reloader.Config {
+	found := slices.Clone(plan.Names)
+	for c := range plan.Workload.Template.References {
+		if plan.Matches(c) {
 			found = append(found, c)
 		}
 	}
 	slices.SortFunc(found, compareConfigs)
-	return slices.DeleteFunc(slices.Compact(found), func(c reloader.Config) bool { return c.Cluster != "" || c.Namespace != w.Namespace })
+	return slices.DeleteFunc(slices.Compact(found), func(c reloader.Config) bool { return c.Cluster != "" || c.Namespace != plan.Workload.Namespace })
 }
 
 // restore returns the operations that give back to now the marks of old that it has dropped, in their places.
-func (r Rules) restore(interest dialect.Interest, old, now object) []strategy.Op {
+func (r Rules) restore(plan *dialect.Plan, old, now object) []strategy.Op {
 	var ops []strategy.Op
 	for i, c := range now.template.Spec.Containers {
 		j := slices.IndexFunc(old.template.Spec.Containers, func(o corev1.Container) bool { return o.Name == c.Name })
 		if j >= 0 {
-			wanted := func(name string) bool { return wantsVariable(interest, now.Workload, c.Name, name) }
+			wanted := func(name string) bool { return wantsVariable(plan, now.Workload, c.Name, name) }
 			ops = append(ops, restoreVariables(now.Template.Path, i, c.Env, old.template.Spec.Containers[j].Env, old.Template.Containers[j].Marks, wanted)...)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(old.Template.Annotations)) {
-		if _, kept := now.Template.Annotations[key]; !kept && r.marksTemplate(now.Workload, key) {
+		if _, kept := now.Template.Annotations[key]; !kept && marksTemplate(plan, key) {
 			ops = append(ops, strategy.AnnotateTemplate(now.Workload, key, old.Template.Annotations[key])...)
 		}
 	}
@@ -147,28 +150,25 @@ func (r Rules) restore(interest dialect.Interest, old, now object) []strategy.Op
 	return ops
 }
 
-// marksTemplate reports whether annotations of that key in the pod template of w are marks of a tool that it has to do with.
-func (r Rules) marksTemplate(w *workload.Workload, key string) bool {
+// marksTemplate reports whether annotations of that key in the pod template are marks of a tool that the workload is opted in to.
+func marksTemplate(plan *dialect.Plan, key string) bool {
 	if slices.Contains([]string{strategy.ConfigDigestKey, strategy.RequestedKey, strategy.LastReloadedFromKey}, key) {
 		return true
 	}
-	return slices.ContainsFunc(r.Dialects, func(d *dialect.Dialect) bool {
-		_, opted := d.Interest(w)
-		return opted && d.WritesAnnotation(key)
-	})
+	return slices.ContainsFunc(plan.Enabled, func(d *dialect.Dialect) bool { return d.WritesAnnotation(key) })
 }
 
 // wantsVariable reports whether a variable of a container of w is the mark of a config that w still has to do with. If patterns say which
 // those are, all may be.
-func wantsVariable(interest dialect.Interest, w *workload.Workload, container, name string) bool {
-	if len(interest.Patterns) > 0 {
+func wantsVariable(plan *dialect.Plan, w *workload.Workload, container, name string) bool {
+	if len(plan.Patterns) > 0 {
 		return true
 	}
 	is := func(c reloader.Config) bool {
 		return name == strategy.EnvName(c) && container == strategy.ContainerName(w, c) ||
 			name == strategy.CollaborneEnvName(c) || name == strategy.Fabric8EnvName(c)
 	}
-	return slices.ContainsFunc(interest.Exact, is) || slices.ContainsFunc(slices.Collect(maps.Keys(w.Template.References)), is)
+	return slices.ContainsFunc(plan.Names, is) || slices.ContainsFunc(slices.Collect(maps.Keys(w.Template.References)), is)
 }
 
 func compareConfigs(a, b reloader.Config) int {

@@ -110,7 +110,7 @@ func contentOf(c reloader.Config, value string) live.Object {
 func markOf(t testing.TB, c reloader.Config, value string) string {
 	t.Helper()
 	stakater, _ := rules.Dialects.Named("stakater")
-	return stakater.Hash(contentOf(c, value).Content, c.Kind)
+	return stakater.Hash(contentOf(c, value).Content)
 }
 
 func versionOf(c reloader.Config, value string) string {

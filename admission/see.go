@@ -12,7 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Configs reads configs from the API server, never from a cache: what was written just before the workload must be seen. Errors are those
@@ -72,7 +71,7 @@ func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, 
 		return Seen{}, 0, err
 	}
 	s := d.rules.seen(obj)
-	if !d.rules.readsContent(d.now) {
+	if !d.readsContent() {
 		return s, 0, nil
 	}
 	size := obj.Content.Size()
@@ -90,13 +89,7 @@ func (r Rules) seen(obj live.Object) Seen {
 	return Seen{Meta: obj.Meta, Digest: now, Marks: marks}
 }
 
-// readsContent reports whether a mark of w is made of contents of several configs together.
-func (r Rules) readsContent(w *workload.Workload) bool {
-	return slices.ContainsFunc(r.Dialects, func(dl *dialect.Dialect) bool {
-		if dl.Joint == nil || !dl.Joint.Reads {
-			return false
-		}
-		_, opted := dl.Interest(w)
-		return opted
-	})
+// readsContent reports whether a mark of the workload is made of contents of several configs together.
+func (d *Draft) readsContent() bool {
+	return slices.ContainsFunc(d.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Joint != nil && dl.Joint.Reads })
 }

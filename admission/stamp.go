@@ -9,7 +9,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Seen is what a live config says.
@@ -28,7 +27,7 @@ type Seen struct {
 // needs; those that are missing there keep the mark they have. now is the time of the request: it stands for when a config was written
 // that does not say so itself.
 func (d *Draft) Patch(seen map[reloader.Config]Seen, now time.Time) (ops []strategy.Op, brought int, err error) {
-	general := d.rules.Dialects.Strategy(d.now, d.rules.Strategy)
+	general := d.plan.Strategy(d.rules.Strategy)
 	if general.Own {
 		return d.restored, 0, nil // the pod template carries no marks
 	}
@@ -52,7 +51,7 @@ func (d *Draft) says(seen map[reloader.Config]Seen, placed []strategy.Placed) (t
 	text = d.now.Annotations[strategy.BroughtKey]
 	for _, c := range d.Needs {
 		s, ok := seen[c]
-		if !ok || s.Absent || len(d.rules.Dialects.Asking(d.now, s.about(c))) == 0 {
+		if !ok || s.Absent || !d.plan.Decide(s.about(c)).Reload {
 			continue
 		}
 		version := strategy.Version(c, s.UID, s.ResourceVersion, s.Digest.Sum)
@@ -80,9 +79,9 @@ func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, 
 			mark.At = now
 		}
 		var by []string
-		for _, dl := range d.rules.Dialects.Asking(d.now, s.about(c)) {
+		for _, dl := range d.plan.Decide(s.about(c)).Marks {
 			writer := dl.Writer(general)
-			mark.Value = value(d.now, dl, c, seen)
+			mark.Value = d.value(dl, c, seen)
 			if mark.Value == "" || slices.Contains(by, writer.Name) || writer.Taken != nil && writer.Taken(d.now, c) {
 				continue
 			}
@@ -94,10 +93,10 @@ func (d *Draft) place(general strategy.Strategy, seen map[reloader.Config]Seen, 
 }
 
 // value returns the mark that a dialect has for c; empty if it has none, or not all that it is made of was seen.
-func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen map[reloader.Config]Seen) string {
+func (d *Draft) value(dl *dialect.Dialect, c reloader.Config, seen map[reloader.Config]Seen) string {
 	live := dl.Of(seen[c].Marks)
 	if dl.Joint != nil {
-		live = values(w, dl, seen)
+		live = d.values(dl, seen)
 	}
 	if len(live) == 0 {
 		return ""
@@ -105,20 +104,20 @@ func value(w *workload.Workload, dl *dialect.Dialect, c reloader.Config, seen ma
 	return live[0]
 }
 
-// values returns the joint mark that a dialect has for w, and then those that prove the same; none if not all that it is made of was seen.
-func values(w *workload.Workload, dl *dialect.Dialect, seen map[reloader.Config]Seen) []string {
-	interest, _ := dl.Interest(w)
+// values returns the joint mark that a dialect has for the workload, and then those that prove the same; none if not all that it is made of was seen.
+func (d *Draft) values(dl *dialect.Dialect, seen map[reloader.Config]Seen) []string {
+	plan := d.plan.Only(dl)
 	parts := map[reloader.Config]dialect.Part{}
-	for _, c := range interest.Exact {
+	for _, c := range plan.Names {
 		s, ok := seen[c]
 		if !ok {
 			return nil
 		}
-		if !s.Absent && s.about(c).ShowsTo(w.Namespace) {
+		if !s.Absent && s.about(c).ShowsTo(d.now.Namespace) {
 			parts[c] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.Digest.Sum, KeyID: s.Digest.KeyID, Keys: s.Digest.Keys, Content: s.Content}
 		}
 	}
-	return dl.Joint.Values(w, parts)
+	return dl.Joint.Values(d.now, parts)
 }
 
 // about returns what dialects ask about c.

@@ -100,15 +100,12 @@ func (d *Dispatcher) brake(t *tracked, now time.Time) *reloader.Hold {
 	if hold := d.heldByOperator(t, now); hold != nil {
 		return hold
 	}
-	for _, windows := range [][]control.Window{d.clusterWindows(), d.Dialects.Maintenance(t.w)} {
+	for _, windows := range [][]control.Window{d.clusterWindows(), d.planOf(t.w).Chosen.Maintenance} {
 		if opening := control.Opening(windows, now); !opening.Equal(now) {
 			return &reloader.Hold{Reason: reloader.ReasonOutsideWindow, Due: opening}
 		}
 	}
-	interval := d.Brakes.MinInterval
-	if own, ok := d.Dialects.MinInterval(t.w); ok {
-		interval = max(own, interval)
-	}
+	interval := max(d.planOf(t.w).Chosen.MinInterval, d.Brakes.MinInterval)
 	last := lastRoll(t.pace, now)
 	if due := last.Add(interval); due.After(now) {
 		return &reloader.Hold{Reason: reloader.ReasonTooSoon, Due: due}

@@ -236,7 +236,7 @@ func inRecordOrder(groups [][]step, ours bool) [][]step {
 // newReload describes steps of one outcome. An empty id is derived from the steps.
 func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, id string, decidedAt time.Time) reloader.Reload {
 	r := reloader.Reload{
-		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect,
+		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect(),
 		Strategy: d.strategyName(t), Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
 	}
 	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {

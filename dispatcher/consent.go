@@ -21,7 +21,7 @@ var errUnread = errors.New("its content has not been read yet")
 
 // shows reports whether w may know anything of c, of which f is known.
 func (d *Dispatcher) shows(w *workload.Workload, c reloader.Config, f fact) bool {
-	return d.Dialects.Shows(w, d.metaOf(c, f))
+	return d.planOf(w).Shows(d.metaOf(c, f))
 }
 
 // shown returns what w may know of c, of which f is known: that it is absent, unless it is shown to w.

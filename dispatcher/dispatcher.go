@@ -74,6 +74,7 @@ type Dispatcher struct {
 	Options
 	metrics  *metrics
 	stakater *stakaterMetrics
+	plans    plans
 	ready    atomic.Bool
 
 	mu sync.Mutex // guards all below, and the fields of every tracked workload
@@ -158,6 +159,7 @@ func New(o Options) *Dispatcher {
 	d := &Dispatcher{
 		Options:      o,
 		stakater:     newStakaterMetrics(o.Registerer, o.CountByNamespace),
+		plans:        plans{of: map[reloader.WorkloadRef]*dialect.Plan{}},
 		index:        newIndex(),
 		latest:       map[reloader.Config]reloader.StoredChange{},
 		facts:        map[reloader.Config]fact{},

@@ -80,7 +80,7 @@ func (d *Dispatcher) makeRoom(ref reloader.WorkloadRef) {
 		return
 	}
 	t.crowded = ""
-	for _, c := range t.interest.Exact {
+	for _, c := range t.interest.Names {
 		d.index.link(t, c)
 	}
 }
@@ -170,7 +170,7 @@ func (d *Dispatcher) linkMatches(ref reloader.WorkloadRef, t *tracked, configs [
 	for _, c := range configs {
 		_, doubted := t.doubted[c]
 		switch known := doubted || t.handled[c].How != ""; {
-		case !t.interest.Wants(c):
+		case !t.interest.Matches(c):
 		case known:
 			d.index.match(t, c)
 		default:
@@ -370,5 +370,5 @@ func (d *Dispatcher) marksAnother(ctx context.Context, t *tracked, w *workload.W
 
 // strategyOf returns the strategy by which w is marked.
 func (d *Dispatcher) strategyOf(w *workload.Workload) strategy.Strategy {
-	return d.Dialects.Strategy(w, d.Strategy)
+	return d.planOf(w).Strategy(d.Strategy)
 }

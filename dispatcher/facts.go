@@ -275,7 +275,7 @@ func (d *Dispatcher) remember(c reloader.Config, f fact) {
 		return // as it nearly always is
 	}
 	for ref, t := range d.index.byConfig[c] {
-		if d.decide(t.w, c, onRecord(t.w, c, before)) != d.decide(t.w, c, onRecord(t.w, c, f)) {
+		if !sameDecision(d.decide(t.w, c, onRecord(t.w, c, before)), d.decide(t.w, c, onRecord(t.w, c, f))) {
 			d.settleQ.Add(ref)
 		}
 		if looked {

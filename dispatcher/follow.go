@@ -63,16 +63,16 @@ func athome(c reloader.Config) reloader.Config {
 
 // onceEach has what a workload asks for name once each config of this cluster that it follows and may be asked for as well, so that each rolls it
 // once. As long as nothing else asks for it, that config is followed (see metaOf).
-func (d *Dispatcher) onceEach(i dialect.Interest) dialect.Interest {
-	exact := slices.Clone(i.Exact)
+func (d *Dispatcher) onceEach(i dialect.Plan) dialect.Plan {
+	exact := slices.Clone(i.Names)
 	for n, c := range exact {
 		own := athome(c)
-		if c.Cluster == d.Cluster && i.Wants(own) {
+		if c.Cluster == d.Cluster && i.Matches(own) {
 			exact[n] = own
 		}
 	}
 	slices.SortFunc(exact, compareConfigs)
-	i.Exact = slices.Compact(exact)
+	i.Names = slices.Compact(exact)
 	return i
 }
 

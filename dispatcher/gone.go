@@ -35,7 +35,7 @@ func (d *Dispatcher) avoidable(w *workload.Workload, s step, written time.Time) 
 // provesAbsence reports whether the mark of e, which is that of the absence of a config of w, was made since the deletion that latest tells of. It was if
 // that config makes a difference to it, it was another one before, and w was written since.
 func (e evidence) provesAbsence(w *workload.Workload, h reloader.Handled, latest reloader.Change) bool {
-	if e.speaker.Joint == nil || h.Mark == e.mark || e.speaker.Joint.Leaves != nil && e.speaker.Joint.Leaves(w, latest.Config) {
+	if e.speaker.Joint == nil || h.Mark == e.mark || e.speaker.Joint.IgnoredByMark != nil && e.speaker.Joint.IgnoredByMark(w, latest.Config) {
 		return false
 	}
 	gone := latest.VerifiedAt

@@ -15,7 +15,7 @@ import (
 // tracked is what is known about one opted-in workload. Dispatcher.mu guards it; w itself is never changed, only replaced.
 type tracked struct {
 	w        *workload.Workload
-	interest dialect.Interest
+	interest dialect.Plan
 	// edges are the configs that w depends on: those its interest names and those its patterns were seen to match.
 	edges map[reloader.Config]struct{}
 	// handled says to which content of each edge w was brought.
@@ -119,7 +119,7 @@ func newIndex() *index {
 func (x *index) get(ref reloader.WorkloadRef) *tracked { return x.byRef[ref] }
 
 // put files t under interest and reports whether that brought an edge that has no baseline, or a pattern to expand.
-func (x *index) put(t *tracked, interest dialect.Interest) bool {
+func (x *index) put(t *tracked, interest dialect.Plan) bool {
 	ref := t.w.Ref()
 	old, known := x.byRef[ref]
 	if known && old != t {
@@ -137,13 +137,13 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 		drop(x.patterned, ref.Namespace, ref)
 	}
 	for c := range t.edges {
-		if !interest.Wants(c) {
+		if !interest.Matches(c) {
 			x.unlink(t, c)
 		}
 	}
 	fresh := !known || old != t
 	settled := len(t.handled) > 0 && !t.lacksBaseline()
-	for _, c := range interest.Exact {
+	for _, c := range interest.Names {
 		_, edge := t.edges[c]
 		fresh = fresh || !edge
 		if x.link(t, c) {
@@ -152,7 +152,7 @@ func (x *index) put(t *tracked, interest dialect.Interest) bool {
 	}
 	// What a pattern matches cannot be listed everywhere, but what w refers to is known by name.
 	for c := range t.w.Template.References {
-		if _, edge := t.edges[c]; !edge && interest.Wants(c) {
+		if _, edge := t.edges[c]; !edge && interest.Matches(c) {
 			fresh = true
 			if x.match(t, c) {
 				t.join(c, settled)
@@ -234,7 +234,7 @@ func (x *index) release(namespace string, n int) {
 // dependents returns the workloads that may depend on c, sorted by name. A workload whose pattern matches c gets an edge to it.
 func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
-		if t.interest.Wants(c) {
+		if t.interest.Matches(c) {
 			x.match(t, c)
 		}
 	}
@@ -291,11 +291,11 @@ func (t *tracked) lacksBaseline() bool {
 	return false
 }
 
-func sameInterest(a, b dialect.Interest) bool {
-	return slices.Equal(a.Exact, b.Exact) && slices.Equal(a.Problems, b.Problems) && equalPatterns(a, b)
+func sameInterest(a, b dialect.Plan) bool {
+	return slices.Equal(a.Names, b.Names) && slices.Equal(a.Problems, b.Problems) && equalPatterns(a, b)
 }
 
-func equalPatterns(a, b dialect.Interest) bool {
+func equalPatterns(a, b dialect.Plan) bool {
 	return slices.EqualFunc(a.Patterns, b.Patterns, func(p, q dialect.Pattern) bool {
 		return p.Kind == q.Kind && p.String() == q.String()
 	})

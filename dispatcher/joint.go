@@ -26,10 +26,10 @@ type jointMark struct {
 
 // joint returns the values of a joint mark of w for what is live.
 func (d *Dispatcher) joint(ctx context.Context, t *tracked, w *workload.Workload, dl *dialect.Dialect) ([]string, error) {
-	interest, _ := dl.Interest(w)
-	parts := make(map[reloader.Config]dialect.Part, len(interest.Exact))
+	interest := d.planOf(w).Only(dl)
+	parts := make(map[reloader.Config]dialect.Part, len(interest.Names))
 	basis := []string{string(w.UID), w.ResourceVersion}
-	for _, c := range interest.Exact {
+	for _, c := range interest.Names {
 		f, err := d.part(ctx, w, c)
 		if err != nil {
 			return nil, err

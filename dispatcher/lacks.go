@@ -21,10 +21,7 @@ const maxMissing = 20
 // lacks returns what t names or refers to and is not there, sorted: the first ones. The caller holds mu.
 func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
 	t.lacked = map[reloader.Config]string{}
-	waits := slices.ContainsFunc(d.Dialects, func(dl *dialect.Dialect) bool {
-		_, opted := dl.Interest(t.w)
-		return dl.Waits && opted
-	})
+	waits := slices.ContainsFunc(d.planOf(t.w).Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
 	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
 		m, ok := d.lack(t, c)
 		if !ok {
@@ -51,7 +48,7 @@ func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool
 	f, looked := d.facts[c]
 	r := t.w.Template.References[c]
 	switch {
-	case c.Cluster != "" || !comesAndGoes(c) || !slices.Contains(t.interest.Exact, c):
+	case c.Cluster != "" || !comesAndGoes(c) || !slices.Contains(t.interest.Names, c):
 		return reloader.Missing{}, false
 	case !d.shows(t.w, c, f): // whether it exists is not told
 		return reloader.Missing{Config: c}, r != nil || !d.hasTwin(t, c)

@@ -32,7 +32,7 @@ func samePlace(by strategy.Strategy, w *workload.Workload, a, b reloader.Config)
 
 // strategyName returns by which strategy t is marked for its first dialect.
 func (d *Dispatcher) strategyName(t *tracked) string {
-	dl, _ := d.Dialects.Named(t.interest.Dialect)
+	dl, _ := d.Dialects.Named(t.interest.Dialect())
 	return d.strategyBy(t.w, dl).Name
 }
 
@@ -53,18 +53,16 @@ func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *d
 }
 
 func (d *Dispatcher) asking(w *workload.Workload, c reloader.Config, f fact) []*dialect.Dialect {
-	return d.Dialects.Asking(w, d.metaOf(c, f))
+	return d.decide(w, c, f).Marks
 }
 
 // onCreate reports whether the creation of c is a change for w, and onDelete whether its deletion is. The caller holds mu.
 func (d *Dispatcher) onCreate(w *workload.Workload, c reloader.Config) bool {
-	return comesAndGoes(c) && (d.ReloadOnCreate || slices.ContainsFunc(d.asking(w, c, d.facts[c]), func(dl *dialect.Dialect) bool { return dl.OnCreate }))
+	return comesAndGoes(c) && (d.ReloadOnCreate || d.decide(w, c, d.facts[c]).Created)
 }
 
 func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) bool {
-	return comesAndGoes(c) && (d.ReloadOnDelete || slices.ContainsFunc(d.asking(w, c, f), func(dl *dialect.Dialect) bool {
-		return dl.OnDelete || dl.Goes != nil && dl.Goes(w, c)
-	}))
+	return comesAndGoes(c) && (d.ReloadOnDelete || d.decide(w, c, f).Deleted)
 }
 
 // seenBy returns what w may know about c by a look of this process: see seen and shown.
@@ -135,13 +133,14 @@ func (d *Dispatcher) places(ctx context.Context, t *tracked, w *workload.Workloa
 
 // unused reports whether only keys have changed, since the content that w was brought to, that do not matter to it.
 func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reloader.Handled) bool {
+	why := d.decide(w, s.config, f)
 	from := handled.Sum
 	for _, change := range s.changes {
 		if from == "" || change.Type != reloader.ChangeUpdated || change.Old.Sum != from || len(change.Keys) == 0 {
 			return false
 		}
 		for _, k := range change.Keys {
-			if d.Dialects.Counts(w, d.metaOf(s.config, f), k.Key) {
+			if why.Reload && (why.Counts == nil || why.Counts(k.Key)) {
 				return false
 			}
 		}

@@ -18,7 +18,7 @@ import (
 func (d *Dispatcher) lacking(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*reloader.Hold, error) {
 	waits := slices.ContainsFunc(withOutcome(steps, reloader.ReasonReloaded), func(s step) bool {
 		f, _, _ := d.recall(s.config)
-		return slices.ContainsFunc(d.asking(w, s.config, f), func(dl *dialect.Dialect) bool { return dl.Waits })
+		return d.decide(w, s.config, f).Waits
 	})
 	if !waits {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 // search is one look for all configs that patterns match.
 type search struct {
 	began    time.Time
-	interest dialect.Interest
+	interest dialect.Plan
 }
 
 // search returns the look for what the patterns of a workload match that begins now.
@@ -45,7 +45,7 @@ func (d *Dispatcher) madeSince(t *tracked, w *workload.Workload, c reloader.Conf
 	defer d.mu.Unlock()
 	_, doubted := t.doubted[c]
 	return !doubted && !t.listed.IsZero() && !f.Created.Before(t.listed.Truncate(time.Second)) &&
-		!slices.Contains(t.interest.Exact, c) && d.onCreate(w, c)
+		!slices.Contains(t.interest.Names, c) && d.onCreate(w, c)
 }
 
 // expandDelay is how long after a config was made whose name nobody tells it is looked for, so that many are found at once.

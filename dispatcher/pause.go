@@ -33,7 +33,7 @@ func (d *Dispatcher) abandonPause(ref reloader.WorkloadRef) {
 
 // notePause has the pause of w, if one was begun, ended in time.
 func (d *Dispatcher) notePause(w *workload.Workload) {
-	p := d.Dialects.Pause(w)
+	p := d.planOf(w).Chosen.Pause
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.Begun && d.DryRun && d.paused[w.Ref()] == nil {
@@ -59,11 +59,11 @@ func (d *Dispatcher) resume(ctx context.Context, ref reloader.WorkloadRef) time.
 	if w == nil {
 		return 0
 	}
-	p := d.Dialects.Pause(w)
+	p := d.planOf(w).Chosen.Pause
 	if wait := pauseLeft(p, time.Now()); wait > 0 && !abandoned {
 		return wait
 	}
-	resumed, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: strategy.Resume(w, p.Key), FieldManager: d.fieldManager(p.Dialect)})
+	resumed, err := d.Workloads.Roll(ctx, w, strategy.Roll{Ops: strategy.Resume(w, p.Key), FieldManager: workload.MarkManager})
 	switch fateOf(err) {
 	case fateDone:
 		d.Logger.Info("pause ended", "workload", ref.String())
@@ -125,7 +125,7 @@ func (d *Dispatcher) refreshMarked(resumed *workload.Workload) {
 
 // pauseOps returns the operations that hold back the rollout of w, if it asks for that and is not paused already.
 func (d *Dispatcher) pauseOps(w *workload.Workload) []strategy.Op {
-	p := d.Dialects.Pause(w)
+	p := d.planOf(w).Chosen.Pause
 	if p.Period == 0 || p.Begun || w.Paused {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (d *Dispatcher) pauseOps(w *workload.Workload) []strategy.Op {
 
 // pauseHold says until when the rollout of t is held back; nil if it is not. The caller holds mu.
 func (d *Dispatcher) pauseHold(t *tracked) *reloader.Hold {
-	p := d.Dialects.Pause(t.w)
+	p := d.planOf(t.w).Chosen.Pause
 	if !p.Begun {
 		return nil
 	}

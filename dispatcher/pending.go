@@ -51,8 +51,8 @@ func (d *Dispatcher) addPending(t *tracked, change reloader.Change, force bool) 
 
 // waits returns the quiet window of t and its maximum wait, which is no shorter.
 func (d *Dispatcher) waits(t *tracked) (window, maxWait time.Duration) {
-	if own, ok := d.Dialects.Window(t.w); ok {
-		return own, max(own, d.MaxWait)
+	if own := d.planOf(t.w).Chosen.Debounce; own != nil {
+		return *own, max(*own, d.MaxWait)
 	}
 	return d.Window, d.MaxWait
 }

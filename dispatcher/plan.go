@@ -291,7 +291,12 @@ func writtenSince(w *workload.Workload, t time.Time) bool {
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {
-	return d.Dialects.Decide(w, d.metaOf(c, f))
+	return d.planOf(w).Decide(d.metaOf(c, f))
+}
+
+// sameDecision reports whether two decisions say the same.
+func sameDecision(a, b dialect.Decision) bool {
+	return a.Reload == b.Reload && a.Dialect == b.Dialect && a.Why == b.Why && a.Clause == b.Clause
 }
 
 func withOutcome(steps []step, outcome reloader.Reason) []step {

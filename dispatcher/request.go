@@ -117,7 +117,7 @@ func (d *Dispatcher) writeRequest(ctx context.Context, t *tracked, w *workload.W
 	target := chosen.Target(w)
 	ops := append(strategy.Precondition(target), chosen.Request(w, id, now)...)
 	ops = append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...)
-	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{Ops: ops, FieldManager: d.fieldManager(t.interest.Dialect), Name: id})
+	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{Ops: ops, FieldManager: workload.MarkManager, Name: id})
 	d.metrics.tried(err)
 	if err == nil && target != w {
 		rolled = w.Through(rolled)
@@ -129,7 +129,7 @@ func (d *Dispatcher) writeRequest(ctx context.Context, t *tracked, w *workload.W
 func (d *Dispatcher) requestedReload(t *tracked, w *workload.Workload, id string, decidedAt time.Time) reloader.Reload {
 	value := w.Annotations[RequestedAnnotation]
 	r := reloader.Reload{
-		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect, Strategy: d.strategyName(t),
+		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect(), Strategy: d.strategyName(t),
 		Outcome: d.instead(), Causes: []reloader.Cause{}, Attempts: t.attempts + 1, DecidedAt: decidedAt,
 		Requested: strings.ToValidUTF8(value[:min(len(value), maxRequested)], ""),
 	}

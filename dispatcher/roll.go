@@ -35,7 +35,7 @@ func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload,
 	}
 	ops = append(ops, strategy.Annotate(target, BroughtAnnotation, broughtTo(target, rolling))...)
 	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
-		Ops: ops, FieldManager: d.fieldManager(rolling[0].why.Dialect), Name: d.rollName(w, rolling),
+		Ops: ops, FieldManager: workload.MarkManager, Name: d.rollName(w, rolling),
 	})
 	d.metrics.tried(err)
 	if err == nil && target != w {
@@ -146,15 +146,6 @@ func (d *Dispatcher) marksGenerally(w *workload.Workload, rolling []step) bool {
 		dl, known := d.Dialects.Named(s.why.Dialect)
 		return !known || d.strategyBy(w, dl).Name == d.strategyOf(w).Name
 	})
-}
-
-func (d *Dispatcher) fieldManager(name string) string {
-	for _, dl := range d.Dialects {
-		if dl.Name == name {
-			return dl.FieldManager
-		}
-	}
-	return ""
 }
 
 func (d *Dispatcher) reloadID(w *workload.Workload, steps []step) string {

@@ -111,7 +111,7 @@ func (d *Dispatcher) rolloutDue(ref reloader.WorkloadRef) time.Duration {
 	if wait := time.Until(t.rollout.state.StartedAt.Add(d.RolloutDeadline)); wait > 0 {
 		return wait
 	}
-	if pause := d.Dialects.Pause(t.w); pause.Begun {
+	if pause := d.planOf(t.w).Chosen.Pause; pause.Begun {
 		return max(0, time.Until(pause.Until)) + d.RolloutDeadline // its time begins when the pause ends
 	}
 	switch p := t.w.Progress; {
@@ -139,7 +139,7 @@ func (d *Dispatcher) watchRollout(t *tracked) {
 			d.goOn(t)
 		}
 	case t.rollout.stalled() && result != reloader.ReasonRolledOut:
-	case result == reloader.ReasonWaitingForOperator && d.Dialects.Pause(t.w).Begun: // we end that pause ourselves
+	case result == reloader.ReasonWaitingForOperator && d.planOf(t.w).Chosen.Pause.Begun: // we end that pause ourselves
 	default:
 		d.decideRollout(t, result, message)
 	}

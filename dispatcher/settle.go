@@ -158,7 +158,7 @@ func (d *Dispatcher) storeRollout(ctx context.Context, r reloader.Reload) error 
 // record says what is known about t. The caller holds mu.
 func (d *Dispatcher) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
-		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect,
+		Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.interest.Dialect(),
 		Strategy: d.strategyName(t), Problems: slices.Clone(t.interest.Problems),
 		LastReload: t.lastReload, Pace: t.pace, Recent: slices.Clone(t.recent), MarkedAt: t.markedAt, ListedAt: t.listed, Terms: d.terms(t), UpdatedAt: time.Now(),
 		Requested: t.requested, Retried: t.retried,
@@ -190,7 +190,7 @@ func (d *Dispatcher) edge(t *tracked, c reloader.Config) reloader.Edge {
 	f := onRecord(t.w, c, d.facts[c])
 	why := d.decide(t.w, c, f)
 	e := reloader.Edge{
-		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: d.Dialects.OnlyUsed(t.w, d.metaOf(c, f)), Handled: t.handled[c],
+		Config: c, Why: why.Why, Clause: why.Clause, UsedKeys: why.UsedKeys, Handled: t.handled[c],
 	}
 	if ref := t.w.Template.References[c]; ref != nil {
 		e.Uses = ref.Uses

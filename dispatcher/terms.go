@@ -12,22 +12,19 @@ import (
 // terms says what t itself asks for about when it is rolled and for what, for whoever wants to know what a change would do. The caller holds mu.
 func (d *Dispatcher) terms(t *tracked) reloader.Terms {
 	terms := reloader.Terms{
-		Dormant: t.w.Dormant, Keys: d.Dialects.Keys(t.w).String(),
+		Dormant: t.w.Dormant, Keys: d.planOf(t.w).Chosen.Keys.String(),
 	}
-	for _, w := range d.Dialects.Maintenance(t.w) {
+	for _, w := range d.planOf(t.w).Chosen.Maintenance {
 		terms.Windows = append(terms.Windows, w.String())
 	}
-	interval := d.Brakes.MinInterval
-	if own, ok := d.Dialects.MinInterval(t.w); ok {
-		interval = max(own, interval)
-	}
+	interval := max(d.planOf(t.w).Chosen.MinInterval, d.Brakes.MinInterval)
 	terms.MinInterval = int64(interval / time.Second)
 	return terms
 }
 
 // retells reports whether the record of a workload is to be written again because it has become w: it tells of what others foresee.
 func (d *Dispatcher) retells(before, w *workload.Workload) bool {
-	return d.Dialects.Pause(before).Begun != d.Dialects.Pause(w).Begun || !maps.Equal(before.Annotations, w.Annotations) ||
+	return d.planOf(before).Chosen.Pause.Begun != d.planOf(w).Chosen.Pause.Begun || !maps.Equal(before.Annotations, w.Annotations) ||
 		before.Dormant != w.Dormant || !maps.EqualFunc(before.Template.References, w.Template.References, sameUses)
 }
 

@@ -13,12 +13,13 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 		return
 	}
 	d.mindPause(w)
-	interest, ok := d.Dialects.Interest(w)
-	if !ok {
+	plan := d.planOf(w)
+	if !plan.OptedIn() {
+		d.plans.drop(w.Ref())
 		d.untrack(w.Ref())
 		return
 	}
-	interest = d.onceEach(interest)
+	interest := d.onceEach(*plan)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.index.get(w.Ref())
@@ -132,6 +133,7 @@ func (d *Dispatcher) lose(t *tracked) {
 
 // untrackLocked is untrack for a caller that holds mu.
 func (d *Dispatcher) untrackLocked(ref reloader.WorkloadRef) {
+	d.plans.drop(ref)
 	_, recorded := d.records[ref]
 	if d.index.get(ref) == nil && !recorded {
 		return

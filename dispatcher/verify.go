@@ -318,7 +318,7 @@ func cameBack(h reloader.Handled, c reloader.Change) bool {
 // t matches it, and t was there before. The caller holds mu.
 func (d *Dispatcher) appeared(t *tracked, change reloader.Change) bool {
 	return t.recorded && change.Type == reloader.ChangeCreated && d.onCreate(t.w, change.Config) &&
-		!slices.Contains(t.interest.Exact, change.Config) && !change.RequestedAt.Before(t.w.CreationTimestamp.Time)
+		!slices.Contains(t.interest.Names, change.Config) && !change.RequestedAt.Before(t.w.CreationTimestamp.Time)
 }
 
 // comesAndGoes reports whether the creation and deletion of c can be changes. The content of a SecretProviderClass lies elsewhere,

@@ -62,15 +62,15 @@ func judgeManifests(text string, keys []string) (workloads int, complaints []str
 			complaints = append(complaints, err.Error())
 			continue
 		}
-		interest, opted := dialect.All(dialect.StakaterOptions{}).Interest(w)
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		switch {
-		case !opted:
+		case !plan.OptedIn():
 			complaints = append(complaints, w.Name+" does not opt in")
-		case len(interest.Exact) == 0:
+		case len(plan.Names) == 0:
 			complaints = append(complaints, w.Name+" asks for nothing")
 		}
 		workloads++
-		complaints = append(complaints, interest.Problems...)
+		complaints = append(complaints, plan.Problems...)
 	}
 }
 
@@ -158,10 +158,9 @@ func annotationKeys(t *testing.T) (keys []string) {
 			keys = append(keys, c.Key)
 		}
 		keys = append(keys, d.Writes...)
-		for _, choice := range d.Choices.Strategy {
-			keys = append(keys, choice.Key)
+		for _, c := range d.Choices {
+			keys = append(keys, c.Key)
 		}
-		keys = append(keys, d.Choices.PausePeriod, d.Choices.PausedAt, d.Choices.Window, d.Choices.MinInterval, d.Choices.Maintenance, d.Choices.Keys)
 	}
 	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", ":!reloader/mark", "dispatcher/*.go", "admission/*.go", ":!*_test.go")
 	grep.Dir = ".."

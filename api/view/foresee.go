@@ -76,8 +76,8 @@ func (s Supposed) unused(w *reloader.WorkloadRecord, e reloader.Edge) bool {
 	if len(s.Keys) == 0 || e.Handled.Sum == "" || e.Pending != "" {
 		return false
 	}
-	keys := keysThatCount(w, e)
-	return !slices.ContainsFunc(s.Keys, func(key string) bool { return keys.Count(key, e.Uses) })
+	counts := keysThatCount(w, e).Filter(e.Uses)
+	return counts != nil && !slices.ContainsFunc(s.Keys, counts)
 }
 
 // keysThatCount returns the keys that matter to w. A list that cannot be read leaves out nothing.

@@ -15,28 +15,28 @@ import (
 )
 
 // keys finds annotations that nobody reads, and those that nobody reads where they are.
-func (s sight) keys() []Finding { return append(s.strange(s.w), s.misplaced(s.w)...) }
+func (s inspection) keys() []Finding { return append(s.strange(s.w), s.misplaced(s.w)...) }
 
 // strange finds keys that are no tool's, and look as if they were meant for one. Those of Reroll's own domain on workloads are told as problems.
 func (v View) strange(w *workload.Workload) []Finding {
 	var found []Finding
 	on := func(place string, annotations map[string]string) {
 		for _, key := range sortedKeys(annotations) {
-			t, owned := owner(key)
-			if known(v.All, key) || t.dialect == "reroll" {
+			by := owner(v.All, key)
+			if v.All.KeepsAnnotation(key) || by != nil && by.Name == "reroll" {
 				continue
 			}
 			like, misspelt := near.Word(key, keysOf(v.All))
-			if !owned && !misspelt {
+			if by == nil && !misspelt {
 				continue
 			}
 			f := Finding{Typo, fmt.Sprintf("%s%s is no annotation of any tool", key, place), "take it away"}
-			if owned {
-				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, t.dialect)
+			if by != nil {
+				f.Message = fmt.Sprintf("%s%s is no annotation that %s has", key, place, by.Name)
 			}
 			if misspelt {
 				f.Mend = "did you mean " + like + "?"
-			} else if owned && slices.Contains(t.labels, key) {
+			} else if by != nil && slices.Contains(by.Off, key) {
 				f.Mend = "make it a label: as an annotation it says nothing"
 			}
 			found = append(found, f)
@@ -54,11 +54,11 @@ func (v View) misplaced(w *workload.Workload) []Finding {
 		for _, c := range d.Clauses {
 			_, here := w.Annotations[c.Key]
 			_, there := w.Template.Annotations[c.Key]
-			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.Where != c.Where })
+			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.On != c.On })
 			switch {
-			case c.Where == dialect.OnWorkload && there:
+			case c.On == dialect.OnWorkload && there:
 				found = append(found, Finding{Typo, c.Key + " says nothing on a pod template", "write it on the workload itself"})
-			case c.Where == dialect.OnConfig && (here || there) && !elsewhere:
+			case c.On == dialect.OnConfig && (here || there) && !elsewhere:
 				found = append(found, Finding{Typo, c.Key + " says nothing on a workload", "write it on the config"})
 			}
 			if _, label := w.Labels[c.Key]; label {

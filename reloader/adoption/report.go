@@ -120,21 +120,19 @@ func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Confi
 	for c := range w.Template.References {
 		found[c] = true
 	}
-	for _, d := range v.Dialects {
-		interest, _ := d.Interest(w)
-		for _, c := range interest.Exact {
-			found[c] = true
-		}
-		for _, p := range interest.Patterns {
-			for _, name := range names[p.Kind] {
-				if p.Match(name) {
-					found[reloader.Config{Kind: p.Kind, Namespace: w.Namespace, Name: name}] = true
-				}
+	plan := v.Dialects.Compile(w)
+	for _, c := range plan.Names {
+		found[c] = true
+	}
+	for _, p := range plan.Patterns {
+		for _, name := range names[p.Kind] {
+			if p.Match(name) {
+				found[reloader.Config{Kind: p.Kind, Namespace: w.Namespace, Name: name}] = true
 			}
 		}
-		for _, m := range d.Mentions(w) {
-			found[m.Config] = true
-		}
+	}
+	for _, m := range plan.Mentions() {
+		found[m.Config] = true
 	}
 	for c := range found {
 		if c.Cluster == "" {
@@ -148,11 +146,11 @@ func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Confi
 
 // Report says what becomes of w. read has every config that Wants named.
 func (v View) Report(w *workload.Workload, read map[reloader.Config]Known, names Names) Report {
-	r := Report{Workload: w.Ref(), Tools: traces(v.All, w), Findings: []Finding{}, Dialects: []string{}, Configs: v.fates(w, read)}
+	s := inspection{View: v, w: w, plan: v.Dialects.Compile(w), read: read, names: names}
+	r := Report{Workload: w.Ref(), Tools: traces(v.All, w), Findings: []Finding{}, Dialects: []string{}, Configs: s.fates()}
 	if r.Tools == nil {
 		r.Tools = []Trace{}
 	}
-	s := sight{View: v, w: w, read: read, names: names}
 	for _, find := range []func() []Finding{s.tools, s.problems, s.absent, s.keys} {
 		r.Findings = append(r.Findings, find()...)
 	}

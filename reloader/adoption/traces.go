@@ -1,7 +1,6 @@
 package adoption
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -85,17 +84,9 @@ func marks(d *dialect.Dialect, w *workload.Workload) []Mark {
 		}
 	}
 	for _, key := range sortedKeys(w.Template.Annotations) {
-		if writes(d, key) {
+		if d.WritesAnnotation(key) {
 			found = append(found, Mark{Name: key, Template: true})
 		}
 	}
 	return found
-}
-
-// writes reports whether d's tool writes annotations of that key.
-func writes(d *dialect.Dialect, key string) bool {
-	return slices.ContainsFunc(d.Writes, func(written string) bool {
-		prefix, all := strings.CutSuffix(written, "*")
-		return written == key || all && strings.HasPrefix(key, prefix)
-	})
 }

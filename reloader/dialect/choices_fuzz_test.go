@@ -20,18 +20,18 @@ func FuzzChoices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
 		for _, kind := range []string{"Deployment", "Rollout"} {
 			w := ofKind(kind, annotations{k1: v1, k2: v2})
-			for name, read := range map[string]func() (time.Duration, bool){
-				"window":       func() (time.Duration, bool) { return set.Window(w) },
-				"min interval": func() (time.Duration, bool) { return set.MinInterval(w) },
-			} {
-				if d, chosen := read(); d < 0 || d > 7*24*time.Hour || !chosen && d != 0 {
-					t.Errorf("%s %s", name, d)
-				}
+			plan := set.Compile(w)
+			chosen := plan.Chosen
+			if d := chosen.Debounce; d != nil && (*d < 0 || *d > 24*time.Hour) {
+				t.Errorf("debounce window %s", d)
 			}
-			if got := set.Strategy(w, "env-vars").Name; !slices.Contains([]string{"env-vars", "annotations", "restart"}, got) {
+			if d := chosen.MinInterval; d < 0 || d > 7*24*time.Hour {
+				t.Errorf("min interval %s", d)
+			}
+			if got := plan.Strategy("env-vars").Name; !slices.Contains([]string{"env-vars", "annotations", "restart"}, got) {
 				t.Errorf("strategy %q", got)
 			}
-			if windows := set.Maintenance(w); len(windows) > 1+strings.Count(v1+v2, ";") {
+			if windows := chosen.Maintenance; len(windows) > 1+strings.Count(v1+v2, ";") {
 				t.Errorf("%d windows", len(windows))
 			}
 		}

@@ -31,21 +31,21 @@ func TestPause(t *testing.T) {
 		on     annotations
 		want   dialect.Pause
 	}{
-		"nothing":        {reason: "no pause", kind: "Deployment", want: dialect.Pause{Dialect: "stakater", Key: pausedAt}},
-		"asked":          {reason: "a Go duration", kind: "Deployment", on: annotations{period: "1h30m"}, want: dialect.Pause{Dialect: "stakater", Period: 90 * time.Minute, Key: pausedAt}},
-		"begun too far":  {reason: "no record can hold its end: it is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: "9999-12-31T23:59:59-23:59"}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
-		"begun":          {reason: "until its period is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: began}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true, Until: at.Add(5 * time.Minute)}},
-		"period gone":    {reason: "it ends at once", kind: "Deployment", on: annotations{pausedAt: began}, want: dialect.Pause{Dialect: "stakater", Key: pausedAt, Begun: true}},
-		"bad time":       {reason: "it ends at once", kind: "Deployment", on: annotations{period: "5m", pausedAt: "noon"}, want: dialect.Pause{Dialect: "stakater", Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
-		"bad period":     {reason: "no pause", kind: "Deployment", on: annotations{period: "soon"}, want: dialect.Pause{Dialect: "stakater", Key: pausedAt}},
-		"negative":       {reason: "no pause", kind: "Deployment", on: annotations{period: "-5m"}, want: dialect.Pause{Dialect: "stakater", Key: pausedAt}},
-		"beyond a week":  {reason: "taken for a mistake", kind: "Deployment", on: annotations{period: "200h"}, want: dialect.Pause{Dialect: "stakater", Key: pausedAt}},
+		"nothing":        {reason: "no pause", kind: "Deployment"},
+		"asked":          {reason: "a Go duration", kind: "Deployment", on: annotations{period: "1h30m"}, want: dialect.Pause{Period: 90 * time.Minute, Key: pausedAt}},
+		"begun too far":  {reason: "no record can hold its end: it is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: "9999-12-31T23:59:59-23:59"}, want: dialect.Pause{Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
+		"begun":          {reason: "until its period is over", kind: "Deployment", on: annotations{period: "5m", pausedAt: began}, want: dialect.Pause{Period: 5 * time.Minute, Key: pausedAt, Begun: true, Until: at.Add(5 * time.Minute)}},
+		"period gone":    {reason: "it ends at once", kind: "Deployment", on: annotations{pausedAt: began}, want: dialect.Pause{Key: pausedAt, Begun: true}},
+		"bad time":       {reason: "it ends at once", kind: "Deployment", on: annotations{period: "5m", pausedAt: "noon"}, want: dialect.Pause{Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
+		"bad period":     {reason: "no pause", kind: "Deployment", on: annotations{period: "soon"}},
+		"negative":       {reason: "no pause", kind: "Deployment", on: annotations{period: "-5m"}},
+		"beyond a week":  {reason: "taken for a mistake", kind: "Deployment", on: annotations{period: "200h"}},
 		"not Deployment": {reason: "others cannot be paused", kind: "StatefulSet", on: annotations{period: "5m", pausedAt: began}},
 	}
-	d := dialect.Stakater(dialect.StakaterOptions{})
+	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, d.Pause(ofKind(c.kind, c.on))); diff != "" {
+			if diff := cmp.Diff(c.want, set.Compile(ofKind(c.kind, c.on)).Chosen.Pause); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
@@ -53,7 +53,7 @@ func TestPause(t *testing.T) {
 }
 
 func TestChosenStrategy(t *testing.T) {
-	d := dialect.Stakater(dialect.StakaterOptions{})
+	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
 	for name, c := range map[string]struct{ kind, value, want string }{
 		"restart":        {"Rollout", "restart", "restart"},
 		"rollout":        {"Rollout", "rollout", ""},
@@ -62,7 +62,7 @@ func TestChosenStrategy(t *testing.T) {
 		"says nothing":   {"Rollout", "", ""},
 		"not even words": {"Rollout", "\x00", ""},
 	} {
-		if got := d.Strategy(ofKind(c.kind, annotations{rollout: c.value})); got != c.want {
+		if got := set.Compile(ofKind(c.kind, annotations{rollout: c.value})).Chosen.Strategy; got != c.want {
 			t.Errorf("%s: strategy %q, want %q", name, got, c.want)
 		}
 	}
@@ -71,10 +71,10 @@ func TestChosenStrategy(t *testing.T) {
 func TestFaultyChoicesAreProblems(t *testing.T) {
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	w := ofKind("Deployment", annotations{auto: "true", period: "soon", rollout: "restart"})
-	interest, optedIn := d.Interest(w)
-	got := strings.Join(interest.Problems, "\n")
-	for _, want := range []string{period + `: "soon" is no duration`, rollout + ": says nothing on a Deployment, only on a Rollout"} {
-		if !optedIn || !strings.Contains(got, want) {
+	plan := dialect.Set{d}.Compile(w)
+	got := strings.Join(plan.Problems, "\n")
+	for _, want := range []string{period + `: "soon" is not a duration`, rollout + ": says nothing on a Deployment, only on a Rollout"} {
+		if !plan.OptedIn() || !strings.Contains(got, want) {
 			t.Errorf("problems %q, want %q", got, want)
 		}
 	}
@@ -84,9 +84,9 @@ func FuzzPause(f *testing.F) {
 	f.Add("5m", "2026-11-21T08:00:00Z")
 	f.Add("-1ns", "")
 	f.Add("9223372036854775807ns", "9999-12-31T23:59:59Z")
-	d := dialect.Stakater(dialect.StakaterOptions{})
+	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
 	f.Fuzz(func(t *testing.T, p, at string) {
-		got := d.Pause(ofKind("Deployment", annotations{period: p, pausedAt: at}))
+		got := set.Compile(ofKind("Deployment", annotations{period: p, pausedAt: at})).Chosen.Pause
 		if got.Period < 0 || got.Period > 7*24*time.Hour {
 			t.Fatalf("period %s", got.Period)
 		}

@@ -11,36 +11,32 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Collaborne returns the dialect of kubernetes-reloader of Collaborne. Other than the tool, names in lists are trimmed, and binary data
 // counts.
 func Collaborne() *Dialect {
 	return &Dialect{
-		Name:         "collaborne",
-		FieldManager: workload.MarkManager,
+		Tool: Tool{"collaborne", "reloader.k8s.collaborne.com"},
 		Clauses: []Clause{
-			{"reloader.k8s.collaborne.com/configmap", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-			{"reloader.k8s.collaborne.com/secret", OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
+			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},
 		},
-		Sees:      func(*workload.Reference) bool { return true },
-		MarkValue: collaborneHash,
-		Marks:     strategy.Collaborne.Name,
-		Kinds:     tools,
-		OnCreate:  true,
+		Marking:  Marking{MarkValue: collaborneHash, Marks: strategy.Collaborne.Name},
+		Kinds:    tools,
+		OnCreate: true,
 	}
 }
 
 // collaborneHash returns the SHA-1 that the tool writes: of all key=value entries, one right after the other, in the order in which
 // JavaScript walks the keys. Values of Secrets are in base64, and binary data is left out, so that different contents can share one.
-func collaborneHash(c digest.Content, kind reloader.ConfigKind) string {
+func collaborneHash(c digest.Content) string {
 	type entry struct{ key, value string }
 	var entries []entry
 	c.Each(func(s digest.Section, key string, value []byte) {
 		switch {
 		case s == digest.BinaryData:
-		case kind == reloader.Secret:
+		case c.Config().Kind == reloader.Secret:
 			entries = append(entries, entry{key, base64.StdEncoding.EncodeToString(value)})
 		default:
 			entries = append(entries, entry{key, string(value)})

@@ -3,56 +3,101 @@ package dialect
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Decide says whether a change of c reloads w. The first clause that asks or forbids wins; if none does, the first that came close
-// gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the config says that it may:
-// otherwise the answer is that for a config that does not exist. One of another cluster reloads w only if w follows it, and its owner sends copies of it.
-func (d *Dialect) Decide(w *workload.Workload, c ConfigMeta) Decision {
-	c = c.shownTo(w)
-	answer := Decision{Dialect: d.Name, Why: reloader.ReasonNotOptedIn}
-	if !d.speaks(w) {
-		return answer
+// decide returns the reason that the dialect gives for a config, and the key of the clause. The first clause that asks or forbids wins; if none
+// does, the first that came close gives the reason. A config of another namespace reloads w only if a list names it with its namespace, and the
+// config says that it may: otherwise the answer is that for a config that does not exist. One of another cluster reloads w only if w follows it.
+func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
+	if !c.ShowsTo(p.workload.Namespace) {
+		c = ConfigMeta{Config: c.Config}
 	}
-	if c.Unselected && c.Config.Cluster == "" && c.Config.Namespace == w.Namespace {
-		answer.Why = reloader.ReasonConfigUnselected
-		return answer
+	if c.Unselected && c.Config.Cluster == "" && c.Config.Namespace == p.workload.Namespace {
+		return reloader.ReasonConfigUnselected, ""
 	}
-	s := d.scope(w, c.Config.Kind)
-	for _, clause := range s.clauses {
-		if !clause.reaches(w, c.Config) {
+	answer, by := reloader.ReasonNotOptedIn, ""
+	for i := range p.rules {
+		r := &p.rules[i]
+		if !r.kinds.has(c.Config.Kind) || !r.reaches(p.workload, c.Config) {
 			continue
 		}
-		why := meanings[clause.Meaning].decide(s, clause, c)
-		if why == "" {
-			continue
-		}
-		here := Decision{Reload: Asks(why), Dialect: d.Name, Why: why, Clause: clause.Key}
-		if here.Reload || forbids(why) {
-			return here
-		}
-		if answer.Clause == "" {
-			answer = here
+		switch why := p.reason(r, c); {
+		case why == "":
+		case Asks(why) || forbids(why):
+			return why, r.Key
+		case by == "":
+			answer, by = why, r.Key
 		}
 	}
-	return answer
+	return answer, by
 }
 
-// acrossNamespaces are the meanings that can be about configs of other namespaces, and acrossClusters those about configs of other clusters.
-var (
-	acrossNamespaces = []Meaning{Ignore, IgnoreWorkload, ExcludeGlobs, ListedAcross, Globs}
-	acrossClusters   = []Meaning{IgnoreWorkload, Follow}
-)
+// reason returns the reason that a rule gives for a config; empty if it gives none.
+func (p *part) reason(r *rule, c ConfigMeta) reloader.Reason {
+	switch r.Do {
+	case Ignore:
+		if r.On != OnConfig {
+			return reloader.ReasonWorkloadIgnored
+		}
+		if c.Annotations[r.Key] == exactlyTrue {
+			return reloader.ReasonConfigIgnored
+		}
+	case Forbid:
+		if r.list.match(c.Config) {
+			return reloader.ReasonExcluded
+		}
+	case Search, AskReferenced:
+		return p.referenceReason(r, c)
+	case Ask:
+		switch {
+		case r.As == Selector && r.selector.Matches(labels.Set(c.Labels)):
+			return reloader.ReasonSelected
+		case r.As == Selector:
+			return reloader.ReasonConfigUnselected
+		case !r.list.match(c.Config):
+			return ""
+		case !c.ShowsTo(p.workload.Namespace):
+			return reloader.ReasonNotShared
+		case r.As == Followed:
+			return reloader.ReasonFollowed
+		}
+		return reloader.ReasonNamed
+	}
+	return ""
+}
 
-// reaches reports whether c can be about a config that is where this one is, as seen from w.
-func (c Clause) reaches(w *workload.Workload, config reloader.Config) bool {
+// referenceReason is reason for a rule that asks for referenced configs.
+func (p *part) referenceReason(r *rule, c ConfigMeta) reloader.Reason {
+	switch {
+	case r.On == OnConfig:
+		return ""
+	case !p.dialect.countsAsReference(p.workload, c.Config):
+		return reloader.ReasonNotReferenced
+	case r.Do == AskReferenced && len(r.Kinds) == 1:
+		return reloader.ReasonTypedAuto
+	case r.Do == AskReferenced:
+		return reloader.ReasonAuto
+	}
+	found := func(o rule) bool {
+		return o.Do == Search && o.On == OnConfig && o.kinds.has(c.Config.Kind) && c.Annotations[o.Key] == exactlyTrue
+	}
+	if !slices.ContainsFunc(p.rules, found) {
+		return reloader.ReasonConfigUnmarked
+	}
+	return reloader.ReasonSearch
+}
+
+// reaches reports whether c can decide about configs of the cluster and namespace of this one.
+func (c *Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 	switch {
 	case config.Cluster != "":
-		return slices.Contains(acrossClusters, c.Meaning)
+		return c.As == Followed || c.Do == Ignore && c.On != OnConfig
 	case config.Namespace != w.Namespace:
-		return slices.Contains(acrossNamespaces, c.Meaning)
+		return c.Do == Ignore || c.As == NamesAcross || c.As == Globs
 	}
 	return true
 }
@@ -69,65 +114,4 @@ func Asks(why reloader.Reason) bool {
 // forbids reports whether a clause that gives this reason overrules all that follow.
 func forbids(why reloader.Reason) bool {
 	return why == reloader.ReasonConfigIgnored || why == reloader.ReasonWorkloadIgnored || why == reloader.ReasonExcluded
-}
-
-// scope is what a dialect has to say about the configs of one kind for one workload.
-type scope struct {
-	dialect *Dialect
-	w       *workload.Workload
-	kind    reloader.ConfigKind
-	// clauses are those about kind.
-	clauses []Clause
-	// triggers are the annotations in which clauses of OnWorkloadOrTemplate are read.
-	triggers map[string]string
-}
-
-func (d *Dialect) scope(w *workload.Workload, kind reloader.ConfigKind) scope {
-	s := scope{dialect: d, w: w, kind: kind, triggers: w.Template.Annotations}
-	for _, c := range d.Clauses {
-		if !c.covers(kind) {
-			continue
-		}
-		s.clauses = append(s.clauses, c)
-		if _, present := w.Annotations[c.Key]; present && c.Where == OnWorkloadOrTemplate {
-			s.triggers = w.Annotations
-		}
-	}
-	return s
-}
-
-// value returns what c says on the workload; empty if it is absent.
-func (s scope) value(c Clause) string {
-	switch c.Where {
-	case OnWorkload:
-		return s.w.Annotations[c.Key]
-	case OnWorkloadOrTemplate:
-		return s.triggers[c.Key]
-	}
-	return ""
-}
-
-// values returns what c says on each object that it is read on.
-func (s scope) values(c Clause) []string {
-	if c.Where == OnEither {
-		return []string{s.w.Annotations[c.Key], s.w.Template.Annotations[c.Key]}
-	}
-	return []string{s.value(c)}
-}
-
-// any reports whether some clause of that meaning satisfies test.
-func (s scope) any(m Meaning, test func(c Clause) bool) bool {
-	for _, c := range s.clauses {
-		if c.Meaning == m && test(c) {
-			return true
-		}
-	}
-	return false
-}
-
-// refers reports whether the workload's pod template refers to c in a way that the tool sees. A pull secret does not count in any dialect:
-// a registry token that is refreshed twice a day would roll every workload that asks for its references. A list can name it.
-func (s scope) refers(c reloader.Config) bool {
-	r := s.w.Template.References[c]
-	return r != nil && !r.OnlyPulls() && s.dialect.Sees(r)
 }

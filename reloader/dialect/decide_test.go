@@ -52,6 +52,14 @@ func app(onWorkload, onTemplate annotations) *workload.Workload {
 	}
 }
 
+// sameDialects compares dialects by their names.
+var sameDialects = cmp.Comparer(func(a, b *dialect.Dialect) bool { return a.Name == b.Name })
+
+func decide(s dialect.Set, w *workload.Workload, c dialect.ConfigMeta) dialect.Decision {
+	plan := s.Compile(w)
+	return plan.Decide(c)
+}
+
 type decisionCase struct {
 	reason               string
 	workload, template   annotations
@@ -151,32 +159,27 @@ func TestStakaterDecides(t *testing.T) {
 	for name, c := range decisionCases {
 		t.Run(name, func(t *testing.T) {
 			d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: c.autoReloadAll})
-			w := app(c.workload, c.template)
-			got := d.Decide(w, dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
+			plan := dialect.Set{d}.Compile(app(c.workload, c.template))
+			got := plan.Decide(dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
 			reload := c.why == reloader.ReasonNamed || c.why == reloader.ReasonAuto || c.why == reloader.ReasonTypedAuto || c.why == reloader.ReasonSearch
 			want := dialect.Decision{Reload: reload, Dialect: "stakater", Why: c.why, Clause: c.clause}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if reload {
+				want.Marks = []*dialect.Dialect{d}
+			}
+			if diff := cmp.Diff(want, got, sameDialects); diff != "" {
 				t.Errorf("rule %s (-want +got):\n%s", c.reason, diff)
 			}
-			interest, _ := d.Interest(w)
-			if reload && !interest.Wants(c.config) {
-				t.Errorf("Decide says yes to a config that Interest does not name: %+v", interest)
+			if reload && !plan.Matches(c.config) {
+				t.Errorf("Decide says yes to a config that the plan does not match: %+v", plan)
 			}
-			if c.other && interest.Wants(c.config) {
-				t.Error("the interest reaches into another namespace")
+			if c.other && plan.Matches(c.config) {
+				t.Error("the plan reaches into another namespace")
 			}
 		})
 	}
 }
 
 func TestEveryKeyCanBeRenamed(t *testing.T) {
-	renamed := dialect.StakaterOptions{
-		Auto: "my/auto", Search: "my/search", Match: "my/match", Ignore: "my/ignore",
-		ConfigMap:           dialect.StakaterKeys{Auto: "my/cm-auto", Reload: "my/cm", Exclude: "my/cm-not"},
-		Secret:              dialect.StakaterKeys{Auto: "my/s-auto", Reload: "my/s", Exclude: "my/s-not"},
-		SecretProviderClass: dialect.StakaterKeys{Auto: "my/p-auto", Reload: "my/p", Exclude: "my/p-not"},
-		PausePeriod:         "my/period", PausedAt: "my/at", RolloutStrategy: "my/rollout",
-	}
 	to := map[string]string{
 		auto: "my/auto", cmAuto: "my/cm-auto", secAuto: "my/s-auto", cmList: "my/cm", secList: "my/s",
 		cmExclude: "my/cm-not", scExclude: "my/s-not", search: "my/search", match: "my/match", ignore: "my/ignore",
@@ -193,7 +196,7 @@ func TestEveryKeyCanBeRenamed(t *testing.T) {
 		}
 		return out
 	}
-	d := dialect.Stakater(renamed)
+	d := dialect.Stakater(dialect.StakaterOptions{Renamed: to})
 	for name, c := range decisionCases {
 		if c.autoReloadAll {
 			continue
@@ -202,7 +205,7 @@ func TestEveryKeyCanBeRenamed(t *testing.T) {
 		if n, ok := to[want]; ok {
 			want = n
 		}
-		got := d.Decide(app(rename(c.workload), rename(c.template)), dialect.ConfigMeta{Config: c.config, Annotations: rename(c.onConfig)})
+		got := decide(dialect.Set{d}, app(rename(c.workload), rename(c.template)), dialect.ConfigMeta{Config: c.config, Annotations: rename(c.onConfig)})
 		if got.Why != c.why || got.Clause != want {
 			t.Errorf("%s, renamed: %+v, want %s by %q", name, got, c.why, want)
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -14,129 +13,159 @@ const OwnPrefix = "reroll.dev/"
 
 // Dialect is the annotations of one tool, what they mean, and what the tool writes. It is never changed once it is in use.
 type Dialect struct {
-	// Name is the dialect's name in records, metrics and flags.
-	Name string
-	// FieldManager is the field manager under which the tool patches workloads.
-	FieldManager string
+	Tool
 	// Clauses are the tool's annotations in the order in which they decide.
 	Clauses []Clause
-	// Sees reports whether the tool takes a reference of that shape for one. It is not asked about pull secrets, which count in no dialect.
-	Sees func(r *workload.Reference) bool
-	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil if Joint is not.
-	MarkValue func(c digest.Content, kind reloader.ConfigKind) string
-	// Keyed says that keyed marks are written instead of the tool's own; see Values.
-	Keyed bool
-	// Joint makes one mark of all configs together; nil if each config has its own.
-	Joint *Joint
-	// Marks is the name of the strategy by which the tool marks workloads; empty means the one that the workload or the installation
-	// chooses.
-	Marks string
-	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates; one that ends in * stands for all
-	// that start so.
-	Writes []string
-	// Kinds are the kinds of workload that the tool looks after; nil means all.
+	// Choices are the tool's annotations that choose how a workload is rolled.
+	Choices []Choice
+	// Kinds are the kinds of workload that the tool handles; nil means all.
 	Kinds []string
-	// Asked reports whether a workload has anything to do with the tool; nil if the clauses say all about that.
-	Asked func(w *workload.Workload) bool
-	// OnlyUsed reports whether of c, which w asks for, the keys alone matter that the pod template uses; nil if all keys always do.
-	OnlyUsed func(w *workload.Workload, c reloader.Config) bool
+	// Off are labels of a workload that switch the tool off with the value "true"; Requires is an annotation without whose value "true" the tool
+	// is off, or empty.
+	Off      []string
+	Requires string
+	// Without are kinds of config that reload nothing.
+	Without []reloader.ConfigKind
+	// Mounted says that a volume that no container mounts is no reference.
+	Mounted bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
 	OnCreate, OnDelete bool
-	// Goes reports whether w may go on without c, so that its deletion is a change for w even if OnDelete does not say so; nil if that holds for
-	// none.
-	Goes func(w *workload.Workload, c reloader.Config) bool
-	// Waits says that w is not rolled while a config or key is missing without which none of its pods starts.
+	// Optional reports whether w's pods start without c, so that its deletion is a change even if OnDelete is false; nil if that holds for none.
+	Optional func(w *workload.Workload, c reloader.Config) bool
+	// Waits says that a workload is not rolled while a config or key is missing without which none of its pods starts.
 	Waits bool
-	// Faults returns what is wrong with a workload's annotations beside the clauses and choices; nil if nothing can be.
+	// Faults returns what is wrong with w's annotations apart from the clauses and choices; nil if nothing can be.
 	Faults func(w *workload.Workload) []string
 	// Overrules says that what this dialect forbids, no other can ask for.
 	Overrules bool
-	// Choices are what the tool's annotations choose on the workload alone, beside which configs reload it.
-	Choices Choices
+	Marking
+}
+
+// Tool names the tool that a dialect belongs to.
+type Tool struct {
+	// Name is the dialect's name in records, metrics and flags.
+	Name string
+	// Domain ends what the keys of the tool's annotations have before the slash.
+	Domain string
+}
+
+// Owns reports whether key is in the domain of the tool.
+func (t Tool) Owns(key string) bool {
+	before, _, slashed := strings.Cut(key, "/")
+	return slashed && (before == t.Domain || strings.HasSuffix(before, "."+t.Domain))
 }
 
 // Clause is one row of a dialect's table: an annotation and its meaning.
 type Clause struct {
-	// Key is the annotation's key or, for Installation, the flag that stands for it.
+	// Key is the annotation's key or, for OnInstallation, the flag that stands for it.
 	Key string
-	// Where is the object that carries it.
-	Where Where
-	// Kinds are the kinds of config that it is about; nil means all.
+	// On is the object that carries the annotation.
+	On Place
+	// Kinds are the kinds of config that the clause is about; nil means all.
 	Kinds []reloader.ConfigKind
-	// Meaning is what it says.
-	Meaning Meaning
+	// Do is the effect, and As the grammar of the value.
+	Do Effect
+	As Grammar
 }
 
-// Where says on which object a clause is read.
-type Where string
+// Place says on which object a clause is read.
+type Place string
 
 // The places of clauses.
 const (
 	// OnWorkload is the metadata of the workload.
-	OnWorkload Where = "workload"
+	OnWorkload Place = "workload"
 	// OnEither is the metadata of the workload and that of its pod template: what either says holds.
-	OnEither Where = "workload and pod template"
-	// OnWorkloadOrTemplate is the metadata of the workload or, if that has none of the clauses of this place that are about the
-	// config's kind, the metadata of its pod template. Presence counts: "false" on the workload hides the template.
-	OnWorkloadOrTemplate Where = "workload, else pod template"
+	OnEither Place = "workload and pod template"
+	// OnWorkloadElseTemplate is the metadata of the workload or, if it has none of the clauses of this place that are about the config's kind, the
+	// metadata of the pod template. Presence counts: "false" on the workload hides the template.
+	OnWorkloadElseTemplate Place = "workload, else pod template"
 	// OnConfig is the metadata of the config.
-	OnConfig Where = "config"
-	// Installation is no object: the clause holds for every workload.
-	Installation Where = "installation"
+	OnConfig Place = "config"
+	// OnInstallation is no object: the clause holds for every workload for which no clause of the same effect above it has a value.
+	OnInstallation Place = "installation"
 )
 
-func (c Clause) covers(kind reloader.ConfigKind) bool {
-	return c.Kinds == nil || slices.Contains(c.Kinds, kind)
-}
+// Effect is what a clause does.
+type Effect string
 
-// ConfigMeta is a config with its annotations and labels.
-type ConfigMeta struct {
-	Config      reloader.Config
-	Annotations map[string]string
-	Labels      map[string]string
-	// Unselected says that the config's labels do not match those that the installation asks for.
-	Unselected bool
-	// Follows is the name of the config's cluster if a workload that is there as well may follow it by that name; empty otherwise.
-	Follows string
-}
+// The effects.
+const (
+	// Ask: the configs that the value names, matches or selects reload the workload, referenced or not.
+	Ask Effect = "ask"
+	// AskReferenced: the configs that the pod template refers to reload the workload.
+	AskReferenced Effect = "ask for references"
+	// Search: on a workload, the referenced configs that carry this effect as well reload it.
+	Search Effect = "search"
+	// Forbid: the configs that the value names or matches never reload the workload.
+	Forbid Effect = "forbid"
+	// Ignore: on a config, it reloads nothing; on a workload, nothing reloads it.
+	Ignore Effect = "ignore"
+)
 
-// Decision is the answer for one workload and one config.
-type Decision struct {
-	// Reload says that a change of the config rolls the workload.
-	Reload bool
-	// Dialect is the name of the dialect that decided.
-	Dialect string
-	// Why is the reason, also for a no.
-	Why reloader.Reason
-	// Clause is the key that decided; empty if none did.
-	Clause string
-}
+// Grammar says how the value of a clause is read.
+type Grammar string
 
-// Hash returns the value of the tool's own mark for content c; empty if there is none. It is no digest: it may be equal for different
-// contents.
-func (d *Dialect) Hash(c digest.Content, kind reloader.ConfigKind) string {
-	if d.MarkValue == nil {
-		return ""
-	}
-	return d.MarkValue(c, kind)
-}
+// The grammars. Those of lists separate their items with commas.
+const (
+	// True is a switch that only "true" turns on, Bool one that every true boolean of Go does.
+	True Grammar = "true"
+	Bool Grammar = "boolean"
+	// Names lists names of configs of the workload's namespace. NamesAcross may have a namespace and a slash before a name, and Globs may also
+	// have names with * for any characters and ? for one.
+	Names       Grammar = "names"
+	NamesAcross Grammar = "names across namespaces"
+	Globs       Grammar = "globs"
+	// Literals lists names of configs of the workload's namespace, none of which is faulty.
+	Literals Grammar = "literals"
+	// Regexps lists regular expressions that match whole names of configs of the workload's namespace.
+	Regexps Grammar = "regular expressions"
+	// Selector is a label selector for configs of the workload's namespace.
+	Selector Grammar = "label selector"
+	// Followed lists configs of other clusters as cluster/namespace/kind/name.
+	Followed Grammar = "configs of other clusters"
+)
 
-// speaks reports whether w can have anything to do with the dialect. Most workloads have nothing to do with most dialects.
-func (d *Dialect) speaks(w *workload.Workload) bool {
-	if d.Kinds != nil && !slices.Contains(d.Kinds, w.Kind) {
+// exactlyTrue is the only value by which some switches are turned on.
+const exactlyTrue = "true"
+
+// tools are the kinds of workload that all tools but Stakater Reloader and Reroll itself handle at most.
+var tools = []string{workload.Deployment.Kind, workload.StatefulSet.Kind, workload.DaemonSet.Kind, workload.DeploymentConfig.Kind}
+
+// Kinds of config for tables. plainConfigs are those that all tools but Stakater Reloader know at most.
+var (
+	configMaps      = []reloader.ConfigKind{reloader.ConfigMap}
+	secrets         = []reloader.ConfigKind{reloader.Secret}
+	providerClasses = []reloader.ConfigKind{reloader.SecretProviderClass}
+	plainConfigs    = []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}
+)
+
+// applies reports whether w can have anything to do with the dialect. Most workloads have nothing to do with most dialects.
+func (d *Dialect) applies(w *workload.Workload) bool {
+	if d.Kinds != nil && !slices.Contains(d.Kinds, w.Kind) || d.Requires != "" && w.Annotations[d.Requires] != exactlyTrue {
 		return false
 	}
-	addressed := slices.ContainsFunc(d.Clauses, func(c Clause) bool {
-		return c.Where != OnWorkload || w.Annotations[c.Key] != ""
+	if slices.ContainsFunc(d.Off, func(label string) bool { return w.Labels[label] == exactlyTrue }) {
+		return false
+	}
+	return slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.On != OnWorkload || w.Annotations[c.Key] != "" })
+}
+
+// countsAsReference reports whether the tool counts the reference of w's pod template to c. A pull secret counts in no dialect: a registry token
+// that is refreshed twice a day would roll every workload that asks for its references. A list can name it.
+func (d *Dialect) countsAsReference(w *workload.Workload, c reloader.Config) bool {
+	r := w.Template.References[c]
+	if r == nil || r.OnlyPulls() {
+		return false
+	}
+	return !d.Mounted || r.Container != workload.NoContainer || slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
+		return u.Container == "" && !slices.Contains(workload.UsesByMount, u.How)
 	})
-	return addressed && (d.Asked == nil || d.Asked(w))
 }
 
 // KeepsAnnotation reports whether annotations of that key must be kept when a workload or a config is stripped.
 func (d *Dialect) KeepsAnnotation(key string) bool {
-	if d.WritesAnnotation(key) || strings.HasPrefix(key, OwnPrefix) {
-		return true
-	}
-	return d.Choices.keeps(key) ||
-		slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.Key == key && c.Where != Installation })
+	return strings.HasPrefix(key, OwnPrefix) || d.WritesAnnotation(key) ||
+		slices.ContainsFunc(d.Choices, func(c Choice) bool { return c.Key == key }) ||
+		slices.ContainsFunc(d.Clauses, func(c Clause) bool { return c.Key == key && c.On != OnInstallation && d.kinds(&c) != 0 })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 func TestStakaterHash(t *testing.T) {
@@ -34,7 +35,7 @@ func TestStakaterHash(t *testing.T) {
 	}
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	for name, c := range cases {
-		if got := d.Hash(c.content, reloader.ConfigMap); got != c.want {
+		if got := d.Hash(c.content); got != c.want {
 			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
 		}
 	}
@@ -45,7 +46,7 @@ func TestStakaterHashSortsWholeEntries(t *testing.T) {
 	// As entries, a-=1 comes before a=1, because - sorts before =; as keys, a comes first.
 	a := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1", "a-": "1"}})
 	sameBytes := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a-": "1;a=1"}})
-	if d.Hash(a, reloader.ConfigMap) != d.Hash(sameBytes, reloader.ConfigMap) {
+	if d.Hash(a) != d.Hash(sameBytes) {
 		t.Error("the entries are sorted by key and not as the tool sorts them")
 	}
 }
@@ -68,24 +69,25 @@ func TestKeepsAnnotation(t *testing.T) {
 
 func TestStrategy(t *testing.T) {
 	w := app(annotations{"": "empty key", "my/strategy": "annotations"}, nil)
-	if got := dialect.Stakater(dialect.StakaterOptions{}).Strategy(w); got != "" {
+	if got := (dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}).Compile(w).Chosen.Strategy; got != "" {
 		t.Errorf("Stakater's workloads choose %q; it has no such annotation", got)
 	}
-	own := &dialect.Dialect{Choices: dialect.Choices{Strategy: map[string]dialect.StrategyChoice{
-		"Deployment": {Key: "my/strategy", Names: map[string]string{"annotations": "annotations"}},
-	}}}
-	if got := own.Strategy(w); got != "annotations" || !own.KeepsAnnotation("my/strategy") {
+	own := &dialect.Dialect{Choices: []dialect.Choice{{Key: "my/strategy", Read: func(_ *workload.Workload, value string, chosen *dialect.Chosen) error {
+		chosen.Strategy = value
+		return nil
+	}}}}
+	plan := dialect.Set{own}.Compile(w)
+	if got := plan.Strategy("env-vars").Name; got != "annotations" || !own.KeepsAnnotation("my/strategy") {
 		t.Errorf("Strategy = %q, kept %v", got, own.KeepsAnnotation("my/strategy"))
 	}
 }
 
 // other is a second dialect: Stakater's, renamed.
 func other() *dialect.Dialect {
-	d := dialect.Stakater(dialect.StakaterOptions{
-		Auto: "o/auto", Search: "o/search", Match: "o/match", Ignore: "o/ignore",
-		ConfigMap: dialect.StakaterKeys{Auto: "o/cma", Reload: "o/cm", Exclude: "o/cmx"},
-		Secret:    dialect.StakaterKeys{Auto: "o/sa", Reload: "o/s", Exclude: "o/sx"},
-	})
+	d := dialect.Stakater(dialect.StakaterOptions{Renamed: map[string]string{
+		auto: "o/auto", search: "o/search", match: "o/match", ignore: "o/ignore",
+		cmAuto: "o/cma", cmList: "o/cm", cmExclude: "o/cmx", secAuto: "o/sa", secList: "o/s", scExclude: "o/sx",
+	}})
 	d.Name = "other"
 	return d
 }
@@ -108,31 +110,37 @@ func TestSetMakesOneDecision(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := set.Decide(app(c.workload, nil), dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			got := decide(set, app(c.workload, nil), dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
+			if named, _ := set.Named(got.Dialect); got.Reload {
+				c.want.Marks = []*dialect.Dialect{named}
+			}
+			if diff := cmp.Diff(c.want, got, sameDialects); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
 	}
-	if got := (dialect.Set{}).Decide(app(nil, nil), dialect.ConfigMeta{Config: cm("c")}); got.Reload || got.Why != reloader.ReasonNotOptedIn {
+	if got := decide(dialect.Set{}, app(nil, nil), dialect.ConfigMeta{Config: cm("c")}); got.Reload || got.Why != reloader.ReasonNotOptedIn {
 		t.Errorf("an empty set decides %+v", got)
 	}
 }
 
-func TestSetJoinsInterests(t *testing.T) {
+func TestPlanOfSeveralDialects(t *testing.T) {
 	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{}), other()}
-	got, ok := set.Interest(app(annotations{cmList: "z.*,c,[", "o/auto": "true", "o/search": "x"}, nil))
-	if !ok || got.Dialect != "stakater" || got.Namespace != "ns" || len(got.Patterns) != 1 || len(got.Problems) != 2 {
-		t.Errorf("Interest = %+v, %v", got, ok)
+	got := set.Compile(app(annotations{cmList: "z.*,c,[", "o/auto": "true", "o/search": "x"}, nil))
+	if len(got.Enabled) != 2 || got.Enabled[0] != set[0] || len(got.Patterns) != 1 || got.Patterns[0].Namespace != "ns" || len(got.Problems) != 2 {
+		t.Errorf("Plan = %+v", got)
 	}
-	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("s")}, got.Exact); diff != "" {
-		t.Errorf("exact (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]reloader.Config{cm("c"), sec("s")}, got.Names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if got, ok := set.Interest(app(annotations{"o/cm": "z"}, nil)); !ok || got.Dialect != "other" {
-		t.Errorf("Interest = %+v, %v; want that of the second", got, ok)
+	if only := got.Only(set[0]); len(only.Enabled) != 1 || len(only.Names) != 1 || len(only.Problems) != 1 {
+		t.Errorf("the plan of the first alone = %+v", only)
 	}
-	if got, ok := set.Interest(app(nil, nil)); ok {
-		t.Errorf("Interest = %+v; want none", got)
+	if got := set.Compile(app(annotations{"o/cm": "z"}, nil)); len(got.Enabled) != 1 || got.Enabled[0].Name != "other" {
+		t.Errorf("Plan = %+v; want that of the second", got)
+	}
+	if got := set.Compile(app(nil, nil)); got.OptedIn() {
+		t.Errorf("Plan = %+v; want none", got)
 	}
 	if d, ok := set.Named("other"); !ok || d != set[1] {
 		t.Error("Named does not find a dialect of the set")
@@ -142,7 +150,24 @@ func TestSetJoinsInterests(t *testing.T) {
 	}
 }
 
-// FuzzDecide checks that whatever the annotations say, nothing panics, and Decide asks for nothing that Interest did not name.
+// TestWithout: a kind of config that is ignored reloads nothing, whichever dialect asks.
+func TestWithout(t *testing.T) {
+	set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}).Without([]reloader.ConfigKind{reloader.Secret})
+	for name, on := range map[string]annotations{
+		"all": nil, "auto": {auto: "true"}, "ours": {"reroll.dev/auto": "true", "reroll.dev/secrets": "s"}, "listed": {secList: "s", cmList: "c"},
+		"sap": {"pod-reloader.cs.sap.com/secrets": "s"}, "selected": {"reroll.dev/secret-selector": "app"},
+	} {
+		plan := set.Compile(app(on, nil))
+		if secret := (dialect.ConfigMeta{Config: sec("s"), Labels: map[string]string{"app": ""}}); plan.Decide(secret).Reload || plan.Matches(sec("s")) {
+			t.Errorf("%s: a Secret reloads the workload: %+v", name, plan)
+		}
+		if got := plan.Decide(dialect.ConfigMeta{Config: cm("c")}); !got.Reload {
+			t.Errorf("%s: %+v for a ConfigMap", name, got)
+		}
+	}
+}
+
+// FuzzDecide checks that whatever the annotations say, nothing panics, and Decide asks for nothing that the plan does not match.
 func FuzzDecide(f *testing.F) {
 	f.Add(auto, "true", cmList, "a.*,b", "a1", true)
 	f.Add(search, "true", cmExclude, "c", "c", false)
@@ -154,13 +179,12 @@ func FuzzDecide(f *testing.F) {
 			return // no config has such a name
 		}
 		for _, w := range []struct{ workload, template annotations }{{annotations{k1: v1, k2: v2}, nil}, {nil, annotations{k1: v1, k2: v2}}, {annotations{k1: v1}, annotations{k2: v2}}} {
-			w := app(w.workload, w.template)
-			interest, optedIn := d.Interest(w)
-			got := d.Decide(w, dialect.ConfigMeta{Config: config, Annotations: annotations{match: "true"}})
-			if got.Reload && (!optedIn || !interest.Wants(config)) {
-				t.Errorf("%+v, but the interest is %+v", got, interest)
+			plan := dialect.Set{d}.Compile(app(w.workload, w.template))
+			got := plan.Decide(dialect.ConfigMeta{Config: config, Annotations: annotations{match: "true"}})
+			if got.Reload && (!plan.OptedIn() || !plan.Matches(config)) {
+				t.Errorf("%+v, but the plan is %+v", got, plan)
 			}
-			for _, p := range interest.Problems {
+			for _, p := range plan.Problems {
 				if len(p) > 1000+len(k1)+len(k2) || strings.Contains(p, "\n") {
 					t.Errorf("problem %q", p)
 				}

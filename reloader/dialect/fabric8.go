@@ -6,30 +6,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Fabric8 returns the dialect of configmapcontroller of fabric8. Other than the tool, names in lists are trimmed, each variable has the
 // hash of the ConfigMap that it is named after, and binary data counts.
 func Fabric8() *Dialect {
 	return &Dialect{
-		Name:         "fabric8",
-		FieldManager: workload.MarkManager,
-		Clauses:      []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed}},
-		Sees:         func(*workload.Reference) bool { return true },
-		MarkValue:    fabric8Hash,
-		Marks:        strategy.Fabric8.Name,
-		Kinds:        tools,
-		OnCreate:     true,
+		Tool:     Tool{"fabric8", "configmap.fabric8.io"},
+		Clauses:  []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, configMaps, Ask, Names}},
+		Marking:  Marking{MarkValue: fabric8Hash, Marks: strategy.Fabric8.Name},
+		Kinds:    tools,
+		OnCreate: true,
 	}
 }
 
 // fabric8Hash returns the SHA-256 that the tool writes, in the alphabet of base64 for URLs: of all key=value entries but those of binary
 // data, sorted and joined by semicolons.
-func fabric8Hash(c digest.Content, _ reloader.ConfigKind) string {
+func fabric8Hash(c digest.Content) string {
 	var entries []string
 	c.Each(func(s digest.Section, key string, value []byte) {
 		if s != digest.BinaryData {

@@ -39,9 +39,9 @@ func TestFollowIsReadItemByItem(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, optedIn := Own().Interest(following(tc.list))
-			if diff := cmp.Diff(tc.want, got.Exact); diff != "" || len(got.Problems) != tc.problems || optedIn != tc.optedIn {
-				t.Errorf("%s problems %q, opted in %t", diff, got.Problems, optedIn)
+			got := Set{Own()}.Compile(following(tc.list))
+			if diff := cmp.Diff(tc.want, got.Names); diff != "" || len(got.Problems) != tc.problems || got.OptedIn() != tc.optedIn {
+				t.Errorf("%s problems %q, opted in %t", diff, got.Problems, got.OptedIn())
 			}
 		})
 	}
@@ -51,23 +51,26 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
 	own := flags
 	own.Cluster = ""
-	all := All(StakaterOptions{})
+	decide := func(w *workload.Workload, c ConfigMeta) Decision {
+		plan := All(StakaterOptions{}).Compile(w)
+		return plan.Decide(c)
+	}
 	named := following("")
 	named.Annotations = map[string]string{"configmap.reloader.stakater.com/reload": "flags"}
-	if got := all.Decide(named, ConfigMeta{Config: flags}); got.Reload {
+	if got := decide(named, ConfigMeta{Config: flags}); got.Reload {
 		t.Errorf("a name in a list of another tool follows: %+v", got)
 	}
 	follower := following("c1/shop/configmap/flags")
-	if got := all.Decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
+	if got := decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
 		t.Errorf("who follows decides %+v", got)
 	}
-	if got := all.Decide(follower, ConfigMeta{Config: own}); got.Reload {
+	if got := decide(follower, ConfigMeta{Config: own}); got.Reload {
 		t.Errorf("one's own config of that name is followed: %+v", got)
 	}
-	if got := all.Decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonFollowed {
+	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonFollowed {
 		t.Errorf("the config of the workload's cluster, which it follows, decides %+v", got)
 	}
-	if got := all.Decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
+	if got := decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
 		t.Errorf("a config that nobody asks for is followed: %+v", got)
 	}
 }
@@ -80,12 +83,12 @@ func TestFollowAmongOwnAnnotations(t *testing.T) {
 		want        reloader.Reason
 	}{
 		"alone":                {map[string]string{FollowKey: "c1/shop/configmap/flags"}, reloader.ReasonFollowed},
-		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flag*"}, reloader.ReasonFollowed},
-		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", ownExclude: "flags"}, reloader.ReasonFollowed},
+		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flag*"}, reloader.ReasonFollowed},
+		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flags"}, reloader.ReasonFollowed},
 		"ignored workload":     {map[string]string{FollowKey: "c1/shop/configmap/flags", ownIgnore: "true"}, reloader.ReasonWorkloadIgnored},
-		"listed":               {map[string]string{ownConfigMaps: "flags, shop/flags"}, reloader.ReasonNotOptedIn},
-		"matched by a glob":    {map[string]string{ownConfigMaps: "flag*"}, reloader.ReasonNotOptedIn},
-		"every reference":      {map[string]string{ownAuto: "true"}, reloader.ReasonNotOptedIn},
+		"listed":               {map[string]string{OwnPrefix + "configmaps": "flags, shop/flags"}, reloader.ReasonNotOptedIn},
+		"matched by a glob":    {map[string]string{OwnPrefix + "configmaps": "flag*"}, reloader.ReasonNotOptedIn},
+		"every reference":      {map[string]string{OwnPrefix + "auto": "true"}, reloader.ReasonNotOptedIn},
 		"listed for Wave":      {map[string]string{waveAuto: "true", waveConfigMaps: "shop/flags"}, reloader.ReasonNotOptedIn},
 		"of another cluster":   {map[string]string{FollowKey: "c2/shop/configmap/flags"}, reloader.ReasonNotOptedIn},
 	} {
@@ -95,15 +98,14 @@ func TestFollowAmongOwnAnnotations(t *testing.T) {
 			own := flags
 			own.Cluster = ""
 			w.Template.References = map[reloader.Config]*workload.Reference{own: {}}
-			all := All(StakaterOptions{})
+			plan := All(StakaterOptions{}).Compile(w)
 			// What the owner of a config of one's own cluster says about it is not known of one of another.
-			got := all.Decide(w, ConfigMeta{Config: flags, Annotations: map[string]string{ShareKey: "*"}})
-			interest, optedIn := all.Interest(w)
-			if got.Why != c.want || got.Reload != (optedIn && interest.Wants(flags)) {
-				t.Errorf("%+v, want %s; the interest is %+v", got, c.want, interest)
+			got := plan.Decide(ConfigMeta{Config: flags, Annotations: map[string]string{ShareKey: "*"}})
+			if got.Why != c.want || got.Reload != (plan.OptedIn() && plan.Matches(flags)) {
+				t.Errorf("%+v, want %s; the plan is %+v", got, c.want, plan)
 			}
-			if len(interest.Problems) > 0 {
-				t.Errorf("problems %q", interest.Problems)
+			if len(plan.Problems) > 0 {
+				t.Errorf("problems %q", plan.Problems)
 			}
 		})
 	}
@@ -124,16 +126,16 @@ func FuzzFollow(f *testing.F) {
 	f.Add("c1/shared/configmap/flags=flags, c2/shop/Secret/token")
 	f.Add("a/b/secret/c=d=e,,=,/")
 	f.Fuzz(func(t *testing.T, list string) {
-		items, problems := parseFollow(list)
-		if len(items) > maxFollowed {
-			t.Errorf("%d items", len(items))
+		l := readList(Followed, list, "shop")
+		if len(l.names) > maxFollowed {
+			t.Errorf("%d configs", len(l.names))
 		}
-		for _, one := range items {
+		for one := range l.names {
 			if one.Validate() != nil || one.Cluster == "" {
 				t.Errorf("%q is read as %+v", list, one)
 			}
 		}
-		if strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) != "" && len(items)+len(problems) == 0 {
+		if strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) != "" && len(l.names)+len(l.problems) == 0 {
 			t.Errorf("nothing is said of %q", list)
 		}
 	})

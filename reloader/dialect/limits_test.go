@@ -20,11 +20,11 @@ func TestLargeTemplate(t *testing.T) {
 	}
 	set := dialect.All(dialect.StakaterOptions{})
 	for range 2 {
-		interest, ok := set.Interest(w)
-		if !ok || len(interest.Exact) != dialect.MaxConfigs || !interest.Wants(cm("c0999")) || interest.Wants(cm("c1000")) {
-			t.Fatalf("%d configs, want the first %d", len(interest.Exact), dialect.MaxConfigs)
+		plan := set.Compile(w)
+		if len(plan.Names) != dialect.MaxConfigs || !plan.Matches(cm("c0999")) || plan.Matches(cm("c1000")) {
+			t.Fatalf("%d configs, want the first %d", len(plan.Names), dialect.MaxConfigs)
 		}
-		if problems := strings.Join(interest.Problems, "\n"); !strings.Contains(problems, "3000") || !strings.Contains(problems, "c1000") {
+		if problems := strings.Join(plan.Problems, "\n"); !strings.Contains(problems, "3000") || !strings.Contains(problems, "c1000") {
 			t.Errorf("problems %q do not say what is left out", problems)
 		}
 	}
@@ -36,11 +36,11 @@ func TestProblemsAreBounded(t *testing.T) {
 	for i := range 5000 {
 		faults[fmt.Sprintf("reroll.dev/x%d", i)] = "1"
 	}
-	interest, _ := dialect.All(dialect.StakaterOptions{}).Interest(app(faults, nil))
-	if n := len(interest.Problems); n == 0 || n > 40 {
+	plan := dialect.All(dialect.StakaterOptions{}).Compile(app(faults, nil))
+	if n := len(plan.Problems); n == 0 || n > 40 {
 		t.Errorf("%d problems", n)
 	}
-	if last := interest.Problems[len(interest.Problems)-1]; !strings.Contains(last, "more problems") {
+	if last := plan.Problems[len(plan.Problems)-1]; !strings.Contains(last, "more problems") {
 		t.Errorf("the last problem is %q, and does not say that there are more", last)
 	}
 }
@@ -56,17 +56,14 @@ func TestListsAreParsedOnce(t *testing.T) {
 		"reroll.dev/keys":               strings.TrimSuffix(strings.Repeat("key-*,", 250), ","),
 	}
 	w := app(lists, nil)
-	w.Parsed = new(workload.Parsed)
-	decide := func() {
-		c := dialect.ConfigMeta{Config: cm("some-config-of-another-name")}
-		set.Decide(w, c)
-		set.Counts(w, c, "level")
-	}
-	parsing := testing.AllocsPerRun(10, func() {
-		w.Parsed = new(workload.Parsed)
-		decide()
+	plan := set.Compile(w)
+	compiling := testing.AllocsPerRun(10, func() { set.Compile(w) })
+	deciding := testing.AllocsPerRun(100, func() {
+		for _, name := range []string{"some-config-of-another-name", "team-a-config-1", "not-this"} {
+			plan.Decide(dialect.ConfigMeta{Config: cm(name)})
+		}
 	})
-	if again := testing.AllocsPerRun(100, decide); again > parsing/4 {
-		t.Errorf("a decision about one more config allocates %v times, and the first one %v times: lists are parsed again", again, parsing)
+	if deciding > compiling/100 {
+		t.Errorf("three decisions allocate %v times, and compiling %v times: lists are parsed again", deciding, compiling)
 	}
 }

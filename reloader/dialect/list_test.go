@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParseList checks that no list panics or exceeds the limits, and that each item means what ^(?:item)$ means.
-func FuzzParseList(f *testing.F) {
+// FuzzRegexps checks that no list panics or exceeds the limits, and that each item means what ^(?:item)$ means.
+func FuzzRegexps(f *testing.F) {
 	for _, list := range []string{"a", "my.app, b", "a|ab", "a)|(b", "[,ok", "a{1,2}", "(?i)A", `\Qa.b`, "a??b*?", "(a{9}){9}", "^a$", `a\b`, "\xff,é", "((((", "x{1000}{1000}"} {
 		f.Add(list, "ab")
 	}
 	f.Fuzz(func(t *testing.T, list, name string) {
-		items, problems := parseList(list)
-		if len(items) > maxItems || len(problems) > maxItems+1 {
-			t.Fatalf("%d items and %d problems", len(items), len(problems))
+		l := readList(Regexps, list, "ns")
+		if len(l.patterns) > maxItems || len(l.names) > maxNames+maxItems || len(l.problems) > maxItems+1 {
+			t.Fatalf("%d patterns, %d names and %d problems", len(l.patterns), len(l.names), len(l.problems))
 		}
-		for _, p := range problems {
+		for _, p := range l.problems {
 			if len(p) > 600 {
 				t.Errorf("a problem of %d bytes", len(p))
 			}
 		}
-		for _, i := range items {
+		for _, i := range l.patterns {
 			if len(i.text) > maxItemLength || strings.Contains(i.text, ",") || i.text != strings.TrimSpace(i.text) {
 				t.Errorf("item %q", i.text)
 			}
@@ -38,12 +38,4 @@ func FuzzParseList(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestEveryMeaningIsDefined(t *testing.T) {
-	for _, c := range Stakater(StakaterOptions{AutoReloadAll: true}).Clauses {
-		if meanings[c.Meaning].decide == nil {
-			t.Errorf("%s: nothing decides %q", c.Key, c.Meaning)
-		}
-	}
 }

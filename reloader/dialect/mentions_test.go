@@ -42,8 +42,8 @@ func TestMentions(t *testing.T) {
 			{Clause: excluded, Config: in("shop", "app")}, {Clause: named, Config: in("shop", "app")},
 		},
 		"sap": {
-			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "other")},
 			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "app")},
+			{Clause: "pod-reloader.cs.sap.com/configmaps", Config: in("shop", "other")},
 		},
 		"wave": {{Clause: "wave.pusher.com/extra-configmaps", Config: in("elsewhere", "app")}},
 		"ours": {
@@ -54,11 +54,8 @@ func TestMentions(t *testing.T) {
 		},
 	}
 	for name, want := range cases {
-		var got []Mention
-		for _, d := range All(StakaterOptions{}) {
-			got = append(got, d.Mentions(speaking(spoken[name]))...)
-		}
-		if !slices.Equal(got, want) {
+		plan := All(StakaterOptions{}).Compile(speaking(spoken[name]))
+		if got := plan.Mentions(); !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

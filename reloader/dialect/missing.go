@@ -33,7 +33,7 @@ func MissingKeys(r *workload.Reference, keys map[string]string) []string {
 	return missing
 }
 
-// maxMissing bounds what MissingText tells of.
+// maxMissing bounds what MissingText names.
 const maxMissing = 5
 
 // MissingText joins what Missing says of several configs into one line.

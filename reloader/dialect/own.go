@@ -1,98 +1,122 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// The annotations of Reroll itself, but for those that it writes.
 const (
-	ownAuto       = OwnPrefix + "auto"
-	ownConfigMaps = OwnPrefix + "configmaps"
-	ownSecrets    = OwnPrefix + "secrets"
-	ownExclude    = OwnPrefix + "exclude"
-
-	ownConfigMapSelector = OwnPrefix + "configmap-selector"
-	ownSecretSelector    = OwnPrefix + "secret-selector"
-
-	ownIgnore      = OwnPrefix + "ignore"
-	ownKeys        = OwnPrefix + "keys"
-	ownStrategy    = OwnPrefix + "strategy"
-	ownWindow      = OwnPrefix + "window"
-	ownMinInterval = OwnPrefix + "min-interval"
-	ownMaintenance = OwnPrefix + "maintenance-window"
-
+	ownIgnore = OwnPrefix + "ignore"
+	// FollowKey lists configs of other clusters that a workload follows, as cluster/namespace/kind/name, separated by commas.
+	FollowKey = OwnPrefix + "follow"
 	// RetryKey asks for another try of a workload.
 	RetryKey = OwnPrefix + "retry"
 )
 
-// ownKeysOnWorkloads are all annotations under OwnPrefix that mean something on a workload, those that Reroll writes among them.
-var ownKeysOnWorkloads = []string{
-	ownAuto, ownConfigMaps, ownSecrets, ownConfigMapSelector, ownSecretSelector, ownExclude, ownIgnore, ownKeys, ownStrategy, ownWindow, ownMinInterval, ownMaintenance, FollowKey,
-	RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey,
-}
-
-// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of
+// Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
-	return &Dialect{
-		Name:         "reroll",
-		FieldManager: workload.MarkManager,
+	d := &Dialect{
+		Tool: Tool{"reroll", "reroll.dev"},
 		Clauses: []Clause{
-			{ownIgnore, OnConfig, nil, Ignore},
-			{ownIgnore, OnWorkload, nil, IgnoreWorkload},
-			{ownExclude, OnWorkload, nil, ExcludeGlobs},
-			{ownConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Globs},
-			{ownSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Globs},
-			{ownAuto, OnWorkload, nil, Auto},
-			{ownConfigMapSelector, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Selected},
-			{ownSecretSelector, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Selected},
-			{FollowKey, OnWorkload, plainConfigs, Follow},
+			{ownIgnore, OnConfig, nil, Ignore, True},
+			{ownIgnore, OnWorkload, nil, Ignore, True},
+			{OwnPrefix + "exclude", OnWorkload, nil, Forbid, Globs},
+			{OwnPrefix + "configmaps", OnWorkload, configMaps, Ask, Globs},
+			{OwnPrefix + "secrets", OnWorkload, secrets, Ask, Globs},
+			{OwnPrefix + "auto", OnWorkload, nil, AskReferenced, Bool},
+			{OwnPrefix + "configmap-selector", OnWorkload, configMaps, Ask, Selector},
+			{OwnPrefix + "secret-selector", OnWorkload, secrets, Ask, Selector},
+			{FollowKey, OnWorkload, plainConfigs, Ask, Followed},
 		},
-		Sees:      stakaterSees,
-		MarkValue: stakaterHash,
-		Keyed:     true,
+		Choices: []Choice{
+			{OwnPrefix + "strategy", chooseStrategy, "the installation's strategy holds"},
+			{OwnPrefix + "window", chooseWindow, "the installation's holds"},
+			{OwnPrefix + "min-interval", chooseMinInterval, "the longest possible holds"},
+			{OwnPrefix + "maintenance-window", chooseMaintenance, "it is not rolled until this can be read"},
+			{OwnPrefix + "keys", chooseKeys, "every key counts"},
+		},
+		Mounted:   true,
 		Overrules: true,
-		Faults:    ownFaults,
-		Choices: Choices{
-			Strategy: ownStrategies(), Window: ownWindow, MinInterval: ownMinInterval, Maintenance: ownMaintenance, Keys: ownKeys,
-		},
+		Marking:   Marking{MarkValue: stakaterHash, Keyed: true},
 	}
+	known := []string{RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey}
+	for _, c := range d.Clauses {
+		known = append(known, c.Key)
+	}
+	for _, c := range d.Choices {
+		known = append(known, c.Key)
+	}
+	d.Faults = func(w *workload.Workload) []string { return unknownKeys(w, known) }
+	return d
 }
 
-// ownStrategies lets every kind of workload choose among all strategies that work for it.
-func ownStrategies() map[string]StrategyChoice {
-	choices := map[string]StrategyChoice{}
-	for _, kind := range workload.Kinds {
-		names := map[string]string{}
-		for _, s := range strategy.All {
-			names[s.Name] = s.Name
-		}
-		if kind.Kind == workload.Rollout.Kind {
-			names[strategy.Restart.Name] = strategy.Restart.Name
-		}
-		choices[kind.Kind] = StrategyChoice{Key: ownStrategy, Names: names, Strict: true}
+// chooseStrategy lets every kind of workload choose among all strategies that work for it.
+func chooseStrategy(w *workload.Workload, value string, chosen *Chosen) error {
+	var names []string
+	for _, s := range strategy.All {
+		names = append(names, s.Name)
 	}
-	return choices
+	if w.Kind == workload.Rollout.Kind {
+		names = append(names, strategy.Restart.Name)
+	}
+	slices.Sort(names)
+	if !slices.Contains(names, value) {
+		return fmt.Errorf("%.40q is not one of %s", value, strings.Join(names, ", "))
+	}
+	chosen.Strategy = cmp.Or(chosen.Strategy, value)
+	return nil
 }
 
-// ownFaults returns what is wrong with the annotations that no clause and no choice is about.
-func ownFaults(w *workload.Workload) []string {
+func chooseWindow(_ *workload.Workload, value string, chosen *Chosen) error {
+	period, err := duration(value, maxWindow)
+	if err == nil && value != "" {
+		chosen.Debounce = &period
+	}
+	return err
+}
+
+func chooseMinInterval(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	if chosen.MinInterval, err = duration(value, maxPausePeriod); err != nil {
+		chosen.MinInterval = maxPausePeriod
+	}
+	return err
+}
+
+func chooseMaintenance(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	if value == "" {
+		return nil
+	}
+	if chosen.Maintenance, err = control.ParseWindows(value); err != nil {
+		chosen.Maintenance = []control.Window{control.Never()}
+	}
+	return err
+}
+
+func chooseKeys(_ *workload.Workload, value string, chosen *Chosen) (err error) {
+	chosen.Keys, err = ParseKeys(value)
+	return err
+}
+
+// unknownKeys returns a Problem for each annotation of Reroll on w that is not one of known.
+func unknownKeys(w *workload.Workload, known []string) []string {
 	var found []string
-	for _, key := range slices.Sorted(maps.Keys(w.Annotations)) {
-		if strings.HasPrefix(key, OwnPrefix) && !slices.Contains(ownKeysOnWorkloads, key) {
-			fault := fmt.Sprintf("%.80q: there is no such annotation of workloads", key)
-			if meant, ok := near.Word(key, ownKeysOnWorkloads); ok {
-				fault += "; did you mean " + meant + "?"
-			}
-			found = append(found, fault)
+	for key := range w.Annotations {
+		if !strings.HasPrefix(key, OwnPrefix) || slices.Contains(known, key) {
+			continue
 		}
+		fault := fmt.Sprintf("%.80q: there is no such annotation of workloads", key)
+		if meant, ok := near.Word(key, known); ok {
+			fault += "; did you mean " + meant + "?"
+		}
+		found = append(found, fault)
 	}
 	return found
 }

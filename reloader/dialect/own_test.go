@@ -32,7 +32,7 @@ func TestOwnProblems(t *testing.T) {
 		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
 		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},
 		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
-		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is no duration, such as 5m; the installation's holds`}},
+		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is not a duration, such as 5m; the installation's holds`}},
 		"too long":                {annotations{"reroll.dev/min-interval": "999h"}, []string{`reroll.dev/min-interval: "999h" is not between 0 and 168h0m0s; the longest possible holds`}},
 		"no glob": {annotations{"reroll.dev/exclude": "[a-z]*"}, []string{
 			`reroll.dev/exclude: item "[a-z]*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,
@@ -46,9 +46,9 @@ func TestOwnProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.annotations[auto] = "true" // another dialect has it opted in: what Reroll's own annotations choose holds there, too
-			got, ok := dialect.All(dialect.StakaterOptions{}).Interest(app(c.annotations, nil))
-			if diff := cmp.Diff(c.want, got.Problems, cmpopts.EquateEmpty()); !ok || diff != "" {
-				t.Errorf("opted in %v (-want +got):\n%s", ok, diff)
+			got := dialect.All(dialect.StakaterOptions{}).Compile(app(c.annotations, nil))
+			if diff := cmp.Diff(c.want, got.Problems, cmpopts.EquateEmpty()); !got.OptedIn() || diff != "" {
+				t.Errorf("opted in %v (-want +got):\n%s", got.OptedIn(), diff)
 			}
 		})
 	}
@@ -68,17 +68,16 @@ func TestOwnKeys(t *testing.T) {
 	} {
 		w := app(annotations{"reroll.dev/keys": list, auto: "true"}, nil)
 		w.Template.References[cm("c")].Uses = uses
-		var got []string
-		for _, key := range []string{"a", "b.yaml", "c", "debug.yaml"} {
-			if dialect.All(dialect.StakaterOptions{}).Counts(w, dialect.ConfigMeta{Config: cm("c")}, key) {
-				got = append(got, key)
-			}
+		counting := func(counts func(string) bool) []string {
+			return slices.DeleteFunc([]string{"a", "b.yaml", "c", "debug.yaml"}, func(key string) bool { return counts != nil && !counts(key) })
 		}
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
+		got := counting(plan.Decide(dialect.ConfigMeta{Config: cm("c")}).Counts)
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %q count, want %q", list, got, want)
 		}
-		told, err := dialect.ParseKeys(dialect.All(dialect.StakaterOptions{}).Keys(w).String())
-		again := slices.DeleteFunc([]string{"a", "b.yaml", "c", "debug.yaml"}, func(key string) bool { return !told.Count(key, uses) })
+		told, err := dialect.ParseKeys(plan.Chosen.Keys.String())
+		again := counting(told.Filter(uses))
 		if err != nil || !slices.Equal(again, got) {
 			t.Errorf("%q: who is told %q counts %q: %v", list, told, again, err)
 		}
@@ -103,47 +102,48 @@ func TestOtherNamespaces(t *testing.T) {
 		set := dialect.All(dialect.StakaterOptions{})
 		exclude := map[string]string{"excluded": "other/c", "another one excluded": "c"}[name]
 		w := app(annotations{"reroll.dev/configmaps": c.list, "reroll.dev/exclude": exclude, auto: "true"}, nil)
-		got := set.Decide(w, dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": c.share}})
+		plan := set.Compile(w)
+		got := plan.Decide(dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": c.share}})
 		if got.Why != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
 		if c.want == reloader.ReasonNotShared {
 			// Nothing else that it says counts, nor do its labels.
 			hidden := dialect.ConfigMeta{Config: theirs, Unselected: true, Annotations: annotations{"reroll.dev/share-with": c.share, "reroll.dev/ignore": "true"}}
-			if absent := (dialect.ConfigMeta{Config: theirs}); set.Decide(w, hidden) != set.Decide(w, absent) || set.Shows(w, hidden) {
-				t.Errorf("%s: %+v, and %+v if it is absent", name, set.Decide(w, hidden), set.Decide(w, absent))
+			if absent := (dialect.ConfigMeta{Config: theirs}); !cmp.Equal(plan.Decide(hidden), plan.Decide(absent)) || plan.Shows(hidden) {
+				t.Errorf("%s: %+v, and %+v if it is absent", name, plan.Decide(hidden), plan.Decide(absent))
 			}
 		}
-		if interest, _ := set.Interest(w); interest.Wants(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
-			t.Errorf("%s: the interest is %+v", name, interest)
+		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
+			t.Errorf("%s: the plan is %+v", name, plan)
 		}
 	}
 }
 
 func TestOwnChoices(t *testing.T) {
 	set := dialect.All(dialect.StakaterOptions{})
-	w := app(annotations{"reroll.dev/window": "0s", "reroll.dev/min-interval": "1h"}, nil)
-	if got, ok := set.Window(w); !ok || got != 0 {
-		t.Errorf("window %s, %v", got, ok)
+	got := set.Compile(app(annotations{"reroll.dev/window": "0s", "reroll.dev/min-interval": "1h"}, nil)).Chosen
+	if got.Debounce == nil || *got.Debounce != 0 {
+		t.Errorf("debounce window %v", got.Debounce)
 	}
-	if got, ok := set.MinInterval(w); !ok || got != time.Hour {
-		t.Errorf("interval %s, %v", got, ok)
+	if got.MinInterval != time.Hour {
+		t.Errorf("interval %s", got.MinInterval)
 	}
-	faulty := app(annotations{"reroll.dev/window": "-1s", "reroll.dev/min-interval": ""}, nil)
-	if _, ok := set.Window(faulty); ok {
+	faulty := set.Compile(app(annotations{"reroll.dev/window": "-1s", "reroll.dev/min-interval": ""}, nil)).Chosen
+	if faulty.Debounce != nil {
 		t.Error("a negative window is taken")
 	}
-	if _, ok := set.MinInterval(faulty); ok {
+	if faulty.MinInterval != 0 {
 		t.Error("an empty interval is taken")
 	}
 	rollout := app(annotations{"reroll.dev/strategy": "restart"}, nil)
 	rollout.Kind = workload.Rollout.Kind
-	if got := dialect.Own().Strategy(rollout); got != "restart" {
+	if got := set.Compile(rollout).Chosen.Strategy; got != "restart" {
 		t.Errorf("a Rollout chooses %q", got)
 	}
 }
 
-// FuzzDialects checks that whatever annotations say, no dialect panics or asks for what its interest does not name.
+// FuzzDialects checks that whatever annotations say, no dialect panics or asks for what the plan does not match.
 func FuzzDialects(f *testing.F) {
 	f.Add("reroll.dev/configmaps", "a*,other/b", "reroll.dev/keys", "used,!x*", "ab", "x1")
 	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
@@ -156,23 +156,26 @@ func FuzzDialects(f *testing.F) {
 			return // no config has such a name
 		}
 		w := app(annotations{k1: v1, k2: v2}, nil)
-		interest, optedIn := set.Interest(w)
+		plan := set.Compile(w)
 		c := dialect.ConfigMeta{Config: config, Annotations: annotations{k1: v1}}
-		if set.Decide(w, c).Reload && (!optedIn || !interest.Wants(config)) {
-			t.Errorf("%+v, but the interest is %+v", set.Decide(w, c), interest)
+		got := plan.Decide(c)
+		if got.Reload && (!plan.OptedIn() || !plan.Matches(config)) {
+			t.Errorf("%+v, but the plan is %+v", got, plan)
 		}
 		abroad := c
 		abroad.Config.Cluster = "c1"
-		if set.Decide(w, abroad).Reload != (optedIn && interest.Wants(abroad.Config)) {
-			t.Errorf("of another cluster: %+v, but the interest is %+v", set.Decide(w, abroad), interest)
+		if plan.Decide(abroad).Reload != (plan.OptedIn() && plan.Matches(abroad.Config)) {
+			t.Errorf("of another cluster: %+v, but the plan is %+v", plan.Decide(abroad), plan)
 		}
-		set.Counts(w, c, key)
+		if got.Counts != nil {
+			got.Counts(key)
+		}
 		for _, d := range set {
 			if d.Joint != nil {
 				d.Joint.Values(w, map[reloader.Config]dialect.Part{config: {Content: configMap(map[string]string{key: v1})}})
 			}
 		}
-		for _, p := range interest.Problems {
+		for _, p := range plan.Problems {
 			if len(p) > 2000+len(k1)+len(k2) || strings.Contains(p, "\n") {
 				t.Errorf("problem %q", p)
 			}

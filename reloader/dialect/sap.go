@@ -12,38 +12,30 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// The annotations and labels of SAP's pod-reloader.
+// The annotations of SAP's pod-reloader.
 const (
 	sapConfigMaps = "pod-reloader.cs.sap.com/configmaps"
 	sapSecrets    = "pod-reloader.cs.sap.com/secrets"
-	sapIgnored    = "pod-reloader.cs.sap.com/ignored"
-	sapDisabled   = "pod-reloader.cs.sap.com/disabled"
 )
 
 // SAP returns the dialect of SAP's pod-reloader. Other than the tool, what counts is content: a label that is put on a config rolls
 // nothing. The mark is of the tool's form and made of digests; the one that the tool made of versions proves as well that nothing was missed.
 func SAP() *Dialect {
 	return &Dialect{
-		Name:         "sap",
-		FieldManager: workload.MarkManager,
+		Tool: Tool{"sap", "pod-reloader.cs.sap.com"},
 		Clauses: []Clause{
-			{sapConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-			{sapSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{sapConfigMaps, OnWorkload, configMaps, Ask, Names},
+			{sapSecrets, OnWorkload, secrets, Ask, Names},
 		},
-		Sees:   func(*workload.Reference) bool { return true },
-		Joint:  &Joint{Values: sapValues},
-		Marks:  strategy.SAP.Name,
-		Writes: []string{strategy.SAPHashKey},
-		Kinds:  tools,
-		Asked: func(w *workload.Workload) bool {
-			return w.Labels[sapIgnored] != exactlyTrue && w.Labels[sapDisabled] != exactlyTrue
-		},
+		Marking:  Marking{Joint: &Joint{Values: sapValues}, Marks: strategy.SAP.Name, Writes: []string{strategy.SAPHashKey}},
+		Kinds:    tools,
+		Off:      []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"},
 		OnCreate: true,
 		OnDelete: true,
 	}
 }
 
-// sapValues returns the mark of digests, which tells their key, then the tool's own: of versions, once with the names as they are meant and
+// sapValues returns the mark of digests, which names their key, then the tool's own: of versions, once with the names as they are meant and
 // once as the tool reads them, with the spaces around them, so that it finds nothing. The last is of digests as earlier releases wrote it.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	sum := func(p Part) string { return p.Sum }

@@ -29,13 +29,13 @@ func TestSelector(t *testing.T) {
 		"faulty":            {"it selects nothing", "app in", cm("x"), map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
 	} {
 		w := app(annotations{selector: c.selector}, nil)
-		set := dialect.All(dialect.StakaterOptions{})
-		got := set.Decide(w, dialect.ConfigMeta{Config: c.config, Labels: c.labels})
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
+		got := plan.Decide(dialect.ConfigMeta{Config: c.config, Labels: c.labels})
 		if got.Why != c.want || got.Reload != (c.want == reloader.ReasonSelected) {
 			t.Errorf("%s: %+v, want %s: %s", name, got, c.want, c.reason)
 		}
-		if interest, ok := set.Interest(w); got.Reload && (!ok || !interest.Wants(c.config)) {
-			t.Errorf("%s: the interest is %+v", name, interest)
+		if got.Reload && (!plan.OptedIn() || !plan.Matches(c.config)) {
+			t.Errorf("%s: the plan is %+v", name, plan)
 		}
 	}
 }
@@ -44,43 +44,42 @@ func TestSelector(t *testing.T) {
 func TestSelectorIsOverruled(t *testing.T) {
 	labels := map[string]string{"app": "web"}
 	excluded := app(annotations{selector: "app", "reroll.dev/exclude": "x*"}, nil)
-	if got := dialect.Own().Decide(excluded, dialect.ConfigMeta{Config: cm("xy"), Labels: labels}); got.Why != reloader.ReasonExcluded {
+	if got := decide(dialect.Set{dialect.Own()}, excluded, dialect.ConfigMeta{Config: cm("xy"), Labels: labels}); got.Why != reloader.ReasonExcluded {
 		t.Errorf("%+v", got)
 	}
 	ignored := dialect.ConfigMeta{Config: cm("a"), Labels: labels, Annotations: annotations{"reroll.dev/ignore": "true"}}
-	if got := dialect.Own().Decide(app(annotations{selector: "app"}, nil), ignored); got.Why != reloader.ReasonConfigIgnored {
+	if got := decide(dialect.Set{dialect.Own()}, app(annotations{selector: "app"}, nil), ignored); got.Why != reloader.ReasonConfigIgnored {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestFaultySelectors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a==b,":                           `"a==b," is no label selector, such as app=web,tier in (front,back); it selects nothing`,
-		"a in b":                          `"a in b" is no label selector, such as app=web,tier in (front,back); it selects nothing`,
+		"a==b,":                           `"a==b," is not a label selector, such as app=web,tier in (front,back); it selects nothing`,
+		"a in b":                          `"a in b" is not a label selector, such as app=web,tier in (front,back); it selects nothing`,
 		" ":                               "a selector that asks for nothing would select everything; a glob * in a list says that; it selects nothing",
 		strings.Repeat("a", 3e3):          "the selector has 3000 bytes, more than 2048; it selects nothing",
 		"a" + strings.Repeat(",a!=b", 16): "the selector has 17 requirements, more than 16; it selects nothing",
 	} {
-		got, ok := dialect.Own().Interest(app(annotations{selector: text}, nil))
-		if diff := cmp.Diff([]string{selector + ": " + want}, got.Problems); !ok || diff != "" || len(got.Patterns) > 0 {
-			t.Errorf("%.20q: opted in %v, patterns %v (-want +got):\n%s", text, ok, got.Patterns, diff)
+		got := dialect.Set{dialect.Own()}.Compile(app(annotations{selector: text}, nil))
+		if diff := cmp.Diff([]string{selector + ": " + want}, got.Problems); !got.OptedIn() || diff != "" || len(got.Patterns) > 0 {
+			t.Errorf("%.20q: opted in %v, patterns %v (-want +got):\n%s", text, got.OptedIn(), got.Patterns, diff)
 		}
 	}
 }
 
-// FuzzSelector checks that whatever a selector says, nothing is decided for that the interest does not name.
+// FuzzSelector checks that whatever a selector says, nothing is decided for that the plan does not match.
 func FuzzSelector(f *testing.F) {
 	f.Add("app=web", "app", "web")
 	f.Add("tier in (a,b),!old", "tier", "b")
 	f.Add("x > 5", "x", "7")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
-		w := app(annotations{selector: text}, nil)
-		interest, ok := dialect.Own().Interest(w)
-		got := dialect.Own().Decide(w, dialect.ConfigMeta{Config: cm("c"), Labels: map[string]string{key: value}})
-		if got.Reload && (!ok || !interest.Wants(cm("c")) || len(interest.Problems) > 0) {
-			t.Errorf("%+v, but the interest is %+v", got, interest)
+		plan := dialect.Set{dialect.Own()}.Compile(app(annotations{selector: text}, nil))
+		got := plan.Decide(dialect.ConfigMeta{Config: cm("c"), Labels: map[string]string{key: value}})
+		if got.Reload && (!plan.OptedIn() || !plan.Matches(cm("c")) || len(plan.Problems) > 0) {
+			t.Errorf("%+v, but the plan is %+v", got, plan)
 		}
-		for _, p := range interest.Problems {
+		for _, p := range plan.Problems {
 			if len(p) > 1000 || strings.Contains(p, "\n") {
 				t.Errorf("problem %q", p)
 			}

@@ -5,8 +5,10 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -14,102 +16,101 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// StakaterOptions renames the annotations of Stakater Reloader. An empty key stands for the tool's own.
+// StakaterOptions are what an installation changes about the dialect of Stakater Reloader.
 type StakaterOptions struct {
-	Auto, Search, Match, Ignore string
-	// ConfigMap, Secret and SecretProviderClass are the annotations about one kind of config.
-	ConfigMap, Secret, SecretProviderClass StakaterKeys
-	RolloutStrategy, PausePeriod, PausedAt string
+	// Renamed has the keys of the annotations that have another name, by the tool's own key.
+	Renamed map[string]string
 	// AutoReloadAll asks for all workloads that do not say anything about reloading automatically.
 	AutoReloadAll bool
 	// Without are kinds of config that reload nothing.
 	Without []reloader.ConfigKind
 }
 
-// StakaterKeys are the annotations about one kind of config.
-type StakaterKeys struct{ Reload, Auto, Exclude string }
-
-// or returns k with the tool's own keys in the place of empty ones.
-func (k StakaterKeys) or(kind string) StakaterKeys {
-	return StakaterKeys{
-		Reload:  cmp.Or(k.Reload, kind+".reloader.stakater.com/reload"),
-		Auto:    cmp.Or(k.Auto, kind+".reloader.stakater.com/auto"),
-		Exclude: cmp.Or(k.Exclude, plural(kind)+".exclude.reloader.stakater.com/reload"),
-	}
-}
-
-func plural(kind string) string {
-	if strings.HasSuffix(kind, "s") {
-		return kind + "es"
-	}
-	return kind + "s"
-}
+func (o StakaterOptions) key(own string) string { return cmp.Or(o.Renamed[own], own) }
 
 // Stakater returns the dialect of Stakater Reloader v1. Other than v1, exclude lists are read on the pod template too, an ignore
 // annotation on a workload holds, secrets by which drivers mount volumes count as references, an alternation in
 // a list item stands for whole names, and an item that does not compile affects nothing but itself.
 func Stakater(o StakaterOptions) *Dialect {
-	d := &Dialect{
-		Name:         "stakater",
-		FieldManager: workload.MarkManager,
-		Clauses:      o.clauses(),
-		Sees:         stakaterSees,
-		MarkValue:    stakaterHash,
-		Writes:       []string{strategy.LastReloadedFromKey},
-		Choices: Choices{
-			PausePeriod: cmp.Or(o.PausePeriod, "deployment.reloader.stakater.com/pause-period"),
-			PausedAt:    cmp.Or(o.PausedAt, "deployment.reloader.stakater.com/paused-at"),
-			Strategy: map[string]StrategyChoice{"Rollout": {
-				Key: cmp.Or(o.RolloutStrategy, "reloader.stakater.com/rollout-strategy"), Names: map[string]string{"restart": "restart"},
-			}},
+	pausedAt := o.key("deployment.reloader.stakater.com/paused-at")
+	return &Dialect{
+		Tool:    Tool{"stakater", "reloader.stakater.com"},
+		Clauses: o.clauses(),
+		Choices: []Choice{
+			{o.key("deployment.reloader.stakater.com/pause-period"), choosePause(pausedAt), "the rollout is not held back"},
+			{pausedAt, choosePausedAt(pausedAt), ""},
+			{o.key("reloader.stakater.com/rollout-strategy"), chooseRolloutStrategy, ""},
 		},
+		Without: o.Without,
+		Mounted: true,
+		Marking: Marking{MarkValue: stakaterHash, Writes: []string{strategy.LastReloadedFromKey}},
 	}
-	return d
 }
 
-// clauses are the tool's annotations in the order in which they decide.
+// choosePause reads the length of a pause, which begins at the time in the annotation pausedAt. Only Deployments can be paused.
+func choosePause(pausedAt string) func(w *workload.Workload, value string, chosen *Chosen) error {
+	return func(w *workload.Workload, value string, chosen *Chosen) error {
+		period, err := duration(value, maxPausePeriod)
+		if w.Kind == workload.Deployment.Kind && period > 0 {
+			chosen.Pause = Pause{Period: period, Key: pausedAt}
+		}
+		return err
+	}
+}
+
+func choosePausedAt(pausedAt string) func(w *workload.Workload, value string, chosen *Chosen) error {
+	return func(w *workload.Workload, value string, chosen *Chosen) error {
+		if w.Kind != workload.Deployment.Kind {
+			return nil
+		}
+		chosen.Pause.Key, chosen.Pause.Begun = pausedAt, true
+		if since, err := time.Parse(time.RFC3339, value); err == nil && reloader.Storable(since) && chosen.Pause.Period > 0 {
+			chosen.Pause.Until = since.Add(chosen.Pause.Period)
+		}
+		return nil
+	}
+}
+
+func chooseRolloutStrategy(w *workload.Workload, value string, chosen *Chosen) error {
+	switch {
+	case w.Kind != workload.Rollout.Kind:
+		return fmt.Errorf("says nothing on a %s, only on a %s", w.Kind, workload.Rollout.Kind)
+	case value == strategy.Restart.Name:
+		chosen.Strategy = cmp.Or(chosen.Strategy, value)
+	}
+	return nil
+}
+
+// clauses returns the table with the keys as they are renamed.
 func (o StakaterOptions) clauses() []Clause {
-	var kinds []reloader.ConfigKind
-	keys := map[reloader.ConfigKind]StakaterKeys{
-		reloader.ConfigMap:           o.ConfigMap.or("configmap"),
-		reloader.Secret:              o.Secret.or("secret"),
-		reloader.SecretProviderClass: o.SecretProviderClass.or("secretproviderclass"),
+	all := []Clause{
+		{"reloader.stakater.com/ignore", OnConfig, nil, Ignore, True},
+		{"reloader.stakater.com/ignore", OnEither, nil, Ignore, True},
+		{"configmaps.exclude.reloader.stakater.com/reload", OnEither, configMaps, Forbid, Literals},
+		{"secrets.exclude.reloader.stakater.com/reload", OnEither, secrets, Forbid, Literals},
+		{"secretproviderclasses.exclude.reloader.stakater.com/reload", OnEither, providerClasses, Forbid, Literals},
+		{"configmap.reloader.stakater.com/reload", OnWorkloadElseTemplate, configMaps, Ask, Regexps},
+		{"secret.reloader.stakater.com/reload", OnWorkloadElseTemplate, secrets, Ask, Regexps},
+		{"secretproviderclass.reloader.stakater.com/reload", OnWorkloadElseTemplate, providerClasses, Ask, Regexps},
+		{"reloader.stakater.com/search", OnWorkloadElseTemplate, nil, Search, True},
+		{"reloader.stakater.com/match", OnConfig, nil, Search, True},
+		{"reloader.stakater.com/auto", OnWorkloadElseTemplate, nil, AskReferenced, Bool},
+		{"configmap.reloader.stakater.com/auto", OnWorkloadElseTemplate, configMaps, AskReferenced, Bool},
+		{"secret.reloader.stakater.com/auto", OnWorkloadElseTemplate, secrets, AskReferenced, Bool},
+		{"secretproviderclass.reloader.stakater.com/auto", OnWorkloadElseTemplate, providerClasses, AskReferenced, Bool},
 	}
-	for _, kind := range reloader.ConfigKinds {
-		if !slices.Contains(o.Without, kind) {
-			kinds = append(kinds, kind)
-		}
+	for i := range all {
+		all[i].Key = o.key(all[i].Key)
 	}
-	ignore := cmp.Or(o.Ignore, "reloader.stakater.com/ignore")
-	all := []Clause{{ignore, OnConfig, kinds, Ignore}, {ignore, OnEither, kinds, IgnoreWorkload}}
-	each := func(where Where, meaning Meaning, key func(StakaterKeys) string) {
-		for _, kind := range kinds {
-			all = append(all, Clause{key(keys[kind]), where, []reloader.ConfigKind{kind}, meaning})
-		}
-	}
-	each(OnEither, Exclude, func(k StakaterKeys) string { return k.Exclude })
-	each(OnWorkloadOrTemplate, Named, func(k StakaterKeys) string { return k.Reload })
-	all = append(all,
-		Clause{cmp.Or(o.Search, "reloader.stakater.com/search"), OnWorkloadOrTemplate, kinds, Search},
-		Clause{cmp.Or(o.Match, "reloader.stakater.com/match"), OnConfig, kinds, Match},
-		Clause{cmp.Or(o.Auto, "reloader.stakater.com/auto"), OnWorkloadOrTemplate, kinds, Auto})
-	each(OnWorkloadOrTemplate, TypedAuto, func(k StakaterKeys) string { return k.Auto })
 	if o.AutoReloadAll {
-		all = append(all, Clause{"--auto-reload-all", Installation, kinds, AutoUnlessSaid})
+		all = append(all, Clause{"--auto-reload-all", OnInstallation, nil, AskReferenced, Bool})
 	}
 	return all
 }
 
-// stakaterSees reports whether r counts as a reference. A volume that nothing mounts does not.
-func stakaterSees(r *workload.Reference) bool {
-	return r.Container != workload.NoContainer || slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
-		return u.Container == "" && !slices.Contains(workload.UsesByMount, u.How)
-	})
-}
-
 // stakaterHash returns the SHA-1 that the tool writes: of all key=value entries, binary values in base64, sorted and joined by
 // semicolons; the name of a SecretProviderClass is one more. Different contents can share one, as {a: "1;b=3"} and {a: "1", b: "3"} do.
-func stakaterHash(c digest.Content, _ reloader.ConfigKind) string {
+func stakaterHash(c digest.Content) string {
 	var entries []string
 	if of := c.Config(); of.Kind == reloader.SecretProviderClass {
 		entries = append(entries, "SecretProviderClassName="+of.Name)

@@ -50,7 +50,7 @@ func TestHashesOfTools(t *testing.T) {
 		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
 		"sap":                {"has no mark of one config", dialect.SAP(), configMap(ab), ""},
 	} {
-		if got := c.dialect.Hash(c.content, c.content.Config().Kind); got != c.want {
+		if got := c.dialect.Hash(c.content); got != c.want {
 			t.Errorf("%s: hash %q, want %q: %s", name, got, c.want, c.reason)
 		}
 	}
@@ -170,7 +170,8 @@ func TestWaveHashOfNamesakes(t *testing.T) {
 func TestWaveCountsKeysInUse(t *testing.T) {
 	set := dialect.Set{dialect.Wave()}
 	counts := func(w *workload.Workload, c reloader.Config, key string) bool {
-		return set.Counts(w, dialect.ConfigMeta{Config: c}, key)
+		got := decide(set, w, dialect.ConfigMeta{Config: c})
+		return got.Reload && (got.Counts == nil || got.Counts(key))
 	}
 	for how, whole := range map[string]bool{workload.UseEnv: false, workload.UseProjectedVolume: false, workload.UseVolume: true} {
 		w := waved("", reloader.Use{How: how, Container: "main", Keys: []string{"a"}})
@@ -187,7 +188,7 @@ func TestWaveCountsKeysInUse(t *testing.T) {
 	if named := waved("cm", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}}); !counts(named, cm("cm"), "b") {
 		t.Error("of what is named, every key counts")
 	}
-	if set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}); !set.Counts(w, dialect.ConfigMeta{Config: cm("cm")}, "b") {
+	if set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}); decide(set, w, dialect.ConfigMeta{Config: cm("cm")}).Counts != nil {
 		t.Error("another dialect asks for all keys")
 	}
 }
@@ -200,16 +201,16 @@ func TestListsOfTools(t *testing.T) {
 		"reroll.dev/configmaps": dialect.Own(),
 	} {
 		w := app(annotations{key: " a , Not Valid, b.c"}, nil)
-		got, ok := d.Interest(w)
-		if diff := cmp.Diff([]reloader.Config{cm("a"), cm("b.c")}, got.Exact); !ok || diff != "" || len(got.Problems) != 1 {
-			t.Errorf("%s: %v, problems %q (-want +got):\n%s", d.Name, ok, got.Problems, diff)
+		got := dialect.Set{d}.Compile(w)
+		if diff := cmp.Diff([]reloader.Config{cm("a"), cm("b.c")}, got.Names); !got.OptedIn() || diff != "" || len(got.Problems) != 1 {
+			t.Errorf("%s: %v, problems %q (-want +got):\n%s", d.Name, got.OptedIn(), got.Problems, diff)
 		}
-		if decision := d.Decide(w, dialect.ConfigMeta{Config: cm("bxc")}); decision.Reload {
+		if decision := got.Decide(dialect.ConfigMeta{Config: cm("bxc")}); decision.Reload {
 			t.Errorf("%s: a dot in a name stands for itself, but %+v", d.Name, decision)
 		}
 		w.Kind = workload.CronJob.Kind
-		if _, ok := d.Interest(w); ok != (d.Name == "reroll") {
-			t.Errorf("%s: a CronJob is looked after: %v", d.Name, ok)
+		if got := (dialect.Set{d}).Compile(w); got.OptedIn() != (d.Name == "reroll") {
+			t.Errorf("%s: a CronJob is looked after: %v", d.Name, got.OptedIn())
 		}
 		if !d.KeepsAnnotation(key) {
 			t.Errorf("%s: %s is stripped", d.Name, key)
@@ -230,11 +231,12 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestAsking: of those that ask, one for each way of marking writes.
-func TestAsking(t *testing.T) {
+// TestMarks: of those that ask, one for each way of marking writes.
+func TestMarks(t *testing.T) {
 	set := dialect.All(dialect.StakaterOptions{})
 	w := app(annotations{auto: "true", "reroll.dev/auto": "true", "pod-reloader.cs.sap.com/configmaps": "c", "trigger.k8s.io/triggering-secrets": "s"}, nil)
-	names := func(c dialect.ConfigMeta) []string { return dialect.Set(set.Asking(w, c)).Names() }
+	plan := set.Compile(w)
+	names := func(c dialect.ConfigMeta) []string { return dialect.Set(plan.Decide(c).Marks).Names() }
 	if got := names(dialect.ConfigMeta{Config: cm("c")}); !slices.Equal(got, []string{"reroll", "sap"}) {
 		t.Errorf("%v ask; Stakater's mark is Reroll's own", got)
 	}
@@ -242,7 +244,7 @@ func TestAsking(t *testing.T) {
 	if got := names(ignored); len(got) > 0 {
 		t.Errorf("%v ask for a config that is ignored", got)
 	}
-	if got := set.Decide(w, ignored); got.Why != reloader.ReasonConfigIgnored || got.Dialect != "reroll" {
+	if got := plan.Decide(ignored); got.Why != reloader.ReasonConfigIgnored || got.Dialect != "reroll" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -261,34 +263,32 @@ func TestListsOfOneNamespace(t *testing.T) {
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
 		w := app(annotations{key: "other/c, own", "wave.pusher.com/update-on-config-change": "true"}, nil)
-		interest, _ := set.Interest(w)
-		if got := slices.Contains(interest.Exact, theirs); got != across {
+		plan := set.Compile(w)
+		if got := slices.Contains(plan.Names, theirs); got != across {
 			t.Errorf("%s: %v is asked for: %v", key, theirs, got)
 		}
-		for _, d := range set {
-			for _, m := range d.Mentions(w) {
-				if m.Config == theirs && !across {
-					t.Errorf("%s: %s says that %v is named", key, d.Name, theirs)
-				}
+		for _, m := range plan.Mentions() {
+			if m.Config == theirs && !across {
+				t.Errorf("%s: %v is named", key, theirs)
 			}
 		}
 		shared := dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": "*"}}
-		if got := set.Decide(w, shared); got.Reload != across {
+		if got := plan.Decide(shared); got.Reload != across {
 			t.Errorf("%s: %+v", key, got)
 		}
-		if problem := slices.ContainsFunc(interest.Problems, func(p string) bool { return strings.Contains(p, "other/c") }); problem != (!across && !strings.Contains(key, "stakater")) {
-			t.Errorf("%s: problems %q", key, interest.Problems)
+		if problem := slices.ContainsFunc(plan.Problems, func(p string) bool { return strings.Contains(p, "other/c") }); problem != (!across && !strings.Contains(key, "stakater")) {
+			t.Errorf("%s: problems %q", key, plan.Problems)
 		}
 	}
 }
 
-// TestWaveGoes: what pods do without may go, and what a list names is always such.
-func TestWaveGoes(t *testing.T) {
+// TestWaveOptional: what pods do without may go, and what a list names is always such.
+func TestWaveOptional(t *testing.T) {
 	d := dialect.Wave()
 	w := waved("extra, cm")
 	w.Template.References[cm("maybe")] = &workload.Reference{Optional: true}
 	for c, want := range map[reloader.Config]bool{cm("maybe"): true, cm("extra"): true, cm("cm"): false, sec("s"): false, cm("unknown"): false} {
-		if got := d.Goes(w, c); got != want {
+		if got := d.Optional(w, c); got != want {
 			t.Errorf("%s may go: %v", c, got)
 		}
 	}

@@ -4,34 +4,31 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Trigger returns the dialect of k8s-trigger-controller. Other than the tool, names in lists are trimmed, a config need not be mounted as a
 // volume, one of the same name in another namespace is another one, and nothing is written to configs.
 func Trigger() *Dialect {
 	return &Dialect{
-		Name:         "trigger",
-		FieldManager: workload.MarkManager,
+		Tool: Tool{"trigger", "trigger.k8s.io"},
 		Clauses: []Clause{
-			{strategy.TriggerPrefix + "triggering-configMaps", OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, Listed},
-			{strategy.TriggerPrefix + "triggering-secrets", OnWorkload, []reloader.ConfigKind{reloader.Secret}, Listed},
+			{strategy.TriggerPrefix + "triggering-configMaps", OnWorkload, configMaps, Ask, Names},
+			{strategy.TriggerPrefix + "triggering-secrets", OnWorkload, secrets, Ask, Names},
 		},
-		Sees:      func(*workload.Reference) bool { return true },
-		MarkValue: triggerHash,
-		Marks:     strategy.Trigger.Name,
-		Writes:    []string{strategy.TriggerPrefix + "configMap-*", strategy.TriggerPrefix + "secret-*"},
-		Kinds:     tools,
-		OnCreate:  true,
+		Marking: Marking{
+			MarkValue: triggerHash, Marks: strategy.Trigger.Name,
+			Writes: []string{strategy.TriggerPrefix + "configMap-*", strategy.TriggerPrefix + "secret-*"},
+		},
+		Kinds:    tools,
+		OnCreate: true,
 	}
 }
 
 // triggerHash returns the SHA-1 that the tool writes: of all keys of data, then those of binary data, then the values in the same order,
 // with nothing in between. The tool has none for a config without entries.
-func triggerHash(c digest.Content, _ reloader.ConfigKind) string {
+func triggerHash(c digest.Content) string {
 	keys, values, some := sha1.New(), [][]byte(nil), false
 	c.Each(func(_ digest.Section, key string, value []byte) {
 		keys.Write([]byte(key))

@@ -28,33 +28,34 @@ const (
 // whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
-		Name:         "wave",
-		FieldManager: workload.MarkManager,
+		Tool: Tool{"wave", "wave.pusher.com"},
 		Clauses: []Clause{
-			{waveConfigMaps, OnWorkload, []reloader.ConfigKind{reloader.ConfigMap}, ListedAcross},
-			{waveSecrets, OnWorkload, []reloader.ConfigKind{reloader.Secret}, ListedAcross},
-			{waveAuto, OnWorkload, plainConfigs, AutoIfTrue},
+			{waveConfigMaps, OnWorkload, configMaps, Ask, NamesAcross},
+			{waveSecrets, OnWorkload, secrets, Ask, NamesAcross},
+			{waveAuto, OnWorkload, plainConfigs, AskReferenced, True},
 		},
-		Sees:     func(*workload.Reference) bool { return true },
-		Joint:    &Joint{Reads: true, Values: waveValues, Keyed: waveKeyed, Leaves: waveLeaves},
-		Marks:    strategy.Wave.Name,
-		Writes:   []string{strategy.WaveHashKey, strategy.SchedulingKey},
+		Marking: Marking{
+			Joint: &Joint{Reads: true, Values: waveValues, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
+			Marks: strategy.Wave.Name, Writes: []string{strategy.WaveHashKey, strategy.SchedulingKey},
+		},
 		Kinds:    tools,
-		Asked:    func(w *workload.Workload) bool { return w.Annotations[waveAuto] == exactlyTrue },
-		OnlyUsed: func(w *workload.Workload, c reloader.Config) bool { return !waveCovers(w, c).all },
+		Requires: waveAuto,
 		OnCreate: true,
-		Goes:     waveGoes,
+		Optional: waveOptional,
 		Waits:    true,
 	}
 }
 
-// waveGoes reports whether w does without c: each of its references is optional, and what it names beside them always is.
-func waveGoes(w *workload.Workload, c reloader.Config) bool {
+// waveOptional reports whether w's pods start without c: each of its references is optional, and so is what it names without a reference.
+func waveOptional(w *workload.Workload, c reloader.Config) bool {
 	if r := w.Template.References[c]; r != nil {
 		return r.Optional
 	}
 	return waveNames(w, c)
 }
+
+// waveOnlyUsed reports whether Wave looks at nothing of c but the keys in use.
+func waveOnlyUsed(w *workload.Workload, c reloader.Config) bool { return !waveCovers(w, c).all }
 
 // waveNeeds is what Wave hashes of one config: some keys, all keys, or nothing.
 type waveNeeds struct {
@@ -88,21 +89,27 @@ func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
 	return needs
 }
 
-// waveLeaves reports whether Wave's hash may say nothing of c: it covers nothing of c, or another namespace has a config of its name, of
+// waveIgnored reports whether Wave's hash may not cover c: it covers nothing of c, or another namespace has a config of its name, of
 // which one can hide the other.
-func waveLeaves(w *workload.Workload, c reloader.Config) bool {
-	namesake := slices.ContainsFunc(waveListed(w, c.Kind).names, func(n name) bool { return n.config.Name == c.Name && n.config.Namespace != w.Namespace })
+func waveIgnored(w *workload.Workload, c reloader.Config) bool {
+	for item := range items(w.Annotations[waveList(c.Kind)]) {
+		if namespace, name, across := strings.Cut(item, "/"); across && name == c.Name && namespace != w.Namespace {
+			return true
+		}
+	}
 	needs := waveCovers(w, c)
-	return namesake || !needs.all && len(needs.keys) == 0
+	return !needs.all && len(needs.keys) == 0
 }
 
-// waveNames reports whether w names c beside what it refers to.
+// waveNames reports whether the list of w names c.
 func waveNames(w *workload.Workload, c reloader.Config) bool {
-	return waveListed(w, c.Kind).match(c)
-}
-
-func waveListed(w *workload.Workload, kind reloader.ConfigKind) listed {
-	return listedOn(w, waveList(kind), w.Annotations[waveList(kind)], kind, parseNames)
+	full := c.Namespace + "/" + c.Name
+	for item := range items(w.Annotations[waveList(c.Kind)]) {
+		if item == full || item == c.Name && c.Namespace == w.Namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // waveList returns the key of the annotation that names configs of a kind.
@@ -122,11 +129,6 @@ func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	return append(waveHash(w, parts), waveDigest(w, parts)...)
 }
 
-// waveKeyed returns the keyed hash, and then Wave's.
-func waveKeyed(w *workload.Workload, parts map[reloader.Config]Part) []string {
-	return append(waveDigest(w, parts), waveHash(w, parts)...)
-}
-
 // waveDigest returns the keyed mark of all that Wave's hash covers; none if not all digests are of the same key.
 func waveDigest(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	var lines strings.Builder
@@ -143,7 +145,7 @@ func waveDigest(w *workload.Workload, parts map[reloader.Config]Part) []string {
 		}
 	}
 	mark := keyedMark(keyOfParts(parts), hashOf("reroll.dev/wave\n"+lines.String()))
-	if keyOfMark(mark) == "" {
+	if KeyOf(mark) == "" {
 		return nil
 	}
 	return []string{mark}

@@ -72,7 +72,6 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 		Dormant:        p.dormant,
 		Paused:         p.paused,
 		Progress:       p.progress,
-		Parsed:         new(Parsed),
 		Template: Template{
 			Path:           path,
 			Annotations:    kept(p.template.Annotations, keep),

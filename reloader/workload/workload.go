@@ -37,15 +37,12 @@ type Workload struct {
 	// of its own. Via is that object once it is known; Template then is that of Via.
 	TemplateOf *reloader.WorkloadRef
 	Via        *Workload
-	// Parsed keeps what was made of the annotations.
-	Parsed *Parsed
 }
 
 // Through returns w with the pod template of via, the object that TemplateOf names.
 func (w *Workload) Through(via *Workload) *Workload {
 	joined := *w
 	joined.Via, joined.Template, joined.Progress = via, via.Template, w.Progress.through(via.Generation)
-	joined.Parsed = new(Parsed)
 	if joined.Selector == nil {
 		joined.Selector = via.Selector
 	}

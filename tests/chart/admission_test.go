@@ -2,7 +2,6 @@ package chart_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +35,7 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 	}{
 		"all":          {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}},
 		"one":          {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
-		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Auto: "example.com/auto"}},
+		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Renamed: map[string]string{"reloader.stakater.com/auto": "example.com/auto"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -62,13 +61,13 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 func optIns(d *dialect.Dialect) []string {
 	var keys []string
 	for _, c := range d.Clauses {
-		if slices.Contains([]dialect.Meaning{dialect.Ignore, dialect.IgnoreWorkload, dialect.Exclude, dialect.ExcludeGlobs}, c.Meaning) {
+		if c.Do == dialect.Ignore || c.Do == dialect.Forbid || !d.KeepsAnnotation(c.Key) {
 			continue
 		}
-		switch c.Where {
+		switch c.On {
 		case dialect.OnWorkload:
 			keys = append(keys, c.Key)
-		case dialect.OnEither, dialect.OnWorkloadOrTemplate:
+		case dialect.OnEither, dialect.OnWorkloadElseTemplate:
 			keys = append(keys, c.Key, c.Key)
 		}
 	}

@@ -53,7 +53,7 @@ func (s *session) lookUp(q *question, r ref) view.Verdict {
 
 // seen says of a workload that exists why Reroll has no record of it.
 func seen(v adoption.View, w *workload.Workload, of view.Verdict) view.Verdict {
-	report := v.Report(w, nil, nil)
+	report, plan := v.Report(w, nil, nil), v.Dialects.Compile(w)
 	of.Message = w.Namespace + "/" + w.Kind + "/" + w.Name + " exists, and is not opted in."
 	typo := slices.IndexFunc(report.Findings, func(f adoption.Finding) bool { return f.Kind == adoption.Typo })
 	switch {
@@ -65,7 +65,7 @@ func seen(v adoption.View, w *workload.Workload, of view.Verdict) view.Verdict {
 		if !strings.HasSuffix(of.Message, "?") {
 			of.Message += "."
 		}
-	case slices.ContainsFunc(v.Dialects, func(d *dialect.Dialect) bool { _, optedIn := d.Interest(w); return optedIn }):
+	case plan.OptedIn():
 		of.Message = w.Namespace + "/" + w.Kind + "/" + w.Name + " exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it has been annotated this moment."
 		of.Next = "reroll doctor"
 	}

@@ -29,19 +29,15 @@ func (d Dialects) Set() dialect.Set {
 
 // Stakater returns what the flags change about the dialect of Stakater Reloader.
 func (d Dialects) Stakater() dialect.StakaterOptions {
-	k := d.Keys
+	renamed := map[string]string{}
+	for _, k := range d.Keys.All() {
+		renamed[k.Own] = *k.Key
+	}
 	without := slices.Clone(d.Ignored)
 	if !d.CSI {
 		without = append(without, reloader.SecretProviderClass)
 	}
-	return dialect.StakaterOptions{
-		Auto: k.Auto, Ignore: k.Ignore, Search: k.Search, Match: k.Match,
-		ConfigMap:           dialect.StakaterKeys{Reload: k.ConfigMapReload, Auto: k.ConfigMapAuto, Exclude: k.ConfigMapExclude},
-		Secret:              dialect.StakaterKeys{Reload: k.SecretReload, Auto: k.SecretAuto, Exclude: k.SecretExclude},
-		SecretProviderClass: dialect.StakaterKeys{Reload: k.SecretProviderClassReload, Auto: k.SecretProviderClassAuto, Exclude: k.SecretProviderClassExclude},
-		RolloutStrategy:     k.RolloutStrategy, PausePeriod: k.PauseDeployment, PausedAt: k.PauseDeploymentTime,
-		AutoReloadAll: d.AutoReloadAll, Without: without,
-	}
+	return dialect.StakaterOptions{Renamed: renamed, AutoReloadAll: d.AutoReloadAll, Without: without}
 }
 
 // IgnoredKinds is the flag of the kinds of config that do nothing.

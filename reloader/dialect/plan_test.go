@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-func TestInterest(t *testing.T) {
+func TestPlan(t *testing.T) {
 	cases := map[string]struct {
 		reason             string
 		workload, template annotations
@@ -45,24 +45,24 @@ func TestInterest(t *testing.T) {
 		"bad item": {
 			reason: "the others go on", workload: annotations{cmList: "ok,(,x["}, optedIn: true, exact: []reloader.Config{cm("ok")},
 			problems: []string{
-				cmList + `: item "(" is left out: it is no regular expression: missing closing )`,
-				cmList + `: item "x[" is left out: it is no regular expression: missing closing ]`,
+				cmList + `: item "(" is left out: it is not a regular expression: missing closing )`,
+				cmList + `: item "x[" is left out: it is not a regular expression: missing closing ]`,
 			},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: c.autoReloadAll})
-			got, optedIn := d.Interest(app(c.workload, c.template))
-			if optedIn != c.optedIn {
-				t.Errorf("%s: opted in %v, want %v", c.reason, optedIn, c.optedIn)
+			got := dialect.Set{d}.Compile(app(c.workload, c.template))
+			if got.OptedIn() != c.optedIn {
+				t.Errorf("%s: opted in %v, want %v", c.reason, got.OptedIn(), c.optedIn)
 			}
 			var patterns []string
 			for _, p := range got.Patterns {
 				patterns = append(patterns, fmt.Sprint(p.Kind, " ", p))
 			}
 			for what, diff := range map[string]string{
-				"exact":    cmp.Diff(c.exact, got.Exact, cmpopts.EquateEmpty()),
+				"names":    cmp.Diff(c.exact, got.Names, cmpopts.EquateEmpty()),
 				"patterns": cmp.Diff(c.patterns, patterns, cmpopts.EquateEmpty()),
 				"problems": cmp.Diff(c.problems, got.Problems, cmpopts.EquateEmpty()),
 			} {
@@ -81,11 +81,11 @@ func TestWorkloadWithoutReferencesIsOptedInByAutoButNotByTheFlag(t *testing.T) {
 		return w
 	}
 	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
-	if i, ok := d.Interest(bare(annotations{auto: "true"})); !ok || len(i.Exact) != 0 {
-		t.Errorf("auto: %+v, %v; want opted in to nothing", i, ok)
+	if p := (dialect.Set{d}).Compile(bare(annotations{auto: "true"})); !p.OptedIn() || len(p.Names) != 0 {
+		t.Errorf("auto: %+v; want opted in to nothing", p)
 	}
-	if i, ok := d.Interest(bare(nil)); ok {
-		t.Errorf("--auto-reload-all: %+v; want not opted in", i)
+	if p := (dialect.Set{d}).Compile(bare(nil)); p.OptedIn() {
+		t.Errorf("--auto-reload-all: %+v; want not opted in", p)
 	}
 }
 
@@ -119,18 +119,17 @@ func TestListLimits(t *testing.T) {
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := app(annotations{cmList: c.list}, nil)
-			interest, ok := d.Interest(w)
-			if !ok {
+			plan := dialect.Set{d}.Compile(app(annotations{cmList: c.list}, nil))
+			if !plan.OptedIn() {
 				t.Fatal("not opted in: the problem would be invisible")
 			}
-			if c.wanted != "" && (!interest.Wants(cm(c.wanted)) || !d.Decide(w, dialect.ConfigMeta{Config: cm(c.wanted)}).Reload) {
+			if c.wanted != "" && (!plan.Matches(cm(c.wanted)) || !plan.Decide(dialect.ConfigMeta{Config: cm(c.wanted)}).Reload) {
 				t.Errorf("%.20s… is not wanted", c.wanted)
 			}
-			if c.lost != "" && (interest.Wants(cm(c.lost)) || d.Decide(w, dialect.ConfigMeta{Config: cm(c.lost)}).Reload) {
+			if c.lost != "" && (plan.Matches(cm(c.lost)) || plan.Decide(dialect.ConfigMeta{Config: cm(c.lost)}).Reload) {
 				t.Errorf("%.20s… is wanted", c.lost)
 			}
-			problems := strings.Join(interest.Problems, "\n")
+			problems := strings.Join(plan.Problems, "\n")
 			if !strings.Contains(problems, c.problem) || (c.problem == "") != (problems == "") {
 				t.Errorf("problems = %q, want %q", problems, c.problem)
 			}
@@ -141,7 +140,7 @@ func TestListLimits(t *testing.T) {
 func TestExcludeListsAreReadWhole(t *testing.T) {
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	w := app(annotations{auto: "true", cmExclude: strings.Repeat("x,", 20<<10) + "c"}, nil)
-	if got := d.Decide(w, dialect.ConfigMeta{Config: cm("c")}); got.Why != reloader.ReasonExcluded {
+	if got := decide(dialect.Set{d}, w, dialect.ConfigMeta{Config: cm("c")}); got.Why != reloader.ReasonExcluded {
 		t.Errorf("Decide = %+v: a long list must not reload what it excludes", got)
 	}
 }
