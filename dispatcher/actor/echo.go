@@ -1,8 +1,9 @@
 package actor
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/fnv"
+	"fmt"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -41,13 +42,8 @@ func requestOf(h reloader.Hint) (number uint64, known bool) {
 	if h.AuditID == "" || h.OutcomeUnknown() {
 		return 0, false
 	}
-	sum := fnv.New64a()
-	for _, part := range []string{h.AuditID, h.Actor.User, string(h.Verb)} {
-		_ = binary.Write(sum, binary.BigEndian, int64(len(part)))
-		_, _ = sum.Write([]byte(part))
-	}
-	_ = binary.Write(sum, binary.BigEndian, []int64{int64(h.Code), h.Time.UnixNano()})
-	return sum.Sum64(), true
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d", h.AuditID, h.Actor.User, h.Verb, h.Code, h.Time.UnixNano()))
+	return binary.BigEndian.Uint64(sum[:]), true
 }
 
 // add adds the author of one request. What a watch has seen of a request that is reported as well is not another request.

@@ -86,8 +86,8 @@ func Again(hold reloader.Hold, now time.Time) time.Time {
 	return later(now.Add(time.Millisecond), earlier(hold.Due, latest))
 }
 
-// Since returns hold with the time since when it lasts: a hold for the reason of the one before lasts as long as that one.
-func Since(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader.Hold {
+// Continue returns hold with the time since when it lasts: a hold for the reason of the one before began with that one.
+func Continue(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader.Hold {
 	hold.Since = now
 	if before != nil && before.Reason == hold.Reason {
 		hold.Since = before.Since

@@ -13,6 +13,8 @@ const (
 	paceTime = 12 * time.Hour
 	// clockSkew is how far the clock of another process may be ahead.
 	clockSkew = 5 * time.Minute
+	// maxRolls bounds Pace.Rolls, so that a wrong one is forgotten within days.
+	maxRolls = 10_000
 )
 
 // Pace is how often a workload rolled lately: At is its last roll, and Rolls counts the rolls until then, of which those of twelve hours before
@@ -25,7 +27,15 @@ type Pace struct {
 // Rolled returns p after one more roll.
 func (p Pace) Rolled(now time.Time) Pace {
 	age := max(0, now.Sub(p.At))
-	return Pace{Rolls: p.Rolls*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
+	return Pace{Rolls: p.rolls()*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
+}
+
+// rolls returns the count within bounds, whatever an annotation that was edited by hand says.
+func (p Pace) rolls() float64 {
+	if p.Rolls > 0 {
+		return min(p.Rolls, maxRolls)
+	}
+	return 0
 }
 
 // last returns when a workload with that pace rolled last; zero if the clock that says so was too far ahead to be believed.
@@ -38,7 +48,7 @@ func (p Pace) last(now time.Time) time.Time {
 
 // flapPause returns how long a workload with that pace must not roll again.
 func (p Pace) flapPause(limit int) time.Duration {
-	beyond := p.Rolls - float64(limit)
+	beyond := p.rolls() - float64(limit)
 	if limit <= 0 || beyond <= 0 {
 		return 0
 	}

@@ -5,6 +5,7 @@
 package turn
 
 import (
+	"maps"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -135,16 +136,18 @@ func (t Turn) window() (window, longest time.Duration) {
 // Interval returns the shortest time between two rolls of the workload.
 func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }
 
-// Rolled returns t after a roll that read its configs at a time. The roll takes all that waited by then, also if a user requested it, so that no
-// second roll for the same content follows when a hold ends.
-func Rolled(t Turn, read, now time.Time) Turn {
-	waits := make(map[reloader.Config]Wait, len(t.Waits))
-	for c, w := range t.Waits {
-		if rest, waiting := w.After(read); waiting {
-			waits[c] = rest
+// Rolled returns t after a roll that took the content of some configs, which it began to read at a time. All that waited for these configs by then is
+// settled, also if a user requested the roll, so that no second roll for the same content follows when a hold ends.
+func Rolled(t Turn, taken []reloader.Config, read, now time.Time) Turn {
+	t.Waits = maps.Clone(t.Waits)
+	for _, c := range taken {
+		if rest, waits := t.Waits[c].After(read); waits {
+			t.Waits[c] = rest
+		} else {
+			delete(t.Waits, c)
 		}
 	}
-	t.Waits, t.Pace, t.Slot, t.Requested, t.Retry = waits, t.Pace.Rolled(now), Slot{}, false, false
+	t.Pace, t.Slot, t.Requested, t.Retry = t.Pace.Rolled(now), Slot{}, false, false
 	return t
 }
 
