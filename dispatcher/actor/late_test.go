@@ -149,6 +149,7 @@ func TestDrift(t *testing.T) {
 		"no hint":                         {swept, nil, true},
 		"its hint, late":                  {swept, []reloader.Hint{hint(alice, 540)}, false},
 		"its hint, and a later one":       {swept, []reloader.Hint{hint(alice, 540), hint(bob, 700)}, false},
+		"its hint, and an earlier one":    {swept, []reloader.Hint{hint(alice, 540), hint(bob, 500)}, false},
 		"a later one alone":               {swept, []reloader.Hint{hint(bob, 700)}, true},
 		"an earlier one alone":            {swept, []reloader.Hint{hint(bob, 500)}, true},
 		"written by a clock ahead":        {actor.Found{At: after(600), Written: after(660)}, []reloader.Hint{hint(alice, 660)}, false},

@@ -67,9 +67,6 @@ func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
 		t.Slot.Braked = true
 		return Decision{hold, t.Slot, p.Lines}
 	}
-	if t.Requested {
-		return Decision{nil, t.Slot, p.Lines}
-	}
 	slot, lines := place(t, p.Lines, now)
 	return Decision{nil, slot, lines}
 }

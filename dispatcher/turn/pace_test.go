@@ -188,6 +188,37 @@ func TestRatesAfterAFreeze(t *testing.T) {
 	}
 }
 
+// TestPlaceOutlivesAShortFreeze: a workload keeps its place if the freeze ends before its time comes.
+func TestPlaceOutlivesAShortFreeze(t *testing.T) {
+	c := newCrowd(10, "shop", turn.Limits{PerMinute: 6})
+	lines := c.pass(t, turn.Lines{}, control.Control{}, noon)
+	lines = c.pass(t, lines, control.Frozen(control.Freeze{}), after(2))
+	for s := 5; s <= 90; s += 5 {
+		lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+	}
+	for i, at := range c.rolled {
+		if want := after(float64(10 * i)); !at.Equal(want) {
+			t.Errorf("%d rolled at %s, want %s", i, at.Sub(noon), want.Sub(noon))
+		}
+	}
+}
+
+// TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it.
+func TestRequestedRollsCount(t *testing.T) {
+	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
+	var lines turn.Lines
+	for range 3 {
+		d := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon)
+		if lines = d.Lines; d.Hold != nil {
+			t.Fatalf("held by %+v", d.Hold)
+		}
+	}
+	w.Requested = false
+	if hold := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon).Hold; hold == nil || !hold.Due.Equal(noon.Add(3*time.Minute)) {
+		t.Errorf("held by %+v", hold)
+	}
+}
+
 // TestNamespaceInLine: workloads that their own namespace holds back take no place of others.
 func TestNamespaceInLine(t *testing.T) {
 	limits := turn.Limits{PerMinute: 60, NamespacePerMinute: 2}

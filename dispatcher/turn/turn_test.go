@@ -136,9 +136,10 @@ func TestRequestSettlesWhatWaits(t *testing.T) {
 	if d := turn.Decide(w, turn.Peers{}, control.Control{}, after(60)); d.Hold != nil {
 		t.Fatalf("the request is held by %+v", d.Hold)
 	}
+	before := w
 	w = turn.Rolled(w, []reloader.Config{app}, after(60), after(61))
-	if _, waits := w.Waits[app]; waits || w.Requested || len(w.Waits) != 1 {
-		t.Errorf("after the roll: %+v", w)
+	if _, waits := w.Waits[app]; waits || w.Requested || len(w.Waits) != 1 || len(before.Waits) != 2 {
+		t.Errorf("after the roll: %+v, before it: %+v", w, before)
 	}
 	w = turn.Rolled(w, []reloader.Config{other}, after(60), after(61))
 	if due := turn.Due(w, noon.Add(11*time.Hour)); !due.IsZero() {
@@ -154,7 +155,7 @@ func FuzzDue(f *testing.F) {
 	f.Fuzz(func(t *testing.T, gaps []byte, window, longest, read uint16) {
 		at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 		var w turn.Wait
-		now, newest := 0, 0
+		now, newest := 0, -1000 // milliseconds after noon
 		for _, g := range gaps {
 			now += int(g)
 			newest = max(newest, now+int(g%3)*100-100)
