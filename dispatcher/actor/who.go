@@ -1,8 +1,8 @@
 // Package actor finds who made a change of a config: from the hints between two looks, from hints that come later, and from several sources that
 // report one request. It also judges which changes the audit feed has missed.
 //
-// The package takes values and returns values. A hint is foreign input: it may be lost, late, repeated or forged. It decides which names stand
-// beside a change, and nothing else.
+// The package takes values and returns values. A hint is foreign input: it may be lost, late, repeated or forged. It decides which names a
+// change has, and nothing else.
 package actor
 
 import (
@@ -45,13 +45,13 @@ type Found struct {
 	Created time.Time
 }
 
-// Attribution says who may have made a change. It is a record beside the change, which never changes itself: a later one replaces it.
+// Attribution says who may have made a change. It is a record of its own: a later attribution replaces it, and the change stays as it is.
 type Attribution struct {
 	ChangeID string
 	// Source, RequestedAt and ReceivedAt are those of the newest hint; empty if no hint led to the change.
 	Source                  reloader.Source
 	RequestedAt, ReceivedAt time.Time
-	// Authors are in the order of their requests' hints. If none of them is sure, each may have made the change, or another one whose hint is lost.
+	// Authors are in the order of the hints. If none is sure, any of them may have made the change, or another one whose hint was lost.
 	Authors []Author
 }
 

@@ -24,8 +24,8 @@ type Brake struct {
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
 }
 
-// Brakes are all brakes, in the order in which they are asked. The first that holds gives the reason. What ends by itself comes before what
-// waits for other workloads, and the rates come last, so that only a workload that may go takes a place in their lines.
+// Brakes are all brakes, in the order in which Decide asks them. The first that holds gives the reason. Brakes that end by themselves come before
+// those that wait for other workloads. The rates come last, so that only a workload that may go takes a place in their lines.
 var Brakes = []Brake{
 	{reloader.ReasonFrozen, true, true, frozen},
 	{reloader.ReasonPausedByOperator, true, true, paused},
@@ -40,11 +40,11 @@ var Brakes = []Brake{
 	{reloader.ReasonRateLimited, false, true, rateLimited},
 }
 
-// Decision is what becomes of a workload that is due.
+// Decision is the answer of the brakes about a workload that is due.
 type Decision struct {
 	// Hold is why it waits, with Due as the time when it is let go, if that is known; nil if it goes now.
 	Hold *reloader.Hold
-	// Slot and Lines are to be kept for the next decision: those of the workload and those of the process.
+	// Slot and Lines replace those of the workload and of the process. The caller keeps them for the next decision.
 	Slot  Slot
 	Lines Lines
 }

@@ -35,7 +35,7 @@ func parse(document string) control.Control {
 
 const pausesText = `pauses: [{selector: app=web, until: "2026-11-21T14:00:00Z", reason: audit}]`
 
-// holds says for each brake, in their order, what makes it hold at noon, until when, and what it says. requests and retries are whether it holds back a
+// holds has each brake in order: how to make it hold at noon, until when, and its message. requests and retries say whether it holds back a
 // requested roll and a retried workload.
 var holds = []struct {
 	brake             reloader.Reason
@@ -80,8 +80,8 @@ func calm() scene {
 	}
 }
 
-// TestBrakes: the first brake that holds gives reason, time and message. When what it holds for ends, the next one does, at the same moment: a hold of
-// before plays no part.
+// TestBrakes: the first brake that holds gives reason, time and message. When it lets go, the next one holds, at the same moment: an earlier hold
+// plays no part.
 func TestBrakes(t *testing.T) {
 	if len(holds) != len(turn.Brakes) {
 		t.Fatalf("%d brakes, want %d", len(turn.Brakes), len(holds))

@@ -17,8 +17,8 @@ const (
 	maxRolls = 10_000
 )
 
-// Pace is how often a workload rolled lately: At is its last roll, and Rolls counts the rolls until then, of which those of twelve hours before
-// count 1/e, and older ones less. It is all that a process has to know about the rolls of the processes before it.
+// Pace is how often a workload rolled lately: At is its last roll, and Rolls counts the rolls until then. A roll of twelve hours earlier counts 1/e,
+// and older rolls count less. A process needs to know nothing else about the rolls of the processes before it.
 type Pace struct {
 	Rolls float64
 	At    time.Time
@@ -38,7 +38,7 @@ func (p Pace) rolls() float64 {
 	return 0
 }
 
-// last returns when a workload with that pace rolled last; zero if the clock that says so was too far ahead to be believed.
+// last returns when a workload with that pace rolled last; zero if At is too far in the future to be true.
 func (p Pace) last(now time.Time) time.Time {
 	if p.At.After(now.Add(clockSkew)) {
 		return time.Time{}
@@ -83,7 +83,7 @@ func (l Line) Take(perMinute int, now time.Time) (Line, time.Time) {
 }
 
 // Replay returns the line of a process that starts. rolled are the times of the last rolls of all workloads of the line, by whichever process; those
-// of the last minute count. A process that starts again and again begins no burst each time.
+// of the last minute count. So a process that restarts often does not begin a burst each time.
 func Replay(perMinute int, rolled []time.Time, now time.Time) (l Line) {
 	for _, at := range slices.SortedFunc(slices.Values(rolled), time.Time.Compare) {
 		if at.After(now.Add(-time.Minute)) && !at.After(now) {

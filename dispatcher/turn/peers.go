@@ -12,7 +12,7 @@ import (
 
 // Peers is what a workload must know of the others.
 type Peers struct {
-	// Steps has how far the newest write of each config has come that the workload waits for; none if changes do not go out in steps.
+	// Steps has, for each config that the workload waits for, how far its newest write has come. It is empty if changes do not go out in steps.
 	Steps map[reloader.Config]Step
 	// Rolling and NamespaceRolling are how many other workloads roll now, in all and in its namespace.
 	Rolling, NamespaceRolling int
@@ -41,7 +41,7 @@ func (p Peer) Rolls() bool { return p.Going || p.Rollout == reloader.ReasonRolli
 type Step struct {
 	// Waiting workloads do not have the write; Going of them are being patched.
 	Waiting, Going int
-	// Reached workloads have it, and of Ended the outcome is known.
+	// Reached workloads have it; the rollouts of Ended of them are over.
 	Reached, Ended int
 	// Failed is the first workload on which it did not roll out; nil if there is none.
 	Failed *reloader.WorkloadRef
@@ -50,7 +50,8 @@ type Step struct {
 }
 
 // Count returns how far a write has come among the dependents of its config. A workload that came to the write by itself counts once its pods
-// are healthy. A workload that has not ended and is retried does not count, so that the others go on.
+// are healthy. A workload whose rollout has not ended and that a user retries does
+// not count, so that the others continue.
 func Count(dependents iter.Seq[Peer]) (s Step) {
 	for p := range dependents {
 		ended := p.Rollout != reloader.ReasonRolling && p.Rollout != reloader.ReasonStalled
@@ -82,12 +83,12 @@ func (s Step) Free() int {
 	return control.StepEnd(s.Reached+s.Waiting, s.Ended) - s.Reached - s.Going
 }
 
-// Crowd returns how many workloads beside one roll now, in all and in its namespace. A workload that rolls takes its own place again.
-func Crowd(all iter.Seq[Peer], beside reloader.WorkloadRef) (rolling, inNamespace int) {
+// Crowd returns how many workloads other than one roll now, in all and in its namespace. A workload that rolls may roll again in its own place.
+func Crowd(all iter.Seq[Peer], except reloader.WorkloadRef) (rolling, inNamespace int) {
 	for p := range all {
-		if p.Workload != beside && p.Rolls() {
+		if p.Workload != except && p.Rolls() {
 			rolling++
-			if p.Workload.Namespace == beside.Namespace {
+			if p.Workload.Namespace == except.Namespace {
 				inNamespace++
 			}
 		}
@@ -106,7 +107,7 @@ type Held struct {
 	Since    time.Time
 }
 
-// NextInStep returns which of the workloads that wait for a step of s are to be decided again: those that waited longest, as many as are free.
+// NextInStep returns the workloads that the caller decides about again after s has changed: those that waited longest, as many as are free.
 func NextInStep(s Step, held []Held) []reloader.WorkloadRef {
 	var next []reloader.WorkloadRef
 	for _, h := range longest(held) {
@@ -118,8 +119,7 @@ func NextInStep(s Step, held []Held) []reloader.WorkloadRef {
 	return next
 }
 
-// NextInCrowd returns which of the workloads that Limits.Concurrent holds back are to be decided again: those that waited longest, as many as
-// there is room for beside those that roll.
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those that waited longest, as many as there is room for.
 func NextInCrowd(l Limits, rolling []reloader.WorkloadRef, held []Held) []reloader.WorkloadRef {
 	var next []reloader.WorkloadRef
 	all, namespaces := len(rolling), map[string]int{}

@@ -46,9 +46,9 @@ type Turn struct {
 	Labels   map[string]string
 	Limits   Limits
 	Asks     Asks
-	// Waits has the configs that the workload is behind of, with the times of their changes.
+	// Waits has the configs whose newest write the workload lacks, with the times of their changes.
 	Waits map[reloader.Config]Wait
-	// Looking reports whether hints about configs of the workload are still to be looked at. What they lead to goes out in the same roll.
+	// Looking reports whether Reroll has yet to read configs of the workload that hints name. Their changes go out in the same roll.
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
 	Missing string
@@ -88,7 +88,7 @@ func (w Wait) After(read time.Time) (Wait, bool) {
 // Since returns when the oldest change was verified that w waits for.
 func (w Wait) Since() time.Time { return w.first }
 
-// lookAgain is how long a workload that is due waits before it checks again whether all hints about its configs have been looked at.
+// lookAgain is the time until a workload that is due checks again whether Reroll has read all configs that hints name.
 const lookAgain = 50 * time.Millisecond
 
 // Since returns since when the workload waits for its oldest change; zero if it waits for none.
@@ -102,8 +102,8 @@ func (t Turn) Since() (since time.Time) {
 }
 
 // Due returns when the debounce window of t closes: after a window without another change, but no later than the longest time after the oldest
-// change. It is zero if nothing asks for a roll, and now if a user requested one. The answer holds for the values of t alone, so it is never
-// kept.
+// change. It is zero if nothing asks for a roll, and now if a user requested one. The answer depends on the values
+// of t alone. Callers compute it again instead of keeping it.
 func Due(t Turn, now time.Time) time.Time {
 	if t.Requested {
 		return now
@@ -136,8 +136,8 @@ func (t Turn) window() (window, longest time.Duration) {
 // Interval returns the shortest time between two rolls of the workload.
 func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }
 
-// Rolled returns t after a roll that took the content of some configs, which it began to read at a time. All that waited for these configs by then is
-// settled, also if a user requested the roll, so that no second roll for the same content follows when a hold ends.
+// Rolled returns t after a roll that took the content of some configs and began to read them at a time. The roll settles each change of these configs
+// up to then, also if a user requested it. So no second roll for the same content follows when a hold ends.
 func Rolled(t Turn, taken []reloader.Config, read, now time.Time) Turn {
 	t.Waits = maps.Clone(t.Waits)
 	for _, c := range taken {
