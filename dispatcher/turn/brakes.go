@@ -138,8 +138,8 @@ func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {
 	return &reloader.Hold{Message: "missing: " + t.Missing}
 }
 
-func halted(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	for _, c := range t.configs() {
+func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	for _, c := range p.configs() {
 		s := p.Steps[c]
 		if s.Failed == nil {
 			continue
@@ -153,9 +153,9 @@ func halted(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 	return nil
 }
 
-func waitingForStep(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	for _, c := range t.configs() {
-		if s, stepped := p.Steps[c]; stepped && s.Failed == nil && s.Free() <= 0 {
+func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	for _, c := range p.configs() {
+		if s := p.Steps[c]; s.Failed == nil && s.Free() <= 0 {
 			return &reloader.Hold{Message: c.String()}
 		}
 	}
@@ -182,7 +182,7 @@ func until(due, now time.Time) *reloader.Hold {
 	return &reloader.Hold{Due: due}
 }
 
-// configs returns the configs that t waits for, sorted.
-func (t Turn) configs() []reloader.Config {
-	return slices.SortedFunc(maps.Keys(t.Waits), func(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) })
+// configs returns the configs of the steps, sorted.
+func (p Peers) configs() []reloader.Config {
+	return slices.SortedFunc(maps.Keys(p.Steps), func(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) })
 }
