@@ -89,7 +89,7 @@ func (d *Dispatcher) heldByOperator(t *tracked, now time.Time) *reloader.Hold {
 	if f, frozen := d.control.Freeze(now); frozen {
 		return &reloader.Hold{Reason: reloader.ReasonFrozen, Message: f.Reason, Due: f.Until}
 	}
-	if p, paused := d.control.Paused(t.w, now); paused {
+	if p, paused := d.control.Paused(t.w.Namespace, t.w.Labels, now); paused {
 		return &reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
 	}
 	return nil

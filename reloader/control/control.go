@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
@@ -193,11 +192,11 @@ func (c Control) Freeze(now time.Time) (Freeze, bool) {
 	return *c.freeze, true
 }
 
-// Paused returns the pause of a workload that lasts longest, if there is one at that time.
-func (c Control) Paused(o metav1.Object, now time.Time) (Pause, bool) {
+// Paused returns the longest pause at a time of a workload with that namespace and those labels, if there is one.
+func (c Control) Paused(namespace string, set map[string]string, now time.Time) (Pause, bool) {
 	var found Pause
 	for _, p := range c.Pauses {
-		if p.Namespace != "" && p.Namespace != o.GetNamespace() || !p.matches.Matches(labels.Set(o.GetLabels())) {
+		if p.Namespace != "" && p.Namespace != namespace || !p.matches.Matches(labels.Set(set)) {
 			continue
 		}
 		if p.Until.After(now) && p.Until.After(found.Until) {

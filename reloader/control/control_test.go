@@ -7,8 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
@@ -105,7 +103,7 @@ func TestPauses(t *testing.T) {
 		"every namespace":     {"other", map[string]string{"tier": "db"}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"over":                {"other", map[string]string{"app": "old"}, time.Time{}},
 	} {
-		p, paused := c.Paused(&metav1.ObjectMeta{Namespace: want.namespace, Labels: want.labels}, now)
+		p, paused := c.Paused(want.namespace, want.labels, now)
 		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
 			t.Errorf("%s: paused %v until %v, want %v", name, paused, p.Until, want.until)
 		}

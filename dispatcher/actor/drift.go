@@ -1,0 +1,56 @@
+package actor
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// DriftTime is how long after the sweep has found a change its hint may still come, without the change counting as missed by the feed.
+const DriftTime = 5 * time.Minute
+
+// Drift is a change that the sweep found although no hint had reported it yet.
+type Drift struct {
+	Config   reloader.Config
+	ChangeID string
+	Found    time.Time
+	// Written is when the content was written, by the API server's clock; zero if unknown.
+	Written time.Time
+	// Reported says that a hint of that write has come.
+	Reported bool
+}
+
+// Suspect returns the drift of a change with that attribution, and reports whether it is one: a change that a hint led to is none.
+func Suspect(c reloader.Config, found Found, a Attribution) (Drift, bool) {
+	return Drift{Config: c, ChangeID: found.ChangeID, Found: found.At, Written: found.Written}, a.Source == ""
+}
+
+// Due returns when it is decided whether the feed has missed the change.
+func (d Drift) Due() time.Time { return d.Found.Add(DriftTime) }
+
+// Hear returns d after a hint about its config. A hint about an earlier write reports nothing of it, and neither does one about a later write.
+func (d Drift) Hear(h reloader.Hint) Drift {
+	last := d.Found
+	if d.Written.After(last) {
+		last = d.Written
+	}
+	switch {
+	case h.Time.After(last.Add(slack)):
+	case d.Written.IsZero():
+		d.Reported = d.Reported || !h.Received.Before(d.Found.Add(-DriftTime))
+	default:
+		d.Reported = d.Reported || !h.Time.Before(d.Written.Add(-slack))
+	}
+	return d
+}
+
+// Missed returns why no hint came, for people, and reports whether the feed has missed the change. A feed that works for ConfigMaps and Secrets may
+// leave out rotations for good: they are about a resource of their own, which an audit policy or the filter of a log shipper has to keep.
+func (d Drift) Missed() (cause string, missed bool) {
+	if d.Config.Kind == reloader.SecretProviderClass {
+		cause = "no source reports rotations; audit policy and shipping filters must keep updates of secretproviderclasspodstatuses"
+	} else {
+		cause = "the feed has missed it"
+	}
+	return cause, !d.Reported
+}

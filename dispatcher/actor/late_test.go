@@ -1,0 +1,220 @@
+package actor_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/actor"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// TestLate: a sweep found the change at twelve and a minute, and its hints come later.
+func TestLate(t *testing.T) {
+	swept := actor.Found{ChangeID: "c-2", At: after(60), Manager: "helm", Written: after(30), Created: after(-86400)}
+	first := actor.Past{At: noon, Attribution: actor.Attribute(found(), []reloader.Hint{hint(alice, 0)}, nil)}
+	quick := actor.Past{At: after(55), Attribution: actor.Attribute(found(), []reloader.Hint{hint(alice, 54)}, nil)}
+	for name, c := range map[string]struct {
+		reason    string
+		known     []reloader.Hint
+		hints     []reloader.Hint
+		before    []actor.Past
+		change    func(*actor.Found)
+		likeliest string
+		want      map[string]bool
+		news      bool
+	}{
+		"its hint": {
+			"the hint waited while nothing ran",
+			nil,
+			[]reloader.Hint{hint(bob, 30)},
+			[]actor.Past{first},
+			nil, "bob",
+			map[string]bool{"bob": true},
+			true,
+		},
+		"one more": {
+			"two edited, and the hint of the first comes later",
+			[]reloader.Hint{hint(bob, 30)},
+			[]reloader.Hint{hint(alice, 29)},
+			[]actor.Past{first},
+			nil, "bob",
+			map[string]bool{"alice": false, "bob": true},
+			true,
+		},
+		"the same once more":  {"nothing is new", []reloader.Hint{hint(bob, 30)}, []reloader.Hint{hint(bob, 30)}, []actor.Past{first}, nil, "bob", map[string]bool{"bob": true}, false},
+		"a request after it":  {"the change was there", nil, []reloader.Hint{hint(bob, 61)}, []actor.Past{first}, nil, "", nil, false},
+		"a request before it": {"it led to the content before", nil, []reloader.Hint{hint(bob, -1)}, []actor.Past{first}, nil, "", nil, false},
+		"the last write's hint is lost": {
+			"the data was written after the only request",
+			nil,
+			[]reloader.Hint{hint(alice, 10)},
+			[]actor.Past{first},
+			nil, "alice",
+			map[string]bool{"alice": false},
+			true,
+		},
+		"two changes in quick succession": {
+			"the request of the change before is on record; the other one ended before that change was found",
+			nil,
+			[]reloader.Hint{hint(alice, 54), hint(bob, 54.5)},
+			[]actor.Past{first, quick},
+			func(f *actor.Found) { f.Written = after(54) }, "bob",
+			map[string]bool{"bob": true},
+			true,
+		},
+		"nothing before it is on record": {
+			"the data was written when the request ended, and the other one came long before",
+			nil,
+			[]reloader.Hint{hint(alice, 10), hint(bob, 30)},
+			nil, nil, "bob",
+			map[string]bool{"bob": true},
+			true,
+		},
+		"nothing before it is known": {
+			"a request counts if it ended shortly before the change was found",
+			nil,
+			[]reloader.Hint{hint(alice, 40), hint(bob, 55)},
+			nil, func(f *actor.Found) { f.Written = time.Time{} }, "bob",
+			map[string]bool{"bob": true},
+			true,
+		},
+		"written again since": {
+			"the time of the data is that of a later change",
+			nil,
+			[]reloader.Hint{hint(bob, 30)},
+			[]actor.Past{first},
+			func(f *actor.Found) { f.Written = after(3600) }, "bob",
+			map[string]bool{"bob": true},
+			true,
+		},
+		"another name was generated": {
+			"the request made another config",
+			nil,
+			[]reloader.Hint{generated(alice, 30)},
+			[]actor.Past{first},
+			nil, "", nil, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := swept
+			if c.change != nil {
+				c.change(&f)
+			}
+			known := actor.Attribute(f, c.known, nil)
+			before := slices.Clone(known.Authors)
+			later, news := actor.Late(known, f, c.hints, c.before)
+			expect(t, later, c.likeliest, c.want)
+			if news != c.news {
+				t.Errorf("news %v, want %v", news, c.news)
+			}
+			if news && (later.ChangeID != "c-2" || later.Source != reloader.SourceAudit || later.RequestedAt.IsZero() || later.ReceivedAt.IsZero()) {
+				t.Errorf("attribution %+v", later)
+			}
+			if again, more := actor.Late(later, f, c.hints, c.before); more || !slices.Equal(again.Authors, later.Authors) {
+				t.Errorf("the same hints once more: %+v", again)
+			}
+			if !slices.Equal(before, known.Authors) {
+				t.Error("the attribution that was passed has changed")
+			}
+			if t.Failed() {
+				t.Log(c.reason)
+			}
+		})
+	}
+}
+
+// TestLateKeepsTheFirstDate: the hint that led to the change dates it, and one that comes later adds a name.
+func TestLateKeepsTheFirstDate(t *testing.T) {
+	f := found()
+	known := actor.Attribute(f, []reloader.Hint{hint(alice, 0)}, nil)
+	later, _ := actor.Late(known, f, []reloader.Hint{hint(bob, 2)}, nil)
+	if !later.RequestedAt.Equal(noon) || len(later.Authors) != 2 {
+		t.Errorf("attribution %+v", later)
+	}
+}
+
+func TestDrift(t *testing.T) {
+	swept := actor.Found{ChangeID: "c-1", At: after(600), Written: after(540)}
+	unwritten := actor.Found{ChangeID: "c-1", At: after(600)}
+	received := func(h reloader.Hint, seconds float64) reloader.Hint {
+		h.Received = after(seconds)
+		return h
+	}
+	for name, c := range map[string]struct {
+		found  actor.Found
+		hints  []reloader.Hint
+		missed bool
+	}{
+		"no hint":                         {swept, nil, true},
+		"its hint, late":                  {swept, []reloader.Hint{hint(alice, 540)}, false},
+		"its hint, and a later one":       {swept, []reloader.Hint{hint(alice, 540), hint(bob, 700)}, false},
+		"its hint, and an earlier one":    {swept, []reloader.Hint{hint(alice, 540), hint(bob, 500)}, false},
+		"a later one alone":               {swept, []reloader.Hint{hint(bob, 700)}, true},
+		"an earlier one alone":            {swept, []reloader.Hint{hint(bob, 500)}, true},
+		"written by a clock ahead":        {actor.Found{At: after(600), Written: after(660)}, []reloader.Hint{hint(alice, 660)}, false},
+		"not known when, a late hint":     {unwritten, []reloader.Hint{received(hint(alice, 100), 700)}, false},
+		"not known when, one long before": {unwritten, []reloader.Hint{received(hint(alice, 100), 200)}, true},
+		"not known when, a later one":     {unwritten, []reloader.Hint{hint(alice, 700)}, true},
+	} {
+		d, suspected := actor.Suspect(app, c.found, actor.Attribution{})
+		if !suspected || !d.Due().Equal(after(900)) || d.Config != app || d.ChangeID != c.found.ChangeID {
+			t.Fatalf("%s: %+v", name, d)
+		}
+		for _, h := range c.hints {
+			d = d.Hear(h)
+		}
+		if cause, missed := d.Missed(); missed != c.missed || cause != "the feed has missed it" {
+			t.Errorf("%s: missed %v, want %v (%s)", name, missed, c.missed, cause)
+		}
+	}
+	if _, suspected := actor.Suspect(app, swept, actor.Attribute(swept, []reloader.Hint{hint(alice, 540)}, nil)); suspected {
+		t.Error("a change that a hint led to is suspected")
+	}
+	rotation := actor.Drift{Config: reloader.Config{Kind: reloader.SecretProviderClass}}
+	if cause, _ := rotation.Missed(); cause == "the feed has missed it" {
+		t.Error("a rotation that no source reports has the cause of other kinds")
+	}
+}
+
+// FuzzAttribute: whatever hints say, an author is one of them, no more are named than a record holds, the order of sources does not matter for
+// who is named, and the same hints again are no news.
+func FuzzAttribute(f *testing.F) {
+	f.Add("alice", "kubectl/v1", "kubectl-edit", "a-1", uint8(200), []byte{0, 1, 2, 3, 250})
+	f.Add("", "", "", "", uint8(0), []byte{7, 7, 7, 0, 90, 8})
+	f.Fuzz(func(t *testing.T, user, agent, manager, auditID string, code uint8, picks []byte) {
+		var hints []reloader.Hint
+		for _, p := range picks {
+			h := []reloader.Hint{hint(alice, 0), seen(manager, 1), generated(bob, 2), hint(reloader.Actor{User: user, UserAgent: agent, FieldManager: manager}, float64(p))}[p%4]
+			if p%8 > 3 {
+				h.AuditID, h.Code = auditID, int(code)*3
+			}
+			hints = append(hints, h)
+		}
+		change := actor.Found{ChangeID: "c", At: after(20), Manager: manager, Written: after(float64(code % 30)), KeyRemoved: code%2 == 0}
+		a := actor.Attribute(change, hints, nil)
+		if len(a.Authors) > 16 || len(a.Authors) == 0 != (a.Source == "") {
+			t.Errorf("attribution %+v", a)
+		}
+		for _, o := range a.Authors {
+			if !slices.ContainsFunc(hints, func(h reloader.Hint) bool { return h.Actor == o.Actor && h.AuditID == o.AuditID && h.Time.Equal(o.At) }) {
+				t.Errorf("an author of no hint: %+v", o)
+			}
+		}
+		reversed := slices.Clone(hints)
+		slices.Reverse(reversed)
+		if b := actor.Attribute(change, reversed, nil); len(a.Authors) < 16 && len(b.Authors) != len(a.Authors) {
+			t.Errorf("in another order %d authors, not %d", len(b.Authors), len(a.Authors))
+		}
+		later, _ := actor.Late(a, change, hints, nil)
+		if again, news := actor.Late(later, change, hints, nil); news || len(again.Authors) != len(later.Authors) {
+			t.Error("the same hints are news again")
+		}
+		heard := actor.Heard{}.With(hints)
+		for _, h := range heard.Fresh(hints[max(0, len(hints)-16):]) {
+			if h.AuditID != "" && !h.OutcomeUnknown() {
+				t.Errorf("a request that was heard is fresh: %+v", h)
+			}
+		}
+	})
+}

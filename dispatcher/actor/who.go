@@ -1,0 +1,154 @@
+// Package actor finds who made a change of a config: from the hints between two looks, from hints that come later, and from several sources that
+// report one request. It also judges which changes the audit feed has missed.
+//
+// The package takes values and returns values. A hint is foreign input: it may be lost, late, repeated or forged. It decides which names a
+// change has, and nothing else.
+package actor
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const (
+	// maxAuthors bounds the authors of one change.
+	maxAuthors = 16
+	// slack is how far apart the times of one request can be: in its audit event and in the object's managed fields.
+	slack = 10 * time.Second
+)
+
+// Author is a user or client that may have made a change, by one request.
+type Author struct {
+	Actor   reloader.Actor
+	Verb    reloader.Verb
+	AuditID string
+	At      time.Time
+	// Sure reports whether it made the change: no other write was reported between the two looks, or it alone names the field manager that
+	// wrote the data last.
+	Sure bool
+}
+
+// Found is a change as the look found it.
+type Found struct {
+	// ChangeID names the change, and At is when the live object had been read.
+	ChangeID string
+	At       time.Time
+	// New reports whether the config was not known before, and KeyRemoved whether a key was removed, of which managed fields keep no time.
+	New, KeyRemoved bool
+	// Manager is the field manager that wrote the data last, and Written when, by the second of the API server's clock; empty if unknown.
+	Manager string
+	Written time.Time
+	// Created is when the object was made.
+	Created time.Time
+}
+
+// Attribution says who may have made a change. It is a record of its own: a later attribution replaces it, and the change stays as it is.
+type Attribution struct {
+	ChangeID string
+	// Source, RequestedAt and ReceivedAt are those of the newest hint; empty if no hint led to the change.
+	Source                  reloader.Source
+	RequestedAt, ReceivedAt time.Time
+	// Authors are in the order of the hints. If none is sure, any of them may have made the change, or another one whose hint was lost.
+	Authors []Author
+}
+
+// Attribute returns who made a change that a look has found. hints are those since the look before. before are the attributions of earlier changes of
+// the config that are on record: a request that led to one of these led to no other content since.
+func Attribute(found Found, hints []reloader.Hint, before []Attribution) Attribution {
+	a := Attribution{ChangeID: found.ChangeID}
+	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, found) || ledTo(h, before) })
+	if len(hints) == 0 {
+		return a
+	}
+	return a.dated(hints).with(found, hints)
+}
+
+// dated returns a with the source and the times of the newest hint.
+func (a Attribution) dated(hints []reloader.Hint) Attribution {
+	newest := slices.MaxFunc(hints, func(a, b reloader.Hint) int { return a.Time.Compare(b.Time) })
+	a.Source, a.RequestedAt, a.ReceivedAt = newest.Source, newest.Time, newest.Received
+	return a
+}
+
+// with returns a with the authors of the requests behind hints as well.
+func (a Attribution) with(found Found, hints []reloader.Hint) Attribution {
+	a.Authors = slices.Clone(a.Authors)
+	for _, h := range hints {
+		a.Authors = add(a.Authors, authorOf(h))
+	}
+	weigh(a.Authors, found)
+	return a
+}
+
+// Author returns the one that made the change most likely: the last one that is sure, else the last one; false if there is none.
+func (a Attribution) Author() (Author, bool) {
+	var found *Author
+	for i, o := range a.Authors {
+		if found == nil || !found.Sure && o.Sure || found.Sure == o.Sure && !o.At.Before(found.At) {
+			found = &a.Authors[i]
+		}
+	}
+	if found == nil {
+		return Author{}, false
+	}
+	return *found, true
+}
+
+// madeAnother reports whether the request of h made another config, under a generated name. A config that was known before is none of those.
+func madeAnother(h reloader.Hint, found Found) bool {
+	return h.Config.Name == "" && h.Creates() && !(found.New && h.Time.Sub(found.Created).Abs() <= slack)
+}
+
+// ledTo reports whether the request of h is on record as one that may have made an earlier change. A request with an unknown outcome may be
+// carried out later.
+func ledTo(h reloader.Hint, before []Attribution) bool {
+	if h.AuditID == "" || h.OutcomeUnknown() {
+		return false
+	}
+	return slices.ContainsFunc(before, func(b Attribution) bool {
+		return slices.ContainsFunc(b.Authors, func(o Author) bool { return same(o, authorOf(h)) && o.At.Equal(h.Time) })
+	})
+}
+
+func authorOf(h reloader.Hint) Author {
+	return Author{Actor: h.Actor, Verb: h.Verb, AuditID: h.AuditID, At: h.Time}
+}
+
+func same(a, b Author) bool { return a.Actor == b.Actor && a.AuditID == b.AuditID && a.Verb == b.Verb }
+
+// weigh finds out which authors are sure. If the data was written after all of their requests, or before them, another client wrote it, whose hint
+// is lost or still to come.
+func weigh(authors []Author, found Found) {
+	named, wrote := 0, false
+	for _, a := range authors {
+		if names(a.Actor, found.Manager) {
+			named++
+		}
+		wrote = wrote || mayHaveWritten(a, found)
+	}
+	one := !slices.ContainsFunc(authors, func(a Author) bool { return a.Actor.Name() != authors[0].Actor.Name() })
+	for i, a := range authors {
+		authors[i].Sure = wrote && (one || named == 1 && names(a.Actor, found.Manager))
+	}
+}
+
+func mayHaveWritten(a Author, found Found) bool {
+	after := a.At.Sub(found.Written)
+	return found.Written.IsZero() || after >= -slack && (found.KeyRemoved || after <= slack)
+}
+
+// names reports whether the actor's request carried the field manager, or a client name from which the API server derives it when the request
+// names none.
+func names(a reloader.Actor, manager string) bool {
+	if manager == "" {
+		return false
+	}
+	if a.FieldManager != "" {
+		return a.FieldManager == manager
+	}
+	client, _, _ := strings.Cut(a.UserAgent, "/")
+	return client == manager
+}

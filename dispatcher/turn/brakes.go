@@ -1,0 +1,188 @@
+package turn
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// ReasonUnderWay holds back a workload whose pod template another writer has just changed: its new pods may start with the new content.
+const ReasonUnderWay reloader.Reason = "UnderWay"
+
+// Brake holds back workloads that are due. A new brake is one entry of Brakes.
+type Brake struct {
+	// Name is the reason of its holds.
+	Name reloader.Reason
+	// Requests reports whether it holds back a roll that a user requested, and Retries whether it holds back a workload that a user retries.
+	Requests, Retries bool
+	// Holds returns the hold of a workload; nil if the brake lets it go.
+	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
+}
+
+// Brakes are all brakes, in the order in which Decide asks them. The first that holds gives the reason. Brakes that end by themselves come before
+// those that wait for other workloads. The rates come last, so that only a workload that may go takes a place in their lines.
+var Brakes = []Brake{
+	{reloader.ReasonFrozen, true, true, frozen},
+	{reloader.ReasonPausedByOperator, true, true, paused},
+	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
+	{reloader.ReasonTooSoon, false, false, tooSoon},
+	{reloader.ReasonFlapping, false, false, flapping},
+	{ReasonUnderWay, false, false, underWay},
+	{reloader.ReasonMissingConfig, false, true, missing},
+	{reloader.ReasonHalted, false, false, halted},
+	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
+	{reloader.ReasonConcurrencyLimited, false, true, crowded},
+	{reloader.ReasonRateLimited, false, true, rateLimited},
+}
+
+// Decision is the answer of the brakes about a workload that is due.
+type Decision struct {
+	// Hold is why it waits, with Due as the time when it is let go, if that is known; nil if it goes now.
+	Hold *reloader.Hold
+	// Slot and Lines replace those of the workload and of the process. The caller keeps them for the next decision.
+	Slot  Slot
+	Lines Lines
+}
+
+// Decide asks the brakes about a workload that is due. A hold is not an argument: a thaw, the end of a pause and a retry let a workload go at
+// the next decision.
+func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
+	for _, b := range Brakes {
+		if t.Requested && !b.Requests || t.Retry && !b.Retries {
+			continue
+		}
+		hold := b.Holds(t, p, c, now)
+		if hold == nil {
+			continue
+		}
+		if hold.Reason = b.Name; b.Name == reloader.ReasonRateLimited {
+			slot, lines := place(t, p.Lines, now)
+			return Decision{hold, slot, lines}
+		}
+		t.Slot.Braked = true
+		return Decision{hold, t.Slot, p.Lines}
+	}
+	slot, lines := place(t, p.Lines, now)
+	return Decision{nil, slot, lines}
+}
+
+// longestHold is how long a hold is believed: clocks are set, and freezes end.
+const longestHold = time.Minute
+
+// Again returns when to decide again about a workload with that hold.
+func Again(hold reloader.Hold, now time.Time) time.Time {
+	latest := now.Add(longestHold)
+	if hold.Due.IsZero() {
+		return latest
+	}
+	return later(now.Add(time.Millisecond), earlier(hold.Due, latest))
+}
+
+// Continue returns hold with the time since when it lasts: a hold for the reason of the one before began with that one.
+func Continue(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader.Hold {
+	hold.Since = now
+	if before != nil && before.Reason == hold.Reason {
+		hold.Since = before.Since
+	}
+	return hold
+}
+
+func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
+	if f, ok := c.Freeze(now); ok {
+		return &reloader.Hold{Message: f.Reason, Due: f.Until}
+	}
+	return nil
+}
+
+func paused(t Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
+	if p, ok := c.Paused(t.Workload.Namespace, t.Labels, now); ok {
+		return &reloader.Hold{Message: p.Reason, Due: p.Until}
+	}
+	return nil
+}
+
+func outsideWindow(t Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
+	common := t.Limits.Windows
+	if len(c.Windows) > 0 {
+		common = c.Windows
+	}
+	for _, windows := range [][]control.Window{common, t.Asks.Windows} {
+		if opening := control.Opening(windows, now); !opening.Equal(now) {
+			return &reloader.Hold{Due: opening}
+		}
+	}
+	return nil
+}
+
+func tooSoon(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
+	return until(t.Pace.last(now).Add(t.Interval()), now)
+}
+
+func flapping(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
+	return until(t.Pace.last(now).Add(t.Pace.flapPause(t.Limits.FlapLimit)), now)
+}
+
+func underWay(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
+	return until(t.UnderWay, now)
+}
+
+func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	if t.Missing == "" {
+		return nil
+	}
+	return &reloader.Hold{Message: "missing: " + t.Missing}
+}
+
+func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	for _, c := range p.configs() {
+		s := p.Steps[c]
+		if s.Failed == nil {
+			continue
+		}
+		message := fmt.Sprintf("%s: the rollout of %s has stalled", c, s.Failed)
+		if s.Before != "" {
+			message += "; the content before was " + s.Before
+		}
+		return &reloader.Hold{Message: message}
+	}
+	return nil
+}
+
+func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	for _, c := range p.configs() {
+		if s := p.Steps[c]; s.Failed == nil && s.Free() <= 0 {
+			return &reloader.Hold{Message: c.String()}
+		}
+	}
+	return nil
+}
+
+func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	if t.Limits.room(p.Rolling, p.NamespaceRolling) {
+		return nil
+	}
+	return &reloader.Hold{}
+}
+
+func rateLimited(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
+	slot, _ := place(t, p.Lines, now)
+	return until(slot.last(), now)
+}
+
+// until holds back until a time; it does not if that time has come.
+func until(due, now time.Time) *reloader.Hold {
+	if !due.After(now) {
+		return nil
+	}
+	return &reloader.Hold{Due: due}
+}
+
+// configs returns the configs of the steps, sorted.
+func (p Peers) configs() []reloader.Config {
+	return slices.SortedFunc(maps.Keys(p.Steps), func(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) })
+}

@@ -1,0 +1,208 @@
+package turn_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// scene is what a decision is made of.
+type scene struct {
+	turn    turn.Turn
+	peers   turn.Peers
+	control control.Control
+	now     time.Time
+}
+
+func (s scene) decide() turn.Decision { return turn.Decide(s.turn, s.peers, s.control, s.now) }
+
+// reason returns why the workload is held; empty if it goes.
+func (s scene) reason() reloader.Reason {
+	if hold := s.decide().Hold; hold != nil {
+		return hold.Reason
+	}
+	return ""
+}
+
+func parse(document string) control.Control {
+	return control.Parse(map[string]string{control.Key: document})
+}
+
+const pausesText = `pauses: [{selector: app=web, until: "2026-11-21T14:00:00Z", reason: audit}]`
+
+// holds has each brake in order: how to make it hold at noon, until when, and its message. requests and retries say whether it holds back a
+// requested roll and a retried workload.
+var holds = []struct {
+	brake             reloader.Reason
+	requests, retries bool
+	until             time.Duration
+	message           string
+	set               func(*scene)
+}{
+	{reloader.ReasonFrozen, true, true, time.Hour, "incident 7", func(s *scene) {
+		s.control = parse(`freeze: {reason: incident 7, until: "2026-11-21T13:00:00Z"}` + "\n" + pausesText)
+	}},
+	{reloader.ReasonPausedByOperator, true, true, 2 * time.Hour, "audit", func(s *scene) { s.control = parse(pausesText) }},
+	{reloader.ReasonOutsideWindow, false, true, 10 * time.Hour, "", func(s *scene) {
+		s.turn.Limits.Windows, _ = control.ParseWindows("CRON_TZ=UTC 0 22 * * * 2h")
+	}},
+	{reloader.ReasonTooSoon, false, false, time.Hour, "", func(s *scene) {
+		s.turn.Limits.MinInterval, s.turn.Pace = time.Hour, turn.Pace{Rolls: 5, At: noon}
+	}},
+	{reloader.ReasonFlapping, false, false, 4 * time.Minute, "", func(s *scene) {
+		s.turn.Limits.FlapLimit, s.turn.Pace = 3, turn.Pace{Rolls: 5, At: noon}
+	}},
+	{turn.ReasonUnderWay, false, false, 10 * time.Minute, "", func(s *scene) { s.turn.UnderWay = noon.Add(10 * time.Minute) }},
+	{reloader.ReasonMissingConfig, false, true, 0, "missing: ConfigMap/shop/absent", func(s *scene) { s.turn.Missing = "ConfigMap/shop/absent" }},
+	{reloader.ReasonHalted, false, false, 0, "ConfigMap/shop/app: the rollout of Deployment/shop/web has stalled; the content before was cafe", func(s *scene) {
+		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1, Failed: &web, Before: "cafe"}}
+	}},
+	{reloader.ReasonWaitingForStep, false, true, 0, "ConfigMap/shop/app", func(s *scene) {
+		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1}}
+	}},
+	{reloader.ReasonConcurrencyLimited, false, true, 0, "", func(s *scene) { s.turn.Limits.Concurrent, s.peers.Rolling = 2, 2 }},
+	{reloader.ReasonRateLimited, false, true, time.Minute, "", func(s *scene) {
+		s.turn.Limits.PerMinute = 1
+		s.peers.Lines.All, _ = turn.Line{}.Take(1, noon)
+	}},
+}
+
+// calm returns a scene in which nothing holds.
+func calm() scene {
+	return scene{
+		turn: turn.Turn{Workload: web, Labels: map[string]string{"app": "web"}, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
+		now:  noon,
+	}
+}
+
+// TestBrakes: the first brake that holds gives reason, time and message. When it lets go, the next one holds, at the same moment: an earlier hold
+// plays no part.
+func TestBrakes(t *testing.T) {
+	if len(holds) != len(turn.Brakes) {
+		t.Fatalf("%d brakes, want %d", len(turn.Brakes), len(holds))
+	}
+	s := calm()
+	if s.reason() != "" {
+		t.Errorf("held for %s though nothing holds", s.reason())
+	}
+	for i, h := range slices.Backward(holds) {
+		if name := turn.Brakes[i].Name; name != h.brake {
+			t.Fatalf("brake %d is %s, want %s", i, name, h.brake)
+		}
+		h.set(&s)
+		hold := s.decide().Hold
+		if hold == nil || hold.Reason != h.brake || hold.Message != h.message || h.until == 0 != hold.Due.IsZero() || h.until > 0 && !hold.Due.Equal(noon.Add(h.until)) {
+			t.Errorf("held by %+v, want %s until %s: %q", hold, h.brake, h.until, h.message)
+		}
+	}
+}
+
+// TestRequestsAndRetries: which brakes hold back a roll that a user requested, and a workload that a user retries.
+func TestRequestsAndRetries(t *testing.T) {
+	for _, h := range holds {
+		for _, c := range []struct {
+			name  string
+			holds bool
+			set   func(*scene)
+		}{
+			{"nothing", true, func(*scene) {}},
+			{"a request", h.requests, func(s *scene) { s.turn.Requested = true }},
+			{"a retry", h.retries, func(s *scene) { s.turn.Retry = true }},
+		} {
+			s := calm()
+			h.set(&s)
+			c.set(&s)
+			if held := s.reason() == h.brake; held != c.holds {
+				t.Errorf("%s, with %s: held %v, want %v", h.brake, c.name, held, c.holds)
+			}
+		}
+	}
+}
+
+func TestWindows(t *testing.T) {
+	window := func(text string) []control.Window {
+		windows, err := control.ParseWindows(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return windows
+	}
+	open, night, evening := window("CRON_TZ=UTC 0 11 * * * 2h"), window("CRON_TZ=UTC 0 22 * * * 2h"), window("CRON_TZ=UTC 0 18 * * * 2h")
+	for name, c := range map[string]struct {
+		limits, asks []control.Window
+		control      control.Control
+		want         time.Duration // until when; 0 if it goes
+	}{
+		"none":                            {},
+		"open":                            {limits: open},
+		"closed":                          {limits: night, want: 10 * time.Hour},
+		"the workload's own, closed":      {limits: open, asks: evening, want: 6 * time.Hour},
+		"the workload's own does not add": {limits: night, asks: open, want: 10 * time.Hour},
+		"reroll-control in place":         {limits: night, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`)},
+		"reroll-control, and its own":     {asks: evening, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`), want: 6 * time.Hour},
+	} {
+		d := turn.Decide(turn.Turn{Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
+		if c.want == 0 != (d.Hold == nil) || d.Hold != nil && !d.Hold.Due.Equal(noon.Add(c.want)) {
+			t.Errorf("%s: held by %+v, want until %s", name, d.Hold, c.want)
+		}
+	}
+	d := turn.Decide(turn.Turn{Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
+	if d.Hold == nil || !d.Hold.Due.IsZero() {
+		t.Errorf("a window that never opens: held by %+v", d.Hold)
+	}
+}
+
+// TestPausesOfOthers: a pause holds back the workloads that match, in its namespace.
+func TestPausesOfOthers(t *testing.T) {
+	for document, want := range map[string]reloader.Reason{
+		`pauses: [{namespace: shop, until: "2026-11-21T13:00:00Z"}]`:  reloader.ReasonPausedByOperator,
+		`pauses: [{namespace: other, until: "2026-11-21T13:00:00Z"}]`: "",
+		`pauses: [{selector: app=db, until: "2026-11-21T13:00:00Z"}]`: "",
+		`pauses: [{namespace: shop, until: "2026-11-21T12:00:00Z"}]`:  "",
+		`no: document`: reloader.ReasonFrozen,
+	} {
+		s := scene{turn: turn.Turn{Workload: web, Labels: map[string]string{"app": "web"}}, control: parse(document), now: noon}
+		if got := s.reason(); got != want {
+			t.Errorf("%s: held for %q, want %q", document, got, want)
+		}
+	}
+	if hold := turn.Decide(turn.Turn{}, turn.Peers{}, control.Unread(), noon).Hold; hold == nil || !strings.Contains(hold.Message, control.ConfigMap) {
+		t.Errorf("before the ConfigMap is read: held by %+v", hold)
+	}
+}
+
+func TestAgain(t *testing.T) {
+	for name, c := range map[string]struct{ due, want time.Time }{
+		"unknown":   {time.Time{}, after(60)},
+		"soon":      {after(5), after(5)},
+		"far away":  {after(3600), after(60)},
+		"over":      {after(-5), noon.Add(time.Millisecond)},
+		"right now": {noon, noon.Add(time.Millisecond)},
+	} {
+		if got := turn.Again(reloader.Hold{Due: c.due}, noon); !got.Equal(c.want) {
+			t.Errorf("%s: again at %s, want %s", name, got.Sub(noon), c.want.Sub(noon))
+		}
+	}
+}
+
+func TestContinue(t *testing.T) {
+	before := &reloader.Hold{Reason: reloader.ReasonFrozen, Since: noon}
+	for name, c := range map[string]struct {
+		reason reloader.Reason
+		before *reloader.Hold
+		want   time.Time
+	}{
+		"the first":      {reloader.ReasonFrozen, nil, after(9)},
+		"the same":       {reloader.ReasonFrozen, before, noon},
+		"another reason": {reloader.ReasonTooSoon, before, after(9)},
+	} {
+		if got := turn.Continue(reloader.Hold{Reason: c.reason}, c.before, after(9)); !got.Since.Equal(c.want) {
+			t.Errorf("%s: since %s, want %s", name, got.Since.Sub(noon), c.want.Sub(noon))
+		}
+	}
+}

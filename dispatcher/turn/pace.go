@@ -1,0 +1,111 @@
+package turn
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// firstFlapPause and longestFlapPause bound the pause after a roll beyond the flap limit.
+	firstFlapPause, longestFlapPause = time.Minute, time.Hour
+	// paceTime is the time in which the count of a workload's rolls falls to 1/e.
+	paceTime = 12 * time.Hour
+	// clockSkew is how far the clock of another process may be ahead.
+	clockSkew = 5 * time.Minute
+	// maxRolls bounds Pace.Rolls, so that a wrong one is forgotten within days.
+	maxRolls = 10_000
+)
+
+// Pace is how often a workload rolled lately: At is its last roll, and Rolls counts the rolls until then. A roll of twelve hours earlier counts 1/e,
+// and older rolls count less. A process needs to know nothing else about the rolls of the processes before it.
+type Pace struct {
+	Rolls float64
+	At    time.Time
+}
+
+// Rolled returns p after one more roll.
+func (p Pace) Rolled(now time.Time) Pace {
+	age := max(0, now.Sub(p.At))
+	return Pace{Rolls: p.rolls()*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
+}
+
+// rolls returns the count within bounds, whatever an annotation that was edited by hand says.
+func (p Pace) rolls() float64 {
+	if p.Rolls > 0 {
+		return min(p.Rolls, maxRolls)
+	}
+	return 0
+}
+
+// last returns when a workload with that pace rolled last; zero if At is too far in the future to be true.
+func (p Pace) last(now time.Time) time.Time {
+	if p.At.After(now.Add(clockSkew)) {
+		return time.Time{}
+	}
+	return earlier(p.At, now)
+}
+
+// flapPause returns how long a workload with that pace must not roll again.
+func (p Pace) flapPause(limit int) time.Duration {
+	beyond := p.rolls() - float64(limit)
+	if limit <= 0 || beyond <= 0 {
+		return 0
+	}
+	return time.Duration(min(float64(firstFlapPause)*math.Exp2(beyond), float64(longestFlapPause)))
+}
+
+// Line is how far the places of one rate are taken. The zero Line is empty.
+type Line struct{ taken time.Time }
+
+// Lines are the lines that a workload stands in: that of its namespace, and then that of all.
+type Lines struct{ Namespace, All Line }
+
+// Slot is when the lines let a workload go; each time is zero as long as it has no place there.
+type Slot struct {
+	Namespace, All time.Time
+	// Braked reports whether another brake has held the workload back since it took its place. A place whose time comes meanwhile is lost, so
+	// that the workloads that waited for a thaw do not go all at once.
+	Braked bool
+}
+
+// last returns the later time that is known.
+func (s Slot) last() time.Time { return later(s.Namespace, s.All) }
+
+// Take returns l after one more workload took a place, and when that workload may go. A tenth of the rate may go at once.
+func (l Line) Take(perMinute int, now time.Time) (Line, time.Time) {
+	if perMinute <= 0 {
+		return l, now
+	}
+	each := time.Minute / time.Duration(perMinute)
+	l.taken = later(l.taken, now).Add(each)
+	return l, later(now, l.taken.Add(-time.Duration(max(1, perMinute/10))*each))
+}
+
+// Replay returns the line of a process that starts. rolled are the times of the last rolls of all workloads of the line, by whichever process; those
+// of the last minute count. So a process that restarts often does not begin a burst each time.
+func Replay(perMinute int, rolled []time.Time, now time.Time) (l Line) {
+	for _, at := range slices.SortedFunc(slices.Values(rolled), time.Time.Compare) {
+		if at.After(now.Add(-time.Minute)) && !at.After(now) {
+			l, _ = l.Take(perMinute, at)
+		}
+	}
+	return l
+}
+
+// place returns the slot of t and the lines after t stands in them. t takes a place in the line of its namespace, and when its time has come there,
+// in that of all, so that a namespace in line takes no place of others.
+func place(t Turn, lines Lines, now time.Time) (Slot, Lines) {
+	s := t.Slot
+	if s.Braked && !s.last().After(now) {
+		s = Slot{}
+	}
+	s.Braked = false
+	if s.Namespace.IsZero() {
+		lines.Namespace, s.Namespace = lines.Namespace.Take(t.Limits.NamespacePerMinute, now)
+	}
+	if s.All.IsZero() && !s.Namespace.After(now) {
+		lines.All, s.All = lines.All.Take(t.Limits.PerMinute, now)
+	}
+	return s, lines
+}

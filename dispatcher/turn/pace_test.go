@@ -1,0 +1,241 @@
+package turn_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// TestFlapping: two controllers overwrite each other's content every 30 s for a day. The limit goes through, and then a few rolls an hour. A
+// process that starts before each decision, with Pace alone, makes the same ones.
+func TestFlapping(t *testing.T) {
+	w := turn.Turn{Workload: web, Limits: turn.Limits{FlapLimit: 30}}
+	rolls := 0
+	for i := range 24 * 120 {
+		now := noon.Add(time.Duration(i) * 30 * time.Second)
+		restarted := turn.Turn{Workload: web, Limits: w.Limits, Pace: turn.Pace{Rolls: w.Pace.Rolls, At: w.Pace.At.Round(0)}}
+		hold, again := turn.Decide(w, turn.Peers{}, control.Control{}, now).Hold, turn.Decide(restarted, turn.Peers{}, control.Control{}, now).Hold
+		if hold == nil != (again == nil) || hold != nil && *hold != *again {
+			t.Fatalf("after a restart held by %+v, before by %+v", again, hold)
+		}
+		if hold == nil {
+			w = turn.Rolled(w, nil, now, now)
+			rolls++
+		}
+	}
+	if rolls < 30 || rolls > 30+24*5 {
+		t.Errorf("%d rolls in a day, want the 30 that are let go, and a few an hour", rolls)
+	}
+	if hold := turn.Decide(w, turn.Peers{}, control.Control{}, w.Pace.At.Add(time.Hour)).Hold; hold != nil {
+		t.Errorf("an hour after the last roll held by %+v", hold)
+	}
+}
+
+// TestClockThatWasAhead: a roll that a process dated a day ahead holds the workload back no longer than one of now.
+func TestClockThatWasAhead(t *testing.T) {
+	for ahead, want := range map[time.Duration]reloader.Reason{24 * time.Hour: "", 2 * time.Minute: reloader.ReasonTooSoon} {
+		w := turn.Turn{Limits: turn.Limits{MinInterval: 10 * time.Minute, FlapLimit: 1}, Pace: turn.Pace{Rolls: 1, At: noon.Add(ahead)}}
+		if got := (scene{turn: w, now: noon}).reason(); got != want {
+			t.Errorf("%s ahead: held for %q, want %q", ahead, got, want)
+		}
+	}
+}
+
+// FuzzPace: a pace that was edited by hand holds a workload back for an hour at most, and is forgotten.
+func FuzzPace(f *testing.F) {
+	f.Add(30.0, int64(0), 10)
+	f.Add(math.Inf(1), int64(math.MinInt64), 0)
+	f.Add(math.NaN(), int64(math.MaxInt64), -1)
+	f.Fuzz(func(t *testing.T, rolls float64, at int64, limit int) {
+		w := turn.Turn{Limits: turn.Limits{FlapLimit: limit}, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}
+		if hold := turn.Decide(w, turn.Peers{}, control.Control{}, noon).Hold; hold != nil && hold.Due.After(noon.Add(time.Hour)) {
+			t.Errorf("held until %s", hold.Due)
+		}
+		if p := w.Pace.Rolled(noon); !(p.Rolls >= 1) || p.Rolls > 10_001 || !p.At.Equal(noon) {
+			t.Errorf("after a roll: %+v", p)
+		}
+	})
+}
+
+// crowd is a number of workloads that are due, before processes that come and go.
+type crowd struct {
+	limits turn.Limits
+	ns     string
+	slots  []turn.Slot
+	rolled []time.Time
+}
+
+func newCrowd(n int, namespace string, limits turn.Limits) *crowd {
+	return &crowd{limits: limits, ns: namespace, slots: make([]turn.Slot, n), rolled: make([]time.Time, n)}
+}
+
+// pass decides about each workload that has not rolled, and returns the lines after that.
+func (c *crowd) pass(t *testing.T, lines turn.Lines, control control.Control, now time.Time) turn.Lines {
+	for i := range c.slots {
+		if !c.rolled[i].IsZero() {
+			continue
+		}
+		w := turn.Turn{Workload: reloader.WorkloadRef{Namespace: c.ns, Name: fmt.Sprint(i)}, Limits: c.limits, Slot: c.slots[i]}
+		d := turn.Decide(w, turn.Peers{Lines: lines}, control, now)
+		c.slots[i], lines = d.Slot, d.Lines
+		if d.Hold == nil {
+			c.rolled[i] = now
+			continue
+		}
+		if d.Hold.Reason == reloader.ReasonRateLimited && !d.Hold.Due.After(now) {
+			t.Fatalf("held until %s", d.Hold.Due.Sub(now))
+		}
+	}
+	return lines
+}
+
+// rolls returns how many rolled from a time on, within a duration.
+func (c *crowd) rolls(from time.Time, within time.Duration) (n int) {
+	for _, at := range c.rolled {
+		if !at.IsZero() && !at.Before(from) && at.Before(from.Add(within)) {
+			n++
+		}
+	}
+	return n
+}
+
+// restart has a process begin that knows of each workload only when it rolled.
+func (c *crowd) restart(now time.Time) turn.Lines {
+	clear(c.slots)
+	rolled := slices.DeleteFunc(slices.Clone(c.rolled), time.Time.IsZero)
+	return turn.Lines{Namespace: turn.Replay(c.limits.NamespacePerMinute, rolled, now), All: turn.Replay(c.limits.PerMinute, rolled, now)}
+}
+
+// TestRates: many workloads go one after the other, a tenth of a minute's at once.
+func TestRates(t *testing.T) {
+	c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
+	var lines turn.Lines
+	for s := range 600 {
+		lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+	}
+	if n := c.rolls(noon, time.Second); n != 6 {
+		t.Errorf("%d at once, want 6", n)
+	}
+	for s := range 300 {
+		if n := c.rolls(after(float64(s)), time.Minute); n > 66 {
+			t.Errorf("%d in the minute from %d s on", n, s)
+		}
+	}
+	if n := c.rolls(noon, 296*time.Second); n != 300 {
+		t.Errorf("%d rolled in time, want all", n)
+	}
+}
+
+// TestRatesOverRestarts: a process that starts again and again lets no more go than the limit does.
+func TestRatesOverRestarts(t *testing.T) {
+	for name, limits := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
+		c := newCrowd(200, "shop", limits)
+		var lines turn.Lines
+		for s := range 60 {
+			if s%5 == 0 {
+				lines = c.restart(after(float64(s)))
+			}
+			lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+		}
+		if n := c.rolls(noon, time.Minute); n < 60 || n > 66 {
+			t.Errorf("%s: %d rolls in a minute with twelve starts, want about 60", name, n)
+		}
+	}
+}
+
+// TestReplayGoesOn: a process that starts has the line that the process before it had, if each workload rolled once.
+func TestReplayGoesOn(t *testing.T) {
+	c := newCrowd(50, "shop", turn.Limits{PerMinute: 60, NamespacePerMinute: 30})
+	var lines turn.Lines
+	for s := range 40 {
+		now := after(float64(s))
+		lines = c.pass(t, lines, control.Control{}, now)
+		fresh := turn.Limits{PerMinute: 60, NamespacePerMinute: 30}
+		before := turn.Decide(turn.Turn{Limits: fresh}, turn.Peers{Lines: turn.Lines{All: lines.All}}, control.Control{}, now).Hold
+		again := turn.Decide(turn.Turn{Limits: fresh}, turn.Peers{Lines: turn.Lines{All: turn.Replay(60, slices.DeleteFunc(slices.Clone(c.rolled), time.Time.IsZero), now)}}, control.Control{}, now).Hold
+		if before == nil != (again == nil) || before != nil && *before != *again {
+			t.Fatalf("after %d s held by %+v, by the process before by %+v", s, again, before)
+		}
+	}
+}
+
+// TestRatesAfterAFreeze: workloads that stood in line when everything was frozen do not go all at once at the thaw, however often they were
+// looked at meanwhile.
+func TestRatesAfterAFreeze(t *testing.T) {
+	for name, every := range map[string]int{"looked at each second": 1, "looked at once": 1000} {
+		c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
+		lines := c.pass(t, turn.Lines{}, control.Control{}, noon)
+		for s := 0; s < 1000; s += every {
+			lines = c.pass(t, lines, control.Frozen(control.Freeze{}), after(1+float64(s)))
+		}
+		for s := range 300 {
+			lines = c.pass(t, lines, control.Control{}, after(1010+float64(s)))
+		}
+		for s := range 300 {
+			if n := c.rolls(after(1010+float64(s)), time.Minute); n > 66 {
+				t.Fatalf("%s: %d in one minute after the thaw", name, n)
+			}
+		}
+		if n := c.rolls(noon, time.Hour); n != 300 {
+			t.Errorf("%s: %d rolled, want all", name, n)
+		}
+	}
+}
+
+// TestPlaceOutlivesAShortFreeze: a workload keeps its place if the freeze ends before its time comes.
+func TestPlaceOutlivesAShortFreeze(t *testing.T) {
+	c := newCrowd(10, "shop", turn.Limits{PerMinute: 6})
+	lines := c.pass(t, turn.Lines{}, control.Control{}, noon)
+	lines = c.pass(t, lines, control.Frozen(control.Freeze{}), after(2))
+	for s := 5; s <= 90; s += 5 {
+		lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+	}
+	for i, at := range c.rolled {
+		if want := after(float64(10 * i)); !at.Equal(want) {
+			t.Errorf("%d rolled at %s, want %s", i, at.Sub(noon), want.Sub(noon))
+		}
+	}
+}
+
+// TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it.
+func TestRequestedRollsCount(t *testing.T) {
+	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
+	var lines turn.Lines
+	for range 3 {
+		d := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon)
+		if lines = d.Lines; d.Hold != nil {
+			t.Fatalf("held by %+v", d.Hold)
+		}
+	}
+	w.Requested = false
+	if hold := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon).Hold; hold == nil || !hold.Due.Equal(noon.Add(3*time.Minute)) {
+		t.Errorf("held by %+v", hold)
+	}
+}
+
+// TestNamespaceInLine: workloads that their own namespace holds back take no place of others.
+func TestNamespaceInLine(t *testing.T) {
+	limits := turn.Limits{PerMinute: 60, NamespacePerMinute: 2}
+	many, one := newCrowd(300, "many", limits), newCrowd(1, "one", limits)
+	var all, ofMany, ofOne turn.Line
+	for s := range 600 {
+		lines := many.pass(t, turn.Lines{Namespace: ofMany, All: all}, control.Control{}, after(float64(s)))
+		ofMany, all = lines.Namespace, lines.All
+		if s > 0 {
+			lines = one.pass(t, turn.Lines{Namespace: ofOne, All: all}, control.Control{}, after(float64(s)))
+			ofOne, all = lines.Namespace, lines.All
+		}
+	}
+	if one.rolls(noon, 2*time.Second) != 1 {
+		t.Errorf("the workload that is alone rolled at %s", one.rolled[0].Sub(noon))
+	}
+	if n := many.rolls(noon, time.Hour); n < 20 || n > 22 {
+		t.Errorf("%d rolls in ten minutes, want two a minute", n)
+	}
+}

@@ -1,0 +1,149 @@
+package turn
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// Peers is what a workload must know of the others.
+type Peers struct {
+	// Steps has, for each config that the workload waits for, how far its newest write has come. It is empty if changes do not go out in steps.
+	Steps map[reloader.Config]Step
+	// Rolling and NamespaceRolling are how many other workloads roll now, in all and in its namespace.
+	Rolling, NamespaceRolling int
+	// Lines are those of its namespace and of all.
+	Lines Lines
+}
+
+// Peer is one workload as the others see it. Its answers come from its state and its progress, and from no clock.
+type Peer struct {
+	Workload reloader.WorkloadRef
+	// Behind reports whether it does not have the newest write of the config. Going reports whether it is being patched.
+	Behind, Going bool
+	// How is how it came to the newest write: Reloaded, PodsNewer, Baseline and so on.
+	How reloader.Reason
+	// Rollout is how far the rollout of its template is: Rolling, Stalled or another one; empty if Reroll follows none.
+	Rollout reloader.Reason
+	// Retry reports whether reroll.dev/retry has a value that has not been served.
+	Retry bool
+}
+
+// Rolls reports whether the workload takes a place of those that may roll at a time. A workload that has stalled, waits for an operator, or whose
+// rollout is not followed takes none.
+func (p Peer) Rolls() bool { return p.Going || p.Rollout == reloader.ReasonRolling }
+
+// Step is how far the newest write of a config has come among the workloads that depend on it.
+type Step struct {
+	// Waiting workloads do not have the write; Going of them are being patched.
+	Waiting, Going int
+	// Reached workloads have it; the rollouts of Ended of them are over.
+	Reached, Ended int
+	// Failed is the first workload on which it did not roll out; nil if there is none.
+	Failed *reloader.WorkloadRef
+	// Before names the content before the write, for people. The caller sets it.
+	Before string
+}
+
+// Count returns how far a write has come among the dependents of its config. A workload that came to the write by itself counts once its pods
+// are healthy. A workload whose rollout has not ended and that a user retries does
+// not count, so that the others continue.
+func Count(dependents iter.Seq[Peer]) (s Step) {
+	for p := range dependents {
+		ended := p.Rollout != reloader.ReasonRolling && p.Rollout != reloader.ReasonStalled
+		switch {
+		case p.Behind:
+			s.Waiting++
+			if p.Going {
+				s.Going++
+			}
+		case !ended && p.Retry:
+		case p.How == reloader.ReasonReloaded, p.How == reloader.ReasonPodsNewer && ended:
+			s.Reached++
+			if ended {
+				s.Ended++
+			}
+			if p.Rollout == reloader.ReasonStalled && (s.Failed == nil || compare(p.Workload, *s.Failed) < 0) {
+				s.Failed = &p.Workload
+			}
+		}
+	}
+	return s
+}
+
+// Free returns how many more workloads may be given the write now: none after a rollout failed.
+func (s Step) Free() int {
+	if s.Failed != nil {
+		return 0
+	}
+	return control.StepEnd(s.Reached+s.Waiting, s.Ended) - s.Reached - s.Going
+}
+
+// Crowd returns how many workloads other than one roll now, in all and in its namespace. A workload that rolls may roll again in its own place.
+func Crowd(all iter.Seq[Peer], except reloader.WorkloadRef) (rolling, inNamespace int) {
+	for p := range all {
+		if p.Workload != except && p.Rolls() {
+			rolling++
+			if p.Workload.Namespace == except.Namespace {
+				inNamespace++
+			}
+		}
+	}
+	return rolling, inNamespace
+}
+
+// room reports whether one more workload may roll.
+func (l Limits) room(rolling, inNamespace int) bool {
+	return (l.Concurrent <= 0 || rolling < l.Concurrent) && (l.NamespaceConcurrent <= 0 || inNamespace < l.NamespaceConcurrent)
+}
+
+// Held is a workload that waits for others, and since when.
+type Held struct {
+	Workload reloader.WorkloadRef
+	Since    time.Time
+}
+
+// NextInStep returns the workloads that the caller decides about again after s has changed: those that waited longest, as many as are free.
+func NextInStep(s Step, held []Held) []reloader.WorkloadRef {
+	var next []reloader.WorkloadRef
+	for _, h := range longest(held) {
+		if len(next) >= s.Free() {
+			break
+		}
+		next = append(next, h.Workload)
+	}
+	return next
+}
+
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those that waited longest, as many as there is room for.
+func NextInCrowd(l Limits, rolling []reloader.WorkloadRef, held []Held) []reloader.WorkloadRef {
+	var next []reloader.WorkloadRef
+	all, namespaces := len(rolling), map[string]int{}
+	for _, r := range rolling {
+		namespaces[r.Namespace]++
+	}
+	for _, h := range longest(held) {
+		if ns := h.Workload.Namespace; l.room(all, namespaces[ns]) {
+			all++
+			namespaces[ns]++
+			next = append(next, h.Workload)
+		}
+	}
+	return next
+}
+
+// longest returns held, those first that waited longest.
+func longest(held []Held) []Held {
+	return slices.SortedFunc(slices.Values(held), func(a, b Held) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return compare(a.Workload, b.Workload)
+	})
+}
+
+func compare(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }

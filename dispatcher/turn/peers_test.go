@@ -1,0 +1,217 @@
+package turn_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// fleet is workloads that depend on app, of which each was behind.
+type fleet []turn.Peer
+
+func newFleet(n int) fleet {
+	var f fleet
+	for i := range n {
+		f = append(f, turn.Peer{Workload: workload(fmt.Sprintf("web-%02d", i)), Behind: true})
+	}
+	return f
+}
+
+// goes lets everyone go that may, and returns how many have the write.
+func (f fleet) goes() (reached int) {
+	for i, p := range f {
+		steps := map[reloader.Config]turn.Step{app: turn.Count(slices.Values(f))}
+		w := turn.Turn{Workload: p.Workload, Waits: map[reloader.Config]turn.Wait{app: heard(0)}, Retry: p.Retry}
+		if p.Behind && turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon).Hold == nil {
+			f[i] = turn.Peer{Workload: p.Workload, How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolling}
+		}
+		if !f[i].Behind {
+			reached++
+		}
+	}
+	return reached
+}
+
+// end has the rollouts that are under way come to something.
+func (f fleet) end(result reloader.Reason) {
+	for i := range f {
+		if f[i].Rollout == reloader.ReasonRolling {
+			f[i].Rollout = result
+		}
+	}
+}
+
+// expect fails the test unless that many have the write, in that state of their rollouts.
+func (f fleet) expect(t *testing.T, want int) {
+	t.Helper()
+	if n := f.goes(); n != want {
+		t.Errorf("%d have the write, want %d", n, want)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for _, end := range []reloader.Reason{reloader.ReasonRolledOut, reloader.ReasonWaitingForOperator, reloader.ReasonOvertaken, ""} {
+		f := newFleet(30)
+		for _, want := range []int{1, 4, 30} {
+			f.expect(t, want)
+			f.expect(t, want)
+			f.end(end)
+		}
+	}
+}
+
+func TestHalt(t *testing.T) {
+	f := newFleet(30)
+	f.expect(t, 1)
+	f.end(reloader.ReasonStalled)
+	f.expect(t, 1)
+	f[7].Retry = true // one that waits rolls alone
+	f.expect(t, 2)
+	f.end(reloader.ReasonRolledOut)
+	f.expect(t, 2)
+	f[0].Retry = true // the stalled one does not count, so that three go after the first
+	f.expect(t, 5)
+	f.end(reloader.ReasonRolledOut)
+	f.expect(t, 30)
+}
+
+func TestHaltEndsWhenTheStalledRollsOut(t *testing.T) {
+	f := newFleet(30)
+	f.expect(t, 1)
+	f.end(reloader.ReasonStalled)
+	f[0].Rollout = reloader.ReasonRolledOut
+	f.expect(t, 4)
+}
+
+// TestCount: which workloads count, and as what.
+func TestCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		peer turn.Peer
+		want turn.Step
+	}{
+		"behind":                     {turn.Peer{Behind: true, Rollout: reloader.ReasonStalled}, turn.Step{Waiting: 1}},
+		"being patched":              {turn.Peer{Behind: true, Going: true}, turn.Step{Waiting: 1, Going: 1}},
+		"rolled":                     {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolling}, turn.Step{Reached: 1}},
+		"rolled out":                 {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut}, turn.Step{Reached: 1, Ended: 1}},
+		"stalled":                    {turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}, turn.Step{Reached: 1, Failed: &web}},
+		"stalled, and retried":       {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled, Retry: true}, turn.Step{}},
+		"rolled out, and retried":    {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut, Retry: true}, turn.Step{Reached: 1, Ended: 1}},
+		"by itself, healthy":         {turn.Peer{How: reloader.ReasonPodsNewer}, turn.Step{Reached: 1, Ended: 1}},
+		"by itself, stalled":         {turn.Peer{How: reloader.ReasonPodsNewer, Rollout: reloader.ReasonStalled}, turn.Step{}},
+		"by itself, rolling":         {turn.Peer{How: reloader.ReasonPodsNewer, Rollout: reloader.ReasonRolling}, turn.Step{}},
+		"it does not use the change": {turn.Peer{How: reloader.ReasonKeysUnused}, turn.Step{}},
+		"its baseline":               {turn.Peer{How: reloader.ReasonBaseline}, turn.Step{}},
+	} {
+		got := turn.Count(slices.Values([]turn.Peer{c.peer}))
+		if got.Waiting != c.want.Waiting || got.Going != c.want.Going || got.Reached != c.want.Reached || got.Ended != c.want.Ended || (got.Failed == nil) != (c.want.Failed == nil) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	f := newFleet(3)
+	for i := range f {
+		f[i] = turn.Peer{Workload: f[i].Workload, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}
+	}
+	slices.Reverse(f)
+	if failed := turn.Count(slices.Values(f)).Failed; failed == nil || *failed != workload("web-00") {
+		t.Errorf("failed on %v, want the first", failed)
+	}
+}
+
+// TestRefusedKeepNobodyWaiting: a workload that cannot be patched stays behind, and the steps go past it.
+func TestRefusedKeepNobodyWaiting(t *testing.T) {
+	s := turn.Count(func(yield func(turn.Peer) bool) {
+		for range 3 {
+			yield(turn.Peer{Behind: true}) // refused
+		}
+		yield(turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut})
+	})
+	if s.Free() != 1 {
+		t.Errorf("%d may go, want 1", s.Free())
+	}
+}
+
+// TestHeldByOneOfSeveralConfigs: a workload that waits for two configs waits for the steps of both.
+func TestHeldByOneOfSeveralConfigs(t *testing.T) {
+	other := config("other")
+	w := turn.Turn{Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)}}
+	steps := map[reloader.Config]turn.Step{app: {Waiting: 2}, other: {Waiting: 2, Going: 1}}
+	d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon)
+	if d.Hold == nil || d.Hold.Reason != reloader.ReasonWaitingForStep || d.Hold.Message != other.String() {
+		t.Errorf("held by %+v", d.Hold)
+	}
+	steps[other] = turn.Step{Waiting: 2}
+	if d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon); d.Hold != nil {
+		t.Errorf("held by %+v", d.Hold)
+	}
+}
+
+// TestCrowd: who counts among those that roll beside a workload.
+func TestCrowd(t *testing.T) {
+	elsewhere := reloader.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: "web"}
+	all, inNamespace := turn.Crowd(slices.Values([]turn.Peer{
+		{Workload: web, Rollout: reloader.ReasonRolling}, // itself
+		{Workload: workload("a"), Rollout: reloader.ReasonRolling},
+		{Workload: workload("b"), Behind: true, Going: true},
+		{Workload: elsewhere, Rollout: reloader.ReasonRolling},
+		{Workload: workload("c"), Rollout: reloader.ReasonStalled},
+		{Workload: workload("d"), Rollout: reloader.ReasonWaitingForOperator},
+		{Workload: workload("e")},
+	}), web)
+	if all != 3 || inNamespace != 2 {
+		t.Errorf("%d roll, %d in the namespace; want 3 and 2", all, inNamespace)
+	}
+	for name, c := range map[string]struct {
+		limits turn.Limits
+		held   bool
+	}{
+		"no limit":               {turn.Limits{}, false},
+		"room":                   {turn.Limits{Concurrent: 4, NamespaceConcurrent: 3}, false},
+		"full":                   {turn.Limits{Concurrent: 3}, true},
+		"the namespace is full":  {turn.Limits{Concurrent: 9, NamespaceConcurrent: 2}, true},
+		"more than in the limit": {turn.Limits{Concurrent: 1}, true},
+	} {
+		s := scene{turn: turn.Turn{Limits: c.limits}, peers: turn.Peers{Rolling: all, NamespaceRolling: inNamespace}, now: noon}
+		if held := s.reason() == reloader.ReasonConcurrencyLimited; held != c.held {
+			t.Errorf("%s: held %v, want %v", name, held, c.held)
+		}
+	}
+}
+
+// TestNext: those that waited longest go next, as many as may.
+func TestNext(t *testing.T) {
+	elsewhere := reloader.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: "web"}
+	held := []turn.Held{
+		{workload("late"), after(9)}, {workload("b"), after(3)}, {workload("a"), after(3)}, {elsewhere, after(5)}, {workload("first"), after(1)},
+	}
+	before := slices.Clone(held)
+	rolling := []reloader.WorkloadRef{workload("x")}
+	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
+		"in step":          {turn.NextInStep(turn.Step{Waiting: 21, Reached: 1, Ended: 1, Going: 0}, held), []reloader.WorkloadRef{workload("first"), workload("a"), workload("b")}},
+		"halted":           {turn.NextInStep(turn.Step{Waiting: 21, Failed: &web}, held), nil},
+		"in a full crowd":  {turn.NextInCrowd(turn.Limits{Concurrent: 1}, rolling, held), nil},
+		"in a crowd":       {turn.NextInCrowd(turn.Limits{Concurrent: 3}, rolling, held), []reloader.WorkloadRef{workload("first"), workload("a")}},
+		"in the namespace": {turn.NextInCrowd(turn.Limits{NamespaceConcurrent: 2}, rolling, held), []reloader.WorkloadRef{workload("first"), elsewhere}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+	if !slices.Equal(held, before) {
+		t.Error("the list that was passed has changed")
+	}
+}
+
+// TestDecisionsAreOfTheMoment: a workload goes at the time that its hold named.
+func TestDecisionsAreOfTheMoment(t *testing.T) {
+	w := turn.Turn{Limits: turn.Limits{MinInterval: time.Minute}, Pace: turn.Pace{Rolls: 1, At: noon}}
+	for seconds, want := range map[float64]reloader.Reason{0: reloader.ReasonTooSoon, 59.999: reloader.ReasonTooSoon, 60: "", 61: ""} {
+		if got := (scene{turn: w, now: after(seconds)}).reason(); got != want {
+			t.Errorf("after %v s held for %q, want %q", seconds, got, want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package turn decides when a workload that is behind rolls: the debounce window, the ordered brakes, and the rollouts of other workloads.
+//
+// The package takes values and returns values. The caller passes the time, keeps Pace and Slot with the workload and Lines with the process, and
+// computes each due time again whenever it asks. Two processes that pass equal values get equal answers.
+package turn
+
+import (
+	"maps"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// Limits are the settings of the installation. The zero value holds back nothing.
+type Limits struct {
+	// Window is the debounce window, and MaxWait the longest time that it may add up to.
+	Window, MaxWait time.Duration
+	// PerMinute and NamespacePerMinute are how many workloads roll in a minute, in all and in one namespace; 0 sets no limit. A tenth of
+	// them may roll at once.
+	PerMinute, NamespacePerMinute int
+	// Concurrent and NamespaceConcurrent are how many workloads may be rolling out at a time, in all and in one namespace; 0 sets no limit.
+	Concurrent, NamespaceConcurrent int
+	// MinInterval is the shortest time between two rolls of one workload.
+	MinInterval time.Duration
+	// FlapLimit is how many rolls of one workload in about twelve hours count as ordinary work. Beyond it, the pause after each roll is twice as
+	// long as the pause before, from a minute up to an hour. 0 sets no limit.
+	FlapLimit int
+	// Windows are the maintenance windows, unless reroll-control has others. Without any, workloads roll at all times.
+	Windows []control.Window
+}
+
+// Asks are what the annotations of one workload ask for.
+type Asks struct {
+	// Window replaces Limits.Window; nil if the workload asks for none.
+	Window *time.Duration
+	// MinInterval holds if it is longer than that of the installation.
+	MinInterval time.Duration
+	// Windows are maintenance windows that must be open as well.
+	Windows []control.Window
+}
+
+// Turn is what decides when one workload rolls. It has no derived time.
+type Turn struct {
+	Workload reloader.WorkloadRef
+	Labels   map[string]string
+	Limits   Limits
+	Asks     Asks
+	// Waits has the configs whose newest write the workload lacks, with the times of their changes.
+	Waits map[reloader.Config]Wait
+	// Looking reports whether Reroll has yet to read configs of the workload that hints name. Their changes go out in the same roll.
+	Looking bool
+	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
+	Missing string
+	// UnderWay is until when Reroll waits for a rollout that another writer began after the newest content was there; zero if there is none.
+	UnderWay time.Time
+	// Pace is how often the workload rolled lately, and Slot its place in the lines of the rates.
+	Pace Pace
+	Slot Slot
+	// Requested reports whether reroll.dev/requested has a value that has not been served, and Retry the same for reroll.dev/retry.
+	Requested, Retry bool
+}
+
+// Wait is since when a workload waits for one config. Only Heard makes a Wait, so that its times are never later than the present.
+type Wait struct{ first, last time.Time }
+
+// Heard returns w after one more change of the config. at is when the change was verified; for a change that another cluster dated, it is now.
+// A time in the future counts as now: the clock of the process that stored it was ahead.
+func (w Wait) Heard(at, now time.Time) Wait {
+	at = earlier(at, now)
+	if w.first.IsZero() || at.Before(w.first) {
+		w.first = at
+	}
+	w.last = later(w.last, at)
+	return w
+}
+
+// After returns what remains of w after a roll that read the config at a time, and reports whether anything does. A change after read starts
+// the debounce window and its longest time again.
+func (w Wait) After(read time.Time) (Wait, bool) {
+	if !w.last.After(read) {
+		return Wait{}, false
+	}
+	w.first = later(w.first, read)
+	return w, true
+}
+
+// Since returns when the oldest change was verified that w waits for.
+func (w Wait) Since() time.Time { return w.first }
+
+// lookAgain is the time until a workload that is due checks again whether Reroll has read all configs that hints name.
+const lookAgain = 50 * time.Millisecond
+
+// Since returns since when the workload waits for its oldest change; zero if it waits for none.
+func (t Turn) Since() (since time.Time) {
+	for _, w := range t.Waits {
+		if since.IsZero() || w.first.Before(since) {
+			since = w.first
+		}
+	}
+	return since
+}
+
+// Due returns when the debounce window of t closes: after a window without another change, but no later than the longest time after the oldest
+// change. It is zero if nothing asks for a roll, and now if a user requested one. The answer depends on the values
+// of t alone. Callers compute it again instead of keeping it.
+func Due(t Turn, now time.Time) time.Time {
+	if t.Requested {
+		return now
+	}
+	first := t.Since()
+	if first.IsZero() {
+		return time.Time{}
+	}
+	var last time.Time
+	for _, w := range t.Waits {
+		last = later(last, w.last)
+	}
+	window, longest := t.window()
+	latest := first.Add(longest)
+	due := earlier(last.Add(window), latest)
+	if t.Looking && window > 0 {
+		due = earlier(later(due, now.Add(lookAgain)), latest)
+	}
+	return due
+}
+
+// window returns the debounce window of t and its longest time, which is no shorter.
+func (t Turn) window() (window, longest time.Duration) {
+	if t.Asks.Window != nil {
+		return *t.Asks.Window, max(*t.Asks.Window, t.Limits.MaxWait)
+	}
+	return t.Limits.Window, max(t.Limits.Window, t.Limits.MaxWait)
+}
+
+// Interval returns the shortest time between two rolls of the workload.
+func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }
+
+// Rolled returns t after a roll that took the content of some configs and began to read them at a time. The roll settles each change of these configs
+// up to then, also if a user requested it. So no second roll for the same content follows when a hold ends.
+func Rolled(t Turn, taken []reloader.Config, read, now time.Time) Turn {
+	t.Waits = maps.Clone(t.Waits)
+	for _, c := range taken {
+		if rest, waits := t.Waits[c].After(read); waits {
+			t.Waits[c] = rest
+		} else {
+			delete(t.Waits, c)
+		}
+	}
+	t.Pace, t.Slot, t.Requested, t.Retry = t.Pace.Rolled(now), Slot{}, false, false
+	return t
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
