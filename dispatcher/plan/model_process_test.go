@@ -1,0 +1,209 @@
+package plan_test
+
+import "github.com/reroll-dev/reroll/dispatcher/plan"
+
+// The steps of a process, as the shell makes them: look; read the ledger, the workload and the configs, and decide; act; flush.
+
+// start starts process i, which reads the ledger, or makes one.
+func (m *model) start(w *world, i int) {
+	if w.born == 0 {
+		w.born = w.clock
+		m.begin(w)
+	}
+	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born}
+}
+
+// begin notes that the workload runs with what is live, as far as Reroll is concerned: it opts in, or the ledger is born and nothing is known.
+func (m *model) begin(w *world) {
+	if w.object.known {
+		return
+	}
+	for _, p := range w.procs {
+		if p.alive && p.mem.known {
+			return
+		}
+	}
+	m.accept(w)
+}
+
+// accept makes the present content that with which the workload begins.
+func (m *model) accept(w *world) {
+	for c := range m.configs {
+		for i := range w.pods {
+			w.pods[i].read[c] = w.config[c].n
+		}
+		w.ghost.rolled[c] = w.config[c].live().content
+	}
+	w.ghost.fresh = false
+}
+
+// look looks at config c.
+func (m *model) look(w *world, p *process, c int) {
+	n := w.config[c].n
+	if p.looks[c][n-1] == 0 {
+		p.first[c] = w.clock
+	}
+	p.looks[c][n-1] = w.clock
+	p.away = p.away || w.config[c].live().content != w.ghost.rolled[c]
+	for i := range w.pods {
+		if p.away || w.content(c, w.pods[i].read[c]) != w.ghost.rolled[c] {
+			return
+		}
+	}
+	p.unsure = false
+}
+
+// saw reports whether p has looked at write n of config c.
+func (p *process) saw(c int, n uint8) bool { return p.looks[c][n-1] != 0 }
+
+// attempt reads the ledger if others wrote it, the workload, and the configs, and decides.
+func (m *model) attempt(w *world, p *process) (held bool) {
+	if p.stale && !m.product.noCAS {
+		switch {
+		case !w.ledger.known, p.mem.known && p.mem.n > w.ledger.n:
+			p.dirty = p.mem.known
+		default:
+			p.mem, p.dirty = w.ledger, false
+		}
+		p.stale = false
+	}
+	if newest := m.newest(w, w.object, p.mem); newest != p.mem {
+		p.mem, p.dirty = newest, true
+	}
+	var verdicts [configs]verdict
+	p.rolls = 0
+	for c := range m.configs {
+		if w.config[c].unreadable {
+			continue
+		}
+		m.look(w, p, c)
+		verdicts[c] = m.decide(w, p, c)
+		if verdicts[c].do == plan.Roll {
+			p.rolls |= 1 << c
+		}
+	}
+	do, then := m.together(w, p, verdicts, w.clock)
+	p.do, p.then = doNothing, state{}
+	switch {
+	case do == plan.Roll:
+		p.do, p.then = doRoll, then
+	case then != p.mem:
+		p.do, p.then = doNote, then
+	}
+	return do == plan.Hold
+}
+
+// act writes what was decided. It returns the invariant that a roll breaks. A lost answer leaves the process as if nothing was written.
+func (m *model) act(w *world, p *process, lost bool) (broken string) {
+	do, then, rolls := p.do, p.then, p.rolls
+	p.do, p.then, p.rolls = doNothing, state{}, 0
+	if do == doNote {
+		for c := range m.configs {
+			if e := then.of[c]; e != p.mem.of[c] && e.write != 0 && !p.mem.known && w.config[c].live().content == gone {
+				w.ghost.absentFirst = true
+			}
+		}
+		p.mem, p.dirty = then, true
+		p.caughtUp(then)
+		w.ghost.noted = then
+		return ""
+	}
+	m.atFirstSight = true
+	for c, e := range p.mem.of {
+		m.atFirstSight = m.atFirstSight && (rolls&(1<<c) == 0 || e.write == 0 || e.out)
+	}
+	broken = m.judgeRoll(w, p, then)
+	onObject := then
+	onObject.noted = 0
+	for c := range onObject.of {
+		if onObject.of[c].out {
+			onObject.of[c] = entry{}
+		}
+	}
+	m.newTemplate(w, template{m.newRevision(w), then.n}, onObject)
+	if !lost {
+		p.mem, p.dirty = then, true
+	}
+	for c := range m.configs {
+		w.ghost.rolled[c] = w.config[c].writes[max(1, then.of[c].write)-1].content
+		w.ghost.wrote[c] = then.of[c].write
+	}
+	p.caughtUp(then)
+	w.ghost.n, w.ghost.between, w.ghost.undone, w.ghost.noted = then.n, false, false, state{}
+	return broken
+}
+
+// caughtUp ends the time in which p has found other content, if s is as new as its last look.
+func (p *process) caughtUp(s state) {
+	for c, e := range s.of {
+		for n := e.write + 1; e.write != 0 && n <= maxWrites; n++ {
+			if p.saw(c, n) {
+				return
+			}
+		}
+	}
+	p.away = false
+}
+
+// newTemplate writes a template and an annotation. The template and the annotation of before are what an undo brings back.
+func (m *model) newTemplate(w *world, t template, object state) {
+	if t.rev != w.tmpl.rev {
+		w.prev, w.prevObject, w.changed = w.tmpl, w.object, w.clock
+	}
+	w.tmpl, w.object = t, object
+	m.wroteWorkload(w)
+}
+
+// wroteWorkload notes that the workload was written.
+func (m *model) wroteWorkload(w *world) {
+	w.written = w.clock
+	w.ghost.unlisted = w.ghost.unlisted || w.ghost.fresh && !m.listed(w)
+	for i := range w.procs {
+		if p := &w.procs[i]; p.do == doRoll || !m.product.noteAnyway {
+			p.do, p.then, p.rolls = doNothing, state{}, 0
+		}
+	}
+}
+
+func (m *model) newRevision(w *world) uint8 {
+	last := max(w.tmpl.rev, w.prev.rev, w.pods[0].rev, w.pods[1].rev)
+	return last + 1
+}
+
+// flush writes to the ledger what it lacks, unless another process wrote it since.
+func (m *model) flush(w *world, i int) {
+	p := &w.procs[i]
+	if p.stale && !m.product.noCAS {
+		switch {
+		case !w.ledger.known, p.mem.n > w.ledger.n:
+			p.stale = false
+		default:
+			p.mem, p.dirty, p.stale = w.ledger, false, false
+		}
+		return
+	}
+	if w.born == 0 {
+		w.born = w.clock
+		p.born = w.clock
+	}
+	w.ledger, p.dirty, p.stale = p.mem, false, false
+	for j := range w.procs {
+		if j != i && w.procs[j].alive {
+			w.procs[j].stale = true
+		}
+	}
+}
+
+// replacePod starts pod i with the current template.
+func (m *model) startPod(w *world, i int) {
+	w.pods[i].rev, w.pods[i].at = w.tmpl.rev, w.clock
+	for c := range m.configs {
+		w.pods[i].read[c] = w.config[c].n
+		if w.config[c].live().content != w.ghost.rolled[c] {
+			w.ghost.between = true
+		}
+	}
+	for j := range w.procs {
+		w.procs[j].unsure = w.procs[j].alive
+	}
+}
