@@ -15,7 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// The annotation is one line of words: the UID, the format, N, At in seconds, one word for each config, and a checksum. A text that is cut
+// The annotation is one line of words: the UID, the format, N, At in seconds, Mark after a hyphen, one word for each config, and a checksum. A text that is cut
 // short or edited does not have the checksum.
 const (
 	format = "v1"
@@ -42,7 +42,7 @@ var (
 
 // Annotation returns the value of Key for s.
 func (s State) Annotation() string {
-	words := []string{s.Workload, format, strconv.FormatUint(s.N, 10), strconv.FormatInt(seconds(s.At), 10)}
+	words := []string{s.Workload, format, strconv.FormatUint(s.N, 10), strconv.FormatInt(seconds(s.At), 10), "-" + s.Mark}
 	short := len(s.Writes) > maxNamed
 	for c, w := range s.Writes {
 		switch {
@@ -53,7 +53,7 @@ func (s State) Annotation() string {
 			words = append(words, c.String()+"="+w.text())
 		}
 	}
-	slices.Sort(words[4:])
+	slices.Sort(words[5:])
 	text := strings.Join(words, " ")
 	return text + " " + checksum(text)
 }
@@ -77,20 +77,21 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 		return State{}, ErrNewer
 	}
 	last := len(words) - 1
-	if last < 4 || checksum(strings.Join(words[:last], " ")) != words[last] {
+	if last < 5 || checksum(strings.Join(words[:last], " ")) != words[last] {
 		return State{}, ErrDamaged
 	}
 	n, err := strconv.ParseUint(words[2], 10, 64)
 	at, err2 := strconv.ParseInt(words[3], 10, 64)
-	if errors.Join(err, err2) != nil || n > maxN {
+	mark, hyphen := strings.CutPrefix(words[4], "-")
+	if errors.Join(err, err2) != nil || n > maxN || !hyphen || !isPlain(mark) {
 		return State{}, ErrDamaged
 	}
 	hashed := make(map[string]reloader.Config, len(wanted))
 	for _, c := range wanted {
 		hashed[nameHash(c)] = c
 	}
-	s := State{Workload: uid, N: n, At: timeOf(at), Writes: map[reloader.Config]Write{}}
-	for _, word := range words[4:last] {
+	s := State{Workload: uid, N: n, At: timeOf(at), Mark: mark, Writes: map[reloader.Config]Write{}}
+	for _, word := range words[5:last] {
 		name, value, _ := strings.Cut(word, "=")
 		w, ok := parseWrite(value)
 		c, wants := hashed[name]
@@ -114,6 +115,7 @@ type record struct {
 	Workload string            `json:"workload"`
 	N        uint64            `json:"n,omitempty"`
 	At       int64             `json:"at,omitempty"`
+	Mark     string            `json:"mark,omitempty"`
 	Noted    int64             `json:"noted,omitempty"`
 	Listed   int64             `json:"listed,omitempty"`
 	Writes   map[string]string `json:"writes,omitempty"`
@@ -121,7 +123,7 @@ type record struct {
 
 // Ledger returns the text of s for the ledger: JSON.
 func (s State) Ledger() string {
-	r := record{format, s.Workload, s.N, seconds(s.At), seconds(s.Noted), seconds(s.Listed), make(map[string]string, len(s.Writes))}
+	r := record{format, s.Workload, s.N, seconds(s.At), s.Mark, seconds(s.Noted), seconds(s.Listed), make(map[string]string, len(s.Writes))}
 	for c, w := range s.Writes {
 		r.Writes[c.String()] = w.text()
 	}
@@ -141,13 +143,13 @@ func ParseLedger(text, uid string) (State, error) {
 	switch {
 	case r.Format != format && isFormat(r.Format):
 		return State{}, ErrNewer
-	case r.Format != format, r.N > maxN:
+	case r.Format != format, r.N > maxN, !isPlain(r.Mark):
 		return State{}, ErrDamaged
 	case r.Workload != uid || uid == "":
 		return State{}, ErrAnother
 	}
 	s := State{
-		Workload: uid, N: r.N, At: timeOf(r.At), Noted: timeOf(r.Noted), Listed: timeOf(r.Listed),
+		Workload: uid, N: r.N, At: timeOf(r.At), Mark: r.Mark, Noted: timeOf(r.Noted), Listed: timeOf(r.Listed),
 		Writes: make(map[reloader.Config]Write, len(r.Writes)),
 	}
 	for name, value := range r.Writes {
@@ -173,12 +175,18 @@ func (w Write) text() string {
 func parseWrite(text string) (Write, bool) {
 	parts := append(strings.SplitN(text, ",", 7), "", "", "", "", "", "")
 	for _, p := range parts {
-		if len(p) > maxWord || strings.Trim(p, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/:-") != "" {
+		if !isPlain(p) {
 			return Write{}, false
 		}
 	}
 	w := Write{Version: parts[0], KeyID: parts[1], Sum: parts[2], Used: parts[3], Filter: parts[4], Out: parts[5] == "out"}
 	return w, w.text() == text
+}
+
+// isPlain reports whether text is short and has no character that separates.
+func isPlain(text string) bool {
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/:-"
+	return len(text) <= maxWord && strings.Trim(text, plain) == ""
 }
 
 // parseConfig reads what Config.String returned.

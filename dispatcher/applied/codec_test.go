@@ -22,7 +22,7 @@ func configNamed(name string) reloader.Config {
 // someState has entries of every form.
 func someState() applied.State {
 	return applied.State{
-		Workload: uid, N: 7, At: time.Unix(1_800_000_000, 0).UTC(), Noted: time.Unix(1_800_000_100, 0).UTC(), Listed: time.Unix(1_800_000_200, 0).UTC(),
+		Workload: uid, N: 7, Mark: "d41d8cd98f00b204e9800998ecf8427e", At: time.Unix(1_800_000_000, 0).UTC(), Noted: time.Unix(1_800_000_100, 0).UTC(), Listed: time.Unix(1_800_000_200, 0).UTC(),
 		Writes: map[reloader.Config]applied.Write{
 			configNamed("a"): {Version: "12", KeyID: "0123456789ab", Sum: "0123456789abcdef"},
 			configNamed("b"): {Version: "13", KeyID: "0123456789ab", Sum: "ff", Used: "0f", Filter: "f1"},

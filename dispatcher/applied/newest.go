@@ -17,9 +17,8 @@ func Newest(object, ledger State) State {
 		return object
 	}
 	newest := ledger
-	newest.N = max(object.N, ledger.N)
-	if object.At.After(ledger.At) {
-		newest.At = object.At
+	if object.N > ledger.N || object.N == ledger.N && object.At.After(ledger.At) {
+		newest.N, newest.At, newest.Mark = object.N, object.At, object.Mark
 	}
 	newest.Writes = make(map[reloader.Config]Write, len(ledger.Writes))
 	for c, l := range ledger.Writes {

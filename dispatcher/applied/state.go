@@ -44,6 +44,8 @@ type State struct {
 	// N is the number of rolls of this object, and At is when the last of them was decided. Only a roll raises N.
 	N  uint64
 	At time.Time
+	// Mark is the hash that roll N wrote into the pod template. Whoever rolls sets it.
+	Mark string
 	// Writes has the write that each config was applied by.
 	Writes map[reloader.Config]Write
 	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
@@ -65,8 +67,7 @@ func (s State) AsOf() time.Time {
 	return s.At
 }
 
-// Contents returns the content that s has applied of each config, as the hash in the pod template takes it. Of the State that a roll
-// writes, and of that which is read from the annotation later, it is the same.
+// Contents returns the content that s has applied of each config, as the hash in the pod template takes it.
 func (s State) Contents() map[reloader.Config]string {
 	contents := make(map[reloader.Config]string, len(s.Writes))
 	for c, w := range s.Writes {

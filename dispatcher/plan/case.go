@@ -34,7 +34,7 @@ type Case struct {
 
 // Template is what is known about the pod template of a workload.
 type Template struct {
-	// Ours says that the template carries the mark of the last roll, or that the workload was never rolled.
+	// Ours says that the template carries the Mark of the newest State, or that the workload was never rolled.
 	Ours bool
 	// Changed is when the template was last changed, or a later time; zero if unknown.
 	Changed time.Time

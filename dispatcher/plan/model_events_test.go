@@ -27,16 +27,16 @@ func (m *model) writeConfig(w *world, c int, content uint8, relabel bool) bool {
 	if int(x.n) == maxWrites || (old.content == content) != relabel || relabel && content == gone {
 		return false
 	}
-	now := write{content, w.clock, old.created}
+	now := write{content, w.clock, w.clock, old.created, false, false}
 	switch {
 	case relabel:
-		now.data = old.data
+		now.data, now.silent = old.data, old.silent
 	case content == gone:
 		now.data, now.created = 0, 0
 	case old.content == gone:
 		now.created = w.clock
 	case m.removals && content == contentB:
-		now.data = old.data // a key was taken away
+		now.data, now.takes, now.silent = old.data, true, true
 	}
 	x.writes[x.n] = now
 	x.n++
@@ -121,14 +121,14 @@ func processEvents(i int, name string) []event {
 func podEvents(i int) []event {
 	return []event{
 		{"a pod is replaced", free, happens(func(m *model, w *world) bool {
-			if w.pods[i].rev == w.tmpl.rev {
+			if w.pods[i].rev == w.tmpl.rev || !m.canStart(w) {
 				return false
 			}
 			m.startPod(w, i)
 			return true
 		})},
 		{"a pod restarts", fault, happens(func(m *model, w *world) bool {
-			if i > 0 && w.pods[0] == w.pods[1] {
+			if i > 0 && w.pods[0] == w.pods[1] || !m.canStart(w) {
 				return false
 			}
 			rev := w.pods[i].rev
@@ -161,8 +161,10 @@ var faults = []event{
 		return true
 	})},
 	{"the workload is replaced", fault, happens(func(m *model, w *world) bool {
+		if w.tmpl.rev != 0 {
+			m.broughtBack(w)
+		}
 		m.newTemplate(w, template{}, state{})
-		m.broughtBack(w)
 		return true
 	})},
 	{"the annotation is stripped", fault, happens(func(m *model, w *world) bool {
@@ -191,7 +193,7 @@ var faults = []event{
 		if w.born == 0 {
 			return false
 		}
-		w.ledger, w.born, w.ghost.lost = state{}, 0, true
+		w.ledger, w.born = state{}, 0
 		for i := range w.procs {
 			w.procs[i].stale = w.procs[i].alive
 		}

@@ -48,6 +48,12 @@ var exceptions = []exception{
 	{"X7", "a workload opts out and in again before the ledger has it", func(m *model, w *world, broken string, _, _ int) bool {
 		return isExtra(broken) && w.ghost.optedOut
 	}},
+	{"X9", "an edit in the very second in which the workload opts in, or Reroll is installed", func(m *model, w *world, broken string, _, _ int) bool {
+		return isExtra(broken) && w.ghost.atOnce
+	}},
+	{"X10", "the ledger is deleted: what was never rolled begins with the present content", func(m *model, w *world, broken string, _, _ int) bool {
+		return broken == "I1" && w.ghost.reborn
+	}},
 	{"X8", "a process starts while a config has other content than was applied, and then the content comes back", func(m *model, w *world, broken string, _, _ int) bool {
 		return broken == "I2" && m.lateStart
 	}},
@@ -127,7 +133,7 @@ func (m *model) judgeRoll(w *world, p *process, then state) string {
 		name   string
 		broken bool
 	}{
-		{"I2", equal && !g.between && !p.unsure},
+		{"I2", equal && !g.between && p.unsure == [configs]bool{}},
 		{"I4", g.quiet},
 		{"I6", equal && g.undone && m.stays(w)},
 		{"I7", !g.fresh},
@@ -154,6 +160,16 @@ func (m *model) stays(w *world) bool {
 	return true
 }
 
+// has reports whether s says what o says, or something newer.
+func (s state) has(o state) bool {
+	for c, e := range o.of {
+		if s.of[c].write < e.write || s.of[c].write == e.write && s.of[c].out != e.out {
+			return false
+		}
+	}
+	return true
+}
+
 // remember notes what nobody knows any more.
 func (m *model) remember(w *world) {
 	holds := func(has func(state) bool) bool {
@@ -171,7 +187,7 @@ func (m *model) remember(w *world) {
 	if g.n > 0 && !holds(func(s state) bool { return s.n >= g.n }) {
 		g.amnesia = true
 	}
-	if g.noted.known && !holds(func(s state) bool { return s.n > g.noted.n || s.noted >= g.noted.noted }) {
+	if g.noted.known && !holds(func(s state) bool { return s.n > g.noted.n || s.has(g.noted) }) {
 		g.forgot = true
 	}
 }
@@ -179,6 +195,7 @@ func (m *model) remember(w *world) {
 // settle lets everything come to rest without faults, and returns what is broken. It does not go on where another world has come to before.
 func (m *model) settle(w *world) (broken string, rests bool) {
 	w.procs[1] = process{}
+	m.remember(w)
 	if !w.procs[0].alive {
 		w.clock++
 		m.start(w, 0)
@@ -202,7 +219,7 @@ func (m *model) settle(w *world) (broken string, rests bool) {
 			busy = true
 		}
 		for i := range w.pods {
-			if w.pods[i].rev != w.tmpl.rev {
+			if w.pods[i].rev != w.tmpl.rev && m.canStart(w) {
 				w.clock++
 				m.startPod(w, i)
 				busy = true
@@ -232,7 +249,8 @@ func (m *model) judgeRest(w *world, held bool) string {
 			continue
 		}
 		for i, pod := range w.pods {
-			if w.content(c, pod.read[c]) == w.config[c].live().content {
+			has, live := w.content(c, pod.read[c]), w.config[c].live().content
+			if has == live || pod.accepted[c] != 0 && w.content(c, pod.accepted[c]) == live || has == gone && !m.counting.Creation || live == gone && !m.counting.Deletion {
 				continue
 			}
 			clean = false
@@ -247,7 +265,10 @@ func (m *model) judgeRest(w *world, held bool) string {
 	w.ghost.quiet = !held
 	if clean {
 		g := &w.ghost
-		g.amnesia, g.forgot, g.keyLost, g.unlisted, g.absentFirst, g.lost, g.optedOut = false, false, w.key == 2 && g.keyLost, false, false, false, false
+		g.amnesia, g.forgot, g.unlisted, g.optedOut, g.atOnce, g.reborn = false, false, false, false, false, false
+		for c := range m.configs {
+			g.absentFirst = g.absentFirst && w.config[c].live().content == gone
+		}
 	}
 	return ""
 }

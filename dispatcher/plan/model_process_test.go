@@ -11,6 +11,9 @@ func (m *model) start(w *world, i int) {
 		m.begin(w)
 	}
 	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born}
+	for c := range m.configs {
+		w.procs[i].unsure[c] = w.pods[0].at == w.clock || w.pods[1].at == w.clock
+	}
 }
 
 // begin notes that the workload runs with what is live, as far as Reroll is concerned: it opts in, or the ledger is born and nothing is known.
@@ -19,7 +22,8 @@ func (m *model) begin(w *world) {
 		return
 	}
 	for _, p := range w.procs {
-		if p.alive && p.mem.known {
+		if p.alive {
+			w.ghost.reborn = true
 			return
 		}
 	}
@@ -30,9 +34,10 @@ func (m *model) begin(w *world) {
 func (m *model) accept(w *world) {
 	for c := range m.configs {
 		for i := range w.pods {
-			w.pods[i].read[c] = w.config[c].n
+			w.pods[i].accepted[c] = w.config[c].n
 		}
 		w.ghost.rolled[c] = w.config[c].live().content
+		w.ghost.atOnce = w.ghost.atOnce || w.config[c].live().data == w.clock
 	}
 	w.ghost.fresh = false
 }
@@ -44,13 +49,13 @@ func (m *model) look(w *world, p *process, c int) {
 		p.first[c] = w.clock
 	}
 	p.looks[c][n-1] = w.clock
-	p.away = p.away || w.config[c].live().content != w.ghost.rolled[c]
+	p.away[c] = p.away[c] || w.config[c].live().content != w.ghost.rolled[c]
 	for i := range w.pods {
-		if p.away || w.content(c, w.pods[i].read[c]) != w.ghost.rolled[c] {
+		if p.away[c] || w.content(c, w.pods[i].read[c]) != w.ghost.rolled[c] || w.pods[i].at == w.clock {
 			return
 		}
 	}
-	p.unsure = false
+	p.unsure[c] = false
 }
 
 // saw reports whether p has looked at write n of config c.
@@ -99,13 +104,18 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 	p.do, p.then, p.rolls = doNothing, state{}, 0
 	if do == doNote {
 		for c := range m.configs {
-			if e := then.of[c]; e != p.mem.of[c] && e.write != 0 && !p.mem.known && w.config[c].live().content == gone {
-				w.ghost.absentFirst = true
+			e, was := then.of[c], p.mem.of[c]
+			if e == was || e.write == 0 || e.out {
+				continue
 			}
+			x := w.config[c].writes[e.write-1]
+			w.ghost.rolled[c] = x.content
+			w.ghost.absentFirst = w.ghost.absentFirst || was.write == 0 && (x.content == gone || x.created > w.pods[0].at)
+			w.ghost.unlisted = w.ghost.unlisted || (was.write == 0 || was.out) && w.ghost.fresh && (x.data < w.written || x.silent && !(w.hints && x.takes))
 		}
 		p.mem, p.dirty = then, true
 		p.caughtUp(then)
-		w.ghost.noted = then
+		w.ghost.noted = state{known: true, n: then.n, of: then.of}
 		return ""
 	}
 	m.atFirstSight = true
@@ -120,7 +130,9 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 			onObject.of[c] = entry{}
 		}
 	}
-	m.newTemplate(w, template{m.newRevision(w), then.n}, onObject)
+	rev := m.newRevision(w)
+	then.mark, onObject.mark = rev, rev
+	m.newTemplate(w, template{rev, rev}, onObject)
 	if !lost {
 		p.mem, p.dirty = then, true
 	}
@@ -136,13 +148,12 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 // caughtUp ends the time in which p has found other content, if s is as new as its last look.
 func (p *process) caughtUp(s state) {
 	for c, e := range s.of {
-		for n := e.write + 1; e.write != 0 && n <= maxWrites; n++ {
-			if p.saw(c, n) {
-				return
-			}
+		newer := false
+		for n := e.write + 1; n <= maxWrites; n++ {
+			newer = newer || p.saw(c, n)
 		}
+		p.away[c] = p.away[c] && (e.write == 0 || newer)
 	}
-	p.away = false
 }
 
 // newTemplate writes a template and an annotation. The template and the annotation of before are what an undo brings back.
@@ -157,7 +168,6 @@ func (m *model) newTemplate(w *world, t template, object state) {
 // wroteWorkload notes that the workload was written.
 func (m *model) wroteWorkload(w *world) {
 	w.written = w.clock
-	w.ghost.unlisted = w.ghost.unlisted || w.ghost.fresh && !m.listed(w)
 	for i := range w.procs {
 		if p := &w.procs[i]; p.do == doRoll || !m.product.noteAnyway {
 			p.do, p.then, p.rolls = doNothing, state{}, 0
@@ -194,9 +204,19 @@ func (m *model) flush(w *world, i int) {
 	}
 }
 
-// replacePod starts pod i with the current template.
+// canStart reports whether there is everything that a container needs.
+func (m *model) canStart(w *world) bool {
+	for c := range m.configs {
+		if m.required && w.config[c].live().content == gone {
+			return false
+		}
+	}
+	return true
+}
+
+// startPod starts pod i with the current template.
 func (m *model) startPod(w *world, i int) {
-	w.pods[i].rev, w.pods[i].at = w.tmpl.rev, w.clock
+	w.pods[i].rev, w.pods[i].at, w.pods[i].accepted = w.tmpl.rev, w.clock, [configs]uint8{}
 	for c := range m.configs {
 		w.pods[i].read[c] = w.config[c].n
 		if w.config[c].live().content != w.ghost.rolled[c] {
@@ -204,6 +224,8 @@ func (m *model) startPod(w *world, i int) {
 		}
 	}
 	for j := range w.procs {
-		w.procs[j].unsure = w.procs[j].alive
+		for c := range m.configs {
+			w.procs[j].unsure[c] = w.procs[j].alive
+		}
 	}
 }

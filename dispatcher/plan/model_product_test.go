@@ -38,7 +38,7 @@ type (
 		looks                       [maxWrites]uint8
 		opted, frozen               bool
 		written, born, key, changed uint8
-		ours                        bool
+		ours, hints                 bool
 		starts                      [2]uint8
 		earlier                     [2]bool
 	}
@@ -90,7 +90,7 @@ func (w *world) applied(s state) applied.State {
 	if !s.known {
 		return applied.State{}
 	}
-	a := applied.State{Workload: uid, N: uint64(s.n), At: timeAt(s.at), Noted: timeAt(s.noted), Writes: map[reloader.Config]applied.Write{}}
+	a := applied.State{Workload: uid, N: uint64(s.n), At: timeAt(s.at), Mark: strconv.Itoa(int(s.mark)), Noted: timeAt(s.noted), Writes: map[reloader.Config]applied.Write{}}
 	for c, e := range s.of {
 		if e.write != 0 {
 			a.Writes[names[c]] = w.config[c].entry(e)
@@ -127,6 +127,9 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 		return uint8(t.Unix() - 1_000_000_000)
 	}
 	s := state{known: a.Known(), n: uint8(a.N), at: unix(a.At), noted: unix(a.Noted)}
+	if mark, err := strconv.Atoi(a.Mark); err == nil {
+		s.mark = uint8(mark)
+	}
 	for c := range names {
 		x, ok := a.Writes[names[c]]
 		if !ok {
@@ -154,7 +157,7 @@ func (m *model) decide(w *world, p *process, c int) verdict {
 		config: c, known: p.mem.known && p.mem.of[c].write != 0, entry: p.mem.of[c], asOf: max(p.mem.at, p.mem.noted),
 		writes: w.config[c].writes, n: w.config[c].n, first: p.first[c], looks: p.looks[c], opted: w.opted, frozen: w.frozen,
 		written: w.written, born: p.born, key: w.key, changed: w.changed,
-		ours: p.mem.n == 0 || w.object.known && w.object.n == p.mem.n && w.tmpl.mark == p.mem.n,
+		ours: p.mem.n == 0 || w.tmpl.mark == p.mem.mark, hints: w.hints,
 	}
 	for i, pod := range w.pods {
 		k.starts[i], k.earlier[i] = pod.at, pod.rev != w.tmpl.rev
@@ -180,8 +183,12 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	q := plan.Case{
 		Config: names[k.config], Wanted: k.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
 		Live: live(k.n), Counting: m.counting,
-		First:    applied.First{Written: timeAt(k.written), Born: timeAt(k.born), Mark: applied.MarkNone},
+		First:    applied.First{Written: timeAt(k.written), Born: timeAt(k.born), Mark: applied.MarkNone, Required: m.required},
 		Template: &plan.Template{Ours: k.ours, Changed: timeAt(k.changed)}, Pods: &applied.Pods{Known: true},
+	}
+	if now := x.writes[k.n-1]; k.hints {
+		q.Live.Touched = timeAt(now.at)
+		q.First.Taken = now.takes && now.at >= k.written
 	}
 	if k.frozen {
 		q.Held = reloader.ReasonFrozen

@@ -18,8 +18,12 @@ type setup struct {
 	deletions, relabels, removals, freezes, keys, optOuts, oldCopies bool
 	// statefulSet says that a rollback keeps annotations, and seconds that several things happen in one second.
 	statefulSet, seconds bool
-	counting             applied.Counting
-	product              product
+	// hints says that each write is reported.
+	hints bool
+	// required says that no pod starts without the configs.
+	required bool
+	counting applied.Counting
+	product  product
 }
 
 // model is a search.
@@ -35,9 +39,9 @@ type model struct {
 	lateStart bool
 
 	// seen are all worlds, and settling those on the way to rest: from there on it is known.
-	seen, settling map[[2]uint64]struct{}
-	steps          []step
-	seeds [2]maphash.Seed
+	seen, settling     map[[2]uint64]struct{}
+	steps              []step
+	seeds              [2]maphash.Seed
 	transitions, rests int
 }
 
@@ -57,10 +61,10 @@ type node struct {
 
 // firstWorld is a workload that has opted in, before Reroll was installed.
 func (m *model) firstWorld() world {
-	w := world{opted: true, written: 2, edits: m.edits, faults: m.faults, clock: 4}
+	w := world{opted: true, hints: m.hints, written: 2, edits: m.edits, faults: m.faults, clock: 4}
 	for c := range m.configs {
 		w.config[c] = config{n: 1}
-		w.config[c].writes[0] = write{contentA, 1, 1}
+		w.config[c].writes[0] = write{contentA, 1, 1, 1, false, false}
 		w.ghost.rolled[c] = contentA
 		for i := range w.pods {
 			w.pods[i].read[c], w.pods[i].at = 1, 3

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -20,8 +21,12 @@ const (
 	contentC
 )
 
-// write is one write of a config: the content, when data was last given a value, and when the object was made.
-type write struct{ content, data, created uint8 }
+// write is one write of a config: the content, when it was made, when data was last given a value, and when the object was made. takes
+// says that it took a key away, of which the API server keeps no time, and silent that the content is newer than data.
+type write struct {
+	content, at, data, created uint8
+	takes, silent              bool
+}
 
 // config is a config with all of its writes; the last is live. A write is named by its position, from 1.
 type config struct {
@@ -38,20 +43,21 @@ type entry struct {
 	out        bool
 }
 
-// state is an applied.State.
+// state is an applied.State. Its mark is the revision of the template that the roll made.
 type state struct {
-	known        bool
-	n, at, noted uint8
-	of           [configs]entry
+	known              bool
+	n, at, mark, noted uint8
+	of                 [configs]entry
 }
 
-// template is a pod template: its revision, and the roll whose mark it has. Revision 0 is the one that was created.
+// template is a pod template: its revision, and that of the roll whose mark it has. Revision 0 is the one that was created.
 type template struct{ rev, mark uint8 }
 
-// pod is a pod with what it has read, as positions of writes.
+// pod is a pod with what it has read, as positions of writes. accepted is what was live when its workload opted in, which Reroll takes for
+// what it has read.
 type pod struct {
-	rev, at uint8
-	read    [configs]uint8
+	rev, at        uint8
+	read, accepted [configs]uint8
 }
 
 // process is one process of Reroll.
@@ -71,7 +77,7 @@ type process struct {
 	// Ghosts: rolls has the configs that ask for the roll. unsure says that a pod started since the process last found the content of the last
 	// roll, before it found other content, which away says.
 	rolls        uint8
-	unsure, away bool
+	unsure, away [configs]bool
 }
 
 // What was decided.
@@ -85,6 +91,7 @@ const (
 type world struct {
 	config        [configs]config
 	opted, frozen bool
+	hints         bool
 	written       uint8
 	object        state
 	tmpl, prev    template
@@ -102,7 +109,7 @@ type world struct {
 
 // ghost is what the invariants and exceptions need to know of the past.
 type ghost struct {
-	// rolled has the content of the last roll, or that with which the workload began. wrote has the write of each config that the last roll
+	// rolled has the content of the last roll or note, or that with which the workload began. wrote has the write of each config that the last roll
 	// applied, and n is its number.
 	rolled, wrote [configs]uint8
 	n             uint8
@@ -116,7 +123,7 @@ type ghost struct {
 	// noted is the newest note.
 	noted state
 	// What gives rise to exceptions, until everything is well known again.
-	amnesia, forgot, keyLost, unlisted, absentFirst, lost, optedOut bool
+	amnesia, forgot, keyLost, unlisted, absentFirst, optedOut, atOnce, reborn bool
 }
 
 // times calls visit for every time in w.
@@ -125,6 +132,7 @@ func (w *world) times(visit func(*uint8)) {
 	for i := range w.config {
 		for j := range w.config[i].n {
 			x := &w.config[i].writes[j]
+			visit(&x.at)
 			visit(&x.data)
 			visit(&x.created)
 		}
@@ -135,7 +143,6 @@ func (w *world) times(visit func(*uint8)) {
 	of(&w.object)
 	of(&w.prevObject)
 	of(&w.ledger)
-	of(&w.ghost.noted)
 	for i := range w.pods {
 		visit(&w.pods[i].at)
 	}
@@ -154,14 +161,75 @@ func (w *world) times(visit func(*uint8)) {
 	visit(&w.clock)
 }
 
-// canonical gives equal worlds one form: times and revisions keep their order and lose their distance, and pods are sorted. Time 0 is
-// unknown.
-func (w world) canonical() world {
+// coarse gives times that no rule can tell apart one value. Between which other times a time lies is all that a rule sees.
+func (w *world) coarse() {
+	var data, starts []uint8
 	for i := range w.config {
 		for j := range max(w.config[i].n, 1) - 1 {
 			w.config[i].writes[j] = write{content: w.config[i].writes[j].content} // no rule reads the times of an earlier write
 		}
+		if w.config[i].n > 0 {
+			live := &w.config[i].writes[w.config[i].n-1]
+			if !w.hints {
+				live.at = 0 // nobody knows
+			}
+			data = append(data, live.data, live.created, live.at)
+		}
 	}
+	for _, p := range w.pods {
+		starts = append(starts, p.at)
+	}
+	for _, s := range []*state{&w.object, &w.prevObject, &w.ledger, &w.procs[0].mem, &w.procs[0].then, &w.procs[1].mem, &w.procs[1].then} {
+		s.at, s.noted = floor(s.at, data), floor(s.noted, data) // is data newer?
+	}
+	for _, t := range []*uint8{&w.written, &w.born, &w.procs[0].born, &w.procs[1].born} {
+		*t = w.ceiling(*t, data) // is data as new?
+	}
+	changed := slices.Concat(data, w.procs[0].first[:], w.procs[1].first[:])
+	w.changed = w.ceiling(w.changed, changed)
+	for i := range w.procs {
+		for c := range w.procs[i].looks {
+			f := &w.procs[i].first[c]
+			*f = max(floor(*f, append([]uint8{w.changed}, append(starts, data...)...)), min(*f, 1)) // did a pod start, was data written by then?
+			for j := range w.procs[i].looks[c] {
+				l := &w.procs[i].looks[c][j]
+				*l = w.ceiling(*l, starts) // did a pod start since?
+			}
+		}
+	}
+	if w.faults == 0 {
+		w.prev, w.prevObject = template{}, state{}
+	}
+}
+
+// floor returns the last of some times that is not after t.
+func floor(t uint8, times []uint8) (last uint8) {
+	for _, o := range times {
+		if o <= t {
+			last = max(last, o)
+		}
+	}
+	return last
+}
+
+// ceiling returns the first of some times that is not before t, or now.
+func (w *world) ceiling(t uint8, times []uint8) uint8 {
+	if t == 0 {
+		return 0
+	}
+	first := w.clock
+	for _, o := range times {
+		if o >= t {
+			first = min(first, o)
+		}
+	}
+	return first
+}
+
+// canonical gives equal worlds one form: times and revisions keep their order and lose their distance, and pods are sorted. Time 0 is
+// unknown.
+func (w world) canonical() world {
+	w.coarse()
 	var used [256]uint8
 	w.times(func(t *uint8) { used[*t] = 1 })
 	used[0] = 0
@@ -186,8 +254,12 @@ func (w world) canonical() world {
 		}
 		*r = revs[*r]
 	}
-	rev(&w.tmpl.rev)
-	rev(&w.prev.rev)
+	for _, r := range []*uint8{
+		&w.tmpl.rev, &w.prev.rev, &w.tmpl.mark, &w.prev.mark, &w.object.mark, &w.prevObject.mark, &w.ledger.mark,
+		&w.procs[0].mem.mark, &w.procs[0].then.mark, &w.procs[1].mem.mark, &w.procs[1].then.mark,
+	} {
+		rev(r)
+	}
 	if comparePods(w.pods[0], w.pods[1]) > 0 {
 		w.pods[0], w.pods[1] = w.pods[1], w.pods[0]
 	}
@@ -198,7 +270,7 @@ func (w world) canonical() world {
 }
 
 func comparePods(a, b pod) int {
-	return slices.Compare(append([]uint8{a.rev, a.at}, a.read[:]...), append([]uint8{b.rev, b.at}, b.read[:]...))
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rev, b.rev), slices.Compare(a.read[:], b.read[:]), slices.Compare(a.accepted[:], b.accepted[:]))
 }
 
 // content returns the content of a write of a config, as it is now.
