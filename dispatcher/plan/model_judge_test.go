@@ -14,6 +14,7 @@ import (
 //	I5 rest is reached
 //	I6 a rollback is not rolled over while the content stays
 //	I7 nothing rolls for content from before the opt-in, or from before the ledger where nothing is known
+//	I8 what is held or not opted in does not roll
 //
 // The exceptions are those of docs/reliability.md.
 
@@ -23,12 +24,14 @@ type exception struct {
 	excuses    func(m *model, w *world, broken string, c, pod int) bool
 }
 
-func isExtra(broken string) bool { return broken != "I1" && broken != "I3" && broken != "I5" }
+func isExtra(broken string) bool {
+	return broken == "I2" || broken == "I4" || broken == "I6" || broken == "I7"
+}
 
 var exceptions = []exception{
 	{"X1", "content went and came back, no process that still runs looked between, and a pod started or was brought back then", unseen},
-	{"X2", "neither the workload, the ledger nor a process has the last roll, as after an undo before the ledger was written and a crash", func(m *model, w *world, broken string, c, _ int) bool {
-		return w.ghost.amnesia && (isExtra(broken) || broken == "I1" && w.returned(c))
+	{"X2", "neither the workload, the ledger nor the process that decides has the last roll, as after an undo and a crash before the ledger was written", func(m *model, w *world, broken string, c, _ int) bool {
+		return (w.ghost.amnesia || m.ignorant) && (isExtra(broken) || broken == "I1" && w.returned(c))
 	}},
 	{"X2n", "neither the ledger nor a process has the newest note", func(m *model, w *world, broken string, c, _ int) bool {
 		return w.ghost.forgot && (isExtra(broken) || broken == "I1" && w.returned(c))
@@ -121,21 +124,22 @@ func (m *model) judgeRoll(w *world, p *process, then state) string {
 		if e.write < g.wrote[c] {
 			return fmt.Sprintf("I3: write %d after %d", e.write, g.wrote[c])
 		}
-		equal = equal && w.content(c, e.write) == g.rolled[c]
+		equal = equal && !m.counts(w, c, g.applied[c], e.write)
 		newest = newest && w.config[c].n == e.write
 	}
-	m.lateStart = false
+	m.lateStart, m.ignorant = false, p.ignorant
 	for c, x := range p.looks {
 		first := slices.IndexFunc(x[:], func(began uint8) bool { return began != 0 })
-		m.lateStart = m.lateStart || first >= 0 && w.content(c, uint8(first+1)) != g.rolled[c]
+		m.lateStart = m.lateStart || first >= 0 && w.content(c, uint8(first+1)) != g.applied[c]
 	}
 	for _, rule := range []struct {
 		name   string
 		broken bool
 	}{
+		{"I8", p.defiant || !w.opted},
 		{"I2", equal && !g.between && p.unsure == [configs]bool{}},
 		{"I4", g.quiet},
-		{"I6", equal && g.undone && m.stays(w)},
+		{"I6", equal && g.rolled == g.applied && g.undone && m.stays(w)},
 		{"I7", !g.fresh},
 	} {
 		if rule.broken {
@@ -145,6 +149,18 @@ func (m *model) judgeRoll(w *world, p *process, then state) string {
 		}
 	}
 	return ""
+}
+
+// counts reports whether write n of config c has other counting content than what was there before.
+func (m *model) counts(w *world, c int, before, n uint8) bool {
+	x := w.config[c].writes[n-1]
+	switch {
+	case before == x.content, x.content == gone && !m.counting.Deletion:
+		return false
+	case before == gone && !m.counting.Creation:
+		return n == w.config[c].n && x.data != x.created // it was edited since it was created
+	}
+	return true
 }
 
 // stays reports whether no other content was written since an earlier template was brought back.
@@ -242,6 +258,7 @@ func (m *model) settle(w *world) (broken string, rests bool) {
 
 // judgeRest judges a world at rest.
 func (m *model) judgeRest(w *world, held bool) string {
+	m.ignorant = false
 	clean := true
 	for c := range m.configs {
 		if held || w.config[c].unreadable || !w.opted {

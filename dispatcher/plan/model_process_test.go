@@ -36,7 +36,7 @@ func (m *model) accept(w *world) {
 		for i := range w.pods {
 			w.pods[i].accepted[c] = w.config[c].n
 		}
-		w.ghost.rolled[c] = w.config[c].live().content
+		w.ghost.applied[c] = w.config[c].live().content
 		w.ghost.atOnce = w.ghost.atOnce || w.config[c].live().data == w.clock
 	}
 	w.ghost.fresh = false
@@ -49,9 +49,9 @@ func (m *model) look(w *world, p *process, c int) {
 		p.first[c] = w.clock
 	}
 	p.looks[c][n-1] = w.clock
-	p.away[c] = p.away[c] || w.config[c].live().content != w.ghost.rolled[c]
+	p.away[c] = p.away[c] || w.config[c].live().content != w.ghost.applied[c]
 	for i := range w.pods {
-		if p.away[c] || w.content(c, w.pods[i].read[c]) != w.ghost.rolled[c] || w.pods[i].at == w.clock {
+		if p.away[c] || w.content(c, w.pods[i].read[c]) != w.ghost.applied[c] || w.pods[i].at == w.clock {
 			return
 		}
 	}
@@ -61,6 +61,16 @@ func (m *model) look(w *world, p *process, c int) {
 // saw reports whether p has looked at write n of config c.
 func (p *process) saw(c int, n uint8) bool { return p.looks[c][n-1] != 0 }
 
+// lastLook returns the newest write of config c that p looked at; 0 if none.
+func (p *process) lastLook(c int) (n uint8) {
+	for i, began := range p.looks[c] {
+		if began != 0 {
+			n = uint8(i + 1)
+		}
+	}
+	return n
+}
+
 // attempt reads the ledger if others wrote it, the workload, and the configs, and decides.
 func (m *model) attempt(w *world, p *process) (held bool) {
 	if p.stale && !m.product.noCAS {
@@ -68,7 +78,7 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 		case !w.ledger.known, p.mem.known && p.mem.n > w.ledger.n:
 			p.dirty = p.mem.known
 		default:
-			p.mem, p.dirty = w.ledger, false
+			m.takeLedger(w, p)
 		}
 		p.stale = false
 	}
@@ -76,18 +86,23 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 		p.mem, p.dirty = newest, true
 	}
 	var verdicts [configs]verdict
+	now := *w
 	p.rolls = 0
 	for c := range m.configs {
 		if w.config[c].unreadable {
 			continue
 		}
-		m.look(w, p, c)
-		verdicts[c] = m.decide(w, p, c)
+		if n := p.lastLook(c); n != 0 && m.product.configsFirst {
+			now.config[c].n = n
+		} else {
+			m.look(w, p, c)
+		}
+		verdicts[c] = m.decide(&now, p, c)
 		if verdicts[c].do == plan.Roll {
 			p.rolls |= 1 << c
 		}
 	}
-	do, then := m.together(w, p, verdicts, w.clock)
+	do, then := m.together(&now, p, verdicts, w.clock)
 	p.do, p.then = doNothing, state{}
 	switch {
 	case do == plan.Roll:
@@ -95,6 +110,7 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 	case then != p.mem:
 		p.do, p.then = doNote, then
 	}
+	p.ignorant, p.defiant = p.do == doRoll && p.mem.n < w.ghost.n, p.do == doRoll && w.frozen
 	return do == plan.Hold
 }
 
@@ -109,9 +125,16 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 				continue
 			}
 			x := w.config[c].writes[e.write-1]
-			w.ghost.rolled[c] = x.content
-			w.ghost.absentFirst = w.ghost.absentFirst || was.write == 0 && (x.content == gone || x.created > w.pods[0].at)
-			w.ghost.unlisted = w.ghost.unlisted || (was.write == 0 || was.out) && w.ghost.fresh && (x.data < w.written || x.silent && !(w.hints && x.takes))
+			if then.n >= w.ghost.n {
+				w.ghost.applied[c] = x.content
+			}
+			appeared := !m.required && !m.counting.Creation && x.created > w.pods[0].at
+			w.ghost.absentFirst = w.ghost.absentFirst || was.write == 0 && (x.content == gone || appeared)
+			written := x.data
+			if x.silent && w.hints && x.takes {
+				written = x.at
+			}
+			w.ghost.unlisted = w.ghost.unlisted || (was.write == 0 || was.out) && w.ghost.fresh && written < w.written
 		}
 		p.mem, p.dirty = then, true
 		p.caughtUp(then)
@@ -137,12 +160,23 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 		p.mem, p.dirty = then, true
 	}
 	for c := range m.configs {
-		w.ghost.rolled[c] = w.config[c].writes[max(1, then.of[c].write)-1].content
+		w.ghost.applied[c] = w.config[c].writes[max(1, then.of[c].write)-1].content
+		w.ghost.rolled[c] = w.ghost.applied[c]
 		w.ghost.wrote[c] = then.of[c].write
 	}
 	p.caughtUp(then)
 	w.ghost.n, w.ghost.between, w.ghost.undone, w.ghost.noted = then.n, false, false, state{}
 	return broken
+}
+
+// takeLedger takes what another process wrote for what is known. Notes of p that were not written are void.
+func (m *model) takeLedger(w *world, p *process) {
+	for c, e := range w.ledger.of {
+		if p.mem.of[c] != e && e.write != 0 && w.ledger.n >= w.ghost.n {
+			w.ghost.applied[c] = w.content(c, e.write)
+		}
+	}
+	p.mem, p.dirty = w.ledger, false
 }
 
 // caughtUp ends the time in which p has found other content, if s is as new as its last look.
@@ -188,7 +222,8 @@ func (m *model) flush(w *world, i int) {
 		case !w.ledger.known, p.mem.n > w.ledger.n:
 			p.stale = false
 		default:
-			p.mem, p.dirty, p.stale = w.ledger, false, false
+			m.takeLedger(w, p)
+			p.stale = false
 		}
 		return
 	}
@@ -219,7 +254,7 @@ func (m *model) startPod(w *world, i int) {
 	w.pods[i].rev, w.pods[i].at, w.pods[i].accepted = w.tmpl.rev, w.clock, [configs]uint8{}
 	for c := range m.configs {
 		w.pods[i].read[c] = w.config[c].n
-		if w.config[c].live().content != w.ghost.rolled[c] {
+		if w.config[c].live().content != w.ghost.applied[c] {
 			w.ghost.between = true
 		}
 	}

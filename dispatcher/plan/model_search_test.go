@@ -37,6 +37,8 @@ type model struct {
 	atFirstSight bool
 	// lateStart says that the first look of the process that rolls found other content.
 	lateStart bool
+	// ignorant says that neither it, the workload nor the ledger has the last roll.
+	ignorant bool
 
 	// seen are all worlds, and settling those on the way to rest: from there on it is known.
 	seen, settling     map[[2]uint64]struct{}
@@ -65,7 +67,7 @@ func (m *model) firstWorld() world {
 	for c := range m.configs {
 		w.config[c] = config{n: 1}
 		w.config[c].writes[0] = write{contentA, 1, 1, 1, false, false}
-		w.ghost.rolled[c] = contentA
+		w.ghost.applied[c] = contentA
 		for i := range w.pods {
 			w.pods[i].read[c], w.pods[i].at = 1, 3
 		}

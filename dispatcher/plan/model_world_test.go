@@ -76,8 +76,10 @@ type process struct {
 	then state
 	// Ghosts: rolls has the configs that ask for the roll. unsure says that a pod started since the process last found the content of the last
 	// roll, before it found other content, which away says.
-	rolls        uint8
-	unsure, away [configs]bool
+	// ignorant says that it decided without knowing the last roll, and defiant that it did although the workload was held.
+	rolls             uint8
+	unsure, away      [configs]bool
+	ignorant, defiant bool
 }
 
 // What was decided.
@@ -109,10 +111,10 @@ type world struct {
 
 // ghost is what the invariants and exceptions need to know of the past.
 type ghost struct {
-	// rolled has the content of the last roll or note, or that with which the workload began. wrote has the write of each config that the last roll
-	// applied, and n is its number.
-	rolled, wrote [configs]uint8
-	n             uint8
+	// applied has the content of the last roll or note, or that with which the workload began. rolled and wrote have the content and the write of
+	// each config that the last roll applied, and n is its number.
+	applied, rolled, wrote [configs]uint8
+	n                      uint8
 	// between says that since the last roll a pod started with other content, or a template was brought back.
 	between bool
 	// quiet says that no content was written since the last fixpoint, and fresh that some was since the workload opted in.
