@@ -193,7 +193,7 @@ var faults = []event{
 		if w.born == 0 {
 			return false
 		}
-		w.ledger, w.born = state{}, 0
+		w.ledger, w.born, w.ghost.ledger = state{}, 0, told{}
 		for i := range w.procs {
 			w.procs[i].stale = w.procs[i].alive
 		}
@@ -221,29 +221,11 @@ var faults = []event{
 	{"the workload opts out or in", fault, happens(func(m *model, w *world) bool {
 		w.opted = !w.opted
 		m.wroteWorkload(w)
-		if w.opted {
-			w.ghost.optedOut = w.ghost.optedOut || m.listed(w)
+		if w.ghost.back = w.opted; w.opted {
 			m.accept(w)
 		}
 		return m.optOuts
 	})},
-}
-
-// listed reports whether anything says that the workload wants a config, so that it is not known to have opted out.
-func (m *model) listed(w *world) bool {
-	in := func(s state) bool {
-		for _, e := range s.of {
-			if s.known && e.write != 0 && !e.out {
-				return true
-			}
-		}
-		return false
-	}
-	found := in(w.object) && !w.ledger.known || in(w.ledger)
-	for _, p := range w.procs {
-		found = found || p.alive && in(p.mem)
-	}
-	return found
 }
 
 // events are all that can happen.

@@ -176,36 +176,19 @@ func (m *model) stays(w *world) bool {
 	return true
 }
 
-// has reports whether s says what o says, or something newer.
-func (s state) has(o state) bool {
-	for c, e := range o.of {
-		if s.of[c].write < e.write || s.of[c].write == e.write && s.of[c].out != e.out {
-			return false
-		}
-	}
-	return true
-}
-
 // remember notes what nobody knows any more.
 func (m *model) remember(w *world) {
-	holds := func(has func(state) bool) bool {
-		if w.object.known && has(w.object) || w.ledger.known && has(w.ledger) {
-			return true
+	known := w.ghost.ledger
+	known.rolls = max(known.rolls, w.object.n)
+	for _, p := range w.procs {
+		if p.alive {
+			known = told{max(known.rolls, p.told.rolls), known.noted || p.told.noted, known.out || p.told.out}
 		}
-		for _, p := range w.procs {
-			if p.alive && p.mem.known && has(p.mem) {
-				return true
-			}
-		}
-		return false
 	}
 	g := &w.ghost
-	if g.n > 0 && !holds(func(s state) bool { return s.n >= g.n }) {
-		g.amnesia = true
-	}
-	if g.noted.known && !holds(func(s state) bool { return s.n > g.noted.n || s.has(g.noted) }) {
-		g.forgot = true
-	}
+	g.amnesia = g.amnesia || known.rolls < g.n
+	g.forgot = g.forgot || g.noted && !known.noted
+	g.optedOut = g.optedOut || g.back && !known.out
 }
 
 // settle lets everything come to rest without faults, and returns what is broken. It does not go on where another world has come to before.
@@ -282,7 +265,8 @@ func (m *model) judgeRest(w *world, held bool) string {
 	w.ghost.quiet = !held
 	if clean {
 		g := &w.ghost
-		g.amnesia, g.forgot, g.unlisted, g.optedOut, g.atOnce, g.reborn = false, false, false, false, false, false
+		g.amnesia, g.forgot, g.unlisted, g.optedOut, g.atOnce, g.reborn, g.back = false, false, false, false, false, false, false
+		g.ledger.out, w.procs[0].told.out = false, false
 		for c := range m.configs {
 			g.absentFirst = g.absentFirst && w.config[c].live().content == gone
 		}

@@ -104,12 +104,6 @@ var mutations = []mutation{
 		}
 		return object
 	}), in: small},
-	{name: "the state with more rolls holds whole", product: joining(func(object, ledger applied.State) applied.State {
-		if !ledger.Known() || object.Known() && object.N > ledger.N {
-			return object
-		}
-		return ledger
-	}), in: with(two, func(s *setup) { s.configs = 2 }), deep: 4_000_000},
 	{name: "versions have no order", product: joining(func(object, ledger applied.State) applied.State {
 		if object.Known() && ledger.Known() && object.N == ledger.N {
 			object.Writes = nil

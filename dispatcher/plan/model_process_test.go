@@ -10,7 +10,7 @@ func (m *model) start(w *world, i int) {
 		w.born = w.clock
 		m.begin(w)
 	}
-	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born}
+	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born, told: w.ghost.ledger}
 	for c := range m.configs {
 		w.procs[i].unsure[c] = w.pods[0].at == w.clock || w.pods[1].at == w.clock
 	}
@@ -82,6 +82,8 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 		}
 		p.stale = false
 	}
+	p.told.rolls = max(p.told.rolls, w.object.n)
+	p.told.out = p.told.out || !w.opted
 	if newest := m.newest(w, w.object, p.mem); newest != p.mem {
 		p.mem, p.dirty = newest, true
 	}
@@ -110,7 +112,7 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 	case then != p.mem:
 		p.do, p.then = doNote, then
 	}
-	p.ignorant, p.defiant = p.do == doRoll && p.mem.n < w.ghost.n, p.do == doRoll && w.frozen
+	p.ignorant, p.defiant = p.do == doRoll && p.told.rolls < w.ghost.n, p.do == doRoll && w.frozen
 	return do == plan.Hold
 }
 
@@ -125,7 +127,7 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 				continue
 			}
 			x := w.config[c].writes[e.write-1]
-			if then.n >= w.ghost.n {
+			if p.told.rolls >= w.ghost.n {
 				w.ghost.applied[c] = x.content
 			}
 			appeared := !m.required && !m.counting.Creation && x.created > w.pods[0].at
@@ -138,7 +140,10 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 		}
 		p.mem, p.dirty = then, true
 		p.caughtUp(then)
-		w.ghost.noted = state{known: true, n: then.n, of: then.of}
+		for i := range w.procs {
+			w.procs[i].told.noted = false
+		}
+		w.ghost.noted, w.ghost.ledger.noted, p.told.noted = true, false, true
 		return ""
 	}
 	m.atFirstSight = true
@@ -165,18 +170,22 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 		w.ghost.wrote[c] = then.of[c].write
 	}
 	p.caughtUp(then)
-	w.ghost.n, w.ghost.between, w.ghost.undone, w.ghost.noted = then.n, false, false, state{}
+	w.ghost.n, w.ghost.between, w.ghost.undone, w.ghost.noted = then.n, false, false, false
+	if !lost {
+		p.told.rolls = then.n
+	}
 	return broken
 }
 
 // takeLedger takes what another process wrote for what is known. Notes of p that were not written are void.
 func (m *model) takeLedger(w *world, p *process) {
 	for c, e := range w.ledger.of {
-		if p.mem.of[c] != e && e.write != 0 && w.ledger.n >= w.ghost.n {
+		if p.mem.of[c] != e && e.write != 0 && w.ghost.ledger.rolls >= w.ghost.n {
 			w.ghost.applied[c] = w.content(c, e.write)
 		}
 	}
 	p.mem, p.dirty = w.ledger, false
+	p.told = told{max(p.told.rolls, w.ghost.ledger.rolls), w.ghost.ledger.noted, w.ghost.ledger.out}
 }
 
 // caughtUp ends the time in which p has found other content, if s is as new as its last look.
@@ -231,7 +240,7 @@ func (m *model) flush(w *world, i int) {
 		w.born = w.clock
 		p.born = w.clock
 	}
-	w.ledger, p.dirty, p.stale = p.mem, false, false
+	w.ledger, w.ghost.ledger, p.dirty, p.stale = p.mem, p.told, false, false
 	for j := range w.procs {
 		if j != i && w.procs[j].alive {
 			w.procs[j].stale = true

@@ -80,6 +80,8 @@ type process struct {
 	rolls             uint8
 	unsure, away      [configs]bool
 	ignorant, defiant bool
+	// told is what it must know: see told.
+	told told
 }
 
 // What was decided.
@@ -109,6 +111,13 @@ type world struct {
 	ghost         ghost
 }
 
+// told is what a process or the ledger was told: the last roll, the newest note, and that the workload has opted out. It is kept apart from
+// what the product makes of it, so that a mistake is not excused by what it forgets.
+type told struct {
+	rolls      uint8
+	noted, out bool
+}
+
 // ghost is what the invariants and exceptions need to know of the past.
 type ghost struct {
 	// applied has the content of the last roll or note, or that with which the workload began. rolled and wrote have the content and the write of
@@ -122,8 +131,9 @@ type ghost struct {
 	// undone says that an earlier template was brought back since the last roll, and backAt has the writes that were live then.
 	undone bool
 	backAt [configs]uint8
-	// noted is the newest note.
-	noted state
+	// ledger is what the ledger was told. noted says that there is a note since the last roll, and back that the workload opted in again.
+	ledger      told
+	noted, back bool
 	// What gives rise to exceptions, until everything is well known again.
 	amnesia, forgot, keyLost, unlisted, absentFirst, optedOut, atOnce, reborn bool
 }
