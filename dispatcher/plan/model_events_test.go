@@ -193,10 +193,21 @@ var faults = []event{
 		if w.born == 0 {
 			return false
 		}
-		w.ledger, w.born, w.ghost.ledger = state{}, 0, told{}
+		w.ledger, w.born, w.told = state{}, 0, told{}
 		for i := range w.procs {
 			w.procs[i].stale = w.procs[i].alive
 		}
+		return true
+	})},
+	{"etcd is backed up", free, happens(func(m *model, w *world) bool {
+		w.saved = w.etcd
+		return m.restores
+	})},
+	{"etcd is restored", fault, happens(func(m *model, w *world) bool {
+		if w.saved.config[0].n == 0 {
+			return false
+		}
+		m.restore(w)
 		return true
 	})},
 	{"reloads are frozen", fault, happens(func(m *model, w *world) bool {
@@ -226,6 +237,32 @@ var faults = []event{
 		}
 		return m.optOuts
 	})},
+}
+
+// restore brings etcd back to its backup. A process that finds an older version than it knows drops its memory, as a new one.
+func (m *model) restore(w *world) {
+	for i, p := range w.pods {
+		for c := range m.configs {
+			if w.pods[i].accepted[c] > w.saved.config[c].n {
+				w.pods[i].accepted[c] = 0
+			}
+			if p.read[c] > w.saved.config[c].n {
+				w.pods[i].lost[c], w.pods[i].read[c] = w.has(p, c)+1, w.saved.config[c].n
+			}
+		}
+	}
+	w.etcd, w.procs, w.saved = w.saved, [2]process{}, etcd{}
+	g := &w.ghost
+	g.n, g.quiet, g.fresh, g.noted, g.back = max(w.object.n, w.ledger.n), false, true, false, false
+	g.between, g.undone = true, false
+	newest := m.newest(w, w.object, w.ledger)
+	for c := range m.configs {
+		g.applied[c], g.wrote[c] = w.config[c].live().content, newest.of[c].write
+		if e := newest.of[c]; e.write != 0 {
+			g.applied[c] = w.content(c, e.write)
+		}
+		g.rolled[c] = g.applied[c]
+	}
 }
 
 // events are all that can happen.

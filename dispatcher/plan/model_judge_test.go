@@ -57,6 +57,9 @@ var exceptions = []exception{
 	{"X10", "the ledger is deleted: what was never rolled begins with the present content", func(m *model, w *world, broken string, _, _ int) bool {
 		return broken == "I1" && w.ghost.reborn
 	}},
+	{"X11", "etcd is restored: a pod that started meanwhile keeps what it has read", func(m *model, w *world, broken string, c, pod int) bool {
+		return broken == "I1" && w.pods[pod].lost[c] != 0
+	}},
 	{"X8", "a process starts while a config has other content than was applied, and then the content comes back", func(m *model, w *world, broken string, _, _ int) bool {
 		return broken == "I2" && m.lateStart
 	}},
@@ -178,7 +181,7 @@ func (m *model) stays(w *world) bool {
 
 // remember notes what nobody knows any more.
 func (m *model) remember(w *world) {
-	known := w.ghost.ledger
+	known := w.told
 	known.rolls = max(known.rolls, w.object.n)
 	for _, p := range w.procs {
 		if p.alive {
@@ -249,7 +252,7 @@ func (m *model) judgeRest(w *world, held bool) string {
 			continue
 		}
 		for i, pod := range w.pods {
-			has, live := w.content(c, pod.read[c]), w.config[c].live().content
+			has, live := w.has(pod, c), w.config[c].live().content
 			if has == live || pod.accepted[c] != 0 && w.content(c, pod.accepted[c]) == live || has == gone && !m.counting.Creation || live == gone && !m.counting.Deletion {
 				continue
 			}
@@ -266,7 +269,7 @@ func (m *model) judgeRest(w *world, held bool) string {
 	if clean {
 		g := &w.ghost
 		g.amnesia, g.forgot, g.unlisted, g.optedOut, g.atOnce, g.reborn, g.back = false, false, false, false, false, false, false
-		g.ledger.out, w.procs[0].told.out = false, false
+		w.told.out, w.procs[0].told.out = false, false
 		for c := range m.configs {
 			g.absentFirst = g.absentFirst && w.config[c].live().content == gone
 		}

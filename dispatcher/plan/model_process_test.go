@@ -10,7 +10,7 @@ func (m *model) start(w *world, i int) {
 		w.born = w.clock
 		m.begin(w)
 	}
-	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born, told: w.ghost.ledger}
+	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born, told: w.told}
 	for c := range m.configs {
 		w.procs[i].unsure[c] = w.pods[0].at == w.clock || w.pods[1].at == w.clock
 	}
@@ -51,7 +51,7 @@ func (m *model) look(w *world, p *process, c int) {
 	p.looks[c][n-1] = w.clock
 	p.away[c] = p.away[c] || w.config[c].live().content != w.ghost.applied[c]
 	for i := range w.pods {
-		if p.away[c] || w.content(c, w.pods[i].read[c]) != w.ghost.applied[c] || w.pods[i].at == w.clock {
+		if p.away[c] || w.has(w.pods[i], c) != w.ghost.applied[c] || w.pods[i].at == w.clock {
 			return
 		}
 	}
@@ -143,7 +143,7 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 		for i := range w.procs {
 			w.procs[i].told.noted = false
 		}
-		w.ghost.noted, w.ghost.ledger.noted, p.told.noted = true, false, true
+		w.ghost.noted, w.told.noted, p.told.noted = true, false, true
 		return ""
 	}
 	m.atFirstSight = true
@@ -180,12 +180,12 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 // takeLedger takes what another process wrote for what is known. Notes of p that were not written are void.
 func (m *model) takeLedger(w *world, p *process) {
 	for c, e := range w.ledger.of {
-		if p.mem.of[c] != e && e.write != 0 && w.ghost.ledger.rolls >= w.ghost.n {
+		if p.mem.of[c] != e && e.write != 0 && w.told.rolls >= w.ghost.n {
 			w.ghost.applied[c] = w.content(c, e.write)
 		}
 	}
 	p.mem, p.dirty = w.ledger, false
-	p.told = told{max(p.told.rolls, w.ghost.ledger.rolls), w.ghost.ledger.noted, w.ghost.ledger.out}
+	p.told = told{max(p.told.rolls, w.told.rolls), w.told.noted, w.told.out}
 }
 
 // caughtUp ends the time in which p has found other content, if s is as new as its last look.
@@ -240,7 +240,7 @@ func (m *model) flush(w *world, i int) {
 		w.born = w.clock
 		p.born = w.clock
 	}
-	w.ledger, w.ghost.ledger, p.dirty, p.stale = p.mem, p.told, false, false
+	w.ledger, w.told, p.dirty, p.stale = p.mem, p.told, false, false
 	for j := range w.procs {
 		if j != i && w.procs[j].alive {
 			w.procs[j].stale = true
@@ -260,7 +260,7 @@ func (m *model) canStart(w *world) bool {
 
 // startPod starts pod i with the current template.
 func (m *model) startPod(w *world, i int) {
-	w.pods[i].rev, w.pods[i].at, w.pods[i].accepted = w.tmpl.rev, w.clock, [configs]uint8{}
+	w.pods[i] = pod{rev: w.tmpl.rev, at: w.clock}
 	for c := range m.configs {
 		w.pods[i].read[c] = w.config[c].n
 		if w.config[c].live().content != w.ghost.applied[c] {

@@ -15,7 +15,7 @@ type setup struct {
 	configs, procs int
 	edits, faults  uint8
 	// What can happen beside edits of content, crashes, lost answers, pods that restart, rollbacks and lost ledgers.
-	deletions, relabels, removals, freezes, keys, optOuts, oldCopies bool
+	deletions, relabels, removals, freezes, keys, optOuts, oldCopies, restores bool
 	// statefulSet says that a rollback keeps annotations, and seconds that several things happen in one second.
 	statefulSet, seconds bool
 	// hints says that each write is reported.
@@ -63,7 +63,7 @@ type node struct {
 
 // firstWorld is a workload that has opted in, before Reroll was installed.
 func (m *model) firstWorld() world {
-	w := world{opted: true, hints: m.hints, written: 2, edits: m.edits, faults: m.faults, clock: 4}
+	w := world{etcd: etcd{opted: true, written: 2}, hints: m.hints, edits: m.edits, faults: m.faults, clock: 4}
 	for c := range m.configs {
 		w.config[c] = config{n: 1}
 		w.config[c].writes[0] = write{contentA, 1, 1, 1, false, false}
@@ -172,10 +172,10 @@ func (s setup) run(t *testing.T, limit int) map[string]int {
 			excused[exceptions[i].name] = n
 		}
 	}
-	t.Logf("%s: %d states, %d transitions, %d rests, %.1f s, complete: %v, exceptions: %v",
-		s.name, len(m.seen), m.transitions, m.rests, time.Since(begin).Seconds(), complete, excused)
+	t.Logf("%d states, %d transitions, %d rests, %.1f s, complete: %v, exceptions: %v",
+		len(m.seen), m.transitions, m.rests, time.Since(begin).Seconds(), complete, excused)
 	if broken != "" {
-		t.Errorf("%s: %s after:\n  %s", s.name, broken, strings.Join(trace, "\n  "))
+		t.Errorf("%s after:\n  %s", broken, strings.Join(trace, "\n  "))
 	}
 	return excused
 }

@@ -58,6 +58,8 @@ type template struct{ rev, mark uint8 }
 type pod struct {
 	rev, at        uint8
 	read, accepted [configs]uint8
+	// lost has the content that it has read of writes that etcd lost, and 0 if it has none.
+	lost [configs]uint8
 }
 
 // process is one process of Reroll.
@@ -91,19 +93,24 @@ const (
 	doRoll
 )
 
-// world is the whole state. All fields are bytes, so that it is hashed as memory.
+// etcd is what the API server stores. told is what the ledger was told: a ghost.
+type etcd struct {
+	config             [configs]config
+	opted              bool
+	written, changed   uint8
+	object, prevObject state
+	tmpl, prev         template
+	ledger             state
+	born               uint8
+	told               told
+}
+
+// world is the whole state. All fields are bytes, so that it is hashed as memory. saved is a backup of etcd.
 type world struct {
-	config        [configs]config
-	opted, frozen bool
-	hints         bool
-	written       uint8
-	object        state
-	tmpl, prev    template
-	changed       uint8
-	prevObject    state
+	etcd
+	saved         etcd
+	frozen, hints bool
 	pods          [2]pod
-	ledger        state
-	born          uint8
 	key           uint8
 	procs         [2]process
 	clock         uint8
@@ -131,37 +138,47 @@ type ghost struct {
 	// undone says that an earlier template was brought back since the last roll, and backAt has the writes that were live then.
 	undone bool
 	backAt [configs]uint8
-	// ledger is what the ledger was told. noted says that there is a note since the last roll, and back that the workload opted in again.
-	ledger      told
+	// noted says that there is a note since the last roll, and back that the workload opted in again.
 	noted, back bool
 	// What gives rise to exceptions, until everything is well known again.
 	amnesia, forgot, keyLost, unlisted, absentFirst, optedOut, atOnce, reborn bool
 }
 
-// times calls visit for every time in w.
-func (w *world) times(visit func(*uint8)) {
-	of := func(s *state) { visit(&s.at); visit(&s.noted) }
-	for i := range w.config {
-		for j := range w.config[i].n {
-			x := &w.config[i].writes[j]
+func (s *state) times(visit func(*uint8)) {
+	visit(&s.at)
+	visit(&s.noted)
+}
+
+func (e *etcd) times(visit func(*uint8)) {
+	for i := range e.config {
+		for j := range e.config[i].n {
+			x := &e.config[i].writes[j]
 			visit(&x.at)
 			visit(&x.data)
 			visit(&x.created)
 		}
 	}
-	visit(&w.written)
-	visit(&w.changed)
-	visit(&w.born)
-	of(&w.object)
-	of(&w.prevObject)
-	of(&w.ledger)
+	visit(&e.written)
+	visit(&e.changed)
+	visit(&e.born)
+	e.object.times(visit)
+	e.prevObject.times(visit)
+	e.ledger.times(visit)
+}
+
+// times calls visit for every time in w.
+func (w *world) times(visit func(*uint8)) {
+	w.etcd.times(visit)
+	if w.saved.config[0].n > 0 {
+		w.saved.times(visit)
+	}
 	for i := range w.pods {
 		visit(&w.pods[i].at)
 	}
 	for i := range w.procs {
 		p := &w.procs[i]
-		of(&p.mem)
-		of(&p.then)
+		p.mem.times(visit)
+		p.then.times(visit)
 		visit(&p.born)
 		for c := range p.looks {
 			visit(&p.first[c])
@@ -210,7 +227,7 @@ func (w *world) coarse() {
 		}
 	}
 	if w.faults == 0 {
-		w.prev, w.prevObject = template{}, state{}
+		w.prev, w.prevObject, w.saved = template{}, state{}, etcd{}
 	}
 }
 
@@ -268,6 +285,7 @@ func (w world) canonical() world {
 	}
 	for _, r := range []*uint8{
 		&w.tmpl.rev, &w.prev.rev, &w.tmpl.mark, &w.prev.mark, &w.object.mark, &w.prevObject.mark, &w.ledger.mark,
+		&w.saved.tmpl.rev, &w.saved.prev.rev, &w.saved.tmpl.mark, &w.saved.prev.mark, &w.saved.object.mark, &w.saved.prevObject.mark, &w.saved.ledger.mark,
 		&w.procs[0].mem.mark, &w.procs[0].then.mark, &w.procs[1].mem.mark, &w.procs[1].then.mark,
 	} {
 		rev(r)
@@ -282,8 +300,16 @@ func (w world) canonical() world {
 }
 
 func comparePods(a, b pod) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rev, b.rev), slices.Compare(a.read[:], b.read[:]), slices.Compare(a.accepted[:], b.accepted[:]))
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rev, b.rev), slices.Compare(a.lost[:], b.lost[:]), slices.Compare(a.read[:], b.read[:]), slices.Compare(a.accepted[:], b.accepted[:]))
 }
 
 // content returns the content of a write of a config, as it is now.
 func (w *world) content(c int, n uint8) uint8 { return w.config[c].writes[n-1].content }
+
+// has returns the content that a pod has read of a config.
+func (w *world) has(p pod, c int) uint8 {
+	if p.lost[c] != 0 {
+		return p.lost[c] - 1
+	}
+	return w.content(c, p.read[c])
+}
