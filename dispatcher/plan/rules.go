@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -128,6 +130,14 @@ func (c Case) equal() bool {
 	return false
 }
 
+// thereBy returns a time by which the live content was there. Another cluster has another clock, so its times say nothing.
+func (c Case) thereBy() time.Time {
+	if c.Config.Cluster != "" {
+		return c.Live.Seen
+	}
+	return c.Live.ThereBy(c.AsOf)
+}
+
 func unmoved(c Case) (Verdict, bool) {
 	if _, away := c.Looks.Left(c.Entry); !c.equal() || away {
 		return Verdict{}, false
@@ -146,7 +156,7 @@ func reverted(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	left, _ := c.Looks.Left(c.Entry)
-	back := c.Live.ThereBy(c.AsOf)
+	back := c.thereBy()
 	switch {
 	case c.Template == nil:
 		return ask(applied.NeedTemplate)
@@ -170,10 +180,10 @@ func dormant(c Case) (Verdict, bool) {
 func podsNewer(c Case) (Verdict, bool) {
 	switch {
 	case c.Config.Cluster != "":
-		return Verdict{}, false
+		return Verdict{}, false // pods read a copy of it, which may be older
 	case c.Pods == nil:
 		return ask(applied.NeedPods)
-	case !c.Pods.AllStartedAfter(c.Live.ThereBy(c.AsOf)):
+	case !c.Pods.AllStartedAfter(c.thereBy()):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonPodsNewer)
