@@ -94,7 +94,7 @@ func TestDecide(t *testing.T) {
 			back(c)
 			c.Pods.All[0] = applied.Pod{Starts: []time.Time{clock(13)}, Earlier: true}
 		}, plan.Note, "reverted", reloader.ReasonReverted},
-		"came back after a rollback":               {func(c *plan.Case) { back(c); c.Template.Ours = false }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back after a rollback":               {func(c *plan.Case) { back(c); c.Template.Ours = false }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"came back before a rollback":              {func(c *plan.Case) { back(c); c.Template.Ours, c.Template.Changed = false, clock(22) }, plan.Note, "reverted", reloader.ReasonReverted},
 		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
 		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &applied.Pods{} }, plan.Note, "reverted", reloader.ReasonReverted},
