@@ -1,0 +1,165 @@
+package applied_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const uid = "0d6bb0cc-7d58-4dc9-8b48-9d2f7f5f0f5e"
+
+func configNamed(name string) reloader.Config {
+	return reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: name}
+}
+
+// someState has entries of every form.
+func someState() applied.State {
+	return applied.State{
+		Workload: uid, N: 7, Mark: "d41d8cd98f00b204e9800998ecf8427e", At: time.Unix(1_800_000_000, 0).UTC(), Noted: time.Unix(1_800_000_100, 0).UTC(), Listed: time.Unix(1_800_000_200, 0).UTC(),
+		Writes: map[reloader.Config]applied.Write{
+			configNamed("a"): {Version: "12", KeyID: "0123456789ab", Sum: "0123456789abcdef"},
+			configNamed("b"): {Version: "13", KeyID: "0123456789ab", Sum: "ff", Used: "0f", Filter: "f1"},
+			configNamed("c"): {},
+			{Cluster: "hub", Kind: reloader.Secret, Namespace: "shop", Name: "d"}: {Version: "14", KeyID: "k", Sum: "1"},
+			configNamed("e"): {Version: "15", KeyID: "k", Sum: "2", Out: true},
+			configNamed("f"): {Out: true},
+		},
+	}
+}
+
+// onObject returns what the annotation keeps of s.
+func onObject(s applied.State) applied.State {
+	s.Noted, s.Listed, s.Writes = time.Time{}, time.Time{}, maps.Clone(s.Writes)
+	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w applied.Write) bool { return w.Out })
+	return s
+}
+
+func TestCodec(t *testing.T) {
+	s := someState()
+	if got, err := applied.Parse(s.Annotation(), uid, nil); err != nil || !reflect.DeepEqual(got, onObject(s)) {
+		t.Errorf("annotation %s: %+v, %v", s.Annotation(), got, err)
+	}
+	if got, err := applied.ParseLedger(s.Ledger(), uid); err != nil || !reflect.DeepEqual(got, s) {
+		t.Errorf("ledger %s: %+v, %v", s.Ledger(), got, err)
+	}
+	if !strings.HasPrefix(s.Annotation(), uid+" ") {
+		t.Errorf("the annotation does not begin with the UID of the workload: %s", s.Annotation())
+	}
+	for i := range 100 {
+		if a := s.Annotation(); a != someState().Annotation() {
+			t.Fatalf("the annotation is another one at call %d: %s", i, a)
+		}
+	}
+	for name, parse := range map[string]func() (applied.State, error){
+		"annotation": func() (applied.State, error) { return applied.Parse("", uid, nil) },
+		"ledger":     func() (applied.State, error) { return applied.ParseLedger("", uid) },
+	} {
+		if got, err := parse(); err != nil || got.Known() {
+			t.Errorf("no %s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestManyEntries(t *testing.T) {
+	s := applied.State{Workload: uid, N: 1, Writes: map[reloader.Config]applied.Write{}}
+	var wanted []reloader.Config
+	for i := range 1000 {
+		c := configNamed(fmt.Sprintf("%0250d", i))
+		s.Writes[c] = applied.Write{Version: "123456789", KeyID: "0123456789ab", Sum: "0123456789abcdef"}
+		wanted = append(wanted, c)
+	}
+	text := s.Annotation()
+	if len(text) > 50_000 {
+		t.Errorf("the annotation of 1000 configs has %d bytes", len(text))
+	}
+	got, err := applied.Parse(text, uid, wanted)
+	if err != nil || !reflect.DeepEqual(got, s) {
+		t.Errorf("%d entries, %v", len(got.Writes), err)
+	}
+	if got, err := applied.Parse(text, uid, wanted[:10]); err != nil || len(got.Writes) != 10 {
+		t.Errorf("10 are wanted: %d entries, %v", len(got.Writes), err)
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	s := someState()
+	text, ledger := s.Annotation(), s.Ledger()
+	other := s
+	other.Workload = "another"
+	annotations := map[string]error{
+		text[:len(text)-1]: applied.ErrDamaged, text[:60]: applied.ErrDamaged, uid: applied.ErrDamaged, uid + " v1": applied.ErrDamaged,
+		strings.Replace(text, "=12,", "=13,", 1): applied.ErrDamaged, strings.Replace(text, " 7 ", " 8 ", 1): applied.ErrDamaged,
+		other.Annotation(): applied.ErrAnother, strings.Replace(text, " v1 ", " v2 ", 1): applied.ErrNewer,
+		strings.Repeat("x", 300<<10): applied.ErrTooLong, " ": applied.ErrAnother, "null": applied.ErrDamaged,
+	}
+	for text, want := range annotations {
+		if got, err := applied.Parse(text, uid, nil); !errors.Is(err, want) || got.Known() {
+			t.Errorf("annotation %.60q: %+v, %v; want %v", text, got, err, want)
+		}
+	}
+	ledgers := map[string]error{
+		ledger[:len(ledger)-1]: applied.ErrDamaged, other.Ledger(): applied.ErrAnother, "null": applied.ErrDamaged,
+		strings.Replace(ledger, `"v1"`, `"v2"`, 1): applied.ErrNewer, strings.Replace(ledger, "12,", `12\u0000,`, 1): applied.ErrDamaged,
+	}
+	for text, want := range ledgers {
+		if got, err := applied.ParseLedger(text, uid); !errors.Is(err, want) || got.Known() {
+			t.Errorf("ledger %.60q: %+v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+// FuzzParse: what is read is written and read as the same, whatever the text.
+func FuzzParse(f *testing.F) {
+	f.Add(someState().Annotation())
+	f.Add(uid + " v1 1 1 A=1 00000000")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := applied.Parse(text, uid, []reloader.Config{configNamed("a")})
+		if err != nil && s.Known() {
+			t.Fatalf("a state and an error: %+v, %v", s, err)
+		}
+		again, err2 := applied.Parse(s.Annotation(), uid, []reloader.Config{configNamed("a")})
+		if s.Known() && (err2 != nil || !reflect.DeepEqual(s, again)) {
+			t.Fatalf("%q is read as %+v, and again as %+v, %v", text, s, again, err2)
+		}
+	})
+}
+
+// FuzzParseLedger is the same for the ledger.
+func FuzzParseLedger(f *testing.F) {
+	f.Add(someState().Ledger())
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := applied.ParseLedger(text, uid)
+		if err != nil && s.Known() {
+			t.Fatalf("a state and an error: %+v, %v", s, err)
+		}
+		again, err2 := applied.ParseLedger(s.Ledger(), uid)
+		if s.Known() && (err2 != nil || !reflect.DeepEqual(s, again)) {
+			t.Fatalf("%q is read as %+v, and again as %+v, %v", text, s, again, err2)
+		}
+	})
+}
+
+// FuzzAnnotation reads a text with a right checksum, as a tenant can make it.
+func FuzzAnnotation(f *testing.F) {
+	f.Add(uint64(1), int64(1), "a", "12", "k", "s", "u", "f")
+	f.Fuzz(func(t *testing.T, n uint64, at int64, name, version, key, sum, used, filter string) {
+		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Writes: map[reloader.Config]applied.Write{
+			configNamed(name): {Version: version, KeyID: key, Sum: sum, Used: used, Filter: filter},
+		}}
+		got, err := applied.Parse(s.Annotation(), uid, nil)
+		if err != nil {
+			return
+		}
+		again, err := applied.Parse(got.Annotation(), uid, nil)
+		if err != nil || !reflect.DeepEqual(got, again) {
+			t.Fatalf("%+v is read as %+v, and again as %+v, %v", s, got, again, err)
+		}
+	})
+}

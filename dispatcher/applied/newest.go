@@ -1,0 +1,43 @@
+package applied
+
+import (
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Newest joins what the workload's annotation says with what the ledger, or this process's memory of it, says. For each config the newer
+// write holds. Where writes have no order, as those of another cluster or an absence, the State with more rolls holds, and the ledger if
+// both have as many. Each of them must be of the same workload, or zero.
+//
+// So an annotation that an undo, a replace or an old copy brought back changes nothing, and a roll that nobody has noted yet is exact.
+func Newest(object, ledger State) State {
+	switch {
+	case !object.Known():
+		return ledger
+	case !ledger.Known():
+		return object
+	}
+	newest := ledger
+	if object.N > ledger.N || object.N == ledger.N && object.At.After(ledger.At) {
+		newest.N, newest.At, newest.Mark = object.N, object.At, object.Mark
+	}
+	newest.Writes = make(map[reloader.Config]Write, len(ledger.Writes))
+	for c, l := range ledger.Writes {
+		newest.Writes[c] = l
+	}
+	for c, o := range object.Writes {
+		l, both := ledger.Writes[c]
+		if !both || newer(c, o, l, object.N > ledger.N) {
+			newest.Writes[c] = o
+		}
+	}
+	return newest
+}
+
+// newer reports whether o is the newer write of c; otherwise says it where their versions do not.
+func newer(c reloader.Config, o, l Write, otherwise bool) bool {
+	order, ordered := compareVersions(o.Version, l.Version)
+	if c.Cluster != "" || !ordered || order == 0 {
+		return otherwise
+	}
+	return order > 0
+}

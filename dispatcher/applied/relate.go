@@ -1,0 +1,97 @@
+package applied
+
+import "time"
+
+// Live is what a look found of a config. A Live without Sum is the absence of the config, unless Unread.
+type Live struct {
+	Write
+	// Older has the same content under other keys that are still known.
+	Older []Write
+	// Unread says that Version is known and the content is not: only metadata was read.
+	Unread bool
+	// Unproven says that nothing proves the content to be that of now, as of a SecretProviderClass that no pod has mounted.
+	Unproven bool
+	// Created is when the object was made, and DataWritten when its data was last given a value, by the API server's clock; zero if unknown.
+	Created, DataWritten time.Time
+	// Touched is when the newest write that was reported of the config happened; zero if none was.
+	Touched time.Time
+	// Seen is when the first look ended that found this write.
+	Seen time.Time
+	// Shrunk says that a key was taken away since applied's content, or may have been: the API server keeps no time of that.
+	Shrunk bool
+}
+
+// Counting is what counts as a change of a config for a workload. A change of content always does.
+type Counting struct {
+	Creation, Deletion bool
+	// Writes says that every write counts, whether it changes content or not.
+	Writes bool
+}
+
+// Relation is how a live config relates to what was applied of it.
+type Relation string
+
+// The relations.
+const (
+	// Same is the same write, or nothing that can be compared: there is nothing to do.
+	Same Relation = "same"
+	// Unread is another write whose content has to be read first.
+	Unread Relation = "unread"
+	// Restated is the same content, of which the entry should have another key or filter. Equal is another write of the same content, and
+	// Unused is one in which only keys differ that do not count.
+	Restated Relation = "restated"
+	Equal    Relation = "equal"
+	Unused   Relation = "unused"
+	// Ahead is other content.
+	Ahead Relation = "ahead"
+	// Gone is the absence of a config that was there, and Appeared is the other way round.
+	Gone     Relation = "gone"
+	Appeared Relation = "appeared"
+	// KeyUnknown is another write, and nobody has the key any more under which the entry was made.
+	KeyUnknown Relation = "keyUnknown"
+)
+
+// Relate compares what was applied of a config with what is live.
+func Relate(e Write, l Live, c Counting) Relation {
+	switch there := l.Unread || !l.Absent(); {
+	case l.Unproven, e.Absent() && !there:
+		return Same
+	case !there:
+		return Gone
+	case l.Unread && e.Version == l.Version:
+		return Same
+	case l.Unread:
+		return Unread
+	case e.Absent():
+		return Appeared
+	}
+	same, known := l.under(e.KeyID)
+	switch {
+	case e.Version == l.Version && (!known || same.Sum == e.Sum):
+		if known && (e.KeyID != l.KeyID || e.Filter != l.Filter) {
+			return Restated
+		}
+		return Same
+	case c.Writes:
+		return Ahead
+	case !known:
+		return KeyUnknown
+	case e.Sum == same.Sum && (e.KeyID != l.KeyID || e.Filter != l.Filter):
+		return Restated
+	case e.Sum == same.Sum:
+		return Equal
+	case e.counts(same):
+		return Unused
+	}
+	return Ahead
+}
+
+// under returns the content of l under a key, if that is known.
+func (l Live) under(keyID string) (Write, bool) {
+	for _, w := range append([]Write{l.Write}, l.Older...) {
+		if w.KeyID == keyID {
+			return w, true
+		}
+	}
+	return Write{}, false
+}

@@ -1,0 +1,191 @@
+package applied
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Need is evidence that a decision asks for. It costs requests, so it is read only when asked for.
+type Need string
+
+// The needs.
+const (
+	NeedContent  Need = "content"
+	NeedPods     Need = "pods"
+	NeedMarks    Need = "marks"
+	NeedTemplate Need = "template"
+)
+
+// MarkSays is what the mark of a tool for a config says, or the tool's own memory.
+type MarkSays string
+
+// The answers. The zero MarkSays is that nobody has asked yet.
+const (
+	MarkNone MarkSays = "none"
+	// MarkEqual is the mark of the live content, and MarkDiffers is one that proves other content.
+	MarkEqual   MarkSays = "equal"
+	MarkDiffers MarkSays = "differs"
+	// MarkUnreadable is made with a key that nobody has.
+	MarkUnreadable MarkSays = "unreadable"
+)
+
+// First is what is known about a workload and a config that it meets for the first time.
+type First struct {
+	// Written is when the workload was last written, without its subresources; zero if unknown.
+	Written time.Time
+	// Born is when the ledger was born: content of before is what the workload runs with. For `migrate` it is now.
+	Born time.Time
+	// Listed is that of State if only a pattern wants the config; zero otherwise.
+	Listed time.Time
+	// Deleted is when a hint says that the config was deleted; zero if none does.
+	Deleted time.Time
+	// Taken says that something was taken away from the config after Written: a hint tells of a write, the config's version is higher than
+	// the workload's, and no field was given a value since.
+	Taken bool
+	// Required says that no container of the workload starts without the config.
+	Required bool
+	Mark     MarkSays
+}
+
+// Finding is the answer of Sight: evidence that it needs, or a change that the workload has missed, or the reason for which the live write
+// is taken for what the workload runs with.
+type Finding struct {
+	Rule   string
+	Need   Need
+	Missed bool
+	Reason reloader.Reason
+}
+
+// Sighting is a config that a workload meets for the first time.
+type Sighting struct {
+	Config   reloader.Config
+	Live     Live
+	Counting Counting
+	First    First
+	Pods     *Pods
+}
+
+// SightRule is one rule of Sight. If reports false where the next rule is to be asked.
+type SightRule struct {
+	Name string
+	// Says is the rule in a sentence, for ARCHITECTURE.md.
+	Says string
+	If   func(Sighting) (Finding, bool)
+}
+
+// SightRules are the rules of first sight, in the order in which they are asked. If none answers, the live write is the baseline.
+var SightRules = []SightRule{
+	{"unproven", "Content that nothing proves is where the workload begins.", unproven},
+	{"absent", "An absent config is where the workload begins, unless deletions count and a hint tells of one since.", absent},
+	{"unread", "The content is read.", unread},
+	{"mark", "The mark of a tool, or its memory, proves what the workload was brought to.", marked},
+	{"foreign", "A config of another cluster is where the workload begins: its times are those of another clock.", foreign},
+	{"appearedSinceListed", "A config that was created after the workload's patterns were listed has appeared.", appearedSinceListed},
+	{"writtenSince", "Data written since the opt-in was missed if a pod is older.", writtenSince},
+	{"takenSince", "A key taken away since the opt-in was missed if a pod is older.", takenSince},
+	{"madeAnew", "A config created since the opt-in was missed if a pod is older, and creations count or no pod starts without the config.", madeAnew},
+}
+
+// Sight judges a config that a workload meets for the first time. The dispatcher and `migrate` both call it.
+func Sight(s Sighting) Finding {
+	for _, r := range SightRules {
+		if f, ok := r.If(s); ok {
+			f.Rule = r.Name
+			return f
+		}
+	}
+	return Finding{Rule: "baseline", Reason: reloader.ReasonBaseline}
+}
+
+var missed = Finding{Missed: true}
+
+func taken(reason reloader.Reason) (Finding, bool) { return Finding{Reason: reason}, true }
+
+func unproven(s Sighting) (Finding, bool) {
+	return Finding{Reason: reloader.ReasonBaseline}, s.Live.Unproven
+}
+
+func absent(s Sighting) (Finding, bool) {
+	switch {
+	case s.Live.Unread || !s.Live.Absent():
+		return Finding{}, false
+	case s.Counting.Deletion && s.since(s.First.Deleted):
+		if f, ok := s.older(s.First.Deleted); ok {
+			return f, true
+		}
+	}
+	return taken(reloader.ReasonBaseline)
+}
+
+func unread(s Sighting) (Finding, bool) { return Finding{Need: NeedContent}, s.Live.Unread }
+
+func marked(s Sighting) (Finding, bool) {
+	switch s.First.Mark {
+	case "":
+		return Finding{Need: NeedMarks}, true
+	case MarkEqual:
+		return taken(reloader.ReasonAlreadyCurrent)
+	case MarkUnreadable:
+		return taken(reloader.ReasonBaseline)
+	case MarkDiffers:
+		return missed, true
+	}
+	return Finding{}, false
+}
+
+func foreign(s Sighting) (Finding, bool) {
+	return Finding{Reason: reloader.ReasonBaseline}, s.Config.Cluster != ""
+}
+
+func appearedSinceListed(s Sighting) (Finding, bool) {
+	return missed, s.Counting.Creation && notBefore(s.Live.Created, s.First.Listed)
+}
+
+func writtenSince(s Sighting) (Finding, bool) {
+	if !s.Live.Edited() || !s.since(s.Live.DataWritten) {
+		return Finding{}, false
+	}
+	return s.older(s.Live.DataWritten)
+}
+
+func takenSince(s Sighting) (Finding, bool) {
+	if !s.First.Taken || !s.since(s.Live.Touched) {
+		return Finding{}, false
+	}
+	return s.older(s.Live.Touched)
+}
+
+// madeAnew does not count a pod that started in the second in which a config was created that it needs: it started with it.
+func madeAnew(s Sighting) (Finding, bool) {
+	switch created := s.Live.Created; {
+	case !s.since(created):
+		return Finding{}, false
+	case s.First.Required:
+		return s.older(second(created).Add(-time.Second))
+	case s.Counting.Creation:
+		return s.older(created)
+	}
+	return Finding{}, false
+}
+
+// since reports whether t is after the workload opted in and after the ledger was born, as far as whole seconds can tell.
+func (s Sighting) since(t time.Time) bool {
+	return notBefore(t, s.First.Written) && notBefore(t, s.First.Born)
+}
+
+// older finds that a change at t was missed if a pod is older.
+func (s Sighting) older(t time.Time) (Finding, bool) {
+	if s.Pods == nil {
+		return Finding{Need: NeedPods}, true
+	}
+	return missed, s.Pods.OneStartedBy(t)
+}
+
+// Edited reports whether data of l was certainly written after the object was made.
+func (l Live) Edited() bool {
+	return !l.Created.IsZero() && second(l.DataWritten).After(second(l.Created))
+}
+
+// EditedUnder reports whether l was edited after it was made while a pod was running already.
+func (l Live) EditedUnder(p Pods) bool { return l.Edited() && p.OneStartedBy(l.DataWritten) }

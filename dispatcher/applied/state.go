@@ -1,0 +1,117 @@
+package applied
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Key is the annotation of a workload that holds its State.
+const Key = "reroll.dev/applied"
+
+// Write is one state of a config: which write it was, and which content it left. A Write without Sum is the absence of the config.
+type Write struct {
+	// Version is the resourceVersion of the write. For a SecretProviderClass it is that of the PodStatus that decides. An absent config has
+	// none. Two writes of one config never have the same Version, so the object's UID is not needed.
+	Version string
+	// KeyID names the key of Sum and Used. Sum is the keyed digest of all keys of the config.
+	KeyID, Sum string
+	// Used is the keyed digest of the keys that count, and Filter says which those are. Both are empty if every key counts.
+	Used, Filter string
+	// Out says that the workload does not want the config any more. It is in the ledger alone.
+	Out bool
+}
+
+// Absent reports whether w is the absence of a config.
+func (w Write) Absent() bool { return w.Sum == "" }
+
+// counts reports whether w and o have the same counting content: all of it, or the keys that count by one filter. Digests under different
+// keys are not comparable and never the same.
+func (w Write) counts(o Write) bool {
+	if w.Absent() || o.Absent() {
+		return w.Absent() && o.Absent()
+	}
+	return w.KeyID == o.KeyID && (w.Sum == o.Sum || w.Used != "" && w.Used == o.Used && w.Filter == o.Filter)
+}
+
+// State is what is known about one workload.
+type State struct {
+	// Workload is the UID of the workload. The zero State has none and says that nothing is known. A Job's State on the object has NoUID.
+	Workload string
+	// N is the number of rolls of this object, and At is when the last of them was decided. Only a roll raises N.
+	N  uint64
+	At time.Time
+	// Mark is the hash that roll N wrote into the pod template. Whoever rolls sets it.
+	Mark string
+	// Writes has the write that each config was applied by.
+	Writes map[reloader.Config]Write
+	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
+	// last matched against all configs, so that a config that is new to the workload and older was there; zero if they have changed since.
+	Noted, Listed time.Time
+}
+
+// NoUID stands for the UID of a Job that does not exist yet.
+const NoUID = "-"
+
+// Known reports whether s says anything.
+func (s State) Known() bool { return s.Workload != "" }
+
+// AsOf returns a time at or after which s was true: that of the last roll or note.
+func (s State) AsOf() time.Time {
+	if s.Noted.After(s.At) {
+		return s.Noted
+	}
+	return s.At
+}
+
+// Contents returns the content that s has applied of each config, as the hash in the pod template takes it.
+func (s State) Contents() map[reloader.Config]string {
+	contents := make(map[reloader.Config]string, len(s.Writes))
+	for c, w := range s.Writes {
+		if !w.Out {
+			contents[c] = w.KeyID + ":" + w.Sum + ":" + w.Used
+		}
+	}
+	return contents
+}
+
+// Note returns s with w as the write of c, at a time of our clock.
+func (s State) Note(c reloader.Config, w Write, now time.Time) State {
+	s.Writes = maps.Clone(s.Writes)
+	if s.Writes == nil {
+		s.Writes = map[reloader.Config]Write{}
+	}
+	s.Writes[c], s.Noted = w, now
+	return s
+}
+
+// Forget returns s without c.
+func (s State) Forget(c reloader.Config, now time.Time) State {
+	s.Writes = maps.Clone(s.Writes)
+	delete(s.Writes, c)
+	s.Noted = now
+	return s
+}
+
+// Roll returns s after one more roll. What the workload does not want any more is gone from it.
+func (s State) Roll(now time.Time) State {
+	s.Writes = maps.Clone(s.Writes)
+	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w Write) bool { return w.Out })
+	s.N, s.At = s.N+1, now
+	return s
+}
+
+// compareVersions orders resource versions of one config, which are numbers. It reports false if one is none.
+func compareVersions(a, b string) (int, bool) {
+	if !isNumber(a) || !isNumber(b) {
+		return 0, false
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)), true
+}
+
+func isNumber(s string) bool {
+	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}

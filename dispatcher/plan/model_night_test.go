@@ -1,0 +1,6 @@
+//go:build nightly
+
+package plan_test
+
+// atNight says that the large searches run, too.
+const atNight = true

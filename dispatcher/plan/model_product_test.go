@@ -1,0 +1,230 @@
+package plan_test
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// product is what of Reroll is under test. Each mutation replaces one part.
+type product struct {
+	newest func(object, ledger applied.State) applied.State
+	decide func(plan.Case) plan.Verdict
+	// see changes what a case says, and was is the state over which a roll counts.
+	see func(*plan.Case)
+	was func(object, newest applied.State) applied.State
+	// Steps of the shell that a mutation leaves out.
+	noteAnyway, noCAS, configsFirst bool
+}
+
+var theProduct = product{newest: applied.Newest, decide: plan.Decide}
+
+// The answers of the product are kept, because the same question comes up in many worlds.
+type (
+	newestKey struct {
+		object, ledger state
+		gone           [configs]uint8
+	}
+	caseKey struct {
+		config                      int
+		known                       bool
+		entry                       entry
+		asOf                        uint8
+		writes                      [maxWrites]write
+		n, first                    uint8
+		looks                       [maxWrites]uint8
+		opted, frozen               bool
+		written, born, key, changed uint8
+		ours, hints                 bool
+		starts                      [2]uint8
+		earlier                     [2]bool
+	}
+	verdict struct {
+		do   plan.Do
+		rule string
+		then entry
+	}
+	memory struct {
+		newest   map[newestKey]state
+		verdicts map[caseKey]verdict
+	}
+)
+
+const uid = "uid"
+
+func timeAt(t uint8) time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return time.Unix(1_000_000_000+int64(t), 0)
+}
+
+// names are the configs of the model.
+var names = [configs]reloader.Config{
+	{Kind: reloader.ConfigMap, Namespace: "shop", Name: "x"},
+	{Kind: reloader.Secret, Namespace: "shop", Name: "y"},
+}
+
+// keyID returns the ID of the active key: the second after a rotation.
+func keyID(key uint8) string { return "k" + strconv.Itoa(int(min(key, 1))) }
+
+// applied returns what the product knows of a write of a config.
+func (c config) applied(n uint8, keyID string) applied.Write {
+	if n == 0 || c.writes[n-1].content == gone {
+		return applied.Write{}
+	}
+	return applied.Write{Version: strconv.Itoa(int(n)), KeyID: keyID, Sum: keyID + string('@'+rune(c.writes[n-1].content))}
+}
+
+func (c config) entry(e entry) applied.Write {
+	w := c.applied(e.write, "k"+strconv.Itoa(int(e.key)))
+	w.Out = e.out
+	return w
+}
+
+// applied returns the State that s stands for.
+func (w *world) applied(s state) applied.State {
+	if !s.known {
+		return applied.State{}
+	}
+	a := applied.State{Workload: uid, N: uint64(s.n), At: timeAt(s.at), Mark: strconv.Itoa(int(s.mark)), Noted: timeAt(s.noted), Writes: map[reloader.Config]applied.Write{}}
+	for c, e := range s.of {
+		if e.write != 0 {
+			a.Writes[names[c]] = w.config[c].entry(e)
+		}
+	}
+	return a
+}
+
+// newest asks the product which of two states holds.
+func (m *model) newest(w *world, object, ledger state) state {
+	k := newestKey{object: object, ledger: ledger}
+	for c, x := range w.config {
+		for i := range x.n {
+			if x.writes[i].content == gone {
+				k.gone[c] |= 1 << i
+			}
+		}
+	}
+	if s, ok := m.memory.newest[k]; ok {
+		return s
+	}
+	a := m.product.newest(w.applied(object), w.applied(ledger))
+	s := m.back(w, a, object, ledger)
+	m.memory.newest[k] = s
+	return s
+}
+
+// back returns the state that a stands for, whose parts are from states or live.
+func (m *model) back(w *world, a applied.State, from ...state) state {
+	unix := func(t time.Time) uint8 {
+		if t.IsZero() {
+			return 0
+		}
+		return uint8(t.Unix() - 1_000_000_000)
+	}
+	s := state{known: a.Known(), n: uint8(a.N), at: unix(a.At), noted: unix(a.Noted)}
+	if mark, err := strconv.Atoi(a.Mark); err == nil {
+		s.mark = uint8(mark)
+	}
+	for c := range names {
+		x, ok := a.Writes[names[c]]
+		if !ok {
+			continue
+		}
+		out := x.Out
+		x.Out = false
+		s.of[c] = entry{write: w.config[c].n, key: min(w.key, 1)}
+		for _, f := range from {
+			e := f.of[c]
+			e.out = false
+			if e.write != 0 && w.config[c].entry(e) == x {
+				s.of[c] = e
+				break
+			}
+		}
+		s.of[c].out = out
+	}
+	return s
+}
+
+// decide asks the product about one config of one workload, with all evidence.
+func (m *model) decide(w *world, p *process, c int) verdict {
+	k := caseKey{
+		config: c, known: p.mem.known && p.mem.of[c].write != 0, entry: p.mem.of[c], asOf: max(p.mem.at, p.mem.noted),
+		writes: w.config[c].writes, n: w.config[c].n, first: p.first[c], looks: p.looks[c], opted: w.opted, frozen: w.frozen,
+		written: w.written, born: p.born, key: w.key, changed: w.changed,
+		ours: p.mem.n == 0 || w.tmpl.mark == p.mem.mark, hints: w.hints,
+	}
+	for i, pod := range w.pods {
+		k.starts[i], k.earlier[i] = pod.at, pod.rev != w.tmpl.rev
+	}
+	v, ok := m.memory.verdicts[k]
+	if !ok {
+		v = m.ask(w, k)
+		m.memory.verdicts[k] = v
+	}
+	return v
+}
+
+func (m *model) ask(w *world, k caseKey) verdict {
+	x := w.config[k.config]
+	live := func(n uint8) applied.Live {
+		at := x.writes[n-1]
+		l := applied.Live{Write: x.applied(n, keyID(k.key)), Created: timeAt(at.created), DataWritten: timeAt(at.data), Seen: timeAt(k.first)}
+		if k.key == 1 && at.content != gone {
+			l.Older = []applied.Write{x.applied(n, "k0")}
+		}
+		return l
+	}
+	q := plan.Case{
+		Config: names[k.config], Wanted: k.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
+		Live: live(k.n), Counting: m.counting,
+		First:    applied.First{Written: timeAt(k.written), Born: timeAt(k.born), Mark: applied.MarkNone, Required: m.required},
+		Template: &plan.Template{Ours: k.ours, Changed: timeAt(k.changed)}, Pods: &applied.Pods{Known: true},
+	}
+	if now := x.writes[k.n-1]; k.hints {
+		q.Live.Touched = timeAt(now.at)
+		q.First.Taken = now.takes && now.at >= k.written
+	}
+	if k.frozen {
+		q.Held = reloader.ReasonFrozen
+	}
+	for i, began := range k.looks {
+		if began != 0 {
+			q.Looks = q.Looks.Add(timeAt(began), live(uint8(i+1)))
+		}
+	}
+	for i, at := range k.starts {
+		q.Pods.All = append(q.Pods.All, applied.Pod{Starts: []time.Time{timeAt(at)}, Earlier: k.earlier[i]})
+	}
+	if m.product.see != nil {
+		m.product.see(&q)
+	}
+	v := m.product.decide(q)
+	r := verdict{do: v.Do, rule: v.Rule}
+	if v.Do != plan.Nothing {
+		s := m.back(w, applied.State{Workload: uid, Writes: map[reloader.Config]applied.Write{q.Config: v.Write}}, state{of: [configs]entry{k.entry, k.entry}})
+		r.then = s.of[k.config]
+	}
+	return r
+}
+
+// together asks the product what is to be done with the workload.
+func (m *model) together(w *world, p *process, verdicts [configs]verdict, now uint8) (plan.Do, state) {
+	asked := map[reloader.Config]plan.Verdict{}
+	for c, v := range verdicts {
+		if v.do != "" {
+			asked[names[c]] = plan.Verdict{Do: v.do, Write: w.config[c].entry(v.then)}
+		}
+	}
+	newest := w.applied(p.mem)
+	if m.product.was != nil {
+		newest = m.product.was(w.applied(w.object), newest)
+	}
+	o := plan.Together(uid, w.applied(w.object), newest, asked, timeAt(now))
+	return o.Do, m.back(w, o.State, p.mem, w.object)
+}

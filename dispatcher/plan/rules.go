@@ -1,0 +1,198 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Rule is one rule. If reports false where the next rule is to be asked.
+type Rule struct {
+	Name string
+	// Says is the rule in a sentence, for ARCHITECTURE.md.
+	Says string
+	If   func(Case) (Verdict, bool)
+}
+
+// Rules are all rules, in the order in which they are asked.
+var Rules = []Rule{
+	{"notWanted", "A config that the workload does not want has no entry, or one that is marked as out.", notWanted},
+	{"firstSight", "A config without entry gets one, unless the workload has missed a change.", firstSight},
+	{"same", "The same write is nothing.", same},
+	{"unread", "The content is read where the version differs.", unread},
+	{"gone", "A deletion that does not count changes nothing. The entry stays, and what comes back is compared with it.", gone},
+	{"appeared", "A creation that does not count is noted, unless the config was edited since while a pod ran.", appeared},
+	{"keyUnknown", "Content that is not comparable is noted. That of another cluster rolls.", keyUnknown},
+	{"unmoved", "Equal content is nothing if no look found other content. What differs in keys that do not count, or under another key, is noted.", unmoved},
+	{"reverted", "Content that came back is noted, unless a pod started in between or a rollback revived one.", reverted},
+	{"dormant", "A workload of which nothing starts gets a note: what starts later has the new content.", dormant},
+	{"podsNewer", "A change is noted if every container started after it.", podsNewer},
+	{"held", "A workload that must wait is held.", held},
+	{"roll", "Everything else rolls.", roll},
+}
+
+// Decide returns the answer of the first rule that has one.
+func Decide(c Case) Verdict { return decide(Rules, c) }
+
+func decide(rules []Rule, c Case) Verdict {
+	for _, r := range rules {
+		if v, ok := r.If(c); ok {
+			v.Rule = r.Name
+			return v
+		}
+	}
+	return Verdict{Do: Nothing}
+}
+
+func (c Case) note(reason reloader.Reason) (Verdict, bool) {
+	return Verdict{Do: Note, Reason: reason, Write: c.Live.Write}, true
+}
+
+func ask(need applied.Need) (Verdict, bool) { return Verdict{Do: Ask, Need: need}, true }
+
+// first reports whether the workload meets the config for the first time, or again.
+func (c Case) first() bool { return !c.Known || c.Entry.Out }
+
+// relation compares the entry with what is live. It is empty at first sight.
+func (c Case) relation() applied.Relation {
+	if c.first() {
+		return ""
+	}
+	return applied.Relate(c.Entry, c.Live, c.Counting)
+}
+
+func notWanted(c Case) (Verdict, bool) {
+	switch {
+	case c.Wanted:
+		return Verdict{}, false
+	case c.first():
+		return Verdict{Do: Nothing}, true
+	}
+	out := c.Entry
+	out.Out = true
+	return Verdict{Do: Note, Reason: c.Why, Write: out}, true
+}
+
+func firstSight(c Case) (Verdict, bool) {
+	if !c.first() {
+		return Verdict{}, false
+	}
+	s := applied.Sighting{Config: c.Config, Live: c.Live, Counting: c.Counting, First: c.First, Pods: c.Pods}
+	if c.Known {
+		s.First.Mark = applied.MarkNone // it was made before the workload opted out
+	}
+	f := applied.Sight(s)
+	switch {
+	case f.Need != "":
+		return ask(f.Need)
+	case f.Missed:
+		return Verdict{}, false
+	}
+	return c.note(f.Reason)
+}
+
+func same(c Case) (Verdict, bool) { return Verdict{Do: Nothing}, c.relation() == applied.Same }
+
+func unread(c Case) (Verdict, bool) {
+	return Verdict{Do: Ask, Need: applied.NeedContent}, c.relation() == applied.Unread
+}
+
+func gone(c Case) (Verdict, bool) {
+	return Verdict{Do: Nothing}, c.relation() == applied.Gone && (!c.Counting.Deletion || c.Ending)
+}
+
+func appeared(c Case) (Verdict, bool) {
+	switch {
+	case c.relation() != applied.Appeared || c.Counting.Creation:
+		return Verdict{}, false
+	case c.Pods == nil && c.Live.Edited():
+		return ask(applied.NeedPods)
+	case c.Pods != nil && c.Live.EditedUnder(*c.Pods):
+		return Verdict{}, false
+	}
+	return c.note(reloader.ReasonBaseline)
+}
+
+func keyUnknown(c Case) (Verdict, bool) {
+	if c.relation() != applied.KeyUnknown || c.Config.Cluster != "" {
+		return Verdict{}, false
+	}
+	return c.note(reloader.ReasonBaseline)
+}
+
+// equal reports whether the counting content is that of the entry.
+func (c Case) equal() bool {
+	switch c.relation() {
+	case applied.Equal, applied.Unused, applied.Restated:
+		return true
+	}
+	return false
+}
+
+// thereBy returns a time by which the live content was there. Another cluster has another clock, so its times say nothing.
+func (c Case) thereBy() time.Time {
+	if c.Config.Cluster != "" {
+		return c.Live.Seen
+	}
+	return c.Live.ThereBy(c.AsOf)
+}
+
+func unmoved(c Case) (Verdict, bool) {
+	if _, away := c.Looks.Left(c.Entry); !c.equal() || away {
+		return Verdict{}, false
+	}
+	switch c.relation() {
+	case applied.Unused:
+		return c.note(reloader.ReasonKeysUnused)
+	case applied.Restated:
+		return c.note(reloader.ReasonBaseline)
+	}
+	return Verdict{Do: Nothing}, true
+}
+
+func reverted(c Case) (Verdict, bool) {
+	if !c.equal() {
+		return Verdict{}, false
+	}
+	left, _ := c.Looks.Left(c.Entry)
+	back := c.thereBy()
+	switch {
+	case c.Template == nil:
+		return ask(applied.NeedTemplate)
+	case !c.Template.Ours && !c.Template.Changed.After(back):
+		return Verdict{}, false // a rollback may have revived pods that started in between
+	case c.Pods == nil:
+		return ask(applied.NeedPods)
+	case c.Pods.OneStartedBetween(left, back):
+		return Verdict{}, false
+	}
+	return c.note(reloader.ReasonReverted)
+}
+
+func dormant(c Case) (Verdict, bool) {
+	if c.Dormant == "" {
+		return Verdict{}, false
+	}
+	return c.note(c.Dormant)
+}
+
+func podsNewer(c Case) (Verdict, bool) {
+	switch {
+	case c.Config.Cluster != "":
+		return Verdict{}, false // pods read a copy of it, which may be older
+	case c.Pods == nil:
+		return ask(applied.NeedPods)
+	case !c.Pods.AllStartedAfter(c.thereBy()):
+		return Verdict{}, false
+	}
+	return c.note(reloader.ReasonPodsNewer)
+}
+
+func held(c Case) (Verdict, bool) {
+	return Verdict{Do: Hold, Reason: c.Held, Write: c.Live.Write}, c.Held != ""
+}
+
+func roll(c Case) (Verdict, bool) {
+	return Verdict{Do: Roll, Reason: reloader.ReasonReloaded, Write: c.Live.Write}, true
+}

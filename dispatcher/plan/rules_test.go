@@ -1,0 +1,175 @@
+package plan_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// clock returns a time that many seconds after noon.
+func clock(s int) time.Time { return time.Date(2026, 5, 1, 12, 0, s, 0, time.UTC) }
+
+func written(version, content string) applied.Write {
+	return applied.Write{Version: version, KeyID: "k", Sum: content}
+}
+
+// changedCase is a config whose content changed at second 20 and was seen at second 25, while a pod runs since second 10.
+func changedCase() plan.Case {
+	return plan.Case{
+		Config: names[0], Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5),
+		Live:     applied.Live{Write: written("2", "b"), Created: clock(0), DataWritten: clock(20), Seen: clock(25)},
+		First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
+		Template: &plan.Template{Ours: true, Changed: clock(3)},
+		Pods:     &applied.Pods{Known: true, All: []applied.Pod{{Starts: []time.Time{clock(10)}}}},
+	}
+}
+
+func TestDecide(t *testing.T) {
+	foreign := names[0]
+	foreign.Cluster = "hub"
+	waiting := &applied.Pods{Known: true, All: []applied.Pod{{}}}
+	back := func(c *plan.Case) { // to a, after a look at a and one at b
+		c.Live.Write = written("3", "a")
+		c.Looks = applied.Looks{}.Add(clock(12), applied.Live{Write: written("1", "a")}).Add(clock(15), applied.Live{Write: written("2", "b")})
+	}
+	unknown := func(c *plan.Case) { c.Known, c.Entry = false, applied.Write{} }
+	cases := map[string]struct {
+		change func(*plan.Case)
+		do     plan.Do
+		rule   string
+		reason reloader.Reason
+	}{
+		"changed":                           {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"held":                              {func(c *plan.Case) { c.Held = reloader.ReasonFrozen }, plan.Hold, "held", reloader.ReasonFrozen},
+		"no pods asked for":                 {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
+		"a pod started after":               {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"a pod started in the same second":  {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(20) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"a pod that waits has read nothing": {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"no pods":                           {func(c *plan.Case) { c.Pods = &applied.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unknown pods":                      {func(c *plan.Case) { c.Pods = &applied.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unread":                            {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
+		"unread and the same":               {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
+		"dormant":                           {func(c *plan.Case) { c.Dormant = reloader.ReasonSuspended }, plan.Note, "dormant", reloader.ReasonSuspended},
+		"ignored":                           {func(c *plan.Case) { c.Wanted, c.Why = false, reloader.ReasonConfigIgnored }, plan.Note, "notWanted", reloader.ReasonConfigIgnored},
+		"ignored before":                    {func(c *plan.Case) { c.Wanted, c.Entry.Out = false, true }, plan.Nothing, "notWanted", ""},
+		"deleted":                           {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
+		"a deletion counts":                 {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion = applied.Write{}, true }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
+		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonBaseline},
+		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"a creation counts": {func(c *plan.Case) {
+			c.Entry, c.Live.DataWritten, c.Live.Seen, c.Counting.Creation = applied.Write{}, clock(0), clock(11), true
+		}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unused keys": {func(c *plan.Case) {
+			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
+		}, plan.Note, "unmoved", reloader.ReasonKeysUnused},
+		"unused keys after used ones": {func(c *plan.Case) {
+			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
+			c.Looks = applied.Looks{}.Add(clock(9), applied.Live{Write: c.Entry}).Add(clock(15), applied.Live{Write: applied.Write{Version: "9", KeyID: "k", Sum: "x", Used: "v", Filter: "f"}})
+		}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"another filter": {func(c *plan.Case) { c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "g" }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"another filter, same content": {func(c *plan.Case) {
+			c.Live.Write = applied.Write{Version: "1", KeyID: "k", Sum: "a", Used: "u", Filter: "g"}
+		}, plan.Note, "unmoved", reloader.ReasonBaseline},
+		"relabelled":                           {func(c *plan.Case) { c.Live.Write = written("2", "a") }, plan.Nothing, "unmoved", ""},
+		"relabelled and writes count":          {func(c *plan.Case) { c.Live.Write, c.Counting.Writes = written("2", "a"), true }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"the key is unknown":                   {func(c *plan.Case) { c.Entry.KeyID = "old" }, plan.Note, "keyUnknown", reloader.ReasonBaseline},
+		"that of another cluster":              {func(c *plan.Case) { c.Config, c.Entry.KeyID = foreign, "old" }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"a new pod may have an old copy of it": {func(c *plan.Case) { c.Config, c.Pods = foreign, waiting }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"an older key is known": {func(c *plan.Case) {
+			c.Entry = applied.Write{Version: "1", KeyID: "old", Sum: "z"}
+			c.Live.Older = []applied.Write{{Version: "2", KeyID: "old", Sum: "z"}}
+		}, plan.Note, "unmoved", reloader.ReasonBaseline},
+		"an etcd that gives a version twice": {func(c *plan.Case) { c.Live.Version = "1" }, plan.Roll, "roll", reloader.ReasonReloaded},
+
+		"came back":                          {func(c *plan.Case) { back(c) }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back, a pod started meanwhile": {func(c *plan.Case) { back(c); c.Pods.All[0].Starts[0] = clock(13) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"came back, a pod of an earlier template did": {func(c *plan.Case) {
+			back(c)
+			c.Pods.All[0] = applied.Pod{Starts: []time.Time{clock(13)}, Earlier: true}
+		}, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back after a rollback":               {func(c *plan.Case) { back(c); c.Template.Ours = false }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"came back before a rollback":              {func(c *plan.Case) { back(c); c.Template.Ours, c.Template.Changed = false, clock(22) }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
+		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &applied.Pods{} }, plan.Note, "reverted", reloader.ReasonReverted},
+		"a key was taken away after a pod started": {func(c *plan.Case) { c.Live.DataWritten = clock(4); c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"a key is known to be taken away":          {func(c *plan.Case) { c.Live.Shrunk = true; c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"first sight":                              {func(c *plan.Case) { unknown(c); c.Live.DataWritten = clock(1) }, plan.Note, "firstSight", reloader.ReasonBaseline},
+		"first sight of a change":                  {func(c *plan.Case) { unknown(c) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"first sight, no pods asked for":           {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},
+		"first sight, no marks asked for":          {func(c *plan.Case) { unknown(c); c.First.Mark = "" }, plan.Ask, "firstSight", ""},
+		"opted in again: an earlier mark proves nothing": {func(c *plan.Case) {
+			c.Entry.Out, c.First.Mark, c.Live.DataWritten = true, applied.MarkDiffers, clock(1)
+		}, plan.Note, "firstSight", reloader.ReasonBaseline},
+	}
+	for name, x := range cases {
+		c := changedCase()
+		x.change(&c)
+		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {
+			t.Errorf("%s: %+v; want %s by %s, %q", name, v, x.do, x.rule, x.reason)
+		}
+	}
+}
+
+// TestRulesAnswer checks that every rule has a name and a sentence of its own, and that the last always answers.
+func TestRulesAnswer(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range plan.Rules {
+		if r.Name == "" || r.Says == "" || seen[r.Name] || seen[r.Says] {
+			t.Errorf("rule %q says %q", r.Name, r.Says)
+		}
+		seen[r.Name], seen[r.Says] = true, true
+	}
+	if _, ok := plan.Rules[len(plan.Rules)-1].If(plan.Case{}); !ok {
+		t.Error("the last rule does not answer")
+	}
+}
+
+func TestTogether(t *testing.T) {
+	x, y := names[0], names[1]
+	state := applied.State{
+		Workload: uid, N: 3, At: clock(1), Mark: "m", Writes: map[reloader.Config]applied.Write{x: written("1", "a"), y: written("5", "s")},
+	}
+	roll := plan.Verdict{Do: plan.Roll, Reason: reloader.ReasonReloaded, Write: written("2", "b")}
+	note := plan.Verdict{Do: plan.Note, Reason: reloader.ReasonPodsNewer, Write: written("6", "t")}
+	out := plan.Verdict{Do: plan.Note, Reason: reloader.ReasonNotOptedIn, Write: applied.Write{Version: "5", KeyID: "k", Sum: "s", Out: true}}
+	cases := map[string]struct {
+		verdicts      map[reloader.Config]plan.Verdict
+		object        applied.State
+		do            plan.Do
+		n             uint64
+		writes        map[reloader.Config]applied.Write
+		noted, rolled []reloader.Config
+	}{
+		"nothing":                   {nil, state, plan.Nothing, 3, state.Writes, nil, nil},
+		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}, []reloader.Config{y}, []reloader.Config{x}},
+		"one cannot be read":        {map[reloader.Config]plan.Verdict{x: roll}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write, y: state.Writes[y]}, nil, []reloader.Config{x}},
+		"a hold keeps notes":        {map[reloader.Config]plan.Verdict{x: {Do: plan.Hold}, y: note}, state, plan.Hold, 3, map[reloader.Config]applied.Write{x: state.Writes[x], y: note.Write}, []reloader.Config{y}, []reloader.Config{x}},
+		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, state, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
+		"out, and on the object":    {map[reloader.Config]plan.Verdict{y: out}, state, plan.Note, 3, map[reloader.Config]applied.Write{x: state.Writes[x], y: out.Write}, []reloader.Config{y}, nil},
+		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, map[reloader.Config]applied.Write{x: state.Writes[x]}, []reloader.Config{y}, nil},
+		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write}, []reloader.Config{y}, []reloader.Config{x}},
+	}
+	for name, c := range cases {
+		before := maps.Clone(state.Writes)
+		o := plan.Together(uid, c.object, state, c.verdicts, clock(30))
+		if o.Do != c.do || o.State.N != c.n || !maps.Equal(o.State.Writes, c.writes) || !slices.Equal(o.Noted, c.noted) || !slices.Equal(o.Rolled, c.rolled) {
+			t.Errorf("%s: %+v", name, o)
+		}
+		if !reflect.DeepEqual(before, state.Writes) {
+			t.Fatalf("%s: the state that was given is another one", name)
+		}
+	}
+	if o := plan.Together(uid, state, state, map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}}, clock(30)); o.Needs[x] != applied.NeedPods {
+		t.Errorf("needs %v", o.Needs)
+	}
+	if o := plan.Together(uid, applied.State{}, applied.State{}, map[reloader.Config]plan.Verdict{x: roll}, clock(30)); o.State.Workload != uid || o.State.N != 1 || !o.State.At.Equal(clock(30)) {
+		t.Errorf("the first roll: %+v", o.State)
+	}
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Outcome is what is to be done with one workload.
+type Outcome struct {
+	// Do is the strongest of all verdicts.
+	Do Do
+	// Reason is that of the hold, if Do is Hold.
+	Reason reloader.Reason
+	// State is what the ledger holds afterwards and, after a roll, what the annotation of the workload says.
+	State applied.State
+	// Noted are the configs whose entries a note changes, and Rolled those that ask for the roll or the hold. Both are sorted.
+	Noted, Rolled []reloader.Config
+	// Needs is the evidence that is asked for, by config.
+	Needs map[reloader.Config]applied.Need
+}
+
+// strength orders what can be done.
+var strength = []Do{Nothing, Note, Hold, Roll, Ask}
+
+// Together joins the verdicts for the configs of one workload: one roll for all of them, or their notes. uid is the workload's, object is what
+// the annotation said when the workload was read, and newest is Newest of that and the ledger. A config without verdict, as one that cannot be
+// read, keeps its entry. A workload that is held has its notes in State.
+func Together(uid string, object, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
+	o := Outcome{Do: Nothing, State: newest, Needs: map[reloader.Config]applied.Need{}}
+	o.State.Workload = uid
+	for _, c := range slices.SortedFunc(maps.Keys(verdicts), byName) {
+		v := verdicts[c]
+		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
+			o.Do, o.Reason = v.Do, v.Reason
+		}
+		_, onObject := object.Writes[c]
+		switch {
+		case v.Do == Ask:
+			o.Needs[c] = v.Need
+		case v.Do == Roll || v.Do == Hold:
+			o.Rolled = append(o.Rolled, c)
+		case v.Do == Note && v.Write.Out && !onObject:
+			o.Noted = append(o.Noted, c)
+			o.State = o.State.Forget(c, now)
+		case v.Do == Note:
+			o.Noted = append(o.Noted, c)
+			o.State = o.State.Note(c, v.Write, now)
+		}
+	}
+	if o.Do != Roll {
+		return o
+	}
+	for _, c := range o.Rolled {
+		o.State = o.State.Note(c, verdicts[c].Write, o.State.Noted)
+	}
+	o.State = o.State.Roll(now)
+	return o
+}
+
+func byName(a, b reloader.Config) int { return cmp.Compare(a.String(), b.String()) }
