@@ -97,8 +97,8 @@ func damageOf(namespace string, m corev1.ConfigMap) string {
 	if n == 0 {
 		return "its name and its label " + ledgerNamespace + " do not belong together"
 	}
-	if len(m.BinaryData) > 0 {
-		return "it has binary data"
+	if len(m.BinaryData) > 0 || m.Immutable != nil && *m.Immutable {
+		return "it has binary data or is immutable"
 	}
 	for key, value := range m.Data {
 		if _, _, ok := entryOf(namespace, key, value); !ok || shardOf(key, n) != i {

@@ -57,7 +57,7 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 		written = m.DeepCopy()
 		written.CreationTimestamp = metav1.Now()
 	case m.ResourceVersion == "":
-		written, err = l.configMaps().Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
+		written, err = l.create(ctx, m)
 	default:
 		written, err = l.configMaps().Update(ctx, m, metav1.UpdateOptions{FieldManager: fieldManager})
 	}
@@ -65,6 +65,22 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 		return nil, fmt.Errorf("write ConfigMap %s/%s of the ledger: %w", m.Namespace, m.Name, err)
 	}
 	return written, nil
+}
+
+// create creates a ConfigMap. One of its name that lost the ledger's label is set aside.
+func (l *Ledger) create(ctx context.Context, m *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+	made, err := l.configMaps().Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
+	if !apierrors.IsAlreadyExists(err) {
+		return made, err
+	}
+	there, failed := l.configMaps().Get(ctx, m.Name, metav1.GetOptions{})
+	if failed != nil || there.Labels[ledgerLabel] == ledgerCurrent {
+		return nil, err
+	}
+	if err := l.setAside(ctx, *there, "it lacks the label "+ledgerSelector); err != nil {
+		return nil, err
+	}
+	return l.configMaps().Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
 }
 
 // drop deletes one version of a ConfigMap, unless it is gone.

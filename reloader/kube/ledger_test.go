@@ -135,6 +135,14 @@ func TestLedgerMoved(t *testing.T) {
 			t.Helper()
 			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": ""} })
 		}, noted{ref("a"): "1", ref("b"): "2"}},
+		"made immutable by somebody": {noted{ref("a"): "1"}, func(t *testing.T, s *server, _ *Ledger) {
+			t.Helper()
+			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Immutable = new(bool); *m.Immutable = true })
+		}, noted{ref("a"): "1"}},
+		"a label removed by somebody": {noted{ref("a"): "1"}, func(t *testing.T, s *server, _ *Ledger) {
+			t.Helper()
+			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { delete(m.Labels, ledgerLabel) })
+		}, noted{ref("a"): "1"}},
 		"edited by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
 			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": "0"} })
