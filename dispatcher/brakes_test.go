@@ -251,7 +251,7 @@ func TestFlapping(t *testing.T) {
 			w.pass(30 * time.Second)
 		}
 		w.held(reloader.ReasonFlapping)
-		if g, _ := w.Generation(t.Context(), web); g < 30 || g > 30+24*5 {
+		if g := w.revision(web); g < 30 || g > 30+24*5 {
 			t.Errorf("%d rolls for %d contents in a day, want the 30 that are let go, and a few an hour", g, 2*edits)
 		}
 		w.pass(2 * time.Hour)
@@ -275,7 +275,7 @@ func TestRates(t *testing.T) {
 		w.pass(quiet)
 		count := func() (n int64) {
 			for i := range workloads {
-				g, _ := w.Generation(t.Context(), scenario.Ref(fmt.Sprint("Deployment/web-", i)))
+				g := w.revision(scenario.Ref(fmt.Sprint("Deployment/web-", i)))
 				n += g - 1
 			}
 			return n
@@ -315,8 +315,8 @@ func TestNamespaceRateLeavesOthersAlone(t *testing.T) {
 		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
 		w.pass(time.Second)
 		w.rolled(elsewhere, 1)
-		first, _ := w.Generation(t.Context(), web)
-		second, _ := w.Generation(t.Context(), "Deployment/second")
+		first := w.revision(web)
+		second := w.revision("Deployment/second")
 		if first+second != 3 {
 			t.Errorf("%d rolls of the two, want one", first+second-2)
 		}

@@ -152,7 +152,7 @@ func (c *chaos) check() {
 	if got != want && (got != "" || c.value != "1") {
 		c.t.Errorf("the mark is %q, want %s", got, want)
 	}
-	if g, _ := c.Generation(c.t.Context(), web); g-1 > c.versions {
+	if g := c.revision(web); g-1 > c.versions {
 		c.t.Errorf("the template changed %d times for %d contents", g-1, c.versions)
 	}
 }

@@ -83,7 +83,7 @@ func TestDepartureOfWhichNobodyTold(t *testing.T) {
 					}
 					p.SetControl(w.control)
 					w.pass(time.Hour)
-					if g, _ := w.Generation(t.Context(), web); g != test.rolls+1 {
+					if g := w.revision(web); g != test.rolls+1 {
 						t.Errorf("%d template changes, want %d: %s", g-1, test.rolls, test.reason)
 					}
 				})

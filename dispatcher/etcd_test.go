@@ -13,15 +13,16 @@ import (
 
 // backup is what etcd held at one moment.
 type backup struct {
-	objects map[scenario.Ref]scenario.Typed
-	serial  int
+	objects   map[scenario.Ref]scenario.Typed
+	templates templates
+	serial    int
 }
 
 // backUp returns what is in etcd now.
 func (c *cluster) backUp() backup {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return backup{deepCopies(c.objects), c.serial}
+	return backup{deepCopies(c.objects), maps.Clone(c.templates), c.serial}
 }
 
 func deepCopies(objects map[scenario.Ref]scenario.Typed) map[scenario.Ref]scenario.Typed {
@@ -37,12 +38,12 @@ func deepCopies(objects map[scenario.Ref]scenario.Typed) map[scenario.Ref]scenar
 func (c *cluster) restore(b backup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.objects
-	c.objects, c.serial = deepCopies(b.objects), b.serial
-	for ref, obj := range was {
-		if now, there := c.objects[ref]; !there {
+	objects, before := c.objects, c.templates
+	c.objects, c.templates, c.serial = deepCopies(b.objects), maps.Clone(b.templates), b.serial
+	for ref := range objects {
+		if _, there := c.objects[ref]; !there {
 			c.tell(ref)
-		} else if now.GetGeneration() != obj.GetGeneration() {
+		} else if c.templates[ref].revision != before[ref].revision {
 			c.started[ref] = time.Now()
 		}
 	}

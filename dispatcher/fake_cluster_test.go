@@ -28,8 +28,9 @@ import (
 // cluster is an API server in memory: it keeps typed objects, and bumps versions, generations and managed fields as the real one
 // does.
 type cluster struct {
-	mu      sync.Mutex
-	objects map[scenario.Ref]scenario.Typed
+	mu        sync.Mutex
+	objects   map[scenario.Ref]scenario.Typed
+	templates templates
 	// started is when the pods of each workload started: at every change of the template, podStart later. Where a config is missing without
 	// which they cannot, the workload is waiting for it.
 	started map[scenario.Ref]time.Time
@@ -58,14 +59,15 @@ type cluster struct {
 
 func newCluster() *cluster {
 	return &cluster{
-		objects:  map[scenario.Ref]scenario.Typed{},
-		started:  map[scenario.Ref]time.Time{},
-		waiting:  map[scenario.Ref]bool{},
-		fail:     func(string, string) error { return nil },
-		requests: map[string]int{},
-		patched:  func() {},
-		watch:    func(scenario.Ref, scenario.Typed) {},
-		audit:    func(reloader.Hint) {},
+		objects:   map[scenario.Ref]scenario.Typed{},
+		templates: templates{},
+		started:   map[scenario.Ref]time.Time{},
+		waiting:   map[scenario.Ref]bool{},
+		fail:      func(string, string) error { return nil },
+		requests:  map[string]int{},
+		patched:   func() {},
+		watch:     func(scenario.Ref, scenario.Typed) {},
+		audit:     func(reloader.Hint) {},
 	}
 }
 
@@ -201,7 +203,7 @@ func (c *cluster) replace(ref scenario.Ref, old, obj scenario.Typed, by reloader
 	if reflect.DeepEqual(old, obj) {
 		return
 	}
-	if was, now := scenario.Template(old), scenario.Template(obj); now != nil && !reflect.DeepEqual(was, now) {
+	if raises(old, obj) {
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
 	c.commit(ref, obj, by, !sameData(old, obj))
@@ -211,10 +213,8 @@ func (c *cluster) replace(ref scenario.Ref, old, obj scenario.Typed, by reloader
 func (c *cluster) commit(ref scenario.Ref, obj scenario.Typed, by reloader.Actor, data bool) {
 	obj.SetResourceVersion(c.next())
 	manage(c.objects[ref], obj, by, data)
-	if scenario.Template(obj) != nil {
-		if old, ok := c.objects[ref]; !ok || old.GetGeneration() != obj.GetGeneration() {
-			c.waiting[ref] = true
-		}
+	if c.templates.see(ref, obj) {
+		c.waiting[ref] = true
 	}
 	c.objects[ref] = obj
 	c.startPods()
@@ -267,6 +267,7 @@ func (c *cluster) delete(by reloader.Actor, ref scenario.Ref) error {
 		return notFound(ref)
 	}
 	delete(c.objects, ref)
+	delete(c.templates, ref)
 	delete(c.started, ref)
 	delete(c.waiting, ref)
 	c.tell(ref)

@@ -64,7 +64,7 @@ func (w *world) must(err error) {
 // rolled fails the test unless a workload's template has changed n times since it was created.
 func (w *world) rolled(ref scenario.Ref, n int64) {
 	w.t.Helper()
-	if g, _ := w.Generation(w.t.Context(), ref); g != n+1 {
+	if g := w.revision(ref); g != n+1 {
 		w.t.Errorf("the template of %s changed %d times, want %d", ref, g-1, n)
 	}
 }

@@ -176,7 +176,7 @@ func (m *abroadModel) check(ref scenario.Ref, named reloader.WorkloadRef, atMost
 			m.t.Errorf("%s: of %s it has %+v, pending %q, and the newest is %s", ref, e.Config, e.Handled, e.Pending, m.digest().Sum)
 		}
 	}
-	g, _ := m.Generation(m.t.Context(), ref)
+	g := m.revision(ref)
 	rolls := m.outcomes(named)[reloader.ReasonReloaded]
 	m.rolled(ref, int64(rolls))
 	if int(g)-1 > atMost || rolls == 0 && atMost > 0 {

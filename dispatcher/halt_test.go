@@ -50,8 +50,7 @@ func (f *fleet) all() []scenario.Ref {
 func (f *fleet) changed() (open []scenario.Ref, all int) {
 	f.t.Helper()
 	for _, ref := range f.all() {
-		g, err := f.Generation(f.t.Context(), ref)
-		f.must(err)
+		g := f.revision(ref)
 		all += int(g) - 1
 		if int(g) > f.said[ref] {
 			open = append(open, ref)
@@ -74,8 +73,7 @@ func (f *fleet) reached(n int) []scenario.Ref {
 func (f *fleet) answer(refs []scenario.Ref, status string) {
 	f.t.Helper()
 	for _, ref := range refs {
-		g, err := f.Generation(f.t.Context(), ref)
-		f.must(err)
+		g := f.revision(ref)
 		f.said[ref] = int(g)
 		f.say(ref, int(g), status)
 	}

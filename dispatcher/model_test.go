@@ -29,7 +29,7 @@ type model struct {
 	pods     map[string]int
 	// changed counts the changes of contents, and undone the rollbacks; rolls counts what Reroll did.
 	changed, undone, rolls int
-	generation             int64
+	revision               int64
 	// reads guards what is written in contents, and past.
 	reads  sync.Mutex
 	copies []*appsv1.Deployment
@@ -119,8 +119,8 @@ func TestModel(t *testing.T) {
 
 // watched takes note of new pods, and tells the dispatchers. The API server calls it in order.
 func (m *model) watched(ref scenario.Ref, obj scenario.Typed) {
-	if obj != nil && obj.GetGeneration() != m.generation {
-		m.generation = obj.GetGeneration()
+	if revision := m.templates[ref].revision; obj != nil && revision != m.revision {
+		m.revision = revision
 		m.reads.Lock()
 		for name := range m.contents {
 			m.now(name, m.objects[scenario.Ref("ConfigMap/"+name)].(*corev1.ConfigMap).Data["a"])
@@ -132,7 +132,7 @@ func (m *model) watched(ref scenario.Ref, obj scenario.Typed) {
 		if by == workload.MarkManager {
 			m.rolls++
 		}
-		m.did("template %d by %s: pods have app %s, other %s", m.generation, by, app, other)
+		m.did("template %d by %s: pods have app %s, other %s", m.revision, by, app, other)
 	}
 	m.observe(ref, obj)
 }

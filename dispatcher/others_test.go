@@ -25,13 +25,10 @@ func (w *world) copyOf() *appsv1.Deployment {
 	return obj.DeepCopyObject().(*appsv1.Deployment)
 }
 
-// undo brings back an earlier template together with the annotations of that time, as kubectl rollout undo does.
+// undo rolls web back to the template of an earlier copy.
 func (w *world) undo(to *appsv1.Deployment) {
 	w.t.Helper()
-	now := w.copyOf()
-	now.Annotations, now.Spec.Template = to.Annotations, to.Spec.Template
-	_, err := w.update(bob, now)
-	w.must(err)
+	w.must(w.cluster.undo(bob, web, &to.Spec.Template))
 }
 
 // TestRollbackOfAll: after a bad edit, first the Deployment is rolled back, and then the config. The pods that started in between have

@@ -57,7 +57,7 @@ func TestMadeWhileDown(t *testing.T) {
 				for range 2 {
 					w.start()
 					w.pass(quiet)
-					if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+					if g := w.revision(web); g != test.want+1 {
 						t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
 					}
 					w.stop()

@@ -67,7 +67,7 @@ func TestInformerLate(t *testing.T) {
 				w.pass(2 * time.Minute)
 				w.catchUp()
 				w.pass(quiet)
-				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+				if g := w.revision(web); g != test.want+1 {
 					t.Errorf("%d template changes, want %d: %s", g-1, test.want, test.reason)
 				}
 				w.podStart = 0

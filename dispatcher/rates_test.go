@@ -26,7 +26,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 	}
 	return func() (rolls int64) {
 		for _, ref := range refs {
-			g, _ := w.Generation(w.t.Context(), ref)
+			g := w.revision(ref)
 			rolls += g - 1
 		}
 		return rolls

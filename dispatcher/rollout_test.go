@@ -30,18 +30,18 @@ const (
 // say has the controller of a Deployment say that it has seen its template, in which revision, and how far it is.
 func (w *world) say(ref scenario.Ref, revision int, status string) {
 	w.t.Helper()
+	controller := reloader.Actor{User: "controller", FieldManager: "kube-controller-manager"}
+	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"%d"}}}`, revision)))
 	g, err := w.Generation(w.t.Context(), ref)
 	w.must(err)
-	w.must(w.patch(reloader.Actor{User: "controller", FieldManager: "kube-controller-manager"}, ref, types.MergePatchType, fmt.Appendf(nil,
-		`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"%d"}},"status":{"observedGeneration":%d,%s}}`, revision, g, status)))
+	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"status":{"observedGeneration":%d,%s}}`, g, status)))
 	w.pass(time.Second)
 }
 
-// spec has somebody change the spec of a Deployment, but not its template. Its controller has not seen that: the fake store counts templates as
-// generations, so that the status is made older instead.
+// spec has somebody change the spec of a Deployment, but not its template. Its controller has not seen that.
 func (w *world) spec(ref scenario.Ref, spec string) {
 	w.t.Helper()
-	w.must(w.patch(bob, ref, types.MergePatchType, fmt.Appendf(nil, `{"spec":%s,"status":{"observedGeneration":0}}`, spec)))
+	w.must(w.patch(bob, ref, types.MergePatchType, fmt.Appendf(nil, `{"spec":%s}`, spec)))
 	w.pass(time.Second)
 }
 

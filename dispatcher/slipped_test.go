@@ -102,7 +102,7 @@ spec: {template: {spec: {containers: [{name: main}]}}}`)))
 				w.pass(5 * time.Second)
 				w.catchUp()
 				w.pass(quiet)
-				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+				if g := w.revision(web); g != test.want+1 {
 					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
 				}
 				w.stop()
@@ -237,7 +237,7 @@ func TestSlippedBehindAnotherHint(t *testing.T) {
 				w.pass(5 * time.Second)
 				w.catchUp()
 				w.pass(quiet)
-				if g, _ := w.Generation(t.Context(), web); g != test.want+1 {
+				if g := w.revision(web); g != test.want+1 {
 					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
 				}
 				w.stop()

@@ -101,7 +101,7 @@ func TestFirstHintAboutTheUnlisted(t *testing.T) {
 				w.pass(quiet)
 				test.act(w)
 				w.pass(quiet)
-				if g, _ := w.Generation(t.Context(), web); g != test.rolls+1 {
+				if g := w.revision(web); g != test.rolls+1 {
 					t.Errorf("%d template changes, want %d: %s", g-1, test.rolls, test.reason)
 				}
 				if c, _ := w.store.changesOf(part1Config); c.Unproven != test.unproven {
@@ -109,7 +109,7 @@ func TestFirstHintAboutTheUnlisted(t *testing.T) {
 				}
 				w.labels(alice, part1)
 				w.pass(quiet)
-				if g, _ := w.Generation(t.Context(), web); g != test.rolls+1 {
+				if g := w.revision(web); g != test.rolls+1 {
 					t.Errorf("%d template changes after a second label, want %d: the content is known by then", g-1, test.rolls)
 				}
 			})

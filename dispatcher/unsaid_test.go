@@ -71,7 +71,7 @@ func TestCrashThenAnotherThenBack(t *testing.T) {
 					w.pass(3 * time.Second)
 					w.edit(alice, app, test.content)
 					w.pass(time.Hour)
-					if g, _ := w.Generation(t.Context(), web); g != before+test.rolls+1 {
+					if g := w.revision(web); g != before+test.rolls+1 {
 						t.Errorf("%d rolls, want %d: %s", g-1, before+test.rolls, test.reason)
 					}
 				})
@@ -109,7 +109,7 @@ func TestUnsaidInTheSecondOfARecord(t *testing.T) {
 					w.edit(alice, app, test.content)
 					w.failing(nil)
 					w.pass(time.Hour)
-					if g, _ := w.Generation(t.Context(), web); g != test.rolls+1 {
+					if g := w.revision(web); g != test.rolls+1 {
 						t.Errorf("%d rolls, want %d: %s", g-1, test.rolls, test.reason)
 					}
 				})
@@ -221,7 +221,7 @@ func TestUnsaidThenPodsOfBetween(t *testing.T) {
 					w.stop()
 					w.start()
 					w.pass(quiet)
-					if g, _ := w.Generation(t.Context(), web); g != rolls+1 {
+					if g := w.revision(web); g != rolls+1 {
 						t.Errorf("%d rolls, want %d: %s", g-1, rolls, test.reason)
 					}
 				})

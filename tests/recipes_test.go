@@ -134,8 +134,9 @@ func TestRecipeRulesCatch(t *testing.T) {
 // ownKey is an annotation of Reroll itself in the sources.
 var ownKey = regexp.MustCompile(`(?:OwnPrefix \+ "|"reroll\.dev/)([a-z-]+)"`)
 
-// noAnnotations have Reroll's prefix and are no annotations: the reporter of Events, a word in a hash, a label and a type of Secrets, a part of streams.
-var noAnnotations = []string{"reroll.dev/dispatcher", "reroll.dev/generation", "reroll.dev/key-id", "reroll.dev/job", "reroll.dev/job-manifest"}
+// noAnnotations have Reroll's prefix and are no annotations of workloads or configs: the reporter of Events, a word in a hash, a label and a type of Secrets, a part of streams, and
+// what the ConfigMaps of the ledger have.
+var noAnnotations = []string{"reroll.dev/dispatcher", "reroll.dev/generation", "reroll.dev/key-id", "reroll.dev/job", "reroll.dev/job-manifest", "reroll.dev/ledger", "reroll.dev/namespace", "reroll.dev/was-named"}
 
 // TestAnnotationsAreDocumented: docs/annotations.md has every key that a dialect reads or writes.
 func TestAnnotationsAreDocumented(t *testing.T) {

@@ -4,6 +4,7 @@ package chart_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +44,7 @@ func (u usage) exercise(t *testing.T, w *witness, admin kubernetes.Interface) {
 		u.admit(t, c)
 		return
 	}
-	u.begin(t, c)
+	u.begin(t, c, admin)
 	for _, ns := range u.namespaces {
 		u.read(t, c, ns)
 		for _, kind := range u.kinds {
@@ -116,7 +117,7 @@ func (u usage) judge(t *testing.T, w *witness) {
 }
 
 // begin does what comes once.
-func (u usage) begin(t *testing.T, c *kube.Cluster) {
+func (u usage) begin(t *testing.T, c *kube.Cluster, admin kubernetes.Interface) {
 	t.Helper()
 	if _, err := c.DigestKeys(t.Context()); err != nil {
 		t.Error(err)
@@ -138,12 +139,36 @@ func (u usage) begin(t *testing.T, c *kube.Cluster) {
 	if err := c.WatchControl(ctx, func(map[string]string) {}); err != nil {
 		t.Error(err)
 	}
+	u.keepLedger(ctx, t, c, admin)
 	u.touchCanary(t, c)
 	if !u.watch {
 		return
 	}
 	if err := c.WatchConfigs(ctx, func(kube.Touch) {}); err != nil {
 		t.Error(err)
+	}
+}
+
+// keepLedger notes something of a workload, something else, and nothing any more. A ConfigMap without the ledger's label is in the way.
+func (u usage) keepLedger(ctx context.Context, t *testing.T, c *kube.Cluster, admin kubernetes.Interface) {
+	t.Helper()
+	l := kube.NewLedger(c)
+	_, _, err := l.Load(ctx)
+	if err := errors.Join(err, l.Watch(ctx)); err != nil {
+		t.Error(err)
+	}
+	if u.options.DryRun {
+		return
+	}
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: kube.LedgerName + "-shop.0-of-1"}}
+	if _, err := admin.CoreV1().ConfigMaps(namespace).Create(ctx, other, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	app := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "app"}
+	for _, entry := range []string{"one", "two", ""} {
+		if err := l.Put(ctx, app.Namespace, map[reloader.WorkloadRef]string{app: entry}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ var (
 			"pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -74,7 +74,7 @@ var (
 			"pods list", "secrets get",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -86,7 +86,7 @@ var (
 			"configmaps get,list,watch", "events create", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete",
 			"secrets get,list,create,update,delete",
 		},
 	}
@@ -97,7 +97,7 @@ var (
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch",
 			"configmaps get,list", "namespaces/kube-system get", "pods list", "secrets get",
 		},
-		namespace: {"configmaps/reroll-control list,watch", "secrets/reroll-digest-key get"},
+		namespace: {"configmaps list,watch", "secrets/reroll-digest-key get"},
 	}
 	// Everything is on here.
 	haGrants = map[string][]string{
@@ -112,8 +112,7 @@ var (
 			"secrets-store.csi.x-k8s.io/secretproviderclasses get,list", "secrets-store.csi.x-k8s.io/secretproviderclasspodstatuses list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reroll-canary patch",
-			"configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
 			"secrets get,list,create,update,delete",
 		},
@@ -128,7 +127,7 @@ var (
 			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
-			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"secrets create", "secrets create", "secrets/example-reroll-ingest-ca get,update", "secrets/example-reroll-ingest-tls get,update",
 			"secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
 		},
@@ -141,7 +140,7 @@ var (
 	namespacedGrants = map[string][]string{
 		"shop": shopGrants, "billing": shopGrants,
 		namespace: {
-			"configmaps create", "configmaps/reroll-canary patch", "configmaps/reroll-control list,watch",
+			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"secrets create", "secrets/reroll-digest-key get",
 		},
 	}

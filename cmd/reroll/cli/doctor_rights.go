@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
@@ -38,9 +37,8 @@ var needs = []need{
 	{resource: "namespaces", name: "kube-system", verbs: []string{"get"}, spare: "that the cluster's name stands for it is not checked"},
 	{group: "discovery.k8s.io", resource: "endpointslices", name: "kubernetes", verbs: []string{"get"}, spare: "canaries go by way of one API server alone; without an audit feed nothing is missing"},
 	{resource: "secrets", own: true, verbs: []string{"get", "list", "create", "update", "delete"}},
-	{resource: "configmaps", own: true, name: control.ConfigMap, verbs: []string{"list", "watch"}},
+	{resource: "configmaps", own: true, verbs: []string{"get", "list", "watch", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
-	{resource: "configmaps", own: true, verbs: []string{"create"}, spare: "nothing tells whether the audit feed works, if there is one"},
 	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
 	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, verbs: []string{"create"}, spare: cannotLead},
 }

@@ -210,7 +210,7 @@ func TestRights(t *testing.T) {
 		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}},
 		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}},
 		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}},
-		"in its own namespace":   {refuse(kube.Right{Verb: "list", Resource: "configmaps", Name: "reroll-control", Namespace: "own"}), nil, want{"configmaps reroll-control: may not list in own": wrong}},
+		"in its own namespace":   {refuse(kube.Right{Verb: "update", Resource: "configmaps", Namespace: "own"}), nil, want{"configmaps: may not update in own": wrong}},
 		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}},
 		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}},
 	}

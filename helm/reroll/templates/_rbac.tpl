@@ -184,24 +184,25 @@
   resources: [secrets]
   verbs: [get, list, create, update, delete]
 {{- end }}
-# list: see whether reloads are frozen or paused by an operator.
-# watch: see when they are, or are not any more.
+{{- if not .Values.dryRun }}
+# get: see what has the name of a ConfigMap of the ledger without its label.
+{{- end }}
+# list: load the ledger, and see whether reloads are frozen or paused by an operator.
+# watch: see what another process notes in the ledger, and when reloads are frozen or paused.
+{{- if not .Values.dryRun }}
+# create: begin the ledger of a namespace{{ if include "reroll.canary" . }}, and make reroll-canary, once{{ end }}.
+# update: note in the ledger what is not on a workload.
+# delete: drop the ledger of a namespace without workloads.
+{{- end }}
 - apiGroups: [""]
   resources: [configmaps]
-  resourceNames: [reroll-control]
-  verbs: [list, watch]
+  verbs: [{{ if .Values.dryRun }}list, watch{{ else }}get, list, watch, create, update, delete{{ end }}]
 {{- if include "reroll.canary" . }}
 # patch: touch it, to see whether its audit events come in.
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [reroll-canary]
   verbs: [patch]
-{{- end }}
-{{- with compact (list (ternary "reroll-canary" "" (ne (include "reroll.canary" .) ""))) }}
-# create: make {{ join ", " . }}, once.
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [create]
 {{- end }}
 {{- if and (include "reroll.elects" .) (not .Values.dryRun) }}
 # get: see which replica leads.
