@@ -102,8 +102,8 @@ func (o StakaterOptions) clauses() []Clause {
 
 // stakaterSees reports whether r counts as a reference. A volume that nothing mounts does not.
 func stakaterSees(r *workload.Reference) bool {
-	return r.Container != workload.NoContainer || slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
-		return u.Container == "" && !slices.Contains(workload.UsesByMount, u.How)
+	return slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
+		return u.Container != "" || !slices.Contains(workload.UsesByMount, u.How)
 	})
 }
 

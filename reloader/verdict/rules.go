@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // rule gives a state to the cases that it judges.
@@ -166,12 +165,9 @@ func notRolledOut(c Case) (Verdict, bool) {
 	if r == nil || r.Result != reloader.ReasonWaitingForOperator {
 		return Verdict{}, false
 	}
-	next, stale := workload.Remedy(c.Workload, r.Message)
+	next, stale := remedy(c.Workload, r.Message)
 	if !stale {
 		return Verdict{}, false
-	}
-	if next == "" {
-		next = fmt.Sprintf("kubectl -n %s rollout status %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name)
 	}
 	return Verdict{
 		Reason: r.Result, Message: because("The workload was marked at "+clock(r.StartedAt)+" and is not rolled out", r.Message), Next: next,
@@ -270,7 +266,7 @@ func rolling(c Case) (Verdict, bool) {
 	}
 	return Verdict{
 		Reason: r.Result, Message: "The workload is rolling out since " + clock(r.StartedAt) + ".",
-		Next: fmt.Sprintf("kubectl -n %s rollout status %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name),
+		Next: status(c.Workload),
 	}, true
 }
 

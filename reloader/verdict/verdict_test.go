@@ -15,12 +15,6 @@ var (
 	secret = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "api-pasword"}
 )
 
-// progress is what a controller says of a Deployment that is paused, and of one that has no replicas.
-const (
-	paused = "it is paused: spec.paused"
-	empty  = "it has no replicas: the next pods start with the new content"
-)
-
 // record is that of a workload that runs with the newest content of one config.
 func record(change func(*reloader.WorkloadRecord)) *reloader.WorkloadRecord {
 	r := &reloader.WorkloadRecord{
@@ -142,8 +136,8 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll reloads"},
 		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "limit on reloads", next: "wait until 2026-11-21 12:01:00 UTC"},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
-		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, paused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
-		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, empty), state: UpToDate, message: "runs with the newest content"},
+		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
+		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "runs with the newest content"},
 		"pods do not start":    {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
 		"rolling":              {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "rolling out since 2026-11-21 12:00:00 UTC", next: "kubectl -n shop rollout status deployment/web"},
 		"just opted in":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
@@ -203,11 +197,25 @@ func TestEveryStateIsRanked(t *testing.T) {
 	}
 }
 
-// TestRemedy: a kind that has no such command is not told to use it.
+// TestRemedy: the command fits the kind, and can be pasted.
 func TestRemedy(t *testing.T) {
-	rolloutRef := web
-	rolloutRef.Kind = "Rollout"
-	if next, stale := workload.Remedy(rolloutRef, paused); !stale || next != "kubectl argo rollouts -n shop resume web" {
-		t.Errorf("%q, stale: %t", next, stale)
+	for _, c := range []struct {
+		kind, why, want string
+		stale           bool
+	}{
+		{"Deployment", workload.WhyPaused, "kubectl -n shop rollout resume deployment/web", true},
+		{"Rollout", workload.WhyPaused, "kubectl argo rollouts -n shop resume web", true},
+		{"DeploymentConfig", workload.WhyPaused, "oc -n shop rollout resume dc/web", true},
+		{"DeploymentConfig", workload.WhyManual, "oc -n shop rollout latest dc/web", true},
+		{"StatefulSet", workload.WhyOnDelete, "kubectl -n shop get pods -L controller-revision-hash", true},
+		{"DaemonSet", "something else", "kubectl -n shop rollout status daemonset/web", true},
+		{"Rollout", "it is paused between two steps", "kubectl argo rollouts -n shop status web", true},
+		{"Job", "something else", "kubectl -n shop describe job/web", true},
+		{"Deployment", workload.WhyEmpty, "", false},
+		{"Job", workload.WhySuspend, "", false},
+	} {
+		if next, stale := remedy(reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, c.why); next != c.want || stale != c.stale {
+			t.Errorf("%s, %s: %q, stale: %t; want %q, %t", c.kind, c.why, next, stale, c.want, c.stale)
+		}
 	}
 }
