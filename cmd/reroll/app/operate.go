@@ -72,13 +72,19 @@ func (a *access) changeControl(cmd *cobra.Command, version, workloads string, do
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) error {
 		return control.Edit(data, func(d *control.Document) error { return change(d, user) })
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, control.ErrUnreadable):
+		return fmt.Errorf("%w. Correct it with: kubectl -n %s edit configmap %s", err, cluster.Namespace, control.ConfigMap)
+	case err != nil && !errors.Is(err, errNothing):
 		return err
 	}
 	done.Said += fmt.Sprintf(" (ConfigMap %s/%s)", cluster.Namespace, control.ConfigMap)
 	done.Names = []string{cluster.Namespace + "/ConfigMap/" + control.ConfigMap}
 	return a.deed.Say(cmd.OutOrStdout(), *done)
 }
+
+// errNothing means that there is nothing to write.
+var errNothing = errors.New("nothing to write")
 
 // freezeCommand holds back every reload of a cluster.
 func freezeCommand(version string) *cobra.Command {
@@ -127,7 +133,15 @@ func thawCommand(version string) *cobra.Command {
 		Example: "  reroll thaw\n  reroll thaw --reroll-namespace ops",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.changeControl(cmd, version, "", &cli.Done{What: "thaw", Said: "thawed"}, func(d *control.Document, _ string) error {
+			done := &cli.Done{What: "thaw", Said: "thawed"}
+			return a.changeControl(cmd, version, "", done, func(d *control.Document, _ string) error {
+				switch f := d.Freeze; {
+				case f == nil:
+					done.Said = "nothing was frozen"
+					return errNothing
+				case !f.Until.IsZero() && f.Until.Before(time.Now()):
+					done.Said = "removed the freeze, which had ended at " + f.Until.UTC().Format(time.RFC3339)
+				}
 				d.Freeze = nil
 				return nil
 			})

@@ -199,19 +199,20 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		forbidden bool
 		refusal   string
 	}{
-		"a workload":              {args: "retry shop/deploy/web", objects: []string{shop, web}},
-		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
-		"no such workload":        {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
-		"in a misspelt namespace": {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
-		"a pause of all":          {args: "pause -A", objects: []string{ours, shop}},
-		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
-		"a freeze elsewhere":      {args: "freeze", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
-		"a freeze all the same":   {args: "freeze --force"},
-		"a thaw elsewhere":        {args: "thaw", refusal: "found no Reroll in namespace"},
-		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace"},
-		"beside another document": {args: "freeze", document: "frezze: {}", objects: []string{ours}, refusal: "kubectl edit configmap reroll-control"},
+		"a workload":                 {args: "retry shop/deploy/web", objects: []string{shop, web}},
+		"a misspelt workload":        {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
+		"no such workload":           {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
+		"in a misspelt namespace":    {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause":                    {args: "pause -n shop", objects: []string{ours, shop}},
+		"a pause of all":             {args: "pause -A", objects: []string{ours, shop}},
+		"a pause of nobody":          {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause in advance":         {args: "pause -n shop --force", objects: []string{ours}},
+		"a freeze elsewhere":         {args: "freeze", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
+		"a freeze all the same":      {args: "freeze --force"},
+		"a thaw elsewhere":           {args: "thaw", refusal: "found no Reroll in namespace"},
+		"a pause elsewhere":          {args: "pause -A", refusal: "found no Reroll in namespace"},
+		"beside another document":    {args: "freeze", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze". Correct it with: kubectl -n reroll edit configmap reroll-control`},
+		"a thaw of what is not read": {args: "thaw", document: "freeze: true", objects: []string{ours}, refusal: "line 1: `true` does not belong here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: c.document})
@@ -297,6 +298,23 @@ func TestDeedsAreTold(t *testing.T) {
 				t.Errorf("picked %q", said)
 			}
 		})
+	}
+}
+
+// TestThawSaysWhatItFound: a freeze that has ended is removed, and without a freeze nothing is written.
+func TestThawSaysWhatItFound(t *testing.T) {
+	for document, want := range map[string]string{
+		"":                                      "nothing was frozen (ConfigMap reroll/reroll-control)\n",
+		"freeze: {until: 2026-01-31T18:00:00Z}": "removed the freeze, which had ended at 2026-01-31T18:00:00Z (ConfigMap reroll/reroll-control)\n",
+	} {
+		s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+		s.objects = []string{ours}
+		if said := operate(t, "thaw", "--kubeconfig", kubeconfig); said != want {
+			t.Errorf("%s: said %q, want %q", document, said, want)
+		}
+		if written := s.data[control.Key] != document; written != (document != "") {
+			t.Errorf("%s: the ConfigMap has %v", document, s.data)
+		}
 	}
 }
 

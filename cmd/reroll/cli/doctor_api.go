@@ -87,7 +87,7 @@ func (f *findings) checkProblems(check string, c view.Cluster) {
 	for _, problem := range c.Problems {
 		switch {
 		case strings.HasPrefix(problem, "ConfigMap "+control.ConfigMap):
-			f.add(check, wrong, problem, "fix it with kubectl edit configmap "+control.ConfigMap+" in Reroll's namespace")
+			f.add(check, wrong, problem, "kubectl -n "+cmp.Or(c.Namespace, "reroll")+" edit configmap "+control.ConfigMap)
 		case !toldOtherwise(c, problem):
 			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/alerts-and-metrics.md#rerollhubgap")
 		}
