@@ -96,7 +96,7 @@ func Explain(e Evidence) Explanation {
 		return x
 	}
 	if edge.Why == reloader.ReasonNotShared {
-		x.isNone("The workload "+reloader.Reasons[edge.Why]+".", Step{Reason: Reason(edge.Why), Clause: edge.Clause})
+		x.isNone(edge.Why, edge.Clause)
 		return x
 	}
 	x.rule(edge)
@@ -136,15 +136,14 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 			return edge, true
 		}
 	}
-	x.isNone("No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace.", Step{})
+	x.isNone("", "")
 	return reloader.Edge{}, false
 }
 
-// isNone says that the config is none of those that the workload asks for.
-func (x *Explanation) isNone(message string, s Step) {
-	x.Verdict = Verdict{State: State(verdict.NotADependency), Message: message}
-	s.Step, s.Result, s.Message = "Rule", stopped, message
-	x.step(s)
+// isNone says that the workload does not depend on the config.
+func (x *Explanation) isNone(why reloader.Reason, clause string) {
+	x.Verdict = FromVerdict(verdict.NoDependency(why))
+	x.step(Step{Step: "Rule", Result: stopped, Reason: Reason(why), Clause: clause, Message: x.Message})
 }
 
 func (x *Explanation) rule(edge reloader.Edge) {
@@ -230,21 +229,15 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 }
 
 func (x *Explanation) brakes(e Evidence) {
-	if hold := e.Workload.Hold; hold != nil {
-		message := it(hold.Reason)
-		if hold.Reason == reloader.ReasonOutsideWindow && hold.Due.IsZero() {
-			message = "It is held back: no maintenance window ever opens."
-		}
-		if hold.Message != "" {
-			message += " " + hold.Message
-		}
-		s := Step{Step: "Brakes", Result: stopped, Answer: waiting, Reason: Reason(hold.Reason), Message: message, At: hold.Since}
+	hold := e.Workload.Hold
+	if hold != nil {
+		s := Step{Step: "Brakes", Result: stopped, Answer: waiting, Reason: Reason(hold.Reason), Message: verdict.OfHold(hold), At: hold.Since}
 		if hold.DeadLetter() {
 			s.Answer = no
 		}
 		x.step(s)
 	} else {
-		x.step(Step{Step: "Brakes", Result: passed, Message: "Only its debounce window has to pass."})
+		x.step(Step{Step: "Brakes", Result: passed, Message: verdict.OfHold(nil)})
 	}
 	if e.Cluster == nil || e.Cluster.Status == nil {
 		return

@@ -1,9 +1,11 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -46,4 +48,44 @@ func status(ref reloader.WorkloadRef) string {
 // kubectl returns a command of kubectl that takes one workload.
 func kubectl(ref reloader.WorkloadRef, verb string) string {
 	return fmt.Sprintf("kubectl -n %s %s %s/%s", ref.Namespace, verb, lower(ref.Kind), ref.Name)
+}
+
+// thaw says what freezes the cluster, and which command ends that. A document that cannot be read must be corrected: thaw refuses it.
+func (c Case) thaw(f reloader.Freeze) (message, next string) {
+	if c.Status != nil && c.Status.ControlProblem != "" {
+		return end(c.Status.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", cmp.Or(c.Status.Namespace, ownNamespace), control.ConfigMap)
+	}
+	return "All reloads are frozen" + terms(f) + ".", c.own("reroll thaw")
+}
+
+// ownNamespace is the namespace that the commands take for Reroll's own.
+const ownNamespace = "reroll"
+
+// own returns a command that writes to Reroll's own namespace.
+func (c Case) own(command string) string {
+	if c.Status == nil || c.Status.Namespace == "" || c.Status.Namespace == ownNamespace {
+		return command
+	}
+	return command + " --reroll-namespace " + c.Status.Namespace
+}
+
+// pause returns the flags that name the pause of the workload: that of its namespace, unless the cluster has another one that applies.
+func (c Case) pause() string {
+	flags := "-n " + c.Workload.Namespace
+	if c.Status == nil {
+		return flags
+	}
+	for _, p := range c.Status.Pauses {
+		if p.Namespace != "" && p.Namespace != c.Workload.Namespace || !p.Until.After(c.Now) {
+			continue
+		}
+		if p.Namespace == "" {
+			flags = "-A"
+		}
+		if p.Selector != "" {
+			flags += fmt.Sprintf(" -l %q", p.Selector)
+		}
+		return flags
+	}
+	return flags
 }
