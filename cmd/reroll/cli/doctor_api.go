@@ -128,11 +128,11 @@ func (f *findings) checkWorkloads(workloads []view.Workload, several bool) {
 			waiting++
 			continue
 		}
-		next := w.Verdict.Next
-		if several && next != "" {
-			next += " (with the --context of cluster " + w.Cluster + ")"
+		message := string(w.Verdict.State) + ": " + w.Verdict.Message
+		if several && w.Verdict.Next != "" {
+			message += " The command needs the --context of cluster " + w.Cluster + "."
 		}
-		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, string(w.Verdict.State)+": "+w.Verdict.Message, next)
+		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, message, w.Verdict.Next)
 	}
 	if waiting == len(workloads) {
 		f.add("workloads", fine, fmt.Sprintf("%d wait, and none needs attention", waiting), "")
