@@ -96,7 +96,7 @@ func Explain(e Evidence) Explanation {
 		return x
 	}
 	if edge.Why == reloader.ReasonNotShared {
-		x.isNone(edge.Why, edge.Clause)
+		x.isNone(e, edge.Why, edge.Clause)
 		return x
 	}
 	x.rule(edge)
@@ -136,13 +136,13 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 			return edge, true
 		}
 	}
-	x.isNone("", "")
+	x.isNone(e, "", "")
 	return reloader.Edge{}, false
 }
 
 // isNone says that the workload does not depend on the config.
-func (x *Explanation) isNone(why reloader.Reason, clause string) {
-	x.Verdict = FromVerdict(verdict.NoDependency(why))
+func (x *Explanation) isNone(e Evidence, why reloader.Reason, clause string) {
+	x.Verdict = FromVerdict(e.judged().NoDependency(e.Config, why))
 	x.step(Step{Step: "Rule", Result: stopped, Reason: Reason(why), Clause: clause, Message: x.Message})
 }
 

@@ -228,6 +228,26 @@ func TestAbout(t *testing.T) {
 	}
 }
 
+// TestNoDependency: the config is named, and so is the one that was probably meant.
+func TestNoDependency(t *testing.T) {
+	c := Case{Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now}
+	typo := secret
+	typo.Name = "api-passwrd"
+	for _, tc := range []struct {
+		config  reloader.Config
+		why     reloader.Reason
+		message string
+	}{
+		{typo, "", "No annotation of the workload asks for Secret shop/api-passwrd: it is neither named nor referenced, or it is excluded, ignored, or in another namespace. Did you mean api-pasword?"},
+		{reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "api-pasword"}, "", "or in another namespace."},
+		{secret, reloader.ReasonNotShared, "The workload " + reloader.Reasons[reloader.ReasonNotShared] + "."},
+	} {
+		if got := c.NoDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
+			t.Errorf("%s: %+v, want %s", tc.config, got, tc.message)
+		}
+	}
+}
+
 // TestEveryStateIsRanked: what is listed by its state has a place in the list.
 func TestEveryStateIsRanked(t *testing.T) {
 	ranked := map[State]bool{}

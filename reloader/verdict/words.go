@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/near"
 )
 
 // waitsForWindow is what a change waits for that nothing holds back.
@@ -29,11 +30,21 @@ func OfHold(h *reloader.Hold) string {
 }
 
 // NoDependency is the verdict of a workload and a config that it does not depend on; why is NotShared, or empty.
-func NoDependency(why reloader.Reason) Verdict {
+func (c Case) NoDependency(config reloader.Config, why reloader.Reason) Verdict {
 	v := Verdict{State: NotADependency, Reason: why}
-	v.Message = "No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace."
 	if why != "" {
 		v.Message = "The workload " + reloader.Reasons[why] + "."
+		return v
+	}
+	v.Message = "No annotation of the workload asks for " + named(config) + ": it is neither named nor referenced, or it is excluded, ignored, or in another namespace."
+	var names []string
+	for _, e := range c.Record.Edges {
+		if e.Config.Kind == config.Kind {
+			names = append(names, e.Config.Name)
+		}
+	}
+	if meant, ok := near.Word(config.Name, names); ok {
+		v.Message += " Did you mean " + meant + "?"
 	}
 	return v
 }
