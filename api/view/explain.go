@@ -201,11 +201,6 @@ func sayWho(candidates []reloader.Candidate) string {
 	return fmt.Sprintf(" by one of %d who wrote it at that time", len(candidates))
 }
 
-// isUpTo are the reasons for which a workload runs with the newest content; others say why it need not.
-var isUpTo = []reloader.Reason{
-	reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonBaseline,
-}
-
 // content reports whether that is the end of it: the workload is up to date, or nothing can be told.
 func (x *Explanation) content(edge reloader.Edge) bool {
 	if edge.Pending != "" {
@@ -220,7 +215,7 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 		s.Answer = waiting
 	case verdict.UpToDate, verdict.NotRolled:
 		s = Step{Step: "Content", Result: noted, Reason: Reason(edge.Handled.How), At: edge.Handled.At, Message: it(edge.Handled.How)}
-		if slices.Contains(isUpTo, edge.Handled.How) {
+		if slices.Contains(verdict.Newest, edge.Handled.How) {
 			s.Result = passed
 		}
 	}

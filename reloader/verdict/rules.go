@@ -253,8 +253,10 @@ func noBaseline(c Case) (Verdict, bool) {
 		slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == "" })
 }
 
-// current are the reasons for which a workload runs with the newest content.
-var current = []reloader.Reason{reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut}
+// Newest are the ways in which a workload came to run with the newest content. Other reasons say why it need not.
+var Newest = []reloader.Reason{
+	reloader.ReasonBaseline, reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut,
+}
 
 // upToDate says which content the workload runs with, and how that is known.
 func upToDate(c Case) Verdict {
@@ -266,7 +268,7 @@ func upToDate(c Case) Verdict {
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
 	case how == reloader.ReasonReloaded:
 		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", config, at)
-	case slices.Contains(current, how):
+	case slices.Contains(Newest, how):
 		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[how], config, at)
 	default:
 		v.Message = rolledNothing(newest)

@@ -269,7 +269,11 @@ func (a *access) annotate(cmd *cobra.Command, version, target, key, reason strin
 		case len(found) == 0:
 			return fmt.Errorf("there is no workload %s. Nothing was written", target)
 		case len(found) > 1:
-			return cli.ChooseAmong(target, found)
+			var names []string
+			for _, w := range found {
+				names = append(names, w.Namespace+"/"+w.Kind+"/"+w.Name)
+			}
+			return cli.ChooseAmong(target, names)
 		}
 		w = found[0]
 	}

@@ -58,13 +58,9 @@ func Workload(text, namespace string) (reloader.WorkloadRef, error) {
 }
 
 // ChooseAmong asks which of several workloads is meant.
-func ChooseAmong(text string, found []reloader.WorkloadRef) error {
-	var names []string
-	for _, w := range found[:min(len(found), maxNamed)] {
-		names = append(names, w.Namespace+"/"+w.Kind+"/"+w.Name)
-	}
-	if len(found) > maxNamed {
-		names = append(names, "and more")
+func ChooseAmong(text string, names []string) error {
+	if len(names) > maxNamed {
+		names = append(slices.Clone(names[:maxNamed]), "and more")
 	}
 	return Usage(fmt.Errorf("which %s is meant? Name one of %s", text, strings.Join(names, ", ")))
 }
