@@ -43,7 +43,7 @@ type evidence struct {
 // evidence returns what w, a version of t's workload, says about c. The caller holds mu.
 func (d *Dispatcher) evidence(t *tracked, w *workload.Workload, c reloader.Config) evidence {
 	target := d.strategyOf(w).Target(w)
-	e := evidence{brought: strategy.BroughtVersion(target, c), target: target, markedAt: target.MarkedAt, written: target.Written}
+	e := evidence{brought: strategy.BroughtVersion(target, c), target: target, markedAt: target.MarkedAt, written: target.LastWritten}
 	e = d.voiced(e, w, c, d.facts[c])
 	e.others = d.othersMarked(t, w)
 	e.fresh = target.MarkedAt.After(t.markedAt) && (!t.markedAt.IsZero() || d.reloadOn(w) == "") || t.unclaimed(target)

@@ -242,7 +242,7 @@ func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 		return true
 	}
 	for config, reference := range w.Template.References {
-		if _, there := c.objects[configRef(config)]; !there && len(reference.Waiting) > 0 {
+		if _, there := c.objects[configRef(config)]; !there && reference.Required {
 			return true
 		}
 	}

@@ -287,7 +287,7 @@ func removes(c reloader.Change) bool {
 // writtenSince reports whether w, or the object whose pod template it runs, was written after t, if anybody says when that was. Without a
 // write no other pods were started.
 func writtenSince(w *workload.Workload, t time.Time) bool {
-	return !t.IsZero() && (w.Written.After(t) || w.Via != nil && w.Via.Written.After(t))
+	return !t.IsZero() && (w.LastWritten.After(t) || w.Via != nil && w.Via.LastWritten.After(t))
 }
 
 func (d *Dispatcher) decide(w *workload.Workload, c reloader.Config, f fact) dialect.Decision {

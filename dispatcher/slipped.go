@@ -22,7 +22,7 @@ func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c relo
 	if err != nil {
 		return h, fmt.Errorf("read last hint of %s: %w", c, err)
 	}
-	since, last := w.Written.Truncate(time.Second), later(hint.Time, f.DataWritten)
+	since, last := w.LastWritten.Truncate(time.Second), later(hint.Time, f.DataWritten)
 	if last.Before(since) || !ok && !edited(w, f) {
 		return h, nil
 	}
@@ -45,7 +45,7 @@ func (d *Dispatcher) judgeHint(ctx context.Context, w *workload.Workload, c relo
 
 // edited reports whether data of f was certainly written after w, and after it was made.
 func edited(w *workload.Workload, f fact) bool {
-	return f.DataWritten.After(w.Written) && f.DataWritten.After(f.Created)
+	return f.DataWritten.After(w.LastWritten) && f.DataWritten.After(f.Created)
 }
 
 // takenFrom reports whether something was taken away from a config since w was written then, which managed fields keep no time of: it has a
@@ -69,7 +69,7 @@ func (d *Dispatcher) judgeCreation(ctx context.Context, w *workload.Workload, c 
 	if !requires(w, c) || !known || f.Created.IsZero() || d.unchanged(c, f) {
 		return h, nil
 	}
-	older, err := d.Workloads.StartedBetween(ctx, w, after, f.Created, w.Template.References[c].Waiting)
+	older, err := d.Workloads.StartedBetween(ctx, w, after, f.Created, users(w.Template.References[c]))
 	if err != nil {
 		return h, fmt.Errorf("read pods of %s: %w", w.Ref(), err)
 	}
@@ -82,7 +82,17 @@ func (d *Dispatcher) judgeCreation(ctx context.Context, w *workload.Workload, c 
 // requires reports whether some container of w cannot start while c is not there.
 func requires(w *workload.Workload, c reloader.Config) bool {
 	ref := w.Template.References[c]
-	return ref != nil && len(ref.Waiting) > 0
+	return ref != nil && ref.Required
+}
+
+// users returns the containers that use a config.
+func users(r *workload.Reference) (names []string) {
+	for _, u := range r.Uses {
+		if u.Container != "" {
+			names = append(names, u.Container)
+		}
+	}
+	return names
 }
 
 // unchanged reports whether c is known to have had the content of f already before it was deleted and made again.
@@ -94,9 +104,9 @@ func (d *Dispatcher) unchanged(c reloader.Config, f fact) bool {
 // templateSince returns a time such that the pods of w that start after it run the template that it has now: zero if all of them do. The
 // second result is false if nobody says.
 func templateSince(w *workload.Workload) (time.Time, bool) {
-	written := w.Written
-	if w.Via != nil && w.Via.Written.After(written) {
-		written = w.Via.Written
+	written := w.LastWritten
+	if w.Via != nil && w.Via.LastWritten.After(written) {
+		written = w.Via.LastWritten
 	}
 	if w.Progress.Phase == workload.RolledOut || written.Equal(w.CreationTimestamp.Time) {
 		return time.Time{}, true

@@ -45,9 +45,8 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.oldestPending())
 		}
 	}
-	if f, frozen := d.control.Freeze(now); frozen {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
-	}
+	f, frozen := d.control.Freeze(now)
+	s.Freeze = reloader.Freeze{Frozen: frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
 	s.Pauses, s.Windows, s.ControlProblem = d.pauses(now), d.windows(now), d.control.Problem
 	return s
 }

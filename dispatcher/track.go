@@ -101,8 +101,8 @@ func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
 				t.doubted[e.Config] = struct{}{}
 			}
 		}
-		if t.listed = r.ListedAt; !t.listed.IsZero() && w.Written.After(t.listed) {
-			t.listed = w.Written // its patterns may have been others before
+		if t.listed = r.ListedAt; !t.listed.IsZero() && w.LastWritten.After(t.listed) {
+			t.listed = w.LastWritten // its patterns may have been others before
 		}
 	}
 	delete(d.records, w.Ref())

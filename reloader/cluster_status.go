@@ -11,6 +11,8 @@ type ClusterStatus struct {
 	Cluster string `json:"cluster"`
 	// UID is that of the namespace kube-system; empty if it may not be read.
 	UID string `json:"uid,omitempty"`
+	// Namespace is Reroll's own namespace there.
+	Namespace string `json:"namespace,omitempty"`
 	// Version is the dispatcher's, and Instance its name among the replicas.
 	Version   string    `json:"version"`
 	Instance  string    `json:"instance,omitempty"`
@@ -87,7 +89,7 @@ type FeedStatus struct {
 type Freeze struct {
 	Frozen bool   `json:"frozen"`
 	Reason string `json:"reason,omitempty"`
-	// Until is when it ends by itself; zero is never.
+	// Until is when it ends, or has ended, by itself; zero is never.
 	Until time.Time `json:"until,omitzero"`
 	// By is who froze it, and Since when; empty and zero if that is not known.
 	By    string    `json:"by,omitempty"`

@@ -90,6 +90,13 @@ func TestGoldenEphemeral(t *testing.T) {
 	golden(t, "cluster-ephemeral", status)
 }
 
+// TestGoldenNamespace: where the ConfigMap reroll-control is, and a freeze that has ended.
+func TestGoldenNamespace(t *testing.T) {
+	status := wholeCluster
+	status.Namespace, status.Freeze.Frozen = "ops", false
+	golden(t, "cluster-namespace", status)
+}
+
 // TestGoldenListed: what is remembered of a look for all that patterns match.
 func TestGoldenListed(t *testing.T) {
 	listed := wholeWorkload

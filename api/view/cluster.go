@@ -57,6 +57,7 @@ type Cluster struct {
 	Health          Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
 	Problems        []string  `json:"problems" nullable:"false" doc:"What is wrong, for people."`
 	UID             string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
+	Namespace       string    `json:"namespace,omitempty" doc:"Reroll's own namespace, which has the ConfigMap reroll-control. Absent if that is not known."`
 	Version         string    `json:"version,omitempty" doc:"The version of its dispatcher."`
 	Instance        string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
 	StartedAt       time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
@@ -93,7 +94,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	}
 	v := Cluster{
 		Name: c.Name, Health: health(c, now), Problems: problems(c, now),
-		UID: s.UID, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
+		UID: s.UID, Namespace: s.Namespace, Version: s.Version, Instance: s.Instance, StartedAt: s.StartedAt, UpdatedAt: s.At, Ready: s.Ready, DryRun: s.DryRun,
 		Source: s.Source, Attribution: attribution(c.Status), Storage: storage(s), Sources: each(s.Sources, fromSource), Feeds: each(s.Feeds, fromFeed), Faults: each(s.Faults, fromFault),
 		SweptAt: s.SweptAt, Drift: s.Drift, Workloads: c.Workloads, Pending: s.Pending, Held: fromHeld(s.Held),
 		OldestPendingAt: s.OldestPendingAt, LagSeconds: lag(s), HintsPending: s.HintsPending,

@@ -12,7 +12,7 @@ type Freeze struct {
 	Cluster string    `json:"cluster" doc:"The cluster."`
 	Frozen  bool      `json:"frozen" doc:"Whether it is frozen."`
 	Reason  string    `json:"reason,omitempty" doc:"Why, in the words of who froze it."`
-	Until   time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
+	Until   time.Time `json:"until,omitzero" doc:"When it ends, or has ended, by itself. Absent if never."`
 	By      string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
 	Since   time.Time `json:"since,omitzero" doc:"When it was frozen. Absent if that is not known."`
 }
@@ -36,10 +36,8 @@ type Window struct {
 }
 
 func fromFreeze(cluster string, f reloader.Freeze, now time.Time) Freeze {
-	if !f.Until.IsZero() && !f.Until.After(now) {
-		f = reloader.Freeze{}
-	}
-	return Freeze{Cluster: cluster, Frozen: f.Frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
+	frozen := f.Frozen && (f.Until.IsZero() || f.Until.After(now))
+	return Freeze{Cluster: cluster, Frozen: frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
 }
 
 // FromFreeze returns the freeze of a cluster, which may have ended.

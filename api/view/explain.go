@@ -96,7 +96,7 @@ func Explain(e Evidence) Explanation {
 		return x
 	}
 	if edge.Why == reloader.ReasonNotShared {
-		x.isNone("The workload "+reloader.Reasons[edge.Why]+".", Step{Reason: Reason(edge.Why), Clause: edge.Clause})
+		x.isNone(e, edge.Why, edge.Clause)
 		return x
 	}
 	x.rule(edge)
@@ -136,15 +136,14 @@ func (x *Explanation) optIn(e Evidence) (reloader.Edge, bool) {
 			return edge, true
 		}
 	}
-	x.isNone("No annotation of the workload asks for this config: it is neither named nor referenced, or it is excluded, ignored, or in another namespace.", Step{})
+	x.isNone(e, "", "")
 	return reloader.Edge{}, false
 }
 
-// isNone says that the config is none of those that the workload asks for.
-func (x *Explanation) isNone(message string, s Step) {
-	x.Verdict = Verdict{State: State(verdict.NotADependency), Message: message}
-	s.Step, s.Result, s.Message = "Rule", stopped, message
-	x.step(s)
+// isNone says that the workload does not depend on the config.
+func (x *Explanation) isNone(e Evidence, why reloader.Reason, clause string) {
+	x.Verdict = FromVerdict(e.judged().NoDependency(e.Config, why))
+	x.step(Step{Step: "Rule", Result: stopped, Reason: Reason(why), Clause: clause, Message: x.Message})
 }
 
 func (x *Explanation) rule(edge reloader.Edge) {
@@ -202,11 +201,6 @@ func sayWho(candidates []reloader.Candidate) string {
 	return fmt.Sprintf(" by one of %d who wrote it at that time", len(candidates))
 }
 
-// isUpTo are the reasons for which a workload runs with the newest content; others say why it need not.
-var isUpTo = []reloader.Reason{
-	reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonBaseline,
-}
-
 // content reports whether that is the end of it: the workload is up to date, or nothing can be told.
 func (x *Explanation) content(edge reloader.Edge) bool {
 	if edge.Pending != "" {
@@ -221,7 +215,7 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 		s.Answer = waiting
 	case verdict.UpToDate, verdict.NotRolled:
 		s = Step{Step: "Content", Result: noted, Reason: Reason(edge.Handled.How), At: edge.Handled.At, Message: it(edge.Handled.How)}
-		if slices.Contains(isUpTo, edge.Handled.How) {
+		if slices.Contains(verdict.Newest, edge.Handled.How) {
 			s.Result = passed
 		}
 	}
@@ -230,21 +224,15 @@ func (x *Explanation) content(edge reloader.Edge) bool {
 }
 
 func (x *Explanation) brakes(e Evidence) {
-	if hold := e.Workload.Hold; hold != nil {
-		message := it(hold.Reason)
-		if hold.Reason == reloader.ReasonOutsideWindow && hold.Due.IsZero() {
-			message = "It is held back: no maintenance window ever opens."
-		}
-		if hold.Message != "" {
-			message += " " + hold.Message
-		}
-		s := Step{Step: "Brakes", Result: stopped, Answer: waiting, Reason: Reason(hold.Reason), Message: message, At: hold.Since}
+	hold := e.Workload.Hold
+	if hold != nil {
+		s := Step{Step: "Brakes", Result: stopped, Answer: waiting, Reason: Reason(hold.Reason), Message: verdict.OfHold(hold), At: hold.Since}
 		if hold.DeadLetter() {
 			s.Answer = no
 		}
 		x.step(s)
 	} else {
-		x.step(Step{Step: "Brakes", Result: passed, Message: "Only its debounce window has to pass."})
+		x.step(Step{Step: "Brakes", Result: passed, Message: verdict.OfHold(nil)})
 	}
 	if e.Cluster == nil || e.Cluster.Status == nil {
 		return

@@ -1,13 +1,12 @@
 // Package control reads the ConfigMap reroll-control: freezes, pauses and maintenance windows. It is pure: the caller passes the time.
 //
-// The ConfigMap has one key, with one YAML document, for plain kubectl as much as for the command line. A document that cannot be read means that
-// everything is frozen: it may say so.
+// The ConfigMap has one key, with one YAML document, for plain kubectl as much as for the command line. A document that cannot be read freezes
+// everything, because it may say so.
 package control
 
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,13 +76,9 @@ func Unread() Control {
 
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Control {
-	doc, err := read(data)
-	var c Control
-	if err == nil {
-		c, err = compile(doc)
-	}
+	_, c, err := open(data)
 	if err != nil {
-		c = Control{Problem: cut(fmt.Sprintf("ConfigMap %s: %v; everything is frozen until that is fixed", ConfigMap, err), 2*maxText)}
+		c = Control{Problem: cut("ConfigMap "+ConfigMap+": "+err.Error(), 2*maxText)}
 		c.freeze = &Freeze{Reason: cut(c.Problem, maxText)}
 	}
 	return c
@@ -91,12 +86,9 @@ func Parse(data map[string]string) Control {
 
 // Edit has change rewrite the document in the ConfigMap's data. It fails, and changes nothing, if the document cannot be read before or after.
 func Edit(data map[string]string, change func(*Document) error) error {
-	doc, err := read(data)
-	if err == nil {
-		_, err = compile(doc)
-	}
+	doc, _, err := open(data)
 	if err != nil {
-		return fmt.Errorf("cannot be read, so everything is frozen: %w. Fix it with kubectl edit configmap %s in Reroll's namespace", err, ConfigMap)
+		return err
 	}
 	if err := change(&doc); err != nil {
 		return err
@@ -107,26 +99,6 @@ func Edit(data map[string]string, change func(*Document) error) error {
 	text, err := yaml.Marshal(doc)
 	data[Key] = string(text)
 	return err
-}
-
-// read decodes the document. There is none if there is no key at all.
-func read(data map[string]string) (doc Document, err error) {
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		if key != Key {
-			return doc, fmt.Errorf("unknown key %.80q: it may have only the key %s", key, Key)
-		}
-	}
-	if err := yaml.UnmarshalStrict([]byte(data[Key]), &doc); err != nil {
-		return doc, fmt.Errorf("%s: %w", Key, err)
-	}
-	var written map[string]any
-	if err := yaml.Unmarshal([]byte(data[Key]), &written); err != nil {
-		return doc, fmt.Errorf("%s: %w", Key, err)
-	}
-	if freeze, ok := written["freeze"]; ok && freeze == nil {
-		return doc, fmt.Errorf("%s: freeze has no value: write freeze: {}, or remove it", Key)
-	}
-	return doc, nil
 }
 
 // compile checks the document.
@@ -142,7 +114,7 @@ func compile(doc Document) (c Control, err error) {
 	}
 	for i, p := range doc.Pauses {
 		if p.matches, err = labels.Parse(p.Selector); err != nil {
-			return c, fmt.Errorf("pauses[%d]: selector %.80q: %w", i, p.Selector, err)
+			return c, fmt.Errorf("pauses[%d]: %.80q is not a label selector such as app=cart", i, p.Selector)
 		}
 		if p.Namespace != "" {
 			if err := (reloader.Config{Kind: reloader.ConfigMap, Namespace: p.Namespace, Name: "any"}).Validate(); err != nil {
@@ -184,12 +156,12 @@ func cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
 }
 
-// Freeze returns what holds back everything at a time, if anything does.
+// Freeze returns the freeze of the document, and whether it holds back everything at a time: it may have ended.
 func (c Control) Freeze(now time.Time) (Freeze, bool) {
-	if c.freeze == nil || !c.freeze.Until.IsZero() && !now.Before(c.freeze.Until) {
+	if c.freeze == nil {
 		return Freeze{}, false
 	}
-	return *c.freeze, true
+	return *c.freeze, c.freeze.Until.IsZero() || now.Before(c.freeze.Until)
 }
 
 // Paused returns the longest pause at a time of a workload with that namespace and those labels, if there is one.

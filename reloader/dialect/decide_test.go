@@ -46,7 +46,7 @@ func app(onWorkload, onTemplate annotations) *workload.Workload {
 			References: map[reloader.Config]*workload.Reference{
 				cm("c"):     {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},
 				sec("s"):    {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},
-				sec("pull"): {Uses: []reloader.Use{{How: "imagePullSecret"}}, Container: workload.NoContainer},
+				sec("pull"): {Uses: []reloader.Use{{How: "imagePullSecret"}}},
 			},
 		},
 	}

@@ -139,6 +139,26 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 	return nil
 }
 
+// Named returns the workloads of the name of like, in its namespace, or in all if it has none, and of its kind, or of any if it has none.
+func (c *Cluster) Named(ctx context.Context, like reloader.WorkloadRef) (found []reloader.WorkloadRef, err error) {
+	name := fields.OneTermEqualSelector(metav1.ObjectNameField, like.Name).String()
+	for _, kind := range workload.Kinds {
+		if like.Kind != "" && like.Kind != kind.Kind {
+			continue
+		}
+		l, err := c.metadata.Resource(kind.Resource).Namespace(like.Namespace).List(ctx, metav1.ListOptions{FieldSelector: name})
+		if err != nil && !notThere(err) {
+			return nil, err
+		}
+		if err == nil {
+			for _, o := range l.Items {
+				found = append(found, reloader.WorkloadRef{Kind: kind.Kind, Namespace: o.Namespace, Name: o.Name})
+			}
+		}
+	}
+	return found, nil
+}
+
 // Annotate gives a workload an annotation.
 func (c *Cluster) Annotate(ctx context.Context, ref reloader.WorkloadRef, key, value string) error {
 	kind, ok := workload.KindNamed(ref.Kind)

@@ -36,7 +36,7 @@ func rollout(namespace string) *workload.Workload {
 
 func TestRoster(t *testing.T) {
 	ownTemplate := rollout("a")
-	ownTemplate.TemplateOf = nil
+	ownTemplate.TemplateOf, ownTemplate.Generation = nil, 1
 	cases := map[string]struct {
 		reason string
 		steps  func(r *roster)

@@ -37,7 +37,7 @@ var ErrNoContainer = errors.New("the pod template has no container to carry a ma
 // workloads with Reroll's own annotations.
 const (
 	HashKey = "reroll.dev/config-hash"
-	HashEnv = "REROLL_CONFIG_HASH"
+	HashEnv = workload.HashEnv
 )
 
 // Hash returns the value of HashKey: a hash of the digest that was applied of each config, and of n, the number of rolls. With n, content
@@ -70,10 +70,7 @@ func Read(w *workload.Workload, p Place) string {
 
 // Carrier returns the container that carries the mark of c in Stakater's way: the one that uses c, or else the first.
 func Carrier(w *workload.Workload, c reloader.Config) (string, error) {
-	i := 0
-	if r := w.Template.References[c]; r != nil && r.Container != workload.NoContainer {
-		i = r.Container
-	}
+	i := max(0, w.Template.Carrier(c))
 	if i >= len(w.Template.Containers) {
 		return "", ErrNoContainer
 	}

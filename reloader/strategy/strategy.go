@@ -85,10 +85,7 @@ var ErrNoContainer = errors.New("the pod template has no container to carry a ma
 
 // carrier returns the index of the regular container that carries the mark for c: the one that uses it, or else the first.
 func carrier(w *workload.Workload, c reloader.Config) (int, error) {
-	i := 0
-	if r := w.Template.References[c]; r != nil && r.Container != workload.NoContainer {
-		i = r.Container
-	}
+	i := max(0, w.Template.Carrier(c))
 	if i >= len(w.Template.Containers) {
 		return 0, ErrNoContainer
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // rule gives a state to the cases that it judges.
@@ -49,17 +48,26 @@ func unreachable(c Case) (Verdict, bool) {
 	}, true
 }
 
-// optIn is the annotation that opts a workload in to all that it refers to.
-const optIn = "reloader.stakater.com/auto"
-
 func notOptedIn(c Case) (Verdict, bool) {
 	if c.Record != nil {
 		return Verdict{}, false
 	}
-	return Verdict{
-		Reason: reloader.ReasonNotOptedIn, Next: annotate(c.Workload, optIn+"=true"),
-		Message: ref(c.Workload) + " is not opted in, or does not exist: Reroll has no record of it. To opt it in, annotate it.",
-	}, true
+	v := Verdict{Reason: reloader.ReasonNotOptedIn, Next: kubectl(c.Workload, "annotate") + " reroll.dev/auto=true"}
+	switch live := c.Live; {
+	case live == nil:
+		v.Message = ref(c.Workload) + " is not opted in, or does not exist: Reroll has no record of it. To opt it in, annotate it."
+	case live.Lacking != "":
+		v.Message = strings.ToUpper(live.Lacking[:1]) + end(live.Lacking[1:])
+		v.Next = fmt.Sprintf("kubectl get %s -A", lower(c.Workload.Kind))
+	case live.Typo != "":
+		v.Message = ref(c.Workload) + " exists, and is not opted in. " + end(live.Typo)
+	case live.Asks:
+		v.Message = ref(c.Workload) + " exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago."
+		v.Next = "reroll doctor"
+	default:
+		v.Message = ref(c.Workload) + " exists, and is not opted in."
+	}
+	return v, true
 }
 
 func failed(c Case) (Verdict, bool) {
@@ -67,10 +75,7 @@ func failed(c Case) (Verdict, bool) {
 	if !h.DeadLetter() {
 		return Verdict{}, false
 	}
-	return Verdict{
-		Reason: h.Reason, Message: because("The workload "+reloader.Reasons[h.Reason], h.Message),
-		Next: "reroll retry " + ref(c.Workload),
-	}, true
+	return Verdict{Reason: h.Reason, Message: OfHold(h), Next: "reroll retry " + ref(c.Workload)}, true
 }
 
 func invalid(c Case) (Verdict, bool) {
@@ -78,16 +83,12 @@ func invalid(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	first := c.Record.Problems[0]
-	v := Verdict{Message: end(first)}
-	switch {
-	case len(c.Record.Edges) == 0:
-		v.Message += " Nothing will roll."
-	case len(c.Record.Problems) > 1:
-		v.Message += fmt.Sprintf(" And %d more faults.", len(c.Record.Problems)-1)
+	v := Verdict{Message: end(first) + more(len(c.Record.Problems), " faults"), Next: kubectl(c.Workload, "edit")}
+	if len(c.Record.Edges) == 0 {
+		v.Message = end(first) + " Nothing will roll."
 	}
-	v.Next = fmt.Sprintf("kubectl -n %s edit %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name)
 	if key, _, _ := strings.Cut(first, " "); strings.HasSuffix(first, `use "true" or "false"`) {
-		v.Next = annotate(c.Workload, "--overwrite "+key+"=true")
+		v.Next = kubectl(c.Workload, "annotate") + " --overwrite " + key + "=true"
 	}
 	return v, true
 }
@@ -97,7 +98,7 @@ func unreadable(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	u := c.Record.Unreadable[0]
-	v := Verdict{Next: "reroll doctor --context CONTEXT --as system:serviceaccount:NAMESPACE:reroll"}
+	v := Verdict{Next: "reroll doctor"}
 	switch {
 	case u.Config == reloader.Config{}:
 		v.Message = fmt.Sprintf("The configs of the workload cannot be read, so their changes go unnoticed: %s", end(u.Message))
@@ -106,91 +107,87 @@ func unreadable(c Case) (Verdict, bool) {
 	default:
 		v.Message = fmt.Sprintf("%s cannot be read, so its changes go unnoticed: %s", named(u.Config), end(u.Message))
 	}
-	if more := len(c.Record.Unreadable) - 1; more > 0 {
-		v.Message += fmt.Sprintf(" And %d more.", more)
-	}
+	v.Message += more(len(c.Record.Unreadable), "")
 	return v, true
 }
 
 func missingConfig(c Case) (Verdict, bool) {
-	waits := c.Record.Hold != nil && c.Record.Hold.Reason == reloader.ReasonMissingConfig
+	var v Verdict
+	if h := c.Record.Hold; h != nil && h.Reason == reloader.ReasonMissingConfig {
+		v.Reason, v.Message = h.Reason, because("The workload waits", h.Message)
+	}
 	if len(c.Record.Missing) == 0 {
-		if waits {
-			return Verdict{Reason: reloader.ReasonMissingConfig, Message: because("The workload waits", c.Record.Hold.Message)}, true
-		}
-		return Verdict{}, false
+		return v, v.Reason != ""
 	}
 	m := c.Record.Missing[0]
-	var v Verdict
-	if waits {
-		v.Reason = reloader.ReasonMissingConfig
-	}
-	if len(m.Keys) > 0 {
-		v.Message = fmt.Sprintf("%s has no key %q.", named(m.Config), m.Keys[0])
-		v.Next = fmt.Sprintf("kubectl -n %s edit %s/%s", m.Config.Namespace, lower(string(m.Config.Kind)), m.Config.Name)
-	} else {
-		v.Message = named(m.Config) + " does not exist."
-		v.Next = fmt.Sprintf("kubectl -n %s get %s", m.Config.Namespace, lower(string(m.Config.Kind)))
-	}
-	if m.Config.Namespace != c.Workload.Namespace {
+	config := lower(string(m.Config.Kind))
+	switch {
+	case m.Config.Namespace != c.Workload.Namespace:
 		v.Message = fmt.Sprintf("%s does not exist, or is not shared with namespace %s.", named(m.Config), c.Workload.Namespace)
-		v.Next = fmt.Sprintf("kubectl -n %s annotate %s/%s reroll.dev/share-with=%s", m.Config.Namespace, lower(string(m.Config.Kind)), m.Config.Name, c.Workload.Namespace)
+		v.Next = fmt.Sprintf("kubectl -n %s annotate %s/%s reroll.dev/share-with=%s", m.Config.Namespace, config, m.Config.Name, c.Workload.Namespace)
+	case len(m.Keys) > 0:
+		v.Message = fmt.Sprintf("%s has no key %q.", named(m.Config), m.Keys[0])
+		v.Next = fmt.Sprintf("kubectl -n %s edit %s/%s", m.Config.Namespace, config, m.Config.Name)
+	default:
+		v.Message = named(m.Config) + " does not exist."
+		v.Next = fmt.Sprintf("kubectl -n %s get %s", m.Config.Namespace, config)
 	}
 	switch {
 	case m.Meant != "":
 		v.Message += " Did you mean " + m.Meant + "?"
-		v.Next = fmt.Sprintf("kubectl -n %s edit %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name)
+		v.Next = kubectl(c.Workload, "edit")
 	case m.Required:
 		v.Message += " No pod of the workload starts without it."
 	default:
 		v.Message += " Nothing will roll for it."
 	}
-	if more := len(c.Record.Missing) - 1; more > 0 {
-		v.Message += fmt.Sprintf(" And %d more are missing.", more)
-	}
+	v.Message += more(len(c.Record.Missing), " are missing")
 	return v, true
 }
 
-func stalled(c Case) (Verdict, bool) {
+// marked returns a verdict about a rollout with this result, if it is the workload's.
+func (c Case) marked(result reloader.Reason, so string) (Verdict, bool) {
 	r := c.Record.Rollout
-	if r == nil || r.Result != reloader.ReasonStalled {
+	if r == nil || r.Result != result {
 		return Verdict{}, false
 	}
-	next := fmt.Sprintf("kubectl -n %s describe %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name)
-	message := because("The workload was marked at "+clock(r.StartedAt)+", and pods still run with the old content", r.Message)
-	return Verdict{Reason: r.Result, Message: message, Next: next}, true
+	return Verdict{Reason: result, Message: because("The workload was marked at "+clock(r.StartedAt)+so, r.Message)}, true
+}
+
+func stalled(c Case) (Verdict, bool) {
+	v, ok := c.marked(reloader.ReasonStalled, ", and pods still run with the old content")
+	v.Next = kubectl(c.Workload, "describe")
+	return v, ok
 }
 
 func notRolledOut(c Case) (Verdict, bool) {
-	r := c.Record.Rollout
-	if r == nil || r.Result != reloader.ReasonWaitingForOperator {
-		return Verdict{}, false
+	v, ok := c.marked(reloader.ReasonWaitingForOperator, " and is not rolled out")
+	if !ok {
+		return v, false
 	}
-	next, stale := workload.Remedy(c.Workload, r.Message)
-	if !stale {
-		return Verdict{}, false
-	}
-	if next == "" {
-		next = fmt.Sprintf("kubectl -n %s rollout status %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name)
-	}
-	return Verdict{
-		Reason: r.Result, Message: because("The workload was marked at "+clock(r.StartedAt)+" and is not rolled out", r.Message), Next: next,
-	}, true
+	next, stale := remedy(c.Workload, c.Record.Rollout.Message)
+	v.Next = next
+	return v, stale
+}
+
+func rolling(c Case) (Verdict, bool) {
+	v, ok := c.marked(reloader.ReasonRolling, " and is rolling out")
+	v.Next = status(c.Workload)
+	return v, ok
 }
 
 func frozen(c Case) (Verdict, bool) {
 	h := c.Record.Hold
-	if h == nil || h.Reason != reloader.ReasonFrozen {
-		if f, on := c.freeze(); !on || !c.waits() {
-			return Verdict{}, false
-		} else if h == nil {
-			h = &reloader.Hold{Reason: reloader.ReasonFrozen, Message: f.Reason, Due: f.Until}
-		} else {
-			return Verdict{}, false
-		}
+	f, on := c.freeze()
+	switch {
+	case h != nil && h.Reason == reloader.ReasonFrozen:
+		f.Reason, f.Until = h.Message, h.Due
+	case h != nil || !on || !c.waits():
+		return Verdict{}, false
 	}
-	f, _ := c.freeze()
-	return Verdict{Reason: h.Reason, Message: "All reloads are frozen" + terms(h.Message, f.By, f.Since, h.Due) + ".", Next: "reroll thaw"}, true
+	v := Verdict{Reason: reloader.ReasonFrozen}
+	v.Message, v.Next = c.thaw(f)
+	return v, true
 }
 
 // freeze returns the freeze of the cluster, if one is on.
@@ -211,19 +208,11 @@ func held(c Case) (Verdict, bool) {
 	if h == nil {
 		return Verdict{}, false
 	}
-	v := Verdict{Reason: h.Reason, Message: because("The workload "+reloader.Reasons[h.Reason], h.Message), Next: "wait"}
-	if !h.Due.IsZero() {
-		v.Next = "wait until " + clock(h.Due)
-	}
+	v := Verdict{Reason: h.Reason, Message: OfHold(h)}
 	switch h.Reason {
 	case reloader.ReasonPausedByOperator:
-		v.Next = "reroll resume " + c.pause()
+		v.Next = c.own("reroll resume " + c.pause())
 	case reloader.ReasonOutsideWindow:
-		if h.Due.IsZero() {
-			v.Message = because("The workload is held back: no maintenance window ever opens", h.Message)
-		} else {
-			v.Message = "The workload " + reloader.Reasons[h.Reason] + "; the next one opens at " + clock(h.Due) + "."
-		}
 		v.Next = "reroll reload " + ref(c.Workload)
 	case reloader.ReasonFlapping:
 		v.Next = "reroll reloads -n " + c.Workload.Namespace
@@ -233,153 +222,60 @@ func held(c Case) (Verdict, bool) {
 	return v, true
 }
 
-// pause returns the flags that name the pause of the workload: that of its namespace, unless the cluster has another one that applies.
-func (c Case) pause() string {
-	flags := "-n " + c.Workload.Namespace
-	if c.Status == nil {
-		return flags
-	}
-	applies := func(p reloader.Pause) bool {
-		return (p.Namespace == "" || p.Namespace == c.Workload.Namespace) && p.Until.After(c.Now)
-	}
-	i := slices.IndexFunc(c.Status.Pauses, applies)
-	if i < 0 {
-		return flags
-	}
-	p := c.Status.Pauses[i]
-	if p.Namespace == "" {
-		flags = "-A"
-	}
-	if p.Selector != "" {
-		flags += fmt.Sprintf(" -l %q", p.Selector)
-	}
-	return flags
-}
-
-func pending(c Case) (Verdict, bool) {
-	if !c.waits() {
-		return Verdict{}, false
-	}
-	return Verdict{Message: "A change waits for the debounce window to pass.", Next: "wait some seconds"}, true
-}
-
-func rolling(c Case) (Verdict, bool) {
-	r := c.Record.Rollout
-	if r == nil || r.Result != reloader.ReasonRolling {
-		return Verdict{}, false
-	}
-	return Verdict{
-		Reason: r.Result, Message: "The workload is rolling out since " + clock(r.StartedAt) + ".",
-		Next: fmt.Sprintf("kubectl -n %s rollout status %s/%s", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name),
-	}, true
-}
+func pending(c Case) (Verdict, bool) { return Verdict{Message: waitsForWindow}, c.waits() }
 
 func notRolled(c Case) (Verdict, bool) {
-	next := map[reloader.Reason]string{
-		reloader.ReasonDryRun:   "end the dry run: helm upgrade … --set dryRun=false, or without --dry-run",
-		reloader.ReasonNotified: "check what received the webhook",
+	advice := map[reloader.Reason]string{
+		reloader.ReasonDryRun:   " To end the dry run, set dryRun: false in the chart, or leave out --dry-run.",
+		reloader.ReasonNotified: " What received the webhook has the rest.",
 	}
-	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return next[e.Handled.How] != "" })
+	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return advice[e.Handled.How] != "" })
 	if i < 0 {
 		return Verdict{}, false
 	}
 	e := c.Record.Edges[i]
-	message := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[e.Handled.How], named(e.Config), clock(e.Handled.At))
-	return Verdict{Reason: e.Handled.How, Message: message, Next: next[e.Handled.How]}, true
+	return Verdict{Reason: e.Handled.How, Message: rolledNothing(e) + advice[e.Handled.How]}, true
+}
+
+func rolledNothing(e reloader.Edge) string {
+	return fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[e.Handled.How], named(e.Config), clock(e.Handled.At))
 }
 
 func noConfigs(c Case) (Verdict, bool) {
-	if len(c.Record.Edges) > 0 {
-		return Verdict{}, false
-	}
 	return Verdict{
-		Message: "The workload is opted in, and its annotations ask for no ConfigMap or Secret: its pod template refers to none that counts, or all are excluded.",
-		Next:    fmt.Sprintf("kubectl -n %s get %s/%s -o yaml", c.Workload.Namespace, lower(c.Workload.Kind), c.Workload.Name),
-	}, true
+		Message: "The workload is opted in, and its annotations ask for no ConfigMap or Secret: its pod template refers to none that counts, all are excluded, or what is named matches none.",
+		Next:    kubectl(c.Workload, "get") + " -o yaml",
+	}, len(c.Record.Edges) == 0
 }
 
 func noBaseline(c Case) (Verdict, bool) {
-	if !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == "" }) {
-		return Verdict{}, false
-	}
-	return Verdict{Message: "Reroll has not recorded yet which content this workload runs with.", Next: "wait some seconds; if it lasts: reroll doctor"}, true
+	return Verdict{Message: "Reroll has not recorded yet which content this workload runs with. That takes some seconds.", Next: "reroll doctor"},
+		slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == "" })
 }
 
-// current are the reasons for which a workload runs with the newest content.
-var current = []reloader.Reason{reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut}
+// Newest are the ways in which a workload came to run with the newest content. Other reasons say why it need not.
+var Newest = []reloader.Reason{
+	reloader.ReasonBaseline, reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut,
+}
 
 // upToDate says which content the workload runs with, and how that is known.
 func upToDate(c Case) Verdict {
 	newest := slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
-	v := Verdict{State: UpToDate, Reason: newest.Handled.How}
-	v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[newest.Handled.How], named(newest.Config), clock(newest.Handled.At))
+	how, config, at := newest.Handled.How, named(newest.Config), clock(newest.Handled.At)
+	v := Verdict{State: UpToDate, Reason: how}
 	switch {
-	case newest.Handled.How == reloader.ReasonBaseline:
-		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", named(newest.Config), clock(newest.Handled.At))
-	case newest.Handled.How == reloader.ReasonReloaded:
-		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", named(newest.Config), clock(newest.Handled.At))
-	case !slices.Contains(current, newest.Handled.How):
-		v.Message = fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[newest.Handled.How], named(newest.Config), clock(newest.Handled.At))
+	case how == reloader.ReasonBaseline:
+		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
+	case how == reloader.ReasonReloaded:
+		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", config, at)
+	case slices.Contains(Newest, how):
+		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[how], config, at)
+	default:
+		v.Message = rolledNothing(newest)
 	}
 	if f, on := c.freeze(); on {
-		v.Message += " All reloads are frozen" + terms(f.Reason, f.By, f.Since, f.Until) + ", so the next change waits."
-		v.Next = "reroll thaw"
+		message, next := c.thaw(f)
+		v.Message, v.Next = v.Message+" "+message+" The next change waits.", next
 	}
 	return v
 }
-
-// terms says why, by whom and until when.
-func terms(reason, by string, since, until time.Time) string {
-	text := ""
-	if reason != "" {
-		text += fmt.Sprintf(" (%q)", reason)
-	}
-	if by != "" {
-		text += " by " + by
-	}
-	if !since.IsZero() {
-		text += " since " + clock(since)
-	}
-	if until.IsZero() {
-		return text + " until somebody thaws them"
-	}
-	return text + " until " + clock(until)
-}
-
-// ref names a workload as the commands of reroll take it.
-func ref(w reloader.WorkloadRef) string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
-
-// named names a config as sentences do.
-func named(c reloader.Config) string {
-	text := string(c.Kind) + " " + c.Namespace + "/" + c.Name
-	if c.Cluster != "" {
-		text += " of cluster " + c.Cluster
-	}
-	return text
-}
-
-// clock shows a time as the sentences of this package do.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// annotate returns the command that annotates a workload.
-func annotate(w reloader.WorkloadRef, what string) string {
-	return fmt.Sprintf("kubectl -n %s annotate %s/%s %s", w.Namespace, lower(w.Kind), w.Name, what)
-}
-
-// because joins what is so and why.
-func because(text, why string) string {
-	if why == "" {
-		return end(text)
-	}
-	return text + ": " + end(why)
-}
-
-// end ends a sentence, unless it has ended.
-func end(text string) string {
-	if strings.HasSuffix(text, "?") {
-		return text
-	}
-	return strings.TrimRight(text, ".") + "."
-}
-
-func lower(kind string) string { return strings.ToLower(kind) }

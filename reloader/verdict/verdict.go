@@ -1,5 +1,5 @@
-// Package verdict judges how a workload stands: one state, one sentence and the next command. Everything that answers people takes its state
-// from here: the REST API, explain, workloads, status and doctor. It is pure: whoever asks brings the records and the time.
+// Package verdict judges how a workload stands: one state, one sentence and the next command. Everything that answers people takes these
+// from here: the REST API with the dashboard, explain, workloads, status and doctor. It is pure: the caller passes the records and the time.
 package verdict
 
 import (
@@ -71,7 +71,7 @@ type Verdict struct {
 	Reason reloader.Reason
 	// Message is one sentence, or few.
 	Message string
-	// Next is the command to run next, or what to do; empty if there is nothing to do.
+	// Next is the command to run next, complete as it is; empty if there is none.
 	Next string
 }
 
@@ -86,6 +86,18 @@ type Case struct {
 	Status  *reloader.ClusterStatus
 	Silence time.Duration
 	Now     time.Time
+	// Live is what the cluster says about a workload without a record; nil if it was not asked.
+	Live *Live
+}
+
+// Live is what the cluster says about a workload.
+type Live struct {
+	// Lacking says what does not exist; empty if the workload exists.
+	Lacking string
+	// Typo says which annotation is misspelt and what was meant; empty if none is.
+	Typo string
+	// Asks says that the annotations ask for configs.
+	Asks bool
 }
 
 // Judge returns the verdict of the first rule that has something to say.

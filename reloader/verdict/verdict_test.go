@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,12 +14,6 @@ var (
 	now    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	web    = reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	secret = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "api-pasword"}
-)
-
-// progress is what a controller says of a Deployment that is paused, and of one that has no replicas.
-const (
-	paused = "it is paused: spec.paused"
-	empty  = "it has no replicas: the next pods start with the new content"
 )
 
 // record is that of a workload that runs with the newest content of one config.
@@ -47,6 +42,10 @@ func rollout(result reloader.Reason, message string) func(*reloader.WorkloadReco
 // TestFaultsOfNewcomers: the verdict of each mistake that people make names its cause and the next command.
 func TestFaultsOfNewcomers(t *testing.T) {
 	frozen := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}
+	unread := &reloader.ClusterStatus{
+		Namespace: "ops", Freeze: reloader.Freeze{Frozen: true},
+		ControlProblem: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key",
+	}
 	over := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}
 	for name, tc := range map[string]struct {
 		record  func(*reloader.WorkloadRecord)
@@ -56,7 +55,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		message string
 		next    string
 	}{
-		"no annotation": {state: NotOptedIn, message: "shop/Deployment/web is not opted in", next: "kubectl -n shop annotate deployment/web reloader.stakater.com/auto=true"},
+		"no annotation": {state: NotOptedIn, message: "shop/Deployment/web is not opted in", next: "kubectl -n shop annotate deployment/web reroll.dev/auto=true"},
 		"name misspelt": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Missing = []reloader.Missing{{Config: secret, Meant: "api-password, which the pod template uses"}}
@@ -88,7 +87,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
-			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run", next: "--set dryRun=false",
+			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). To end the dry run, set dryRun: false",
 		},
 		"bad value": {
 			record: func(r *reloader.WorkloadRecord) {
@@ -129,23 +128,40 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"patch refused":         {record: hold(reloader.ReasonRefused, "quota exceeded", time.Time{}), state: Failed, message: "quota exceeded", next: "reroll retry shop/Deployment/web"},
 		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice since 2026-11-21 11:00:00 UTC until 2026-11-21 13:00:00 UTC.`, next: "reroll thaw"},
 		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll thaw"},
-		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "so the next change waits", next: "reroll thaw"},
-		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window", next: "wait"},
-		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale.", next: "reroll resume -n shop"},
+		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll thaw"},
+		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
+		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
+		"frozen elsewhere": {
+			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
+			status: &reloader.ClusterStatus{Namespace: "ops", Freeze: reloader.Freeze{Frozen: true}},
+			state:  Frozen, message: `All reloads are frozen ("sale") until somebody thaws them.`, next: "reroll thaw --reroll-namespace ops",
+		},
+		"frozen by what cannot be read": {
+			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control: it cannot be read", time.Time{}), status: unread,
+			state: Frozen, message: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key.", next: "kubectl -n ops edit configmap reroll-control",
+		},
+		"nothing waits, and it cannot be read": {
+			record: func(*reloader.WorkloadRecord) {}, status: unread, state: UpToDate,
+			message: "everything is frozen: line 1: unknown key. The next change waits.", next: "kubectl -n ops edit configmap reroll-control",
+		},
+		"paused, elsewhere": {
+			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), status: &reloader.ClusterStatus{Namespace: "ops"},
+			state: Held, message: "paused by an operator: sale.", next: "reroll resume -n shop --reroll-namespace ops",
+		},
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
 			status: &reloader.ClusterStatus{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}},
-			state:  Held, message: "paused by an operator: sale.", next: `reroll resume -A -l "app=web"`,
+			state:  Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l "app=web"`,
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
 		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll reloads"},
-		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "limit on reloads", next: "wait until 2026-11-21 12:01:00 UTC"},
+		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
-		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, paused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
-		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, empty), state: UpToDate, message: "runs with the newest content"},
+		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
+		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "runs with the newest content"},
 		"pods do not start":    {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
-		"rolling":              {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "rolling out since 2026-11-21 12:00:00 UTC", next: "kubectl -n shop rollout status deployment/web"},
+		"rolling":              {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
 		"just opted in":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
 		"never changed":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
 		"dispatcher down":      {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll doctor"},
@@ -160,8 +176,30 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		if got.State != tc.state || !strings.Contains(got.Message, tc.message) || !strings.Contains(got.Next, tc.next) || tc.next == "" && tc.state == UpToDate && got.Next != "" {
 			t.Errorf("%s: %s: %s Next: %s\nwant %s: %s Next: %s", name, got.State, got.Message, got.Next, tc.state, tc.message, tc.next)
 		}
+		if strings.ContainsAny(got.Next, ",;…<>") || got.Next != "" && !slices.Contains([]string{"kubectl", "oc", "reroll"}, strings.Fields(got.Next)[0]) {
+			t.Errorf("%s: %q is no command", name, got.Next)
+		}
 		if got.State.NeedsAttention() && got.State.Settled() {
 			t.Errorf("%s: %s is settled and needs attention", name, got.State)
+		}
+	}
+}
+
+// TestLive: what the cluster says about a workload without a record is the cause.
+func TestLive(t *testing.T) {
+	const annotate = "kubectl -n shop annotate deployment/web reroll.dev/auto=true"
+	for _, c := range []struct {
+		live          Live
+		message, next string
+	}{
+		{Live{}, "shop/Deployment/web exists, and is not opted in.", annotate},
+		{Live{Lacking: "there is no namespace shop"}, "There is no namespace shop.", "kubectl get deployment -A"},
+		{Live{Typo: "a/atuo is unknown: did you mean a/auto?", Asks: true}, "shop/Deployment/web exists, and is not opted in. a/atuo is unknown: did you mean a/auto?", annotate},
+		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago.", "reroll doctor"},
+	} {
+		got := Judge(Case{Cluster: "local", Workload: web, Live: &c.live, Now: now})
+		if want := (Verdict{NotOptedIn, reloader.ReasonNotOptedIn, c.message, c.next}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }
@@ -190,6 +228,26 @@ func TestAbout(t *testing.T) {
 	}
 }
 
+// TestNoDependency: the config is named, and so is the one that was probably meant.
+func TestNoDependency(t *testing.T) {
+	c := Case{Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now}
+	typo := secret
+	typo.Name = "api-passwrd"
+	for _, tc := range []struct {
+		config  reloader.Config
+		why     reloader.Reason
+		message string
+	}{
+		{typo, "", "No annotation of the workload asks for Secret shop/api-passwrd: it is neither named nor referenced, or it is excluded, ignored, or in another namespace. Did you mean api-pasword?"},
+		{reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "api-pasword"}, "", "or in another namespace."},
+		{secret, reloader.ReasonNotShared, "The workload " + reloader.Reasons[reloader.ReasonNotShared] + "."},
+	} {
+		if got := c.NoDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
+			t.Errorf("%s: %+v, want %s", tc.config, got, tc.message)
+		}
+	}
+}
+
 // TestEveryStateIsRanked: what is listed by its state has a place in the list.
 func TestEveryStateIsRanked(t *testing.T) {
 	ranked := map[State]bool{}
@@ -203,11 +261,25 @@ func TestEveryStateIsRanked(t *testing.T) {
 	}
 }
 
-// TestRemedy: a kind that has no such command is not told to use it.
+// TestRemedy: the command fits the kind, and can be pasted.
 func TestRemedy(t *testing.T) {
-	rolloutRef := web
-	rolloutRef.Kind = "Rollout"
-	if next, stale := workload.Remedy(rolloutRef, paused); !stale || next != "kubectl argo rollouts -n shop resume web" {
-		t.Errorf("%q, stale: %t", next, stale)
+	for _, c := range []struct {
+		kind, why, want string
+		stale           bool
+	}{
+		{"Deployment", workload.WhyPaused, "kubectl -n shop rollout resume deployment/web", true},
+		{"Rollout", workload.WhyPaused, "kubectl argo rollouts -n shop resume web", true},
+		{"DeploymentConfig", workload.WhyPaused, "oc -n shop rollout resume dc/web", true},
+		{"DeploymentConfig", workload.WhyManual, "oc -n shop rollout latest dc/web", true},
+		{"StatefulSet", workload.WhyOnDelete, "kubectl -n shop get pods -L controller-revision-hash", true},
+		{"DaemonSet", "something else", "kubectl -n shop rollout status daemonset/web", true},
+		{"Rollout", "it is paused between two steps", "kubectl argo rollouts -n shop status web", true},
+		{"Job", "something else", "kubectl -n shop describe job/web", true},
+		{"Deployment", workload.WhyEmpty, "", false},
+		{"Job", workload.WhySuspend, "", false},
+	} {
+		if next, stale := remedy(reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, c.why); next != c.want || stale != c.stale {
+			t.Errorf("%s, %s: %q, stale: %t; want %q, %t", c.kind, c.why, next, stale, c.want, c.stale)
+		}
 	}
 }

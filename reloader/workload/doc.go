@@ -2,5 +2,5 @@
 // more.
 //
 // A Workload is made from the real object by Strip and is small enough to be cached by the thousand: no managed fields, no
-// last-applied configuration, no environment value that is not a mark. Each kind of workload is one file and one word in Kinds.
+// last-applied configuration, no environment value that is not a mark. Each kind of workload is one Kind and one word in Kinds.
 package workload

@@ -31,13 +31,13 @@ type Progress struct {
 	ViaSeen int64
 }
 
-// Why a rollout waits for somebody.
+// Why a rollout waits for somebody. WhyEmpty and WhySuspend leave no pod with old content.
 const (
-	whyPaused   = "it is paused: spec.paused"
-	whyOnDelete = "its pods are replaced only when somebody deletes them: the update strategy is OnDelete"
-	whyEmpty    = "it has no replicas: the next pods start with the new content"
-	whySuspend  = "it is suspended: spec.suspend"
-	whyManual   = "it has no trigger of type ConfigChange: somebody has to start the rollout"
+	WhyPaused   = "it is paused: spec.paused"
+	WhyOnDelete = "its pods are replaced only when somebody deletes them: the update strategy is OnDelete"
+	WhyEmpty    = "it has no replicas: the next pods start with the new content"
+	WhySuspend  = "it is suspended: spec.suspend"
+	WhyManual   = "it has no trigger of type ConfigChange: somebody has to start the rollout"
 	whyDeadline = "its progress deadline is exceeded"
 )
 
@@ -56,7 +56,7 @@ func (p pods) phase() (Phase, string) {
 	case !p.observed:
 		return Rolling, ""
 	case p.wanted == 0:
-		return Waiting, whyEmpty
+		return Waiting, WhyEmpty
 	case p.updated >= p.wanted && p.total <= p.updated && p.available >= p.wanted:
 		return RolledOut, ""
 	case p.waits != "":

@@ -201,7 +201,6 @@ func TestAlike(t *testing.T) {
 		"an annotation":   {func(d *appsv1.Deployment) { d.Annotations["c"] = "e" }, false},
 		"a label":         {func(d *appsv1.Deployment) { d.Labels["a"] = "c" }, false},
 		"another object":  {func(d *appsv1.Deployment) { d.UID = "v" }, false},
-		"a pause":         {func(d *appsv1.Deployment) { d.Spec.Paused = true }, false},
 		"another writer":  {func(d *appsv1.Deployment) { d.ManagedFields[0].Time = at(6) }, false},
 		"its deletion":    {func(d *appsv1.Deployment) { d.DeletionTimestamp = at(9) }, false},
 		"a mark": {func(d *appsv1.Deployment) {

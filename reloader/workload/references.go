@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,74 +24,120 @@ const (
 // UsesByMount are the fields whose configs are used by the containers that mount them, and by none if none does.
 var UsesByMount = []string{UseVolume, UseProjectedVolume, UseCSIVolume}
 
+// Reference is how a pod template refers to one config.
+type Reference struct {
+	// Uses has one entry for each kind of field and container, volumes before variables; keys are sorted.
+	Uses []reloader.Use
+	// Required says that no pod starts without the config, and RequiredKeys are the keys that none starts without; sorted. Optional says that
+	// pods start without it, and read it where it exists.
+	Required, Optional bool
+	RequiredKeys       []string
+}
+
+// OnlyPulls reports whether the config is used for nothing but pulling images. The kubelet reads it at the next pull; no running pod
+// depends on it, and a restart does not bring a new one into effect any sooner.
+func (r *Reference) OnlyPulls() bool {
+	others := func(u reloader.Use) bool { return u.How != UseImagePullSecret }
+	return len(r.Uses) > 0 && !slices.ContainsFunc(r.Uses, others)
+}
+
+// NoContainer is the carrier of a config that no container uses.
+const NoContainer = -1
+
+// Carrier returns the index of the regular container that carries the mark for c, or NoContainer if no container uses c. The choice is
+// Stakater's: the first container that mounts the first volume of the config, else the first container with a variable from it. The first
+// container of all stands in for init containers.
+func (t *Template) Carrier(c reloader.Config) int {
+	r := t.References[c]
+	if r == nil {
+		return NoContainer
+	}
+	first := func(mounted bool) int {
+		return slices.IndexFunc(r.Uses, func(u reloader.Use) bool {
+			return u.Container != "" && slices.Contains(UsesByMount, u.How) == mounted
+		})
+	}
+	i := first(true)
+	if i < 0 {
+		i = first(false)
+	}
+	if i < 0 {
+		return NoContainer
+	}
+	return max(0, slices.IndexFunc(t.Containers, func(c Container) bool { return c.Name == r.Uses[i].Container }))
+}
+
 // references returns every config that spec refers to. What lies outside the template, such as the pull secrets of its service
 // account, is not followed.
 func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Reference {
-	c := collector{namespace: namespace, spec: spec, found: map[reloader.Config]*draft{}}
+	c := collector{namespace: namespace, spec: spec, found: map[reloader.Config]*Reference{}}
 	for _, s := range spec.ImagePullSecrets {
 		c.use(reloader.Secret, s.Name, reloader.Use{How: UseImagePullSecret})
 	}
 	for i := range spec.Volumes {
 		c.volume(&spec.Volumes[i])
 	}
-	for i := range spec.Containers {
-		c.variables(&spec.Containers[i], i, spec.Containers[i].Name)
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			c.variables(&containers[i])
+		}
 	}
-	for i := range spec.InitContainers {
-		c.variables(&spec.InitContainers[i], 0, namesFrom(spec, i)...)
+	for _, r := range c.found {
+		r.RequiredKeys = sorted(r.RequiredKeys)
 	}
-	out := make(map[reloader.Config]*Reference, len(c.found))
-	for config, d := range c.found {
-		out[config] = d.reference()
-	}
-	return out
+	return c.found
 }
 
 // collector walks one pod spec.
 type collector struct {
 	namespace string
 	spec      *corev1.PodSpec
-	found     map[reloader.Config]*draft
+	found     map[reloader.Config]*Reference
 }
 
-// use notes one use of a config and returns the draft of its reference; nil if no config can have that name.
-func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *draft {
+// use adds one use of a config and returns the reference; nil if no config can have that name. It joins u to the use of the same field and
+// container, if there is one. A use without keys is one of all keys.
+func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *Reference {
 	config := reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}
-	d := c.found[config]
-	if d == nil {
+	r := c.found[config]
+	if r == nil {
 		if name == "" || config.Validate() != nil {
 			return nil
 		}
-		d = &draft{byVolume: NoContainer, byVariable: NoContainer}
-		c.found[config] = d
+		r = &Reference{}
+		c.found[config] = r
 	}
-	d.add(u)
-	return d
+	u.Keys = sorted(u.Keys)
+	i := slices.IndexFunc(r.Uses, func(o reloader.Use) bool { return o.How == u.How && o.Container == u.Container })
+	switch {
+	case i < 0:
+		r.Uses = append(r.Uses, u)
+	case len(u.Keys) == 0 || len(r.Uses[i].Keys) == 0:
+		r.Uses[i].Keys = nil
+	default:
+		r.Uses[i].Keys = sorted(append(r.Uses[i].Keys, u.Keys...))
+	}
+	return r
 }
 
-// namesFrom returns the containers that start after the init container i has: itself, those behind it, and all regular ones.
-func namesFrom(spec *corev1.PodSpec, i int) []string {
-	var names []string
-	for _, each := range slices.Concat(spec.InitContainers[i:], spec.Containers) {
-		names = append(names, each.Name)
+// need notes whether pods start without the config, or without some keys of it.
+func (r *Reference) need(optional *bool, keys ...string) {
+	if optional != nil && *optional {
+		r.Optional = !r.Required
+		return
 	}
-	return names
+	r.Required, r.Optional = true, false
+	r.RequiredKeys = append(r.RequiredKeys, keys...)
 }
 
-// variables notes the configs that feed c's environment; carrier is the regular container that would carry their marks, and waiting are the
-// containers that do not start before spec can.
-func (c *collector) variables(spec *corev1.Container, carrier int, waiting ...string) {
+// variables notes the configs that feed the environment of a container.
+func (c *collector) variables(container *corev1.Container) {
 	note := func(kind reloader.ConfigKind, name, how string, optional *bool, keys ...string) {
-		d := c.use(kind, name, reloader.Use{How: how, Container: spec.Name, Keys: keys})
-		if d == nil {
-			return
-		}
-		d.need(optional, waiting, keys...)
-		if d.byVariable == NoContainer {
-			d.byVariable = carrier
+		if r := c.use(kind, name, reloader.Use{How: how, Container: container.Name, Keys: slices.Clone(keys)}); r != nil {
+			r.need(optional, keys...)
 		}
 	}
-	for _, e := range spec.Env {
+	for _, e := range container.Env {
 		if e.ValueFrom == nil {
 			continue
 		}
@@ -100,7 +148,7 @@ func (c *collector) variables(spec *corev1.Container, carrier int, waiting ...st
 			note(reloader.Secret, r.Name, UseEnv, r.Optional, r.Key)
 		}
 	}
-	for _, e := range spec.EnvFrom {
+	for _, e := range container.EnvFrom {
 		if r := e.ConfigMapRef; r != nil {
 			note(reloader.ConfigMap, r.Name, UseEnvFrom, r.Optional)
 		}
@@ -108,4 +156,97 @@ func (c *collector) variables(spec *corev1.Container, carrier int, waiting ...st
 			note(reloader.Secret, r.Name, UseEnvFrom, r.Optional)
 		}
 	}
+}
+
+// classAttribute is the attribute of a CSI volume that names its SecretProviderClass, whatever the driver is called.
+const classAttribute = "secretProviderClass"
+
+// volume notes the configs of v: those whose keys become files, and the secret that its CSI driver reads.
+func (c *collector) volume(v *corev1.Volume) {
+	if s := v.ConfigMap; s != nil {
+		c.files(v.Name, reloader.ConfigMap, s.Name, UseVolume, s.Items, s.Optional)
+	}
+	if s := v.Secret; s != nil {
+		c.files(v.Name, reloader.Secret, s.SecretName, UseVolume, s.Items, s.Optional)
+	}
+	if v.Projected != nil {
+		for _, s := range v.Projected.Sources {
+			if m := s.ConfigMap; m != nil {
+				c.files(v.Name, reloader.ConfigMap, m.Name, UseProjectedVolume, m.Items, m.Optional)
+			}
+			if m := s.Secret; m != nil {
+				c.files(v.Name, reloader.Secret, m.Name, UseProjectedVolume, m.Items, m.Optional)
+			}
+		}
+	}
+	if s := v.CSI; s != nil {
+		// The provider decides which object of the class becomes which file.
+		c.mounts(v.Name, reloader.SecretProviderClass, s.VolumeAttributes[classAttribute], UseCSIVolume, func(corev1.VolumeMount) []string { return nil })
+		if s.NodePublishSecretRef != nil {
+			c.use(reloader.Secret, s.NodePublishSecretRef.Name, reloader.Use{How: UseCSINodePublish})
+		}
+	}
+}
+
+// files notes a config whose keys, all or those of items, are files of a volume. Pods wait for it only if some container mounts the volume.
+func (c *collector) files(volume string, kind reloader.ConfigKind, name, how string, items []corev1.KeyToPath, optional *bool) {
+	r, mounted := c.mounts(volume, kind, name, how, func(m corev1.VolumeMount) []string { return mountedKeys(items, m) })
+	if r != nil && mounted {
+		r.need(optional, itemKeys(items)...)
+	}
+}
+
+// mounts notes a config that becomes a volume: one use for each mount, or one without a container if there is none. keys returns
+// the keys that a mount shows; the zero mount shows the whole volume.
+func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how string, keys func(corev1.VolumeMount) []string) (r *Reference, mounted bool) {
+	for _, containers := range [][]corev1.Container{c.spec.Containers, c.spec.InitContainers} {
+		for i := range containers {
+			for _, m := range containers[i].VolumeMounts {
+				if m.Name == volume {
+					r, mounted = c.use(kind, name, reloader.Use{How: how, Container: containers[i].Name, Keys: keys(m)}), true
+				}
+			}
+		}
+	}
+	if !mounted {
+		r = c.use(kind, name, reloader.Use{How: how, Keys: keys(corev1.VolumeMount{})})
+	}
+	return r, mounted
+}
+
+// mountedKeys returns the keys that a mount shows, nil for all. A subPath shows one file or directory of the volume; if that is no
+// item, all items count as used, because a reload too many is better than one too few.
+func mountedKeys(items []corev1.KeyToPath, m corev1.VolumeMount) []string {
+	if m.SubPath == "" {
+		return itemKeys(items)
+	}
+	shown := path.Clean(m.SubPath)
+	if len(items) == 0 {
+		first, _, _ := strings.Cut(shown, "/")
+		if first == "." || first == "" {
+			return nil
+		}
+		return []string{first}
+	}
+	inside := slices.DeleteFunc(slices.Clone(items), func(i corev1.KeyToPath) bool {
+		file := path.Clean(i.Path)
+		return file != shown && !strings.HasPrefix(file, shown+"/")
+	})
+	if len(inside) == 0 {
+		return itemKeys(items)
+	}
+	return itemKeys(inside)
+}
+
+func itemKeys(items []corev1.KeyToPath) []string {
+	var keys []string
+	for _, i := range items {
+		keys = append(keys, i.Key)
+	}
+	return keys
+}
+
+func sorted(keys []string) []string {
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }

@@ -14,13 +14,18 @@ import (
 
 func referencesOf(t *testing.T, spec corev1.PodSpec) map[reloader.Config]*workload.Reference {
 	t.Helper()
+	return templateOf(t, spec).References
+}
+
+func templateOf(t *testing.T, spec corev1.PodSpec) workload.Template {
+	t.Helper()
 	d := &appsv1.Deployment{}
 	d.Namespace, d.Spec.Template.Spec = "ns", spec
 	w, err := workload.Deployment.Strip(d, keepAll)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.Template.References
+	return w.Template
 }
 
 func cm(name string) reloader.Config {
@@ -227,7 +232,7 @@ func TestSecretOfCSIDriver(t *testing.T) {
 		Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &s}}}},
 		Containers: []corev1.Container{container("m", "v")},
 	}
-	want := map[reloader.Config]*workload.Reference{sec("s"): {Uses: []reloader.Use{{How: workload.UseCSINodePublish}}, Container: workload.NoContainer}}
+	want := map[reloader.Config]*workload.Reference{sec("s"): {Uses: []reloader.Use{{How: workload.UseCSINodePublish}}}}
 	if diff := cmp.Diff(want, referencesOf(t, spec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -315,13 +320,13 @@ func TestContainerChoice(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			references := referencesOf(t, c.spec)
-			r := references[cm("c")]
-			if r == nil {
-				r = references[spc("c")]
+			template := templateOf(t, c.spec)
+			config := cm("c")
+			if template.References[config] == nil {
+				config = spc("c")
 			}
-			if r == nil || r.Container != c.want {
-				t.Errorf("%s: reference = %+v, want container %d", c.reason, r, c.want)
+			if got := template.Carrier(config); got != c.want {
+				t.Errorf("%s: container %d, want %d", c.reason, got, c.want)
 			}
 		})
 	}
@@ -329,8 +334,8 @@ func TestContainerChoice(t *testing.T) {
 
 func TestKindsOfConfigAreApart(t *testing.T) {
 	spec := corev1.PodSpec{Containers: []corev1.Container{with(container("x"), nil, secFrom("same")), with(container("y"), nil, cmFrom("same"))}}
-	got := referencesOf(t, spec)
-	if got[sec("same")].Container != 0 || got[cm("same")].Container != 1 {
-		t.Errorf("references = %+v and %+v", got[sec("same")], got[cm("same")])
+	got := templateOf(t, spec)
+	if s, c := got.Carrier(sec("same")), got.Carrier(cm("same")); s != 0 || c != 1 {
+		t.Errorf("containers %d and %d, want 0 and 1", s, c)
 	}
 }

@@ -63,7 +63,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Finalizers:        slices.DeleteFunc(slices.Clone(p.meta.Finalizers), func(f string) bool { return !keep(f) }),
 		},
 		Kind:           kind,
-		Written:        written(p.meta.ManagedFields, func(string) bool { return true }),
+		LastWritten:    written(p.meta.ManagedFields, func(string) bool { return true }),
 		MarkedAt:       written(p.meta.ManagedFields, func(manager string) bool { return manager == MarkManager }),
 		Signed:         byMarker(p.meta.ManagedFields, `"f:`+ReloadKey+`"`),
 		HasAnnotations: len(p.meta.Annotations) > 0,
@@ -144,7 +144,7 @@ func containers(specs []corev1.Container, fields []metav1.ManagedFieldsEntry) []
 
 // envMarkPrefix returns with which of the prefixes of marks a variable's name starts; empty if with none.
 func envMarkPrefix(name string) string {
-	for _, prefix := range []string{MarkPrefix, CollabornePrefix, Fabric8Prefix} {
+	for _, prefix := range []string{HashEnv, MarkPrefix, CollabornePrefix, Fabric8Prefix} {
 		if strings.HasPrefix(name, prefix) {
 			return prefix
 		}

@@ -16,8 +16,9 @@ type Workload struct {
 	metav1.ObjectMeta
 	// Kind is the kind of the object, such as Deployment.
 	Kind string
-	// Written is when something other than a subresource was last written, by the managed fields; zero if they do not say.
-	Written time.Time
+	// LastWritten is when something other than a subresource, such as status or scale, was last written, by the managed fields; zero if they
+	// do not say.
+	LastWritten time.Time
 	// MarkedAt is when something was last written by MarkManager; zero if they do not say.
 	MarkedAt time.Time
 	// Signed reports whether MarkManager, and nobody since, has given the annotation ReloadKey its value, as far as they say.
@@ -71,7 +72,7 @@ func (w *Workload) Older(other *Workload) bool {
 	return w.Generation < other.Generation
 }
 
-// Same reports whether other is w in the same version, as far as a patch of w is concerned.
+// Same reports whether other is w with the same spec, as far as a patch of w is concerned.
 func (w *Workload) Same(other *Workload) bool {
 	if w == nil || other == nil {
 		return w == other
@@ -80,20 +81,11 @@ func (w *Workload) Same(other *Workload) bool {
 		w.Dormant == other.Dormant && w.Via.Same(other.Via)
 }
 
-// Alike reports whether other is w in another version that tells nothing new, except perhaps of its progress.
+// Alike reports whether w and other differ only in their progress.
 func (w *Workload) Alike(other *Workload) bool {
-	return w.Same(other) && w.templateOf() == other.templateOf() && w.Paused == other.Paused && w.Written.Equal(other.Written) && w.MarkedAt.Equal(other.MarkedAt) &&
-		w.Signed == other.Signed &&
+	return w.Same(other) && w.LastWritten.Equal(other.LastWritten) && w.MarkedAt.Equal(other.MarkedAt) && w.Signed == other.Signed &&
 		w.DeletionTimestamp.IsZero() == other.DeletionTimestamp.IsZero() &&
 		maps.Equal(w.Annotations, other.Annotations) && maps.Equal(w.Labels, other.Labels)
-}
-
-// templateOf returns what TemplateOf names; zero if it names nothing.
-func (w *Workload) templateOf() reloader.WorkloadRef {
-	if w.TemplateOf == nil {
-		return reloader.WorkloadRef{}
-	}
-	return *w.TemplateOf
 }
 
 // Template is the stripped form of a pod template.
@@ -123,7 +115,7 @@ type Container struct {
 	Marks []EnvMark
 }
 
-// EnvMark is an environment variable whose name starts as those of marks do.
+// EnvMark is an environment variable whose name is that of a mark.
 type EnvMark struct {
 	// Index is its place in the container's env.
 	Index int
@@ -141,9 +133,10 @@ const MarkManager = "Reloader"
 // ReloadKey is the annotation on the metadata of a workload that names the reload that last changed its pod template.
 const ReloadKey = "reroll.dev/last-reload"
 
-// MarkPrefix starts the name of every environment variable that is written as a mark by Stakater Reloader, CollabornePrefix that of
-// kubernetes-reloader, and Fabric8Prefix that of configmapcontroller.
+// HashEnv is the variable that Reroll's own env-vars writes. MarkPrefix starts the name of each variable of Stakater Reloader,
+// CollabornePrefix of kubernetes-reloader, and Fabric8Prefix of configmapcontroller.
 const (
+	HashEnv          = "REROLL_CONFIG_HASH"
 	MarkPrefix       = "STAKATER_"
 	CollabornePrefix = "_RELOADER_"
 	Fabric8Prefix    = "FABRIC8_"

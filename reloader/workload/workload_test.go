@@ -139,7 +139,7 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 			Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
 			Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"wanted": "1"},
 		},
-		Kind: kind, Written: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
+		Kind: kind, LastWritten: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
 		Template: workload.Template{
 			Path: path, HasAnnotations: true,
 			Containers: []workload.Container{{
@@ -193,7 +193,7 @@ func TestBareObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.HasAnnotations || w.Template.HasAnnotations || w.Annotations != nil || !w.Written.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
+	if w.HasAnnotations || w.Template.HasAnnotations || w.Annotations != nil || !w.LastWritten.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
 		t.Errorf("an empty Deployment became %+v", w)
 	}
 }
@@ -205,5 +205,31 @@ func TestMarkValue(t *testing.T) {
 		if got := workload.MarkValue(v); got != want {
 			t.Errorf("MarkValue(%q) = %q, want %q", v, got, want)
 		}
+	}
+}
+
+// TestMarksByName: the variables of all tools are marks, and their values are kept only if they are hashes.
+func TestMarksByName(t *testing.T) {
+	base64 := strings.Repeat("A-", 21) + "A="
+	d := &appsv1.Deployment{}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Env: []corev1.EnvVar{
+		{Name: workload.HashEnv, Value: "0af9"},
+		{Name: "STAKATER_A_SECRET", Value: "0b"},
+		{Name: "_RELOADER_A", Value: "0c"},
+		{Name: "FABRIC8_A_SECRET", Value: base64},
+		{Name: "STAKATER_B_SECRET", Value: base64},
+		{Name: "RELOADER_A", Value: "0d"},
+	}}}
+	w, err := workload.Deployment.Strip(d, keepAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range w.Template.Containers[0].Marks {
+		got = append(got, m.Name+"="+m.Value)
+	}
+	want := []string{"REROLL_CONFIG_HASH=0af9", "STAKATER_A_SECRET=0b", "_RELOADER_A=0c", "FABRIC8_A_SECRET=" + base64, "STAKATER_B_SECRET="}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

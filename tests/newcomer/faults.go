@@ -44,7 +44,7 @@ const (
 var faults = map[string]fault{
 	"no annotation": {
 		objects: app + deployment("", fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "exists, and is not opted in", next: "annotate deployment/web reloader.stakater.com/auto=true",
+		state: "NotOptedIn", cause: "exists, and is not opted in", next: "annotate deployment/web reroll.dev/auto=true",
 	},
 	"a config's name misspelt": {
 		objects: password + deployment(`secret.reloader.stakater.com/reload: api-pasword`, `, envFrom: [{secretRef: {name: api-password}}]`),
@@ -101,7 +101,7 @@ spec:
       containers: [{name: main, image: registry.invalid/web` + fromApp + `}]
 ---
 `, then: edit, ask: "StatefulSet/web",
-		state: "NotRolledOut", cause: "OnDelete", next: "delete pod",
+		state: "NotRolledOut", cause: "OnDelete", next: "get pods -L controller-revision-hash",
 	},
 	"the API server refuses the patch": {
 		objects: app + deployment(auto, fromApp) + `

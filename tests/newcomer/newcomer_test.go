@@ -185,8 +185,17 @@ func (d *desk) cluster(namespace string) {
 	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
 	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)
-	says(ref, "Frozen: ", `"release in progress"`, "until", "reroll thaw")
+	says(ref, "Frozen: ", `"release in progress"`, "until", "Next: reroll thaw --reroll-namespace default")
 	_, err = d.shell(namespace, "reroll thaw --reroll-namespace default")
+	d.must(err)
+	says(ref, "UpToDate: ")
+	_, err = d.shell(namespace, `kubectl -n default patch configmap reroll-control -p '{"data":{"control.yaml":"frezze: {}"}}'`)
+	d.must(err)
+	says(ref, "UpToDate: ", `line 1: unknown key "frezze".`, "The next change waits.", "Next: kubectl -n default edit configmap reroll-control")
+	if said, err := d.shell(namespace, "reroll thaw --reroll-namespace default 2>&1"); err == nil {
+		d.t.Errorf("what cannot be read is thawed: %s", said)
+	}
+	_, err = d.shell(namespace, "kubectl -n default delete configmap reroll-control")
 	d.must(err)
 	says(ref, "UpToDate: ")
 	d.line.Reroll.Kill()

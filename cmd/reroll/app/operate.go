@@ -19,6 +19,8 @@ import (
 // access says which cluster an operator's command writes to, and how the command reports what it has done.
 type access struct {
 	kubeconfig, context, namespace string
+	// in is the namespace of the workload that a command is about.
+	in string
 	// force writes although nothing shows that it does anything.
 	force bool
 	deed  cli.Deed
@@ -29,6 +31,11 @@ func (a *access) bindCluster(cmd *cobra.Command) {
 	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
 	f.StringVar(&a.context, "context", "", "context of the kubeconfig")
 	a.deed.Bind(cmd)
+}
+
+func (a *access) bindTarget(cmd *cobra.Command) {
+	a.bindCluster(cmd)
+	cmd.Flags().StringVarP(&a.in, "namespace", "n", "", "the namespace of the workload, if its name leaves that out")
 }
 
 func (a *access) bindControl(cmd *cobra.Command) {
@@ -72,13 +79,19 @@ func (a *access) changeControl(cmd *cobra.Command, version, workloads string, do
 	err = cluster.ChangeControl(cmd.Context(), func(data map[string]string) error {
 		return control.Edit(data, func(d *control.Document) error { return change(d, user) })
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, control.ErrUnreadable):
+		return fmt.Errorf("%w. Correct it with: kubectl -n %s edit configmap %s", err, cluster.Namespace, control.ConfigMap)
+	case err != nil && !errors.Is(err, errNothing):
 		return err
 	}
 	done.Said += fmt.Sprintf(" (ConfigMap %s/%s)", cluster.Namespace, control.ConfigMap)
 	done.Names = []string{cluster.Namespace + "/ConfigMap/" + control.ConfigMap}
 	return a.deed.Say(cmd.OutOrStdout(), *done)
 }
+
+// errNothing means that there is nothing to write.
+var errNothing = errors.New("nothing to write")
 
 // freezeCommand holds back every reload of a cluster.
 func freezeCommand(version string) *cobra.Command {
@@ -127,7 +140,15 @@ func thawCommand(version string) *cobra.Command {
 		Example: "  reroll thaw\n  reroll thaw --reroll-namespace ops",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.changeControl(cmd, version, "", &cli.Done{What: "thaw", Said: "thawed"}, func(d *control.Document, _ string) error {
+			done := &cli.Done{What: "thaw", Said: "thawed"}
+			return a.changeControl(cmd, version, "", done, func(d *control.Document, _ string) error {
+				switch f := d.Freeze; {
+				case f == nil:
+					done.Said = "nothing was frozen"
+					return errNothing
+				case !f.Until.IsZero() && f.Until.Before(time.Now()):
+					done.Said = "removed the freeze, which had ended at " + f.Until.UTC().Format(time.RFC3339)
+				}
 				d.Freeze = nil
 				return nil
 			})
@@ -232,13 +253,29 @@ func resumeCommand(version string) *cobra.Command {
 
 // annotate gives a workload an annotation that Reroll acts upon, with a value that it did not have before.
 func (a *access) annotate(cmd *cobra.Command, version, target, key, reason string, done cli.Done) error {
-	w, err := cli.Workload(target)
+	w, err := cli.Workload(target, a.in)
 	if err != nil {
 		return err
 	}
 	cluster, err := a.connect(cmd.Context(), version)
 	if err != nil {
 		return err
+	}
+	if w.Namespace == "" || w.Kind == "" {
+		found, err := cluster.Named(cmd.Context(), w)
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for %s: %w; name it as NAMESPACE/KIND/NAME", target, err)
+		case len(found) == 0:
+			return fmt.Errorf("there is no workload %s. Nothing was written", target)
+		case len(found) > 1:
+			var names []string
+			for _, w := range found {
+				names = append(names, w.Namespace+"/"+w.Kind+"/"+w.Name)
+			}
+			return cli.ChooseAmong(target, names)
+		}
+		w = found[0]
 	}
 	if lacking := cluster.Lacks(cmd.Context(), w.Namespace, w.Kind, w.Name); lacking != "" {
 		return errors.New(lacking + " Nothing was written")
@@ -266,17 +303,17 @@ func reloadCommand(version string) *cobra.Command {
 	var a access
 	var reason string
 	cmd := &cobra.Command{
-		Use:   "reload NAMESPACE/KIND/NAME",
+		Use:   "reload [NAMESPACE/][KIND/]NAME",
 		Short: "Roll an opted-in workload once, although nothing it uses has changed",
 		Long: "Roll an opted-in workload once, although nothing it uses has changed, by a new value of its annotation " + dispatcher.RequestedAnnotation + ".\n" +
 			"Windows and limits on rates do not hold that back. A freeze or a pause does, until it ends. " + annotation(dispatcher.RequestedAnnotation),
-		Example: "  reroll reload shop/Deployment/cart --reason 'new certificates'\n  reroll reload shop/deploy/cart --context east",
-		Args:    cobra.ExactArgs(1),
+		Example: "  reroll reload shop/Deployment/cart --reason 'new certificates'\n  reroll reload deploy/cart -n shop --context east",
+		Args:    cli.AboutOne(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.annotate(cmd, version, args[0], dispatcher.RequestedAnnotation, reason, cli.Done{What: "reload", Said: "asked for a roll of %s"})
 		},
 	}
-	a.bindCluster(cmd)
+	a.bindTarget(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who ask later")
 	return cmd
 }
@@ -285,17 +322,17 @@ func reloadCommand(version string) *cobra.Command {
 func retryCommand(version string) *cobra.Command {
 	var a access
 	cmd := &cobra.Command{
-		Use:   "retry NAMESPACE/KIND/NAME",
+		Use:   "retry [NAMESPACE/][KIND/]NAME",
 		Short: "Try a workload again that could not be patched, or whose stalled rollout halts those of others",
 		Long: "Try a workload again that could not be patched, now and not only when its turn comes, by a new value of its annotation " + dispatcher.RetryAnnotation + ".\n" +
 			"If rollouts are halted because that of the workload has stalled, the others go on from the first step. If the workload is one of those that wait,\n" +
 			"it goes alone. " + annotation(dispatcher.RetryAnnotation),
-		Example: "  reroll retry shop/Deployment/web\n  reroll retry shop/deploy/web --context east",
-		Args:    cobra.ExactArgs(1),
+		Example: "  reroll retry shop/Deployment/web\n  reroll retry web -n shop --context east",
+		Args:    cli.AboutOne(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.annotate(cmd, version, args[0], dispatcher.RetryAnnotation, "", cli.Done{What: "retry", Said: "asked for another try of %s"})
 		},
 	}
-	a.bindCluster(cmd)
+	a.bindTarget(cmd)
 	return cmd
 }

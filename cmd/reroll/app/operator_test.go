@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,13 +99,21 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer = corev1.Namespace{TypeMeta: kindOf("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{UID: "u"}}
 		}
 	default:
-		// A list has the objects right below its path.
+		// A list has the objects right below its path, or those of all namespaces.
+		everywhere := regexp.MustCompile(`/namespaces/([^/]+)(/[^/]+/)$`)
+		wanted := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
 		l := metav1.PartialObjectMetadataList{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadataList")}
 		for _, object := range s.objects {
-			if folder, name := path.Split(object); folder == r.URL.Path+"/" {
-				l.Items = append(l.Items, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata"), ObjectMeta: metav1.ObjectMeta{Name: name}})
-				code, answer = http.StatusOK, l
+			folder, name := path.Split(object)
+			if at := r.URL.Path + "/"; folder != at && everywhere.ReplaceAllString(folder, "$2") != at || wanted != "" && name != wanted {
+				continue
 			}
+			meta := metav1.ObjectMeta{Name: name}
+			if in := everywhere.FindStringSubmatch(folder); in != nil {
+				meta.Namespace = in[1]
+			}
+			l.Items = append(l.Items, metav1.PartialObjectMetadata{TypeMeta: kindOf("meta.k8s.io/v1", "PartialObjectMetadata"), ObjectMeta: meta})
+			code, answer = http.StatusOK, l
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -170,6 +179,8 @@ pauses:
 
 const ours, web = "/api/v1/namespaces/reroll/secrets/reroll-digest-key", "/apis/apps/v1/namespaces/shop/deployments/web"
 
+const webOfBank = "/apis/apps/v1/namespaces/bank/statefulsets/web"
+
 // TestFreezeIsNobodyElses: who freezes by the command line is named, with the time, and not who froze before.
 func TestFreezeIsNobodyElses(t *testing.T) {
 	for name, args := range map[string][]string{"freeze": {"freeze", "--reason", "release"}, "thaw": {"thaw"}} {
@@ -198,26 +209,36 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		objects   []string
 		forbidden bool
 		refusal   string
+		code      int
 	}{
-		"a workload":              {args: "retry shop/deploy/web", objects: []string{shop, web}},
-		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
-		"no such workload":        {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
-		"in a misspelt namespace": {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
-		"a pause of all":          {args: "pause -A", objects: []string{ours, shop}},
-		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
-		"a freeze elsewhere":      {args: "freeze", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
-		"a freeze all the same":   {args: "freeze --force"},
-		"a thaw elsewhere":        {args: "thaw", refusal: "found no Reroll in namespace"},
-		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace"},
-		"beside another document": {args: "freeze", document: "frezze: {}", objects: []string{ours}, refusal: "kubectl edit configmap reroll-control"},
+		"a workload":                 {args: "retry shop/deploy/web", objects: []string{shop, web}},
+		"a misspelt workload":        {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
+		"no such workload":           {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
+		"in a misspelt namespace":    {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a bare name":                {args: "retry web", objects: []string{shop, web}},
+		"a name in a namespace":      {args: "reload web -n shop", objects: []string{shop, web, webOfBank}},
+		"a name without its kind":    {args: "retry shop/web", objects: []string{shop, web, webOfBank}},
+		"a name that two have":       {args: "retry web", objects: []string{web, webOfBank}, refusal: "which web is meant? Name one of shop/Deployment/web, bank/StatefulSet/web", code: cli.ExitUsage},
+		"a name that none has":       {args: "retry deploy/wbe", objects: []string{web}, refusal: "there is no workload deploy/wbe. Nothing was written"},
+		"a name without a right":     {args: "retry web", objects: []string{web}, forbidden: true, refusal: "name it as NAMESPACE/KIND/NAME"},
+		"two arguments":              {args: "retry deploy web", objects: []string{web}, refusal: "use KIND/NAME, such as deploy/web", code: cli.ExitUsage},
+		"two namespaces":             {args: "retry shop/web -n bank", objects: []string{web}, refusal: "is not where the flags say", code: cli.ExitUsage},
+		"a pause":                    {args: "pause -n shop", objects: []string{ours, shop}},
+		"a pause of all":             {args: "pause -A", objects: []string{ours, shop}},
+		"a pause of nobody":          {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause in advance":         {args: "pause -n shop --force", objects: []string{ours}},
+		"a freeze elsewhere":         {args: "freeze", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
+		"a freeze all the same":      {args: "freeze --force"},
+		"a thaw elsewhere":           {args: "thaw", refusal: "found no Reroll in namespace"},
+		"a pause elsewhere":          {args: "pause -A", refusal: "found no Reroll in namespace"},
+		"beside another document":    {args: "freeze", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze". Correct it with: kubectl -n reroll edit configmap reroll-control`},
+		"a thaw of what is not read": {args: "thaw", document: "freeze: true", objects: []string{ours}, refusal: "line 1: `true` does not belong here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: c.document})
 			s.objects, s.forbidden = c.objects, c.forbidden
 			_, err := tryTo(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
-			if code, _ := cli.ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != cli.ExitFailed || !strings.Contains(cli.Say(err), c.refusal)) {
+			if code, _ := cli.ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != max(c.code, cli.ExitFailed) || !strings.Contains(cli.Say(err), c.refusal)) {
 				t.Errorf("%v, want %q", err, c.refusal)
 			}
 			if written := s.data[control.Key] != c.document || len(s.annotations) > 0; written != (c.refusal == "") {
@@ -297,6 +318,23 @@ func TestDeedsAreTold(t *testing.T) {
 				t.Errorf("picked %q", said)
 			}
 		})
+	}
+}
+
+// TestThawSaysWhatItFound: a freeze that has ended is removed, and without a freeze nothing is written.
+func TestThawSaysWhatItFound(t *testing.T) {
+	for document, want := range map[string]string{
+		"":                                      "nothing was frozen (ConfigMap reroll/reroll-control)\n",
+		"freeze: {until: 2026-01-31T18:00:00Z}": "removed the freeze, which had ended at 2026-01-31T18:00:00Z (ConfigMap reroll/reroll-control)\n",
+	} {
+		s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+		s.objects = []string{ours}
+		if said := operate(t, "thaw", "--kubeconfig", kubeconfig); said != want {
+			t.Errorf("%s: said %q, want %q", document, said, want)
+		}
+		if written := s.data[control.Key] != document; written != (document != "") {
+			t.Errorf("%s: the ConfigMap has %v", document, s.data)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -159,6 +160,11 @@ func (s *Settings) complete(f *pflag.FlagSet, r role) error {
 	if err := fromFile(f, s.Config); err != nil {
 		return err
 	}
+	return cli.Usage(s.check(f, r))
+}
+
+// check refuses values that are invalid, and fills in what follows from others.
+func (s *Settings) check(f *pflag.FlagSet, r role) error {
 	if r.dispatch {
 		if err := errors.Join(s.checkDispatch(), s.checkCanary(), s.Hub.check(), s.completeBrakes(f), s.Rollouts.check(), s.completeStakater(f, r)); err != nil {
 			return err

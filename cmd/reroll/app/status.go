@@ -81,6 +81,7 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	s := d.Status()
+	s.Namespace = cluster.Namespace
 	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.PodName, p.status.started
 	s.Source, s.Ephemeral = p.settings.Source, p.settings.DataEphemeral
 	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.queue.HintsPending()

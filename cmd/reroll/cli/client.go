@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/view"
@@ -123,7 +124,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close() //nolint:errcheck // it was only read
-		return nil, refusalOf(response)
+		return nil, c.refusalOf(response)
 	}
 	return response, nil
 }
@@ -138,8 +139,11 @@ func (c *client) unreached(err error) error {
 		c.base.Redacted(), network.Err, serverVariable)
 }
 
+// nowhere begins what the API says about a path that it does not have.
+const nowhere = "There is nothing at this path"
+
 // refusalOf reads a problem document, or what there is instead.
-func refusalOf(response *http.Response) error {
+func (c *client) refusalOf(response *http.Response) error {
 	r := &refusal{status: response.StatusCode, detail: "the server answers " + response.Status}
 	if wait, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && wait > 0 {
 		r.later = time.Duration(wait) * time.Second
@@ -156,6 +160,9 @@ func refusalOf(response *http.Response) error {
 		for _, e := range problem.Errors {
 			r.detail += " " + e.Location + ": " + e.Message + "."
 		}
+	}
+	if r.status == http.StatusNotFound && c.base.Path != "" && (problem.Detail == "" || strings.HasPrefix(problem.Detail, nowhere)) {
+		return Usage(fmt.Errorf("no Reroll answers at %s: leave out the path %s of --server or $%s", c.base.Redacted(), c.base.Path, serverVariable))
 	}
 	return r
 }

@@ -159,6 +159,9 @@ func writeBrakes(l *lines, c view.Cluster) {
 	if c.DryRun {
 		l.add(text("  This is a dry run: nothing is written to the cluster."))
 	}
+	if !c.Freeze.Frozen && !c.Freeze.Until.IsZero() {
+		l.add(text("  Not frozen: the freeze ended at " + exactly(c.Freeze.Until) + because(c.Freeze.Reason)))
+	}
 	if c.Freeze.Frozen {
 		from := ""
 		if !c.Freeze.Since.IsZero() {

@@ -45,6 +45,16 @@ func TestOneClusterTellsOfForwarding(t *testing.T) {
 	}
 }
 
+// TestEndedFreeze: a freeze whose time is over holds back nothing, and the answer says so.
+func TestEndedFreeze(t *testing.T) {
+	status := &reloader.ClusterStatus{Cluster: "c1", At: now, Ready: true, Freeze: reloader.Freeze{Frozen: true, Reason: "sale", Until: now.Add(-time.Hour)}}
+	var out bytes.Buffer
+	writeBrakes(newLines(&out, false), view.FromCluster(&projection.ClusterState{Name: "c1", Status: status}, now))
+	if want := "  Not frozen: the freeze ended at " + exactly(now.Add(-time.Hour)) + ": sale\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
 // TestOneClusterTellsOfAGapOnce: a new one is among the problems that the API names, and an old one is history.
 func TestOneClusterTellsOfAGapOnce(t *testing.T) {
 	fresh := reloader.Gap{Kind: reloader.ReloadRecords, Why: reloader.GapStreamRemade, At: now.Add(-time.Hour)}

@@ -87,7 +87,7 @@ func (f *findings) checkProblems(check string, c view.Cluster) {
 	for _, problem := range c.Problems {
 		switch {
 		case strings.HasPrefix(problem, "ConfigMap "+control.ConfigMap):
-			f.add(check, wrong, problem, "fix it with kubectl edit configmap "+control.ConfigMap+" in Reroll's namespace")
+			f.add(check, wrong, problem, "kubectl -n "+cmp.Or(c.Namespace, "reroll")+" edit configmap "+control.ConfigMap)
 		case !toldOtherwise(c, problem):
 			f.add(check, careful, problem, "reroll clusters "+c.Name+" -o yaml says more; of records that are missing see docs/alerts-and-metrics.md#rerollhubgap")
 		}
@@ -128,11 +128,11 @@ func (f *findings) checkWorkloads(workloads []view.Workload, several bool) {
 			waiting++
 			continue
 		}
-		next := w.Verdict.Next
-		if several && next != "" {
-			next += " (with the --context of cluster " + w.Cluster + ")"
+		message := string(w.Verdict.State) + ": " + w.Verdict.Message
+		if several && w.Verdict.Next != "" {
+			message += " The command needs the --context of cluster " + w.Cluster + "."
 		}
-		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, string(w.Verdict.State)+": "+w.Verdict.Message, next)
+		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, message, w.Verdict.Next)
 	}
 	if waiting == len(workloads) {
 		f.add("workloads", fine, fmt.Sprintf("%d wait, and none needs attention", waiting), "")

@@ -22,8 +22,8 @@ const (
 
 // ExitCodes says what each code means, by code.
 var ExitCodes = []string{
-	ExitDone:    "success; `impact --exit-code`: nothing would roll; `status --exit-code`: all clusters are healthy and no workload needs attention; `doctor`: nothing is wrong; `audit check`: the feed is proven",
-	ExitFailed:  "failure; `impact --exit-code`: something would roll; `status --exit-code`: a cluster is unhealthy, or a workload needs attention; `doctor`: something is wrong; `audit check`: the feed is not proven",
+	ExitDone:    "success; `explain --exit-code`: the workload needs no attention; `impact --exit-code`: nothing would roll; `status --exit-code`: all clusters are healthy and no workload needs attention; `doctor`: nothing is wrong; `audit check`: the feed is proven",
+	ExitFailed:  "failure; `explain --exit-code`: the workload needs attention; `impact --exit-code`: something would roll; `status --exit-code`: a cluster is unhealthy, or a workload needs attention; `doctor`: something is wrong; `audit check`: the feed is not proven",
 	ExitUsage:   "invalid command line",
 	ExitUnknown: "with `--exit-code`, and `doctor`: the answer is unknown, or a warning says that it may be incomplete",
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // explainFlags say what is explained.
@@ -24,34 +25,47 @@ type explainFlags struct {
 // explainCommand says step by step why a workload rolls or does not.
 func explainCommand(version string) *cobra.Command {
 	q := &explainFlags{question: question{version: version}}
+	var judge bool
 	cmd := &cobra.Command{
 		Use:   "explain " + refForm,
 		Short: "Explain step by step why a workload does or does not roll",
-		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command.\n" +
+		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command; with --config, that of\n" +
+			"this dependency. With --exit-code it ends with code 0 if the workload needs no attention, 1 if it does, and 3 if that could not be found out.\n" +
 			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" +
 			"Where Reroll has no record of the workload and the kubeconfig is of its cluster, the cluster says whether it exists.\n" + shortForm,
 		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.explanations[*].state}'",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) },
+		Args:    AboutOne(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			well, err := q.run(cmd, args[0])
+			switch {
+			case !judge:
+				return err
+			case err == nil && !well:
+				return errAnswer
+			}
+			return judged(err)
+		},
 	}
 	q.question.bind(cmd, allFormats...)
 	q.scope.bind(cmd, &q.question)
 	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, "+refForm+"; of the workload's namespace and cluster if these are left out; every dependency if empty")
+	cmd.Flags().BoolVar(&judge, "exit-code", false, "end with code 1 if the workload needs attention")
 	q.live(cmd, "config", configNames)
 	cmd.ValidArgsFunction = firstOnly(q.complete(workloadNames))
 	return cmd
 }
 
-func (f *explainFlags) run(cmd *cobra.Command, name string) error {
+// run explains a workload, and reports whether it needs no attention.
+func (f *explainFlags) run(cmd *cobra.Command, name string) (well bool, err error) {
 	s, err := f.open(cmd)
 	if err != nil {
-		return err
+		return false, err
 	}
 	parameters := url.Values{}
 	if f.config != "" {
 		config, err := parseRef(f.config, configKinds())
 		if err != nil {
-			return err
+			return false, err
 		}
 		parameters.Set("configKind", config.kind)
 		parameters.Set("configName", config.name)
@@ -60,7 +74,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	}
 	r, err := s.find(name, f.scope)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var of view.Explained
 	body, err := s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), parameters, &of)
@@ -72,22 +86,27 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		}{of.Verdict})
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.warn(of.Warnings)
 	var names []string
 	for _, x := range of.Explanations {
 		names = append(names, configNamed(x).String())
 	}
-	return f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
+	first := of.Verdict
+	if f.config != "" && len(of.Explanations) == 1 {
+		first = of.Explanations[0].Verdict
+	}
+	well = !verdict.State(of.Verdict.State).NeedsAttention()
+	return well, f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
 		if wide && len(of.Explanations) > 0 {
 			return stepsTable(of.Explanations).write(w, true, headers, colours)
 		}
 		out := newLines(w, colours)
-		writeVerdict(out, of.Verdict)
+		writeVerdict(out, first)
 		for _, x := range of.Explanations {
 			out.add()
-			writeExplanation(out, x, of.Verdict, s.now)
+			writeExplanation(out, x, first, s.now)
 		}
 		return out.err
 	}})

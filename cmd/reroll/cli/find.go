@@ -70,16 +70,13 @@ func looseRef(text string) (ref, error) {
 func ambiguous(text string, r ref, found []view.Workload) error {
 	var names, clusters []string
 	name := namesOf(found)
-	for _, w := range found[:min(len(found), maxNamed)] {
+	for _, w := range found {
 		names, clusters = append(names, name(w)), append(clusters, w.Cluster)
 	}
-	if len(found) > maxNamed {
-		names = append(names, "and more")
-	}
 	if r.namespace != "" && r.kind != "" {
-		return Usage(fmt.Errorf("in which cluster is %s? Name it with --cluster: %s", r, strings.Join(clusters, ", ")))
+		return Usage(fmt.Errorf("in which cluster is %s? Name it with --cluster: %s", r, strings.Join(clusters[:min(len(clusters), maxNamed)], ", ")))
 	}
-	return Usage(fmt.Errorf("which %s is meant? Name one of %s", text, strings.Join(names, ", ")))
+	return ChooseAmong(text, names)
 }
 
 // unknown says that no workload of that name is on record, and which one was probably meant.

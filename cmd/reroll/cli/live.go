@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,46 +27,43 @@ func (s *session) lookUp(q *question, r ref) view.Verdict {
 	if known.Health == view.Away {
 		c.Silence = s.now.Sub(known.UpdatedAt)
 	}
-	of := view.FromVerdict(verdict.Judge(c))
-	if err != nil || known.UID == "" || c.Silence > 0 {
-		return of
+	if err == nil && known.UID != "" && c.Silence == 0 {
+		c.Live = s.liveOf(q, known.UID, named)
 	}
+	return view.FromVerdict(verdict.Judge(c))
+}
+
+// liveOf returns what the cluster with that UID says about a workload; nil if the kubeconfig is not of that cluster, or has no rights.
+func (s *session) liveOf(q *question, uid string, named reloader.WorkloadRef) *verdict.Live {
 	ctx, cancel := context.WithTimeout(s, liveTime)
 	defer cancel()
 	all := dialect.All(dialect.StakaterOptions{})
 	cluster, err := kube.Connect(ctx, kube.Options{
 		Kubeconfig: q.kubeconfig, Context: q.context, QPS: 50, Burst: 100, UserAgent: s.agent, KeepAnnotation: adoption.Keeps(all), DryRun: true,
 	})
-	if err != nil || cluster.UID != known.UID {
-		return of
+	if err != nil || cluster.UID != uid {
+		return nil
 	}
-	if lacking := cluster.Lacks(ctx, r.namespace, r.kind, r.name); lacking != "" {
-		return view.Verdict{State: of.State, Reason: of.Reason, Message: strings.ToUpper(lacking[:1]) + lacking[1:], Next: "kubectl -n " + r.namespace + " get " + strings.ToLower(r.kind)}
+	if lacking := cluster.Lacks(ctx, named.Namespace, named.Kind, named.Name); lacking != "" {
+		return &verdict.Live{Lacking: lacking}
 	}
 	w, err := cluster.Read(ctx, named)
 	if err != nil {
-		return of
+		return nil
 	}
-	return seen(adoption.View{All: all, Dialects: all, Strategy: strategy.All[0].Name}, w, of)
+	return seen(adoption.View{All: all, Dialects: all, Strategy: strategy.All[0].Name}, w)
 }
 
-// seen says of a workload that exists why Reroll has no record of it.
-func seen(v adoption.View, w *workload.Workload, of view.Verdict) view.Verdict {
-	report, plan := v.Report(w, nil, nil), v.Dialects.Compile(w)
-	of.Message = w.Namespace + "/" + w.Kind + "/" + w.Name + " exists, and is not opted in."
-	typo := slices.IndexFunc(report.Findings, func(f adoption.Finding) bool { return f.Kind == adoption.Typo })
-	switch {
-	case typo >= 0:
-		f := report.Findings[typo]
-		if of.Message += " " + f.Message; !strings.HasSuffix(of.Message, "?") {
-			of.Message += ": " + f.Mend
+// seen says what the annotations of a workload show.
+func seen(v adoption.View, w *workload.Workload) *verdict.Live {
+	plan := v.Dialects.Compile(w)
+	live := &verdict.Live{Asks: plan.OptedIn()}
+	for _, f := range v.Report(w, nil, nil).Findings {
+		if f.Kind == adoption.Typo && live.Typo == "" {
+			if live.Typo = f.Message; !strings.HasSuffix(f.Message, "?") {
+				live.Typo += ": " + f.Mend
+			}
 		}
-		if !strings.HasSuffix(of.Message, "?") {
-			of.Message += "."
-		}
-	case plan.OptedIn():
-		of.Message = w.Namespace + "/" + w.Kind + "/" + w.Name + " exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it has been annotated this moment."
-		of.Next = "reroll doctor"
 	}
-	return of
+	return live
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -38,20 +40,41 @@ func configKinds() (names []string) {
 	return names
 }
 
-// Workload reads NAMESPACE/KIND/NAME, which names a workload.
-func Workload(text string) (reloader.WorkloadRef, error) {
-	r, err := parseRef(text, workloadKinds())
-	if err != nil {
-		return reloader.WorkloadRef{}, err
+// Workload reads [NAMESPACE/][KIND/]NAME, which names a workload, in a namespace that a flag may give. What is left open is empty.
+func Workload(text, namespace string) (reloader.WorkloadRef, error) {
+	r, err := looseRef(text)
+	if err == nil && r.cluster != "" {
+		err = Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
 	}
-	if r.namespace == "" || r.cluster != "" {
-		return reloader.WorkloadRef{}, Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
+	if err == nil {
+		r, err = r.within(scope{namespace: namespace})
 	}
 	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	if err := w.Validate(); err != nil {
-		return w, Usage(err)
+	if err != nil {
+		return w, err
 	}
-	return w, nil
+	whole := reloader.WorkloadRef{Kind: cmp.Or(w.Kind, "Deployment"), Namespace: cmp.Or(w.Namespace, "default"), Name: w.Name}
+	return w, Usage(whole.Validate())
+}
+
+// ChooseAmong asks which of several workloads is meant.
+func ChooseAmong(text string, names []string) error {
+	if len(names) > maxNamed {
+		names = append(slices.Clone(names[:maxNamed]), "and more")
+	}
+	return Usage(fmt.Errorf("which %s is meant? Name one of %s", text, strings.Join(names, ", ")))
+}
+
+// AboutOne is the check of the arguments of a command about a workload. Who writes the kind and the name as two arguments is told how to.
+func AboutOne(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			if _, err := kindOf(args[0], workloadKinds()); err == nil {
+				return fmt.Errorf("use KIND/NAME, such as %s/%s", args[0], args[1])
+			}
+		}
+		return check(cmd, args)
+	}
 }
 
 // kindOf returns the kind of a list that text means: in any case, in the plural, or by its short name.

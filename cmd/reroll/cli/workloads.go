@@ -29,7 +29,7 @@ func workloadsCommand(version string) *cobra.Command {
 		Long:  "List opted-in workloads: what they depend on, and what they wait for; or tell all about one.\n" + shortForm,
 		Example: "  reroll workloads -n shop\n  reroll workloads --held -o wide\n  reroll workloads --config secret/password -o name\n" +
 			"  reroll workloads shop/deploy/cart",
-		Args: cobra.MaximumNArgs(1),
+		Args: AboutOne(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := q.open(cmd)
 			if err != nil {
