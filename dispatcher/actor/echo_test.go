@@ -12,7 +12,7 @@ func TestHeard(t *testing.T) {
 	timeout.Code = 504
 	heard := actor.Heard{}.With([]reloader.Hint{hint(alice, 0), seen("helm", 1), timeout})
 	again := hint(alice, 0)
-	again.Source, again.Received = reloader.SourceAuditLog, after(60)
+	again.Source, again.Received = reloader.SourceShipped, after(60)
 	later, another := hint(alice, 0), hint(alice, 0)
 	later.Time, another.Verb = after(1), reloader.VerbDelete
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestHeard(t *testing.T) {
 // TestLateEcho: what another source reports again of alice's write is not held against the change that bob made since, whatever comes first.
 func TestLateEcho(t *testing.T) {
 	echo, bobs := hint(alice, 0), hint(bob, 3)
-	echo.Source = reloader.SourceAuditLog
+	echo.Source = reloader.SourceShipped
 	next := actor.Found{ChangeID: "c-2", At: after(4), Manager: "helm", Written: after(3)}
 	for name, order := range map[string][][]reloader.Hint{
 		"together": {{echo, bobs}}, "before": {{echo}, {bobs}}, "after": {{bobs}, {echo}},

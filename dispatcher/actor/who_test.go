@@ -216,9 +216,9 @@ func TestAttribute(t *testing.T) {
 // TestAttributionIsDatedByTheNewestHint: source and times are those of the hint whose request ended last.
 func TestAttributionIsDatedByTheNewestHint(t *testing.T) {
 	shipped := hint(alice, 3)
-	shipped.Source = reloader.SourceAuditLog
+	shipped.Source = reloader.SourceShipped
 	a := actor.Attribute(found(), []reloader.Hint{hint(bob, 1), shipped, hint(carol, 2)}, nil)
-	if a.Source != reloader.SourceAuditLog || !a.RequestedAt.Equal(after(3)) || !a.ReceivedAt.Equal(after(4)) {
+	if a.Source != reloader.SourceShipped || !a.RequestedAt.Equal(after(3)) || !a.ReceivedAt.Equal(after(4)) {
 		t.Errorf("attribution %+v", a)
 	}
 }

@@ -158,8 +158,8 @@ func (d *Dialect) countsAsReference(w *workload.Workload, c reloader.Config) boo
 	if r == nil || r.OnlyPulls() {
 		return false
 	}
-	return !d.Mounted || r.Container != workload.NoContainer || slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
-		return u.Container == "" && !slices.Contains(workload.UsesByMount, u.How)
+	return !d.Mounted || slices.ContainsFunc(r.Uses, func(u reloader.Use) bool {
+		return u.Container != "" || !slices.Contains(workload.UsesByMount, u.How)
 	})
 }
 
