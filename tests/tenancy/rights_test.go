@@ -68,6 +68,6 @@ func (who *tenant) noWrites() {
 	before := who.deployment(who.own, "web").Generation
 	_, err := who.client.AppsV1().Deployments(who.own).Patch(who.ctx, "web", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"1"}}}`), metav1.PatchOptions{})
 	who.must(err)
-	who.generations(who.own, before+1, "web")
+	who.generations(who.own, before+2, "web") // the annotation is one write, the roll the other
 	who.rollTheirs(2)
 }
