@@ -91,6 +91,7 @@ gotestsum = $(call tool,gotestsum) --format pkgname --format-hide-empty-pkg
 test-all: test check-modules kube ## Run everything: the gate, then all tests with the race detector, and those of the whole one after another; hours
 	tests/setup.sh nightly
 	$(gotestsum) -- -tags nightly -race -timeout 60m $(product)
+	$(gotestsum) -- -tags nightly -timeout 60m ./dispatcher/plan
 	$(gotestsum) -- -tags nightly -count=1 -p 1 -timeout 90m $(TESTFLAGS) ./tests/...
 
 # make suite-fleet, suite-chaos, suite-nats …

@@ -1,18 +1,15 @@
-// Package admission keeps the marks of workloads while others write them: it answers the API server's mutating admission webhook.
+// Package admission answers the API server's mutating admission webhook for workloads, so that writes of users and tools do not undo or repeat rolls.
 //
-// What it promises:
+// Guarantees:
 //
-//   - Every request is allowed, whatever goes wrong; a warning and a metric tell what did.
-//   - A workload that has not opted in, and one that the dispatcher itself writes, is left as it is.
-//   - A mark that the workload had and a request drops is there again, in its place, so that nothing rolls because of that.
-//   - A mark is added or brought up to date only at the creation of a workload and by a request that changes its pod template anyway. Opting
-//     in, a label or the number of replicas rolls nothing.
-//   - The marks are those that the dispatcher would write, and strategy.BroughtKey tells it so: it does not roll for the same content again.
-//   - Nothing is written anywhere, so that a dry run is answered like any other request. Content is fetched, fingerprinted and let go for
-//     each request.
+//   - Every request is allowed, whatever goes wrong. A warning and a metric report the failure, and the dispatcher does the rest.
+//   - A request that drops applied.Key or marks, or has older ones, gets those of before back in their places, so that nothing rolls because of it.
+//   - A request that changes the pod template gets the marks for the live configs and a State with one more roll, so that config and workload roll once.
+//     No write in that State is older than the one that the object had.
+//   - Nothing else is written. The creation of a workload, opting in or out and requests of the dispatcher stay as they are.
+//   - Nothing of a request is read before its caller has proved to be an API server. Only configs of the workload's namespace are read. Their content is
+//     forgotten with the request.
 //
-// What is missed, because the webhook was away or could not read a config in time, is the dispatcher's to mend, as without a webhook.
-//
-// The path of a request is to be read in this order: handler.go (HTTP), review.go (whose request is it), draft.go (what did it drop and
-// change), see.go (what do the configs say), stamp.go (the marks).
+// A request passes handler.go (HTTP), review.go (what it is about), draft.go and restore.go (what it drops and changes), see.go (the configs), and
+// bring.go (the roll).
 package admission

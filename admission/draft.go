@@ -2,181 +2,132 @@ package admission
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Rules are how an installation marks workloads.
 type Rules struct {
 	Dialects dialect.Set
-	// Ring has the keys under which marks of digests are made, and were.
+	// Ring has the keys of digests.
 	Ring *digest.Ring
 	// Strategy is the name of the strategy of workloads that do not choose one.
 	Strategy string
+	// HashOnly writes the hash of Reroll alone, and no mark of a tool.
+	HashOnly bool
 }
 
-// Draft is what is known of a request before any config is read.
-type Draft struct {
-	rules Rules
-	// now is the workload as the request leaves it, with what was restored.
-	now      *workload.Workload
-	plan     dialect.Plan
-	restored []strategy.Op
-	// created says that there was no workload before.
-	created bool
-	// Needs are the configs whose marks the workload is to carry; none if the request leaves the pod template as it is.
-	Needs []reloader.Config
+// draft is the answer to a request.
+type draft struct {
+	Rules
+	now  object
+	plan dialect.Plan
+	// state is the newest that the object says, before the request or after it. brought says that the latter has more rolls: the request was answered
+	// before, and another webhook has changed it since.
+	state   applied.State
+	brought bool
+	// needs are the configs that are read; none if the request changes nothing but marks in the pod template. seen is what was read of them.
+	needs []reloader.Config
+	seen  map[reloader.Config]sight
+	// roll is what is written. template is the pod template that is written instead of roll's; nil if there is none.
+	roll     mark.Roll
+	template json.RawMessage
 }
 
-// Draft compares a workload before and after a request, as JSON; before is empty at its creation. It returns nil if the workload has not
-// opted in.
-func (r Rules) Draft(kind workload.Kind, before, after json.RawMessage) (*Draft, error) {
-	now, err := r.parse(kind, after)
-	if err != nil {
+// object is a workload and its JSON.
+type object struct {
+	*workload.Workload
+	raw json.RawMessage
+	parts
+}
+
+// parts are the parts of an object that a patch replaces.
+type parts struct {
+	Metadata struct {
+		Annotations json.RawMessage `json:"annotations"`
+	} `json:"metadata"`
+	Spec struct {
+		Template json.RawMessage `json:"template"`
+	} `json:"spec"`
+}
+
+// draft compares a workload before and after a request, as JSON. It returns nil if the workload is not opted in both before and after.
+func (r Rules) draft(kind workload.Kind, before, after json.RawMessage) (*draft, error) {
+	old, err := r.read(kind, before)
+	now, err2 := r.read(kind, after)
+	if err = errors.Join(err, err2); err != nil {
 		return nil, err
 	}
-	plan := r.Dialects.Compile(now.Workload)
-	if !plan.OptedIn() || now.TemplateOf != nil || now.DeletionTimestamp != nil {
+	d := &draft{Rules: r, now: now, plan: r.Dialects.Compile(now.Workload), seen: map[reloader.Config]sight{}}
+	if was := r.Dialects.Compile(old.Workload); !was.OptedIn() || !d.plan.OptedIn() || now.TemplateOf != nil || now.DeletionTimestamp != nil {
 		return nil, nil
 	}
-	d := &Draft{rules: r, now: now.Workload, created: len(before) == 0}
-	if d.created {
-		d.plan = plan
-		d.Needs = needs(&plan)
-		return d, nil
+	d.needs = slices.Clone(d.plan.Names)
+	for c := range now.Template.References {
+		if d.plan.Matches(c) && !slices.Contains(d.plan.Names, c) {
+			d.needs = append(d.needs, c)
+		}
 	}
-	old, err := r.parse(kind, before)
-	if err != nil {
+	d.restoreState(old)
+	if err := d.restoreMarks(old); err != nil {
 		return nil, err
 	}
-	if d.restored = r.restore(&plan, old, now); len(d.restored) > 0 {
-		if now, err = r.amended(kind, after, d.restored); err != nil {
-			return nil, err
-		}
-		d.now, plan = now.Workload, r.Dialects.Compile(now.Workload)
-	}
-	d.plan = plan
-	if !equality.Semantic.DeepEqual(old.template, now.template) {
-		d.Needs = needs(&plan)
-	}
+	// Configs of other clusters have no marks, and those of other namespaces are left to the dispatcher: a tenant makes the webhook read one namespace.
+	d.needs = slices.DeleteFunc(d.needs, func(c reloader.Config) bool { return c.Cluster != "" || c.Namespace != now.Namespace })
 	return d, nil
 }
 
-// object is a workload and its pod template in full.
-type object struct {
-	*workload.Workload
-	template corev1.PodTemplateSpec
-}
-
-func (r Rules) parse(kind workload.Kind, raw json.RawMessage) (object, error) {
+func (r Rules) read(kind workload.Kind, raw json.RawMessage) (object, error) {
 	w, err := kind.Strip(raw, r.Dialects.KeepsAnnotation)
 	if err != nil {
 		return object{}, err
 	}
-	var spec struct {
-		Spec struct {
-			Template corev1.PodTemplateSpec `json:"template"`
-		} `json:"spec"`
+	o := object{Workload: w, raw: raw}
+	if err := json.Unmarshal(raw, &o.parts); err != nil {
+		return object{}, fmt.Errorf("read %s: %w", kind.Kind, err)
 	}
-	if err := json.Unmarshal(raw, &spec); err != nil {
-		return object{}, fmt.Errorf("read the pod template of a %s: %w", kind.Kind, err)
-	}
-	return object{w, spec.Spec.Template}, nil
+	return o, nil
 }
 
-// amended returns what ops make of an object.
-func (r Rules) amended(kind workload.Kind, raw json.RawMessage, ops []strategy.Op) (object, error) {
-	body, err := marshal(ops)
+// restoreState gives back the State of before if that of now has fewer rolls, as after a replace or in a copy.
+func (d *draft) restoreState(old object) {
+	uid, text := string(old.UID), old.Annotations[applied.Key]
+	before, _ := applied.Parse(text, uid, d.needs) // a State that cannot be read counts for nothing
+	after, _ := applied.Parse(d.now.Annotations[applied.Key], uid, d.needs)
+	d.brought = after.N > before.N
+	if before.Known() && !d.brought && d.now.Annotations[applied.Key] != text {
+		d.roll.Annotations = map[string]any{applied.Key: text}
+	}
+	d.state = applied.Newest(after, before)
+	d.state.Workload = uid
+}
+
+// patch returns the JSON patch of what is written; nil if nothing is. Its operations replace what is there.
+func (d *draft) patch() ([]byte, error) {
+	if d.template == nil && d.roll.Hash == "" && len(d.roll.Marks)+len(d.roll.Annotations) == 0 {
+		return nil, nil
+	}
+	result, err := mark.Apply(d.now.Workload, d.now.raw, d.roll)
 	if err != nil {
-		return object{}, err
+		return nil, err
 	}
-	patch, err := jsonpatch.DecodePatch(body)
-	if err != nil {
-		return object{}, fmt.Errorf("decode JSON patch: %w", err)
+	var changed parts
+	if err := json.Unmarshal(result, &changed); err != nil {
+		return nil, fmt.Errorf("read the changed %s: %w", d.now.Kind, err)
 	}
-	if raw, err = patch.Apply(raw); err != nil {
-		return object{}, fmt.Errorf("restore the marks of a %s: %w", kind.Kind, err)
+	if d.template != nil {
+		changed.Spec.Template = d.template
 	}
-	return r.parse(kind, raw)
-}
-
-// needs are the configs that may reload a workload, as far as they are known by name: those that it lists, and those that it refers to and a
-// pattern matches. Those of other clusters have no marks, and those of other namespaces are left to the dispatcher: what the webhook reads, and
-// whoever makes it read, stay in one namespace.
-func needs(plan *dialect.Plan) []reloader.Config {
-	found := slices.Clone(plan.Names)
-	for c := range plan.Workload.Template.References {
-		if plan.Matches(c) {
-			found = append(found, c)
-		}
-	}
-	slices.SortFunc(found, compareConfigs)
-	return slices.DeleteFunc(slices.Compact(found), func(c reloader.Config) bool { return c.Cluster != "" || c.Namespace != plan.Workload.Namespace })
-}
-
-// restore returns the operations that give back to now the marks of old that it has dropped, in their places.
-func (r Rules) restore(plan *dialect.Plan, old, now object) []strategy.Op {
-	var ops []strategy.Op
-	for i, c := range now.template.Spec.Containers {
-		j := slices.IndexFunc(old.template.Spec.Containers, func(o corev1.Container) bool { return o.Name == c.Name })
-		if j >= 0 {
-			wanted := func(name string) bool { return wantsVariable(plan, now.Workload, c.Name, name) }
-			ops = append(ops, restoreVariables(now.Template.Path, i, c.Env, old.template.Spec.Containers[j].Env, old.Template.Containers[j].Marks, wanted)...)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(old.Template.Annotations)) {
-		if _, kept := now.Template.Annotations[key]; !kept && marksTemplate(plan, key) {
-			ops = append(ops, strategy.AnnotateTemplate(now.Workload, key, old.Template.Annotations[key])...)
-		}
-	}
-	for _, key := range []string{strategy.LastReloadKey, strategy.BroughtKey} {
-		value, had := old.Annotations[key]
-		if _, kept := now.Annotations[key]; had && !kept {
-			ops = append(ops, strategy.Annotate(now.Workload, key, value)...)
-		}
-	}
-	return ops
-}
-
-// marksTemplate reports whether annotations of that key in the pod template are marks of a tool that the workload is opted in to.
-func marksTemplate(plan *dialect.Plan, key string) bool {
-	if slices.Contains([]string{strategy.ConfigDigestKey, strategy.RequestedKey, strategy.LastReloadedFromKey}, key) {
-		return true
-	}
-	return slices.ContainsFunc(plan.Enabled, func(d *dialect.Dialect) bool { return d.WritesAnnotation(key) })
-}
-
-// wantsVariable reports whether a variable of a container of w is the mark of a config that w still has to do with. If patterns say which
-// those are, all may be.
-func wantsVariable(plan *dialect.Plan, w *workload.Workload, container, name string) bool {
-	if len(plan.Patterns) > 0 {
-		return true
-	}
-	is := func(c reloader.Config) bool {
-		return name == strategy.EnvName(c) && container == strategy.ContainerName(w, c) ||
-			name == strategy.CollaborneEnvName(c) || name == strategy.Fabric8EnvName(c)
-	}
-	return slices.ContainsFunc(plan.Names, is) || slices.ContainsFunc(slices.Collect(maps.Keys(w.Template.References)), is)
-}
-
-func compareConfigs(a, b reloader.Config) int {
-	switch x, y := a.String(), b.String(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
+	return json.Marshal([]map[string]any{
+		{"op": "add", "path": d.now.Template.Path, "value": changed.Spec.Template},
+		{"op": "add", "path": "/metadata/annotations", "value": changed.Metadata.Annotations},
+	})
 }

@@ -1,281 +1,260 @@
 package admission
 
 import (
-	"encoding/json"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-const (
-	configVar = "STAKATER_APP_CONFIGMAP"
-	otherVar  = "STAKATER_KEY_SECRET"
-)
-
-// TestUpdate: before and after a request, and what the webhook makes of it. In all cases config and other say "new".
+// TestUpdate: before and after a request, and what is stored. In all cases config and other say "new".
 func TestUpdate(t *testing.T) {
-	old, fresh, freshOther := markOf(t, config, "old"), markOf(t, config, "new"), markOf(t, other, "new")
-	entry := strategy.BroughtWith("", config, versionOf(config, "new"), "sum of new")
-	both := strategy.BroughtWith(entry, other, versionOf(other, "new"), "sum of new")
+	old, fresh, freshOther := markOf(t, config, "o"), markOf(t, config, "new"), markOf(t, other, "new")
+	oldState, current := stateOf(t, 4, map[reloader.Config]string{config: "o"}), stateOf(t, 5, map[reloader.Config]string{config: "new", other: "new"})
+	first := current
+	first.N = 1
+	wasOld := deployment{opted: auto, env: env(configVar, old), applied: oldState.Annotation(), hash: hashOf(oldState)}
+	isNew := deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), applied: current.Annotation(), hash: hashOf(current)}
+	with := func(d deployment, changes ...func(*deployment)) deployment {
+		for _, change := range changes {
+			change(&d)
+		}
+		return d
+	}
+	image := func(tag string) func(*deployment) { return func(d *deployment) { d.image = tag } }
+	opted := func(by map[string]string) func(*deployment) { return func(d *deployment) { d.opted = by } }
+	both := maps.Clone(auto)
+	both["reroll.dev/ignore"] = "true"
+	listed := map[string]string{"configmap.reloader.stakater.com/reload": "app"}
+	requested := with(isNew, func(d *deployment) {
+		d.opted = maps.Clone(auto)
+		d.opted[mark.RequestedKey] = "now"
+	}, image("2"))
+	afterRequest := current
+	afterRequest.Requested = reloader.ValueID("now")
+	requested.applied = afterRequest.Annotation()
 	cases := map[string]struct {
 		reason                string
 		before, after, expect deployment
 	}{
-		"dropped mark": {
-			"it is there again as it was, also if it is out of date",
-			deployment{opted: auto, env: env("A", "1", configVar, old), second: env(otherVar, freshOther)},
-			deployment{opted: auto, env: env("A", "1")},
-			deployment{opted: auto, env: env("A", "1", configVar, old), second: env(otherVar, freshOther)},
+		"replaced": {
+			"everything is there again as it was, also if it is out of date",
+			wasOld,
+			deployment{opted: auto},
+			wasOld,
 		},
-		"dropped mark in the middle": {
+		"a mark in the middle": {
 			"the order of variables is part of the template",
-			deployment{opted: auto, env: env("A", "1", configVar, old, "B", "2")},
+			with(wasOld, func(d *deployment) { d.env = env("A", "1", configVar, old, "B", "2") }),
 			deployment{opted: auto, env: env("A", "1", "B", "2")},
-			deployment{opted: auto, env: env("A", "1", configVar, old, "B", "2")},
+			with(wasOld, func(d *deployment) { d.env = env("A", "1", configVar, old, "B", "2") }),
 		},
-		"dropped mark at the start": {
-			"nothing stood before it",
-			deployment{opted: auto, env: env(configVar, old, "B", "2")},
-			deployment{opted: auto, env: env("B", "2")},
-			deployment{opted: auto, env: env(configVar, old, "B", "2")},
+		"a copy of before": {
+			"a manifest with an earlier State and earlier marks rolls nothing, nor does an undo of nothing else",
+			isNew, wasOld, isNew,
 		},
-		"opt-in": {
-			"it rolls nothing, so that no mark is added",
-			deployment{},
-			deployment{opted: auto},
-			deployment{opted: auto},
-		},
+		"a damaged State":   {"it is that of before", isNew, with(isNew, func(d *deployment) { d.applied = "x" }), isNew},
+		"somebody's copy":   {"a State of another workload is none", isNew, with(isNew, func(d *deployment) { d.applied = strings.Replace(d.applied, uid, "another", 1) }), isNew},
+		"opting in":         {"it rolls nothing and writes nothing", deployment{}, deployment{opted: auto}, deployment{opted: auto}},
+		"opting in rolling": {"a baseline is never written", deployment{image: "1"}, deployment{opted: auto, image: "2"}, deployment{opted: auto, image: "2"}},
 		"label and replicas": {
-			"they are no part of the template",
-			deployment{opted: auto, env: env(configVar, old)},
-			deployment{opted: auto, env: env(configVar, old), labels: map[string]string{"team": "web"}, replicas: 3},
-			deployment{opted: auto, env: env(configVar, old), labels: map[string]string{"team": "web"}, replicas: 3},
+			"they are not part of the template",
+			wasOld, with(wasOld, func(d *deployment) { d.labels, d.replicas = map[string]string{"team": "web"}, 3 }),
+			with(wasOld, func(d *deployment) { d.labels, d.replicas = map[string]string{"team": "web"}, 3 }),
 		},
-		"new image": {
-			"it rolls anyway: the mark advances, one is added, and the dispatcher is told",
-			deployment{opted: auto, env: env(configVar, old), image: "1"},
-			deployment{opted: auto, env: env(configVar, old), image: "2"},
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: both},
+		"a new image":             {"it rolls anyway, with all that is new", with(wasOld, image("1")), with(wasOld, image("2")), with(isNew, image("2"))},
+		"a new image, replaced":   {"what was dropped is brought up to date", with(wasOld, image("1")), deployment{opted: auto, image: "2"}, with(isNew, image("2"))},
+		"a new image, up to date": {"nothing is new", with(isNew, image("1")), with(isNew, image("2")), with(isNew, image("2"))},
+		"replaced, up to date": {
+			"dropped marks are there again in a new template, too",
+			with(isNew, image("1")),
+			deployment{opted: auto, image: "2"},
+			with(isNew, image("2")),
 		},
-		"new image and dropped mark": {
-			"what was dropped is brought up to date",
-			deployment{opted: auto, env: env("A", "1", configVar, old), second: env(otherVar, freshOther), image: "1"},
-			deployment{opted: auto, env: env("A", "1"), second: env(otherVar, freshOther), image: "2"},
-			deployment{opted: auto, env: env("A", "1", configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: both},
+		"an undo": {"the image goes back, and the State does not", with(isNew, image("2")), with(wasOld, image("1")), with(isNew, image("1"))},
+		"never rolled": {
+			"the first new template counts as the first roll",
+			deployment{opted: auto, image: "1"},
+			deployment{opted: auto, image: "2"},
+			with(isNew, image("2"), func(d *deployment) { d.applied, d.hash = first.Annotation(), hashOf(first) }),
 		},
-		"new image and nothing else": {
-			"marks that are up to date stay, and what the pods start with is told: the marks need not be made of all of that",
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "1"},
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2"},
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), image: "2", brought: both},
+		"requested": {
+			"a roll that is requested is made by the new template",
+			with(wasOld, opted(requested.opted), image("1")), with(wasOld, opted(requested.opted), image("2")), requested,
 		},
-		"an older mark brought back": {
-			"a rollback to the same template with an older mark is none",
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), brought: both},
-			deployment{opted: auto, env: env(configVar, old), second: env(otherVar, freshOther), brought: both},
-			deployment{opted: auto, env: env(configVar, fresh), second: env(otherVar, freshOther), brought: both},
+		"another tool's mark": {
+			"it stays, so that two tools do not undo each other's writes",
+			wasOld, with(wasOld, func(d *deployment) { d.env = env(configVar, "ab") }), isNew,
 		},
-		"not opted in": {
-			"others are left alone, whatever they drop and change",
-			deployment{env: env(configVar, old), image: "1"},
-			deployment{image: "2"},
-			deployment{image: "2"},
-		},
-		"opted out": {
-			"who opts out takes the marks along",
-			deployment{opted: auto, env: env(configVar, old)},
-			deployment{},
-			deployment{},
-		},
-		"ignored": {
-			"a workload can say that it is left alone",
-			deployment{opted: auto, env: env(configVar, old)},
-			deployment{opted: map[string]string{"reloader.stakater.com/auto": "true", "reroll.dev/ignore": "true"}},
-			deployment{opted: map[string]string{"reloader.stakater.com/auto": "true", "reroll.dev/ignore": "true"}},
-		},
+		"not opted in": {"others are left alone", with(wasOld, opted(nil)), deployment{image: "2"}, deployment{image: "2"}},
+		"opted out":    {"the marks go along", wasOld, deployment{}, deployment{}},
+		"ignored":      {"a workload can say that it is left alone", wasOld, deployment{opted: both}, deployment{opted: both}},
 		"somebody's own variable": {
-			"what is no hash is no mark",
-			deployment{opted: auto, env: env(configVar, "mine")},
-			deployment{opted: auto},
-			deployment{opted: auto, second: env(otherVar, freshOther), env: env(configVar, fresh), brought: both},
+			"what is not a hash is not a mark",
+			with(wasOld, func(d *deployment) { d.env = env(configVar, "mine") }), wasOld, isNew,
 		},
 		"a config that is not used any more": {
 			"its mark is gone for good",
-			deployment{opted: map[string]string{"configmap.reloader.stakater.com/reload": "app"}, env: env(configVar, old, "STAKATER_GONE_CONFIGMAP", old)},
-			deployment{opted: map[string]string{"configmap.reloader.stakater.com/reload": "app"}, env: env(configVar, old)},
-			deployment{opted: map[string]string{"configmap.reloader.stakater.com/reload": "app"}, env: env(configVar, fresh), brought: entry},
+			with(wasOld, opted(listed), func(d *deployment) { d.env = env(configVar, old, "STAKATER_GONE_CONFIGMAP", old) }),
+			with(wasOld, opted(listed)),
+			with(wasOld, opted(listed), func(d *deployment) {
+				s := stateOf(t, 5, map[reloader.Config]string{config: "new"})
+				d.env, d.applied, d.hash = env(configVar, fresh), s.Annotation(), hashOf(s)
+			}),
 		},
-		"annotations": {
-			"marks in annotations of the template, and what the metadata tells, are there again",
-			deployment{opted: auto, annotations: map[string]string{strategy.ConfigDigestKey: "d", strategy.LastReloadedFromKey: "{}"}, brought: entry},
-			deployment{opted: auto},
-			deployment{opted: auto, annotations: map[string]string{strategy.ConfigDigestKey: "d", strategy.LastReloadedFromKey: "{}"}, brought: entry},
-		},
-		"an annotation of a tool that is asked no more": {
+		"an annotation of a tool that is not used any more": {
 			"the hash of SAP's pod-reloader goes with its annotations",
-			deployment{opted: auto, annotations: map[string]string{strategy.SAPHashKey: "00", "mine": "1"}},
-			deployment{opted: auto, annotations: map[string]string{"mine": "1"}},
-			deployment{opted: auto, annotations: map[string]string{"mine": "1"}, env: env(configVar, fresh), second: env(otherVar, freshOther), brought: both},
+			with(isNew, func(d *deployment) { d.annotations = map[string]string{mark.SAPHashKey: "00", "mine": "1"} }),
+			with(isNew, func(d *deployment) { d.annotations = map[string]string{"mine": "1"} }),
+			with(isNew, func(d *deployment) { d.annotations = map[string]string{"mine": "1"} }),
+		},
+		"own annotations": {
+			"they need no mark but the hash, and a variable of it",
+			deployment{opted: own, image: "1"},
+			deployment{opted: own, image: "2"},
+			deployment{
+				opted: own, image: "2", applied: first.Annotation(), hash: hashOf(first),
+				env: env(mark.HashEnv, hashOf(first)), second: env(mark.HashEnv, hashOf(first)),
+			},
 		},
 	}
-	seen := map[reloader.Config]Seen{config: seenOf(config, "new"), other: seenOf(other, "new")}
+	w := &world{values: map[reloader.Config]string{config: "new", other: "new"}}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, _, _ := patched(t, rules, tc.before.raw(t), tc.after.raw(t), seen)
+			got, _ := answered(t, rulesOf(t), tc.before.raw(t), tc.after.raw(t), w)
 			if diff := cmp.Diff(tc.expect.object(), got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			again, _, ops := patched(t, rules, tc.before.raw(t), rawOf(t, got), seen)
-			if len(ops) > 0 {
-				t.Errorf("asked again about what it has made, it makes %v more: %v", again.Spec.Template, ops)
+			if again, patch := answered(t, rulesOf(t), tc.before.raw(t), rawOf(t, got), w); patch != nil {
+				t.Errorf("asked again about what it has made, it makes %v: %s", again.Spec.Template, patch)
 			}
 		})
 	}
 }
 
-func rawOf(t testing.TB, o any) json.RawMessage {
-	t.Helper()
-	raw, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// TestCreate: a new workload carries the marks from the start.
-func TestCreate(t *testing.T) {
-	seen := map[reloader.Config]Seen{config: seenOf(config, "new"), other: {Absent: true}}
-	got, marked, _ := patched(t, rules, nil, deployment{opted: auto, env: env("A", "1")}.raw(t), seen)
-	want := deployment{opted: auto, env: env("A", "1", configVar, markOf(t, config, "new"))}.object()
-	if diff := cmp.Diff(want, got); diff != "" || marked != 1 {
-		t.Errorf("%d marked (-want +got):\n%s", marked, diff)
-	}
-	untouched, _, ops := patched(t, rules, nil, deployment{env: env("A", "1")}.raw(t), seen)
-	if len(ops) > 0 {
-		t.Errorf("one that has not opted in becomes %v", untouched)
+// TestOlderWrites: a State never goes back to an older write of a config, as a read of before a restore of etcd would have it.
+func TestOlderWrites(t *testing.T) {
+	s := stateOf(t, 5, map[reloader.Config]string{config: "newer", other: "new"})
+	before := deployment{opted: auto, image: "1", applied: s.Annotation(), hash: hashOf(s)}
+	after := before
+	after.image = "2"
+	if _, patch := answered(t, rulesOf(t), before.raw(t), after.raw(t), &world{values: map[reloader.Config]string{config: "o", other: "new"}}); patch != nil {
+		t.Errorf("patch %s", patch)
 	}
 }
 
-// TestTools: the tools whose mark is of all configs together have it at creation, and again when it was dropped.
+// TestForgotten: the State drops configs that the workload does not use any more, so that names with a hash of the content do not add up.
+func TestForgotten(t *testing.T) {
+	gone := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "app-5f7d"}
+	s := stateOf(t, 5, map[reloader.Config]string{config: "o", gone: "o"})
+	before := deployment{opted: auto, image: "1", applied: s.Annotation(), hash: hashOf(s)}
+	after := before
+	after.image = "2"
+	got, _ := answered(t, rulesOf(t), before.raw(t), after.raw(t), &world{values: map[reloader.Config]string{config: "new"}})
+	state, err := applied.Parse(got.Annotations[applied.Key], uid, nil)
+	if diff := cmp.Diff(stateOf(t, 6, map[reloader.Config]string{config: "new"}), state); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestTools: the tools whose mark is made of all configs together have it after a new template, and again when it was dropped.
 func TestTools(t *testing.T) {
-	seen := map[reloader.Config]Seen{config: seenOf(config, "new"), other: seenOf(other, "new")}
+	w := &world{values: map[reloader.Config]string{config: "new", other: "new"}}
 	for key, opted := range map[string]map[string]string{
-		strategy.SAPHashKey:  {"pod-reloader.cs.sap.com/configmaps": "app", "pod-reloader.cs.sap.com/secrets": "key"},
-		strategy.WaveHashKey: {"wave.pusher.com/update-on-config-change": "true"},
+		mark.SAPHashKey:  {"pod-reloader.cs.sap.com/configmaps": "app", "pod-reloader.cs.sap.com/secrets": "key"},
+		mark.WaveHashKey: {"wave.pusher.com/update-on-config-change": "true"},
 	} {
 		t.Run(key, func(t *testing.T) {
-			d := deployment{opted: opted}
-			made, _, _ := patched(t, rules, nil, d.raw(t), seen)
-			mark := made.Spec.Template.Annotations[key]
-			if len(mark) != 64 {
-				t.Fatalf("its mark is %q", mark)
+			one, two, three := deployment{opted: opted, image: "1"}, deployment{opted: opted, image: "2"}, deployment{opted: opted, image: "3"}
+			made, _ := answered(t, rulesOf(t), one.raw(t), two.raw(t), w)
+			value := made.Spec.Template.Annotations[key]
+			if value == "" {
+				t.Fatalf("it has the annotations %v", made.Spec.Template.Annotations)
 			}
-			kept, _, _ := patched(t, rules, rawOf(t, made), d.raw(t), nil)
-			if diff := cmp.Diff(made.Spec.Template, kept.Spec.Template); diff != "" {
+			kept, _ := answered(t, rulesOf(t), rawOf(t, made), two.raw(t), w)
+			if diff := cmp.Diff(made, kept); diff != "" {
 				t.Errorf("dropped (-made +kept):\n%s", diff)
 			}
-			half := map[reloader.Config]Seen{config: seenOf(config, "newer")}
-			d.image = "2"
-			half2, _, _ := patched(t, rules, rawOf(t, made), d.raw(t), half)
-			if got := half2.Spec.Template.Annotations[key]; got != mark {
-				t.Errorf("made of half of what it stands for, it is %q", got)
+			half := &world{values: map[reloader.Config]string{config: "newer", other: "slow"}}
+			h := newHandler(t, half, nil)
+			answer := response(t, h, "?timeout=300ms", request(t, made, three.object(), nil))
+			if stored := string(apply(t, three.raw(t), answer.Patch)); !strings.Contains(stored, value) || !strings.Contains(stored, " 2 ") {
+				t.Errorf("if a part cannot be read, the mark must stay and the State must have the rest: %s", stored)
+			}
+			r := rulesOf(t)
+			r.HashOnly = true
+			if plain, _ := answered(t, r, one.raw(t), two.raw(t), w); plain.Spec.Template.Annotations[key] != "" || plain.Spec.Template.Annotations[mark.HashKey] == "" {
+				t.Errorf("without marks of tools it has the annotations %v", plain.Spec.Template.Annotations)
 			}
 		})
 	}
 }
 
-// TestMarkTellsNothingOfOtherNamespaces: whoever may write a workload gets to read its mark, also without writing anything.
-func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
-	theirs := reloader.Config{Kind: reloader.Secret, Namespace: "theirs", Name: "token"} // one of its own by that name would hide it
-	mark := func(share, content string) string {
-		s := seenOf(theirs, content)
-		s.Annotations = map[string]string{"reroll.dev/share-with": share}
-		d := deployment{opted: map[string]string{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-secrets": "theirs/token"}}
-		made, _, _ := patched(t, rules, nil, d.raw(t), map[reloader.Config]Seen{config: seenOf(config, "new"), other: seenOf(other, "new"), theirs: s})
-		return made.Spec.Template.Annotations[strategy.WaveHashKey]
-	}
-	if alone := mark("another", "a"); alone == "" || alone != mark("another", "b") {
-		t.Error("it is made of a Secret that is not shared")
-	}
-	if mark("*", "a") == mark("*", "b") {
-		t.Error("it is not made of one that is")
+// TestMarkWithoutPlace: the State has a config whose mark has no place.
+func TestMarkWithoutPlace(t *testing.T) {
+	long := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "a-name-that-is-too-long-for-the-key-of-an-annotation"}
+	before := deployment{opted: map[string]string{"trigger.k8s.io/triggering-configMaps": long.Name}, image: "1"}
+	after := before
+	after.image = "2"
+	got, _ := answered(t, rulesOf(t), before.raw(t), after.raw(t), &world{values: map[reloader.Config]string{long: "new"}})
+	if want := stateOf(t, 1, map[reloader.Config]string{long: "new"}).Annotation(); got.Annotations[applied.Key] != want {
+		t.Errorf("the State is %q, want %q", got.Annotations[applied.Key], want)
 	}
 }
 
 // TestLabelsChoose: a selector is about the labels of configs.
 func TestLabelsChoose(t *testing.T) {
 	for label, chosen := range map[string]bool{"web": true, "db": false} {
-		s := seenOf(config, "new")
-		s.Labels = map[string]string{"app": label}
-		d := deployment{opted: map[string]string{"reroll.dev/configmap-selector": "app=web"}}
-		_, marked, _ := patched(t, rules, nil, d.raw(t), map[reloader.Config]Seen{config: s, other: seenOf(other, "new")})
-		if (marked > 0) != chosen {
-			t.Errorf("label %s: %d marked", label, marked)
+		before := deployment{opted: map[string]string{"reroll.dev/configmap-selector": "app=web"}, image: "1"}
+		after := before
+		after.image = "2"
+		w := &world{values: map[reloader.Config]string{config: "new", other: "new"}, labels: map[string]string{"app": label}}
+		if _, patch := answered(t, rulesOf(t), before.raw(t), after.raw(t), w); (patch != nil) != chosen {
+			t.Errorf("label %s: patch %s", label, patch)
 		}
 	}
 }
 
-// TestOneAnnotation: the annotation that has room for one mark has that of what was written last, and keeps it.
+// TestOneAnnotation: the annotation that has room for one mark keeps it in a new template.
 func TestOneAnnotation(t *testing.T) {
-	r := rules
-	r.Strategy = strategy.Annotations.Name
-	later := seenOf(other, "new")
-	later.DataWritten = noon.Add(1e9)
-	seen := map[reloader.Config]Seen{config: seenOf(config, "new"), other: later}
-	made, _, _ := patched(t, r, nil, deployment{opted: auto}.raw(t), seen)
-	w, err := workload.Deployment.Strip(made, r.Dialects.KeepsAnnotation)
-	if err != nil {
-		t.Fatal(err)
+	r := rulesOf(t)
+	r.Strategy = mark.Annotations.Name
+	one, two := deployment{opted: auto, image: "1"}, deployment{opted: auto, image: "2"}
+	w := &world{values: map[reloader.Config]string{config: "new", other: "new"}}
+	made, _ := answered(t, r, one.raw(t), two.raw(t), w)
+	if made.Spec.Template.Annotations[mark.LastReloadedFromKey] == "" {
+		t.Errorf("it has the annotations %v", made.Spec.Template.Annotations)
 	}
-	if mark, found := strategy.Annotations.Current(w, other); !found || mark != markOf(t, other, "new") {
-		t.Errorf("it is %q", made.Spec.Template.Annotations)
-	}
-	after := made.DeepCopy()
-	after.Spec.Template.Spec.Containers[0].Image = "example.com/web:2"
-	again, _, _ := patched(t, r, rawOf(t, made), rawOf(t, after), seen)
+	again, _ := answered(t, r, rawOf(t, made), one.raw(t), w)
 	if diff := cmp.Diff(made.Spec.Template.Annotations, again.Spec.Template.Annotations); diff != "" {
 		t.Errorf("a new image (-before +after):\n%s", diff)
 	}
 }
 
-// TestMissed: a config that could not be read keeps the mark that it has.
-func TestMissed(t *testing.T) {
-	old := markOf(t, config, "old")
-	before := deployment{opted: auto, env: env(configVar, old), image: "1"}
-	after := deployment{opted: auto, image: "2"}
-	got, marked, _ := patched(t, rules, before.raw(t), after.raw(t), nil)
-	want := deployment{opted: auto, env: env(configVar, old), image: "2"}.object()
-	if diff := cmp.Diff(want, got); diff != "" || marked != 0 {
-		t.Errorf("%d marked (-want +got):\n%s", marked, diff)
+// TestPatterns: with a pattern, each variable that looks like a mark is one.
+func TestPatterns(t *testing.T) {
+	opted := map[string]string{"configmap.reloader.stakater.com/reload": "not-.*"}
+	before := deployment{opted: opted, env: env("A", "1", "STAKATER_NOT_REFERENCED_CONFIGMAP", "ab")}
+	got, _ := answered(t, rulesOf(t), before.raw(t), deployment{opted: opted, env: env("A", "1")}.raw(t), &world{})
+	if diff := cmp.Diff(before.object(), got); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
 	}
 }
 
-// TestPlaces: a mark comes after the variable that it came after, as far as that is there.
-func TestPlaces(t *testing.T) {
-	old := []corev1.EnvVar{{Name: "A"}, {Name: "STAKATER_X", Value: "01"}, {Name: "B"}, {Name: "STAKATER_Y", Value: "02"}}
-	marks := []workload.EnvMark{{Index: 1, Name: "STAKATER_X", Value: "01"}, {Index: 3, Name: "STAKATER_Y", Value: "02"}}
-	all := func(string) bool { return true }
-	for name, tc := range map[string]struct {
-		now  []corev1.EnvVar
-		want []string
-	}{
-		"nothing else dropped": {env("A", "", "B", ""), []string{"/spec/template/spec/containers/0/env/1", "/spec/template/spec/containers/0/env/3"}},
-		"B dropped as well":    {env("A", "", "C", ""), []string{"/spec/template/spec/containers/0/env/1", "/spec/template/spec/containers/0/env/2"}},
-		"all dropped":          {nil, []string{"/spec/template/spec/containers/0/env", "/spec/template/spec/containers/0/env/1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, op := range restoreVariables("/spec/template", 0, tc.now, old, marks, all) {
-				got = append(got, op.Path)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("places (-want +got):\n%s", diff)
-			}
-		})
+// TestUnreadKeepsItsMark: a config that cannot be read keeps its mark and its entry.
+func TestUnreadKeepsItsMark(t *testing.T) {
+	s := stateOf(t, 5, map[reloader.Config]string{config: "o"})
+	before := deployment{opted: auto, env: env(configVar, markOf(t, config, "o")), image: "1", applied: s.Annotation(), hash: hashOf(s)}
+	want := before
+	want.image = "2"
+	got, _ := answered(t, rulesOf(t), before.raw(t), deployment{opted: auto, image: "2"}.raw(t), &world{err: corev1.ErrIntOverflowGenerated})
+	if diff := cmp.Diff(want.object(), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

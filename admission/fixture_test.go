@@ -4,59 +4,89 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-const namespace = "shop"
+const (
+	namespace = "shop"
+	uid       = "0d6bb0cc-7d58-4dc9-8b48-9d2f7f5f0f5e"
+	configVar = "STAKATER_APP_CONFIGMAP"
+	otherVar  = "STAKATER_KEY_SECRET"
+)
 
 var (
 	noon   = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	config = reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "app"}
 	other  = reloader.Config{Kind: reloader.Secret, Namespace: namespace, Name: "key"}
-	rules  = Rules{Dialects: dialect.All(dialect.StakaterOptions{}), Strategy: strategy.EnvVars.Name}
+	// auto opts in to every reference in the way of Stakater Reloader, and own in that of Reroll.
+	auto = map[string]string{"reloader.stakater.com/auto": "true"}
+	own  = map[string]string{"reroll.dev/auto": "true"}
 )
+
+func rulesOf(t testing.TB) Rules {
+	t.Helper()
+	return Rules{Dialects: dialect.All(dialect.StakaterOptions{}), Ring: ringOf(t, 'a'), Strategy: mark.EnvVars.Name}
+}
+
+func ringOf(t testing.TB, keys ...byte) *digest.Ring {
+	t.Helper()
+	var made []digest.Key
+	for _, k := range keys {
+		made = append(made, digest.Key(strings.Repeat(string(rune(k)), digest.KeySize)))
+	}
+	ring, err := digest.NewRing(made...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
 
 // deployment is what the tests say about a Deployment. Its first container uses config, and its second one other.
 type deployment struct {
-	opted       map[string]string
-	labels      map[string]string
-	env         []corev1.EnvVar
-	second      []corev1.EnvVar
-	annotations map[string]string
-	image       string
-	brought     string
-	replicas    int32
+	opted, labels, annotations map[string]string
+	env, second                []corev1.EnvVar
+	image                      string
+	replicas                   int32
+	// applied is the value of applied.Key. If that has entries, the template has their hash unless hash says another.
+	applied, hash string
 }
 
-// auto opts in to every reference.
-var auto = map[string]string{"reloader.stakater.com/auto": "true"}
-
 func (d deployment) object() *appsv1.Deployment {
-	o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: namespace, UID: "u", Generation: 3, Labels: d.labels}}
+	o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: namespace, UID: uid, ResourceVersion: "7", Labels: d.labels}}
 	for key, value := range d.opted {
 		metav1.SetMetaDataAnnotation(&o.ObjectMeta, key, value)
 	}
-	if d.brought != "" {
-		metav1.SetMetaDataAnnotation(&o.ObjectMeta, strategy.BroughtKey, d.brought)
+	if d.applied != "" {
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, applied.Key, d.applied)
 	}
 	o.Spec.Replicas = &d.replicas
 	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	o.Spec.Template.Labels, o.Spec.Template.Annotations = o.Spec.Selector.MatchLabels, d.annotations
+	o.Spec.Template.Labels = o.Spec.Selector.MatchLabels
+	for key, value := range d.annotations {
+		metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, key, value)
+	}
+	if d.hash != "" {
+		metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, mark.HashKey, d.hash)
+	}
 	from := func(c reloader.Config) []corev1.EnvFromSource {
 		name := corev1.LocalObjectReference{Name: c.Name}
 		if c.Kind == reloader.Secret {
@@ -71,9 +101,11 @@ func (d deployment) object() *appsv1.Deployment {
 	return o
 }
 
-func (d deployment) raw(t testing.TB) json.RawMessage {
+func (d deployment) raw(t testing.TB) json.RawMessage { return rawOf(t, d.object()) }
+
+func rawOf(t testing.TB, o any) json.RawMessage {
 	t.Helper()
-	raw, err := json.Marshal(d.object())
+	raw, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +120,9 @@ func env(pairs ...string) []corev1.EnvVar {
 	return list
 }
 
-// seenOf returns what a config says whose only key has a value; its version is that value.
-func seenOf(c reloader.Config, value string) Seen {
-	obj := contentOf(c, value)
-	return Seen{Meta: obj.Meta, Digest: reloader.Digest{KeyID: "k", Sum: "sum of " + value}, Marks: rules.Dialects.Values(obj.Content), Content: obj.Content}
-}
-
+// contentOf returns a config whose only key has a value. Its version is the length of that.
 func contentOf(c reloader.Config, value string) live.Object {
-	meta := live.Meta{UID: "uid of " + c.Name, ResourceVersion: value, DataWritten: noon}
+	meta := live.Meta{UID: "uid of " + c.Name, ResourceVersion: strconv.Itoa(len(value)), DataWritten: noon}
 	if c.Kind == reloader.Secret {
 		return live.Object{Meta: meta, Content: digest.OfSecret(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}, Data: map[string][]byte{"key": []byte(value)},
@@ -106,59 +133,31 @@ func contentOf(c reloader.Config, value string) live.Object {
 	})}
 }
 
-// markOf returns the mark of a config whose only key has a value.
+// markOf returns the mark of Stakater Reloader for a config whose only key has a value.
 func markOf(t testing.TB, c reloader.Config, value string) string {
 	t.Helper()
-	stakater, _ := rules.Dialects.Named("stakater")
-	return stakater.Hash(contentOf(c, value).Content)
+	dialects := rulesOf(t).Dialects
+	stakater, _ := dialects.Named("stakater")
+	return stakater.Of(dialects.Values(contentOf(c, value).Content))[0]
 }
 
-func versionOf(c reloader.Config, value string) string {
-	return strategy.Version(c, "uid of "+c.Name, value, "sum of "+value)
-}
-
-// patched returns what a draft's patch makes of the object after a request, and how many configs it was brought to.
-func patched(t testing.TB, r Rules, before, after json.RawMessage, seen map[reloader.Config]Seen) (*appsv1.Deployment, int, []strategy.Op) {
+// stateOf returns the State after n rolls with configs whose only key has a value.
+func stateOf(t testing.TB, n uint64, values map[reloader.Config]string) applied.State {
 	t.Helper()
-	draft, err := r.Draft(workload.Deployment, before, after)
-	if err != nil {
-		t.Fatal(err)
+	s := applied.State{Workload: uid, N: n, At: noon, Writes: map[reloader.Config]applied.Write{}}
+	for c, value := range values {
+		obj := contentOf(c, value)
+		s.Writes[c] = applied.WriteOf(obj.ResourceVersion, rulesOf(t).Ring.Digest(obj.Content), nil)
 	}
-	var ops []strategy.Op
-	brought := 0
-	if draft != nil {
-		if ops, brought, err = draft.Patch(seen, noon); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return apply(t, after, ops), brought, ops
+	return s
 }
 
-// apply applies operations as an API server does.
-func apply(t testing.TB, raw json.RawMessage, ops []strategy.Op) *appsv1.Deployment {
-	t.Helper()
-	body, err := marshal(ops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := jsonpatch.DecodePatch(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := patch.Apply(raw)
-	if err != nil {
-		t.Fatalf("apply %s: %v", body, err)
-	}
-	var o appsv1.Deployment
-	if err := json.Unmarshal(result, &o); err != nil {
-		t.Fatal(err)
-	}
-	return &o
-}
+func hashOf(s applied.State) string { return mark.Hash(s.N, s.Contents()) }
 
 // world is a fake API server with configs.
 type world struct {
 	values map[reloader.Config]string
+	labels map[string]string
 	err    error
 	reads  chan reloader.Config
 }
@@ -175,30 +174,60 @@ func (w *world) Get(ctx context.Context, c reloader.Config) (live.Object, error)
 		<-ctx.Done()
 		return live.Object{}, ctx.Err()
 	}
-	return contentOf(c, value), nil
+	obj := contentOf(c, value)
+	obj.Labels = w.labels
+	return obj, nil
 }
 
 func newHandler(t testing.TB, w *world, change func(*Options)) *Handler {
 	t.Helper()
-	ring, err := digest.NewRing(make(digest.Key, digest.KeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
 	w.reads = make(chan reloader.Config, 1000)
-	o := Options{Rules: rules, Configs: w, Certified: true, Logger: slog.New(slog.DiscardHandler)}
-	o.Ring = ring
+	o := Options{Rules: rulesOf(t), Configs: w, InScope: func(string) bool { return true }, Certified: true, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
 	if change != nil {
 		change(&o)
 	}
 	return New(o)
 }
 
-// applyBody applies a patch.
-func applyBody(raw json.RawMessage, body []byte) error {
+// answered returns what is stored after a request, and the patch, with w as the configs.
+func answered(t testing.TB, r Rules, before, after json.RawMessage, w *world) (*appsv1.Deployment, []byte) {
+	t.Helper()
+	h := newHandler(t, w, func(o *Options) { o.Rules = r })
+	d, err := r.draft(workload.Deployment, before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patch []byte
+	if d != nil {
+		done, _ := h.see(t.Context(), d)
+		if _, err := d.bring(noon); err != nil {
+			t.Fatal(err)
+		}
+		done()
+		if patch, err = d.patch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var o appsv1.Deployment
+	if err := json.Unmarshal(apply(t, after, patch), &o); err != nil {
+		t.Fatal(err)
+	}
+	return &o, patch
+}
+
+// apply applies a patch as an API server does.
+func apply(t testing.TB, raw json.RawMessage, body []byte) json.RawMessage {
+	t.Helper()
+	if body == nil {
+		return raw
+	}
 	patch, err := jsonpatch.DecodePatch(body)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	_, err = patch.Apply(raw)
-	return err
+	result, err := patch.Apply(raw)
+	if err != nil {
+		t.Fatalf("apply %s: %v", body, err)
+	}
+	return result
 }

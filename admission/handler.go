@@ -13,22 +13,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
-
-	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
 // Options are what the webhook works with.
 type Options struct {
 	Rules
 	Configs Configs
-	// InScope reports whether workloads of a namespace count; nil if all do.
+	// InScope reports whether workloads of a namespace count.
 	InScope func(namespace string) bool
-	// Certified says that every caller has shown a client certificate, so that Path is the path. Without, a caller proves itself by PathAt.
+	// Certified says that each caller has shown a client certificate, and calls at Path. Other callers prove themselves by PathAt.
 	Certified bool
-	// DryRun promises that nothing is changed.
+	// DryRun leaves every request as it is.
 	DryRun bool
 	Logger *slog.Logger
-	// Registerer gets the metrics; nil if nobody wants them.
+	// Registerer gets the metrics.
 	Registerer prometheus.Registerer
 }
 
@@ -36,23 +34,16 @@ type Options struct {
 type Handler struct {
 	options Options
 	metrics *metrics
-	turns   chan struct{}
-	// bodies, reads and kept bound what all reviews together hold: bytes of bodies, reads under way, and bytes of content that is kept.
-	bodies, reads, kept *semaphore.Weighted
+	// memory bounds what all reviews hold together, and so their number.
+	memory *semaphore.Weighted
 }
 
 // New returns a handler.
 func New(o Options) *Handler {
-	if o.InScope == nil {
-		o.InScope = func(string) bool { return true }
-	}
-	return &Handler{
-		options: o, metrics: newMetrics(o.Registerer), turns: make(chan struct{}, maxConcurrent),
-		bodies: semaphore.NewWeighted(maxBodies), reads: semaphore.NewWeighted(maxReads), kept: semaphore.NewWeighted(maxKept),
-	}
+	return &Handler{options: o, metrics: newMetrics(o.Registerer), memory: semaphore.NewWeighted(maxMemory)}
 }
 
-// proven reports whether the caller is an API server. Any pod may reach the port, so nothing of the request is read before.
+// proven reports whether the caller is an API server. Any pod may reach the port, so this is asked before anything of the request is read.
 func (h *Handler) proven(r *http.Request) bool {
 	if h.options.Certified {
 		return r.URL.Path == Path
@@ -60,58 +51,57 @@ func (h *Handler) proven(r *http.Request) bool {
 	return knowsPath(h.options.Ring, r.URL.Path, time.Now())
 }
 
-// ServeHTTP answers one review. Only what is no review gets an error: then nobody would know what to allow.
+// ServeHTTP answers one review. Only a body that is not a review gets an error: it does not say what to allow.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	if !h.proven(r) {
+	switch {
+	case !h.proven(r):
 		h.metrics.observe(resultUnproven, began)
 		http.NotFound(w, r)
 		return
-	}
-	if r.Method != http.MethodPost {
+	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "only POST", http.StatusMethodNotAllowed)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	defer cancel()
-	select {
-	case h.turns <- struct{}{}:
-		defer func() { <-h.turns }()
-	case <-ctx.Done():
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = http.NewResponseController(w).SetReadDeadline(deadline) // a slow sender must not hold memory for longer
+	}
+	room := roomFor(r)
+	if err := h.memory.Acquire(ctx, room+readBytes); err != nil {
 		h.refuse(w, began, http.StatusServiceUnavailable, errors.New("too many requests at a time"))
 		return
 	}
-	// Whoever sends slowly must not keep a turn for longer than an answer is waited for. A writer without deadlines has no slow sender.
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = http.NewResponseController(w).SetReadDeadline(deadline)
-	}
-	room := roomFor(r)
-	if err := h.bodies.Acquire(ctx, room); err != nil {
-		h.refuse(w, began, http.StatusServiceUnavailable, errors.New("too many large requests at a time"))
-		return
-	}
-	defer h.bodies.Release(room)
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, room))
-	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-		h.refuse(w, began, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLong.Limit))
-		return
-	} else if err != nil {
-		h.refuse(w, began, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err))
-		return
-	}
-	request, err := decode(body)
-	body = nil //nolint:ineffassign,wastedassign // it need not be kept while configs are read
+	defer h.memory.Release(room + readBytes)
+	request, code, err := receive(w, r, room)
 	if err != nil {
-		h.refuse(w, began, http.StatusBadRequest, err)
+		h.refuse(w, began, code, err)
 		return
 	}
 	response, result := h.answer(ctx, request)
 	h.metrics.observe(result, began)
-	h.write(w, response)
+	review := admissionv1.AdmissionReview{Response: response}
+	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) // a caller that has gone away gets no answer
 }
 
-// roomFor returns how many bytes the body of a request may have: as many as it says, or as many as any may.
+// receive reads a body of at most room bytes, and returns the status code of the answer if it is not a review.
+func receive(w http.ResponseWriter, r *http.Request, room int64) (*admissionv1.AdmissionRequest, int, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, room))
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLong.Limit)
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf("read the body: %w", err)
+	}
+	request, err := decode(body)
+	return request, http.StatusBadRequest, err
+}
+
+// roomFor returns how many bytes the body of a request may have: as many as it announces, or else the maximum.
 func roomFor(r *http.Request) int64 {
 	if r.ContentLength >= 0 && r.ContentLength <= maxBodyBytes {
 		return max(1, r.ContentLength)
@@ -119,7 +109,7 @@ func roomFor(r *http.Request) int64 {
 	return maxBodyBytes
 }
 
-// patience returns for how long an answer is worth something: API servers say in the query how long they wait.
+// patience returns the time in which an answer is of use: API servers say in the query how long they wait.
 func patience(r *http.Request) time.Duration {
 	waits, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil {
@@ -134,74 +124,10 @@ func (h *Handler) refuse(w http.ResponseWriter, began time.Time, code int, err e
 	http.Error(w, err.Error(), code)
 }
 
-func (h *Handler) write(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
-	var review admissionv1.AdmissionReview
-	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
-	review.Response = response
-	body, err := json.Marshal(review)
-	if err != nil {
-		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // who went away gets no answer
-}
-
-// answer says what is to be changed about a request and what became of it. It allows every one.
-func (h *Handler) answer(ctx context.Context, r *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, string) {
-	response := &admissionv1.AdmissionResponse{UID: r.UID, Allowed: true}
-	ops, result, err := h.review(ctx, r)
-	if len(ops) > 0 {
-		patch, marshalErr := marshal(ops)
-		if marshalErr == nil {
-			form := admissionv1.PatchTypeJSONPatch
-			response.Patch, response.PatchType = patch, &form
-		}
-		err = errors.Join(err, marshalErr)
-	}
-	if err != nil {
-		result = resultMissed
-		response.Warnings = append(response.Warnings, warning(err))
-		h.options.Logger.Warn("admission could not keep all marks", "kind", r.Kind.Kind, "namespace", r.Namespace, "name", r.Name, "error", err)
-	}
-	if result != resultUntouched {
-		h.options.Logger.Debug("admission", "kind", r.Kind.Kind, "namespace", r.Namespace, "name", r.Name, "result", result)
-	}
-	return response, result
-}
-
-// warning is what whoever writes the workload is told.
-func warning(err error) string {
-	text := "reroll: the marks of this workload may be out of date until the next sweep: " + err.Error()
-	return text[:min(len(text), maxWarning)]
-}
-
-// review returns what is to be changed about a request. What is returned beside an error can be done all the same.
-func (h *Handler) review(ctx context.Context, r *admissionv1.AdmissionRequest) ([]strategy.Op, string, error) {
-	kind, known := kindOf(r)
-	if !known || h.options.DryRun || !h.options.InScope(r.Namespace) || marks(r) {
-		return nil, resultUntouched, nil
-	}
-	draft, err := h.options.Draft(kind, r.OldObject.Raw, r.Object.Raw)
-	if err != nil || draft == nil {
-		return nil, resultUntouched, err
-	}
-	seen, done, missed := h.see(ctx, draft)
-	defer done()
-	ops, brought, err := draft.Patch(seen, time.Now())
-	switch {
-	case brought > 0:
-		return ops, resultMarked, errors.Join(missed, err)
-	case len(ops) > 0:
-		return ops, resultRestored, errors.Join(missed, err)
-	}
-	return nil, resultUntouched, errors.Join(missed, err)
-}
-
 // Server returns an HTTP server for h, which has no certificate yet.
 func (h *Handler) Server() *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelWarn),
+	return &http.Server{ // an API server keeps an idle connection for 90 s
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelWarn),
 	}
 }

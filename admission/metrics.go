@@ -6,23 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What became of a review.
+// The results of a review: nothing to do; only restored what the request dropped; brought to its configs; something failed and is left to the
+// dispatcher; the caller did not prove to be an API server; the request could not be read.
 const (
-	// resultUntouched: there was nothing to do.
 	resultUntouched = "untouched"
-	// resultRestored: marks that the request dropped are there again, and nothing else was done.
-	resultRestored = "restored"
-	// resultMarked: marks were added or brought up to date.
-	resultMarked = "marked"
-	// resultMissed: something went wrong, and what it kept from being done is left to the dispatcher.
-	resultMissed = "missed"
-	// resultUnproven: the caller did not prove to be an API server, and learned nothing.
-	resultUnproven = "unproven"
-	// resultRefused: nobody could understand the request.
-	resultRefused = "refused"
+	resultRestored  = "restored"
+	resultMarked    = "marked"
+	resultMissed    = "missed"
+	resultUnproven  = "unproven"
+	resultRefused   = "refused"
 )
 
-// metrics are what the webhook counts.
 type metrics struct {
 	reviews *prometheus.CounterVec
 	seconds prometheus.Histogram
@@ -30,11 +24,11 @@ type metrics struct {
 
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
-		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_admission_reviews_total", Help: "Requests of the admission webhook, by what became of them.",
+		prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_admission_reviews_total", Help: "Requests of the admission webhook, by result.",
 		}, []string{"result"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "reroll_admission_review_seconds", Help: "Time that requests of the admission webhook took, for which whoever writes a workload waits.",
+		prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reroll_admission_review_seconds", Help: "Time for which the admission webhook delays the write of a workload.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
@@ -43,9 +37,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for _, result := range []string{resultUntouched, resultRestored, resultMarked, resultMissed, resultUnproven, resultRefused} {
 		m.reviews.WithLabelValues(result)
 	}
-	if r != nil {
-		r.MustRegister(m.reviews, m.seconds)
-	}
+	r.MustRegister(m.reviews, m.seconds)
 	return m
 }
 

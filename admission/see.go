@@ -7,89 +7,85 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// Configs reads configs from the API server, never from a cache: what was written just before the workload must be seen. Errors are those
+// Configs reads configs from the API server, never from a cache: a config that was written just before the workload must be seen. Errors are those
 // of the Kubernetes API.
 type Configs interface {
 	Get(ctx context.Context, c reloader.Config) (live.Object, error)
 }
 
-// see reads the configs of a draft. Those that cannot be read are missing in what it returns, and named in the error. What it returns may be
-// used until done is called.
-func (h *Handler) see(ctx context.Context, d *Draft) (seen map[reloader.Config]Seen, done func(), err error) {
-	configs := d.Needs
-	if len(configs) > maxConfigs {
-		return nil, func() {}, fmt.Errorf("the workload has to do with %d configs, more than %d", len(configs), maxConfigs)
+// sight is what a live config says for the workload. The zero sight is that of an absent config.
+type sight struct {
+	live.Meta
+	decision dialect.Decision
+	digest   reloader.Digest
+	write    applied.Write
+	marks    dialect.Values
+	// content is kept only for a mark that is made of several contents.
+	content digest.Content
+}
+
+// see reads the configs of a draft. The error names those that it could not read. The caller calls done when it does not need the contents any more.
+func (h *Handler) see(ctx context.Context, d *draft) (done func(), err error) {
+	if n := len(d.needs); n > maxConfigs {
+		return func() {}, fmt.Errorf("the workload depends on %d configs, more than %d", n, maxConfigs)
 	}
 	var (
-		mu   sync.Mutex
-		all  sync.WaitGroup
-		kept int64
-		errs []error
+		mu    sync.Mutex
+		kept  int64
+		errs  []error
+		reads errgroup.Group
 	)
-	seen = make(map[reloader.Config]Seen, len(configs))
-	turns := make(chan struct{}, readsAtOnce)
-	for _, c := range configs {
-		turns <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turns }()
+	reads.SetLimit(readsAtOnce)
+	for _, c := range d.needs {
+		reads.Go(func() error {
 			s, size, err := h.look(ctx, d, c)
 			mu.Lock()
 			defer mu.Unlock()
 			kept += size
-			switch {
-			case err != nil:
+			if err != nil {
 				errs = append(errs, fmt.Errorf("read %s: %w", c, err))
-			case !s.Unproven:
-				seen[c] = s
+			} else if !s.Unproven {
+				d.seen[c] = s
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return seen, func() { h.kept.Release(kept) }, errors.Join(errs...)
+	_ = reads.Wait() // errs has the errors
+	return func() { h.memory.Release(kept) }, errors.Join(errs...)
 }
 
-var errTooMuch = errors.New("the contents that are read at a time are too large together")
+var errTooMuch = errors.New("the configs that are read at a time are too large together")
 
-// look reads one config, and returns how many bytes of content are kept of it: none, unless a mark is made of the contents of several configs.
-func (h *Handler) look(ctx context.Context, d *Draft, c reloader.Config) (Seen, int64, error) {
-	if err := h.reads.Acquire(ctx, 1); err != nil {
-		return Seen{}, 0, err
-	}
-	defer h.reads.Release(1)
+// look reads one config, and returns how many bytes of its content are kept: none, unless a mark is made of several contents.
+func (h *Handler) look(ctx context.Context, d *draft, c reloader.Config) (sight, int64, error) {
 	obj, err := h.options.Configs.Get(ctx, c)
-	if apierrors.IsNotFound(err) {
-		return Seen{Absent: true}, 0, nil
+	switch {
+	case apierrors.IsNotFound(err):
+		return sight{}, 0, nil
+	case err != nil:
+		return sight{}, 0, err
 	}
-	if err != nil {
-		return Seen{}, 0, err
-	}
-	s := d.rules.seen(obj)
-	if !d.readsContent() {
+	s := sight{Meta: obj.Meta, digest: h.options.Ring.Digest(obj.Content)}
+	s.decision = d.plan.Decide(dialect.ConfigMeta{Config: c, Annotations: s.Annotations, Labels: s.Labels, Unselected: s.Unselected})
+	s.write = applied.WriteOf(s.ResourceVersion, s.digest, s.decision.Counts)
+	s.marks = h.options.Dialects.Values(obj.Content)
+	if !slices.ContainsFunc(d.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Joint != nil && dl.Joint.Reads }) {
 		return s, 0, nil
 	}
 	size := obj.Content.Size()
-	if !h.kept.TryAcquire(size) {
-		return Seen{}, 0, errTooMuch
+	if !h.memory.TryAcquire(size) {
+		return sight{}, 0, errTooMuch
 	}
-	s.Content = obj.Content
+	s.content = obj.Content
 	return s, size, nil
-}
-
-// seen returns what a config says, without its content.
-func (r Rules) seen(obj live.Object) Seen {
-	now, older := r.Ring.Digest(obj.Content), r.Ring.Older(obj.Content)
-	marks := r.Dialects.Values(obj.Content, append([]reloader.Digest{now}, older...)...)
-	return Seen{Meta: obj.Meta, Digest: now, Marks: marks}
-}
-
-// readsContent reports whether a mark of the workload is made of contents of several configs together.
-func (d *Draft) readsContent() bool {
-	return slices.ContainsFunc(d.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Joint != nil && dl.Joint.Reads })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -134,22 +134,19 @@ func TestReloadOnDelete(t *testing.T) {
 		w.pass(quiet)
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
-		w.rolled(web, 0) // there is no mark to take away
-		if got := w.outcomes(webRef); got[reloader.ReasonUnmarked] != 1 {
-			t.Errorf("outcomes %v, want one Unmarked", got)
-		}
+		w.rolled(web, 1)
 		w.give("app", "2")
 		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolled(web, 2)
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolled(web, 3)
 		if value, found := w.mark(); found {
 			t.Errorf("the mark %s of a deleted config stayed", value)
 		}
 		w.give("app", "2")
 		w.pass(quiet)
-		w.rolled(web, 3)
+		w.rolled(web, 4)
 	})
 }
 
@@ -186,7 +183,7 @@ func TestDeletionMarked(t *testing.T) {
 		w.rolled(web, 1)
 		obj, _ := w.read(web)
 		stripped := w.running[0].client.strip(obj)
-		if got, _ := strategy.Annotations.Current(stripped, appConfig); got != strategy.DeletedValue {
+		if got, _ := mark.Annotations.Read(stripped, appConfig); got != mark.DeletedValue {
 			t.Errorf("mark %q, want that of a deleted config", got)
 		}
 		w.stop()
@@ -340,42 +337,6 @@ func TestIgnoredConfigMayGo(t *testing.T) {
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
 		w.rolled(web, 0)
-	})
-}
-
-// TestStaleMarksGoWithTheNextRoll: marks of configs that the workload has nothing to do with any more are taken away, and nothing rolls
-// for that alone.
-func TestStaleMarksGoWithTheNextRoll(t *testing.T) {
-	const hash = "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.must(w.create(alice, object(t, `
-kind: Deployment
-metadata:
-  name: web
-  annotations: {`+auto+`}
-  managedFields: [{manager: Reloader, operation: Update, time: "2000-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:env": {
-    'k:{"name":"STAKATER_OLD_CONFIGMAP"}': {}, 'k:{"name":"STAKATER_GONE_SECRET"}': {}, 'k:{"name":"STAKATER_OTHER_SECRET"}': {}}}}]
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [
-  {name: STAKATER_OLD_CONFIGMAP, value: `+hash+`},
-  {name: STAKATER_MINE_SECRET, value: `+hash+`},
-  {name: STAKATER_OTHER_SECRET, value: somebody's own},
-  {name: STAKATER_GONE_SECRET, value: `+hash+`}]}]}}}`)))
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		template, err := w.Template(t.Context(), web)
-		w.must(err)
-		var names []string
-		for _, e := range template.Spec.Containers[0].Env {
-			names = append(names, e.Name)
-		}
-		if got, want := len(names), 3; got != want || names[0] != "STAKATER_MINE_SECRET" || names[1] != "STAKATER_OTHER_SECRET" || names[2] != appVariable {
-			t.Errorf("variables %v, want the two that are no marks of ours, and the new mark", names)
-		}
 	})
 }
 

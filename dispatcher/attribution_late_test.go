@@ -98,24 +98,6 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
 			0,
 		},
-		"a hint about the change before comes again at once": {
-			"it is on record as having led to that one, although the process that heard it has ended",
-			func(w *world) {
-				w.edit(alice, app, "1.5")
-				again := w.stream.last[appConfig]
-				w.pass(500 * time.Millisecond)
-				w.stop()
-				w.edit(bob, app, "2")
-				w.pass(time.Second)
-				w.launch()
-				w.pass(time.Second)
-				w.stop()
-				w.stream.send(again)
-				w.start()
-			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
-			1,
-		},
 		"a hint about the change before leads to the next": {
 			"the one that has made it is still to come",
 			func(w *world) {

@@ -23,8 +23,8 @@ func BenchmarkTrackStatus(b *testing.B) {
 	dialects := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
 	api, kept := client{newCluster(), dialects}, newStore()
 	d := dispatcher.New(dispatcher.Options{
-		Cluster: clusterName, Ring: ring, Dialects: dialects, Strategy: "env-vars", Configs: api, Workloads: api,
-		Announcer: kept, Changes: kept, Records: kept, Hints: newStream(),
+		Cluster: clusterName, Ring: ring, Dialects: dialects, Settings: dispatcher.Settings{Strategy: "env-vars"},
+		Ports:  dispatcher.Ports{Configs: api, Workloads: api, Ledger: newLedger().open(), Announcer: kept, History: kept},
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	defer func() {

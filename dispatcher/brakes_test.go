@@ -6,14 +6,18 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // braked has dispatchers hold back by b.
-func (w *world) braked(b dispatcher.Brakes) {
-	w.configure = func(o *dispatcher.Options) { o.Brakes = b }
+func (w *world) braked(b turn.Limits) {
+	w.configure = func(o *dispatcher.Options) {
+		b.Window, b.MaxWait = o.Limits.Window, o.Limits.MaxWait
+		o.Limits = b
+	}
 }
 
 // held fails the test unless the record of web says that it is held back for that reason, or for none.
@@ -126,7 +130,7 @@ func TestMaintenanceWindow(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 2h")
 		w.must(err)
-		w.braked(dispatcher.Brakes{Windows: []control.Window{window}})
+		w.braked(turn.Limits{Windows: []control.Window{window}})
 		w.usual()
 		w.start()
 		w.pass(quiet) // the bubble's clock began at midnight
@@ -146,7 +150,7 @@ func TestMaintenanceWindow(t *testing.T) {
 
 func TestMinInterval(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{MinInterval: 10 * time.Minute})
+		w.braked(turn.Limits{MinInterval: 10 * time.Minute})
 		w.usual()
 		w.start()
 		w.pass(quiet)
@@ -179,15 +183,14 @@ func TestClockThatWasAhead(t *testing.T) {
 		w.pass(time.Second)
 	}
 	for name, c := range map[string]struct {
-		brakes dispatcher.Brakes
+		brakes turn.Limits
 		before func(w *world, p *process)
 		rolls  int64
 	}{
-		"a roll":                     {dispatcher.Brakes{}, rolled, 2},
-		"a roll, with an interval":   {dispatcher.Brakes{MinInterval: 10 * time.Minute}, rolled, 2},
-		"a roll, with a flap limit":  {dispatcher.Brakes{FlapLimit: 1}, rolled, 2},
-		"a change that waits":        {dispatcher.Brakes{}, frozen, 1},
-		"a change that waits longer": {dispatcher.Brakes{MinInterval: 10 * time.Minute}, frozen, 1},
+		"a roll":                     {turn.Limits{}, rolled, 2},
+		"a roll, with a flap limit":  {turn.Limits{FlapLimit: 1}, rolled, 2},
+		"a change that waits":        {turn.Limits{}, frozen, 1},
+		"a change that waits longer": {turn.Limits{MinInterval: 10 * time.Minute}, frozen, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(t *testing.T, w *world) {
@@ -215,7 +218,7 @@ func TestClockThatWasAhead(t *testing.T) {
 // TestMinIntervalCountsWhatIsNotOnRecord: a roll that a process made and did not record is one.
 func TestMinIntervalCountsWhatIsNotOnRecord(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{MinInterval: 10 * time.Minute})
+		w.braked(turn.Limits{MinInterval: 10 * time.Minute})
 		w.usual()
 		w.start()
 		w.pass(quiet)
@@ -239,7 +242,7 @@ func TestMinIntervalCountsWhatIsNotOnRecord(t *testing.T) {
 // TestFlapping: two controllers that overwrite each other's content every second for a day.
 func TestFlapping(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{FlapLimit: 30})
+		w.braked(turn.Limits{FlapLimit: 30})
 		w.usual()
 		w.start()
 		w.pass(quiet)
@@ -266,7 +269,7 @@ func TestFlapping(t *testing.T) {
 func TestRates(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		const workloads = 300
-		w.braked(dispatcher.Brakes{PerMinute: 60})
+		w.braked(turn.Limits{PerMinute: 60})
 		w.give("app", "1")
 		for i := range workloads {
 			w.deploy(fmt.Sprint("web-", i), auto, "app")
@@ -299,7 +302,7 @@ func TestRates(t *testing.T) {
 
 func TestNamespaceRateLeavesOthersAlone(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{NamespacePerMinute: 1})
+		w.braked(turn.Limits{NamespacePerMinute: 1})
 		w.usual()
 		w.deploy("second", auto, "app")
 		for _, manifest := range []string{

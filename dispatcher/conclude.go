@@ -3,263 +3,142 @@ package dispatcher
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-// conclude takes note of what became of every step. patched is the workload after the patch, or nil if none was sent.
-func (d *Dispatcher) conclude(t *tracked, w, patched *workload.Workload, steps []step, id string, decidedAt time.Time) time.Duration {
-	now := time.Now()
-	if patched != nil {
-		d.notePause(patched)
-	}
-	for i := range steps {
-		if steps[i].outcome == reloader.ReasonReloaded {
-			steps[i].outcome = d.instead()
-		}
+// conclude takes note of a roll that was made.
+func (d *Dispatcher) conclude(did done) {
+	if did.patched != nil {
+		p := d.compile(did.patched)
+		d.noteOwed(did.patched, &p)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	done := len(withOutcome(steps, reloader.ReasonReloaded)) > 0
-	if done {
-		d.keepUnsaid(t, w)
+	t := did.s.t
+	before := did.s.w.Progress
+	r := d.newReload(did)
+	t.intends = 0
+	if did.patched != nil && (did.patched.UID != t.w.UID || older(t.w, did.patched)) {
+		t.w = did.patched
 	}
-	if patched != nil {
-		t.w = newer(patched, t.w)
+	if text := t.target().Annotations[applied.Key]; did.patched != nil && text != "" {
+		t.object, t.text = did.state, text
 	}
-	if done {
-		d.remind(t, patched, id)
+	t.state = did.state
+	d.noteDone(t, did)
+	d.stateChanged(t.w.Ref())
+	if r.Outcome == reloader.ReasonReloaded {
+		d.overtake(t, "another reload followed")
+		d.metrics.Patched(r)
+		d.metrics.Rolled(r.Workload.Namespace, true)
+		t.reload = r.ID
 	}
-	for _, s := range steps {
-		if d.instead() != reloader.ReasonReloaded {
-			s.mark = ""
-		}
-		d.done(t, newestOf(patched, w), s, decidedAt, now)
-	}
-	followed := t
-	if len(withOutcome(steps, reloader.ReasonReloaded)) > 0 {
-		followed = d.supersede(t)
-	}
-	for _, group := range inRecordOrder(byOutcome(steps), patched != nil) {
-		d.report(followed, w, patched, d.newReload(t, w, group, id, decidedAt), now)
-	}
-	d.letOff(t)
-	t.retried = reloader.ValueID(t.w.Annotations[RetryAnnotation])
-	if done || patched != nil || len(withOutcome(steps, reloader.ReasonNotified)) > 0 {
-		t.pace = paced(t.pace, now)
-	}
-	d.nextAfter(t)
-	d.settleQ.AddAfter(w.Ref(), recordDelay)
-	return d.rest(t)
-}
-
-// report has r recorded, counted, logged and, if it rolled w, followed. patched is as for conclude. The caller holds mu.
-func (d *Dispatcher) report(t *tracked, w, patched *workload.Workload, r reloader.Reload, now time.Time) {
-	if r.Outcome == reloader.ReasonReloaded && patched != nil {
-		r.PatchedAt, r.Generation = now, patched.Generation
-		d.metrics.observe(r)
-		d.stakater.rolled(r.Workload, true)
-	}
-	d.finish(w, r)
+	d.finish(did.s.w, r)
 	d.logReload(r)
 	if r.Outcome == reloader.ReasonReloaded {
-		d.follow(t, w.Progress, r)
+		d.follow(t, before, r)
 	}
-}
-
-// maxRecent bounds the reloads that a workload remembers by name.
-const maxRecent = 32
-
-// remind has t remember a reload that marked it. The caller holds mu.
-func (d *Dispatcher) remind(t *tracked, patched *workload.Workload, id string) {
-	t.lastReload = id
-	t.recent = append(slices.DeleteFunc(t.recent, func(o string) bool { return o == id }), id)
-	t.recent = t.recent[max(0, len(t.recent)-maxRecent):]
-	now := t.w
-	if patched != nil {
-		now = patched
+	for _, c := range did.rolled {
+		d.configQ.AddAfter(c, lookAfterRoll)
 	}
-	t.markedAt = d.strategyOf(now).Target(now).MarkedAt
-}
-
-// finish has r recorded by the next settle. The caller holds mu.
-func (d *Dispatcher) finish(w *workload.Workload, r reloader.Reload) {
-	d.finished[w.Ref()] = append(d.finished[w.Ref()], finished{w: w, reload: r})
-	d.metrics.reloads.WithLabelValues(string(r.Outcome)).Inc()
-}
-
-// newestOf returns patched, or w if nothing was patched.
-func newestOf(patched, w *workload.Workload) *workload.Workload {
-	if patched != nil {
-		return patched
-	}
-	return w
-}
-
-// done ends one step: the workload, which is w now, is at its content. Changes that arrived meanwhile stay pending. The caller holds mu.
-func (d *Dispatcher) done(t *tracked, w *workload.Workload, s step, decidedAt, now time.Time) {
-	if s.outcome == reloader.ReasonDryRun && w.Roll() != workload.NewJob {
-		// What would have been done is not done: who ends the dry run finds the workload as it was before. Not so a CronJob, of which
-		// nobody could tell whether somebody else has started its Job.
-		t.dried[s.config] = s.latest.New.Sum
-		delete(t.pending, s.config)
-		return
-	}
-	if _, edge := t.edges[s.config]; edge {
-		h := t.handled[s.config]
-		if s.passesOver() {
-			// It may come back as it was, and what it has been meanwhile is looked at then.
-			t.away[s.config] = t.away[s.config] || slices.ContainsFunc(s.changes, func(c reloader.Change) bool { return differs(h, c) })
-			delete(t.pending, s.config)
-			return
-		}
-		if s.outcome != reloader.ReasonReverted || s.mark != "" || h.How == "" {
-			h = reloader.Handled{KeyID: s.latest.New.KeyID, Sum: s.sum(), How: s.outcome, Mark: s.mark, Brought: d.broughtOf(w, s.config)}
-		}
-		if h.At = now; s.outcome == reloader.ReasonReverted {
-			h.At = decidedAt // what came and went since then was not looked at
-		}
-		t.handled[s.config], t.away[s.config] = h, false
-	}
-	p := t.pending[s.config]
-	if p == nil {
-		return
-	}
-	last := p.changes[len(p.changes)-1]
-	if newest := d.latest[s.config].Change; last.ID == s.latest.ID || newest.New.Sum == s.latest.New.Sum {
-		delete(t.pending, s.config)
-		return
-	}
-	p.force = false
-	p.changes, p.since = []reloader.Change{last}, p.heard
-}
-
-// rest returns how long to wait for what is still pending of t, or 0. The caller holds mu.
-func (d *Dispatcher) rest(t *tracked) time.Duration {
-	if len(t.pending) == 0 {
-		return 0
-	}
-	if oldest := earlier(t.oldestPending(), time.Now()); t.first.IsZero() || oldest.Before(t.first) {
-		t.first = oldest
-	}
-	return max(time.Millisecond, time.Until(t.due))
-}
-
-// holdBack takes note that a workload cannot be rolled now, and says when to try again. The first refusal is recorded as a reload
-// that did not happen.
-func (d *Dispatcher) holdBack(t *tracked, decidedAt time.Time, w *workload.Workload, steps []step, err error) time.Duration {
-	reason := reloader.ReasonRetrying
-	switch fate := fateOf(err); {
-	case errors.As(err, &unmarkable{}):
-		reason = reloader.ReasonInvalid
-	case fate == fateGone:
-		d.lose(t)
-		return 0
-	case fate == fateNever || apierrors.IsInvalid(err):
-		reason = reloader.ReasonRefused
-	}
-	if d.instead() == reloader.ReasonReloaded {
-		d.stakater.rolled(w.Ref(), false)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t.attempts++
-	t.going = false
-	if reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
-		reason = reloader.ReasonFailing
-	}
-	if d.holdFailed(t, reason, err) && reason != reloader.ReasonRetrying && len(steps) > 0 {
-		r := d.newReload(t, w, steps, d.reloadID(w, steps), decidedAt)
-		r.ID, r.Outcome, r.Message, r.Attempts = d.reloadID(w, steps)+"-"+string(reason), reason, err.Error(), t.attempts
-		d.finish(w, r)
-	}
+	d.letOff(t)
 	d.nextAfter(t)
-	d.logFailed(w, steps, reloader.Hold{Reason: reason, Message: err.Error(), Attempts: t.attempts})
-	d.settleQ.Add(w.Ref())
-	return again
+	d.recordQ.AddAfter(t.w.Ref(), recordDelay)
 }
 
-// maxAttempts is from which failed attempt on, with the pauses between them some two minutes after the first, a workload is taken for one
-// that will not roll by itself. An API server that restarts is back before that.
-const maxAttempts = 12
+// lookAfterRoll is how long after a roll its configs are looked at once more. Content that leaves and comes back may have left any time since the last look
+// that found it: what the pods of the roll started with should lie before that.
+const lookAfterRoll = 30 * time.Second
 
-// holdFailed has t wait after a failed attempt, and reports whether it did not already wait for that reason. The caller holds mu.
-func (d *Dispatcher) holdFailed(t *tracked, reason reloader.Reason, err error) (first bool) {
-	hold := &reloader.Hold{Reason: reason, Message: err.Error(), Since: time.Now(), Attempts: t.attempts}
-	first = true
-	for _, was := range []*reloader.Hold{t.hold, t.was} {
-		if was != nil && was.Attempts > 0 {
-			hold.Since = was.Since
-			first = first && was.Reason != reason
-		}
-	}
-	if t.hold = hold; first {
-		d.metrics.heldBack(reason)
-	}
-	return first
-}
-
-// byOutcome groups steps of the same outcome, in the order of the first of each.
-func byOutcome(steps []step) [][]step {
-	var groups [][]step
-	for _, s := range steps {
-		i := slices.IndexFunc(groups, func(g []step) bool { return g[0].outcome == s.outcome })
-		if i < 0 {
-			groups = append(groups, []step{s})
+// noteDone closes what was rolled or noted, unless it was looked at since. The caller holds mu.
+func (d *Dispatcher) noteDone(t *tracked, did done) {
+	for c, opened := range did.s.configs {
+		v, decided := did.verdicts[c]
+		e := t.edges[c]
+		if e == nil || !decided {
 			continue
 		}
-		groups[i] = append(groups[i], s)
+		e.how, e.at = v.Reason, did.at
+		if slices.Contains(did.rolled, c) {
+			e.how = did.outcome
+		}
+		if e.opened == opened {
+			e.close()
+			continue
+		}
+		rest, waits := e.wait.After(did.s.began)
+		if e.wait, e.behind = rest, waits; !waits {
+			e.changes = nil
+		}
 	}
-	return groups
 }
 
-// inRecordOrder returns groups with what was rolled at the end: the last reload on record tells the next process which roll is recorded already.
-// What somebody else has rolled is at the beginning, so that it is held against what that one has recorded last.
-func inRecordOrder(groups [][]step, ours bool) [][]step {
-	rolled := func(g []step) bool { return g[0].outcome == reloader.ReasonReloaded }
-	i := slices.IndexFunc(groups, rolled)
-	if i < 0 {
-		return groups
-	}
-	roll, others := groups[i:i+1], slices.DeleteFunc(slices.Clone(groups), rolled)
-	if ours {
-		return slices.Concat(others, roll)
-	}
-	return slices.Concat(roll, others)
-}
-
-// newReload describes steps of one outcome. An empty id is derived from the steps.
-func (d *Dispatcher) newReload(t *tracked, w *workload.Workload, steps []step, id string, decidedAt time.Time) reloader.Reload {
+// newReload describes a roll.
+func (d *Dispatcher) newReload(did done) reloader.Reload {
+	s, t := did.s, did.s.t
 	r := reloader.Reload{
-		ID: id, Cluster: d.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.interest.Dialect(),
-		Strategy: d.strategyName(t), Outcome: steps[0].outcome, Attempts: t.attempts + 1, DecidedAt: decidedAt,
+		ID: reloader.RollID(d.Cluster, string(t.target().UID), did.state.N), Cluster: d.Cluster, Workload: s.w.Ref(), UID: string(s.w.UID),
+		Dialect: dialectOf(t), Strategy: d.strategyName(t), Outcome: did.outcome, Attempts: t.attempts + 1, DecidedAt: s.began, Causes: []reloader.Cause{},
 	}
 	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {
 		r.HeldBy = t.hold.Reason
 	}
-	if r.Outcome != reloader.ReasonReloaded {
-		r.ID, r.Message = d.reloadID(w, steps)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]
+	for _, c := range did.rolled {
+		r.Causes = append(r.Causes, d.causesOf(t, c, t.edges[c])...)
 	}
-	for _, s := range steps {
-		for _, c := range s.changes {
-			r.Causes = append(r.Causes, causeOf(w, c, s))
-		}
+	if len(did.rolled) == 0 {
+		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")
+	}
+	if r.Outcome != reloader.ReasonReloaded {
+		r.ID, r.Message = reloader.ReloadID(d.Cluster, string(s.w.UID), r.Causes)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]
+	}
+	if did.patched != nil {
+		r.PatchedAt, r.Generation = did.at, did.patched.Generation
 	}
 	return r
 }
 
-func causeOf(w *workload.Workload, c reloader.Change, s step) reloader.Cause {
-	return reloader.Cause{
-		Container: strategy.ContainerName(w, c.Config),
-		ChangeID:  c.ID, Config: c.Config, Why: s.why.Why, Clause: s.why.Clause, OldSum: c.Old.Sum, NewSum: sumAfter(c),
-		Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
-		RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
+// maxRequested bounds the value of RequestedAnnotation in records.
+const maxRequested = 256
+
+func dialectOf(t *tracked) string {
+	if len(t.plan.Enabled) == 0 {
+		return ""
 	}
+	return t.plan.Enabled[0].Name
+}
+
+// causesOf returns why t is rolled for c: a cause for each change that it was behind by.
+func (d *Dispatcher) causesOf(t *tracked, c reloader.Config, e *edge) []reloader.Cause {
+	known := d.configs[c]
+	if known == nil {
+		return nil
+	}
+	decision := t.plan.Decide(d.metaOf(c, known.now))
+	changes := []reloader.Change{known.last.Change}
+	if e != nil && len(e.changes) > 0 {
+		changes = e.changes
+	}
+	container, _ := mark.Carrier(t.w, c)
+	var causes []reloader.Cause
+	for _, change := range changes {
+		cause := reloader.Cause{
+			ChangeID: change.ID, Config: c, Why: decision.Why, Clause: decision.Clause, OldSum: change.Old.Sum, NewSum: sumAfter(change), Keys: change.Keys,
+			Candidates: change.Candidates, Source: change.Source, RequestedAt: change.RequestedAt, ReceivedAt: change.ReceivedAt,
+			VerifiedAt: change.VerifiedAt, Container: container,
+		}
+		causes = append(causes, cause)
+	}
+	return causes
 }
 
 // sumAfter returns the content that c leaves: none if it deleted the config, whose change keeps the last content there was.
@@ -270,11 +149,131 @@ func sumAfter(c reloader.Change) string {
 	return c.New.Sum
 }
 
-// newer returns the later of the answer to a patch and what is known by the watch, which may be ahead of it also within one generation:
-// then the workload's controller has seen what the answer cannot tell yet.
-func newer(answer, known *workload.Workload) *workload.Workload {
-	if answer.Older(known) || answer.UID == known.UID && answer.Generation == known.Generation && known.Progress.Observed && !answer.Progress.Observed {
-		return known
+// reported is a note that is reported as the end of a change.
+type reported struct {
+	config  reloader.Config
+	verdict plan.Verdict
+	changes []reloader.Change
+}
+
+// reportNoted records that a workload was not rolled for changes, by the reason of the notes. The caller holds mu.
+func (d *Dispatcher) reportNoted(s *sitting, noted []reported) {
+	byReason := map[reloader.Reason][]reloader.Cause{}
+	for _, n := range noted {
+		if n.verdict.Reason == reloader.ReasonBaseline || len(n.changes) == 0 {
+			continue
+		}
+		causes := d.causesOf(s.t, n.config, &edge{changes: n.changes})
+		byReason[n.verdict.Reason] = append(byReason[n.verdict.Reason], causes...)
 	}
-	return answer
+	for reason, causes := range byReason {
+		d.finish(s.w, reloader.Reload{
+			ID: reloader.ReloadID(d.Cluster, string(s.w.UID), causes) + "-" + string(reason), Cluster: d.Cluster, Workload: s.w.Ref(), UID: string(s.w.UID),
+			Dialect: dialectOf(s.t), Strategy: d.strategyName(s.t), Outcome: reason, Message: reloader.Reasons[reason], DecidedAt: s.began, Causes: causes,
+		})
+	}
+}
+
+// concludeRequest records that a requested roll came to nothing.
+func (d *Dispatcher) concludeRequest(s *sitting, why reloader.Reason) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.t.state.Requested = reloader.ValueID(s.requested)
+	d.stateChanged(s.w.Ref())
+	did := done{s: s, state: s.t.state, outcome: why, at: time.Now()}
+	r := d.newReload(did)
+	d.finish(s.w, r)
+	d.logReload(r)
+}
+
+// rolledElsewhere records a roll that this process did not make: another one did, which may have ended before it could say so, or the admission webhook. The
+// caller holds mu.
+func (d *Dispatcher) rolledElsewhere(t *tracked, before applied.State) {
+	r := reloader.Reload{
+		ID: reloader.RollID(d.Cluster, string(t.target().UID), t.state.N), Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: dialectOf(t),
+		Strategy: d.strategyName(t), Outcome: reloader.ReasonReloaded, DecidedAt: t.state.At, Causes: []reloader.Cause{},
+		Message: "written by another process of Reroll",
+	}
+	for c, w := range t.state.Writes {
+		if before.Writes[c] == w {
+			continue
+		}
+		if e := t.edges[c]; e != nil {
+			e.how, e.at = reloader.ReasonReloaded, t.state.At
+		}
+		causes := d.causesOf(t, c, t.edges[c])
+		if len(causes) == 0 || causes[len(causes)-1].NewSum == "" && !w.Absent() {
+			causes = []reloader.Cause{{Config: c, OldSum: before.Writes[c].Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
+		}
+		r.Causes = append(r.Causes, causes...)
+	}
+	if len(r.Causes) == 0 && t.state.Requested == before.Requested {
+		return // the webhook counts the first new template of a user as a roll
+	}
+	t.reload = r.ID
+	d.finish(t.w, r)
+	d.follow(t, t.w.Progress, r)
+}
+
+// holdBack takes note that a workload cannot be rolled now, and says when to try again. The first refusal is recorded as a reload
+// that did not happen.
+func (d *Dispatcher) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
+	reason := reloader.ReasonRetrying
+	switch fate := fateOf(err); {
+	case errors.As(err, &unmarkable{}):
+		reason = reloader.ReasonInvalid
+	case fate == fateGone:
+		d.forgetGone(s.t)
+		return 0
+	case fate == fateNever || apierrors.IsInvalid(err):
+		reason = reloader.ReasonRefused
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := s.t
+	t.attempts++
+	if len(rolling) > 0 && d.instead() == reloader.ReasonReloaded {
+		d.metrics.Rolled(s.w.Namespace, false)
+	}
+	if reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
+		reason = reloader.ReasonFailing
+	}
+	if t.failed.IsZero() {
+		t.failed = time.Now()
+	}
+	hold := reloader.Hold{Reason: reason, Message: err.Error(), Attempts: t.attempts, Since: t.failed}
+	first := t.hold == nil || t.hold.Reason != reason
+	if t.hold = &hold; first {
+		d.metrics.Held(reason)
+	}
+	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
+		r := d.newReload(done{s: s, rolled: rolling, state: t.state, outcome: reason})
+		r.Message = err.Error()
+		d.finish(s.w, r)
+	}
+	d.logFailed(s, rolling, hold)
+	d.recordQ.Add(s.w.Ref())
+	return again
+}
+
+// maxAttempts is from which failed attempt on, with the pauses between them some two minutes after the first, a workload is taken for one
+// that will not roll by itself. An API server that restarts is back before that.
+const maxAttempts = 12
+
+// relax ends the waiting of a workload that waits for nothing any more. The caller holds mu.
+func (d *Dispatcher) relax(t *tracked) {
+	if t.hold != nil {
+		d.recordQ.Add(t.w.Ref())
+	}
+	d.letOff(t)
+}
+
+// letOff has t wait for nothing. The caller holds mu.
+func (d *Dispatcher) letOff(t *tracked) {
+	retried := reloader.ValueID(t.w.Annotations[RetryAnnotation])
+	if t.rollout.ended() && t.state.Retried != retried {
+		t.state.Retried = retried
+		d.stateChanged(t.w.Ref())
+	}
+	t.hold, t.attempts, t.failed, t.slot = nil, 0, time.Time{}, turn.Slot{}
 }

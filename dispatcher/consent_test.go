@@ -17,7 +17,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -150,7 +150,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: 
 func TestUnsharedDelaysNothing(t *testing.T) {
 	patched := func(busy bool) (after time.Duration) {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = time.Second, time.Minute }
+			w.configure = func(o *dispatcher.Options) { o.Limits.Window, o.Limits.MaxWait = time.Second, time.Minute }
 			w.keep("")
 			w.give("app", "1")
 			w.deploy("web", auto+`, reroll.dev/secrets: theirs/kept`, "app")
@@ -178,10 +178,12 @@ func TestUnsharedDelaysNothing(t *testing.T) {
 	}
 }
 
-// TestConsentBeginsAndEnds: what is written to a config while it is not shared is no change, and what is written while it is, is one.
+// TestConsentBeginsAndEnds: a workload begins with what a config has when it is shared first. What is written while it is shared is a change. What is
+// written while it is not shared any more is one from when it is shared again.
 func TestConsentBeginsAndEnds(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.keep("")
+		w.pass(2 * time.Second)
 		w.deploy("web", `reroll.dev/secrets: theirs/kept`, "app")
 		w.give("app", "1")
 		w.start()
@@ -191,8 +193,12 @@ func TestConsentBeginsAndEnds(t *testing.T) {
 			w.pass(time.Minute)
 			w.editKept(content(0))
 			w.pass(time.Minute)
+			w.rolled(web, rolls)
 			w.annotateKept("reroll.dev/share-with", scenario.DefaultNamespace)
 			w.pass(time.Minute)
+			if round > 0 {
+				rolls++
+			}
 			w.rolled(web, rolls)
 			w.editKept(content(1))
 			w.pass(time.Minute)
@@ -283,7 +289,7 @@ func TestGuessedMarkProvesNothing(t *testing.T) {
 	for guess, share := range map[string]string{"MQ==": "another", "Mg==": "another", "shared, MQ==": "main"} {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.marked(`wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-secrets: theirs/kept`,
-				strategy.WaveHashKey, waveMarkOfBoth(strings.TrimPrefix(guess, "shared, ")))
+				mark.WaveHashKey, waveMarkOfBoth(strings.TrimPrefix(guess, "shared, ")))
 			w.pass(time.Minute)
 			w.keep("reroll.dev/share-with: " + share)
 			w.give("app", "1")

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -19,7 +19,7 @@ import (
 func TestConcurrencyLimit(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		f := newFleet(w, 10)
-		w.braked(dispatcher.Brakes{Concurrent: 3})
+		w.braked(turn.Limits{Concurrent: 3})
 		w.start()
 		w.pass(quiet)
 		f.edit(alice, app, "2")
@@ -50,7 +50,7 @@ func TestConcurrencyLimit(t *testing.T) {
 func TestRollingWorkloadMayRollAgain(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		f := newFleet(w, 1)
-		w.braked(dispatcher.Brakes{Concurrent: 1, NamespaceConcurrent: 1})
+		w.braked(turn.Limits{Concurrent: 1, NamespaceConcurrent: 1})
 		w.start()
 		w.pass(quiet)
 		f.edit(alice, app, "2")
@@ -65,7 +65,7 @@ func TestRollingWorkloadMayRollAgain(t *testing.T) {
 // TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
 func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{Concurrent: 1})
+		w.braked(turn.Limits{Concurrent: 1})
 		w.usual()
 		p := w.start()
 		w.pass(quiet)
@@ -99,7 +99,7 @@ func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
 
 func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{NamespaceConcurrent: 2})
+		w.braked(turn.Limits{NamespaceConcurrent: 2})
 		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
 		w.start()
 		w.pass(quiet)

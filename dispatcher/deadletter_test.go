@@ -97,7 +97,7 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 			annotate(w, `"reroll.dev/retry":"now"`)
 		},
 		"its spec": func(w *world, _ *process) {
-			w.starting(time.Minute)
+			w.starting(-2 * time.Hour) // no pod is new from now on
 			w.image(web, "other")
 		},
 		"its config":  func(w *world, _ *process) { w.edit(bob, app, "3") },

@@ -13,7 +13,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -61,15 +61,15 @@ func (w *world) forget() {
 func TestAdoptionFromSAP(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
-		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
 		w.start()
 		w.pass(quiet)
 		w.rolled(web, 0)
-		was := w.templateAnnotation(strategy.SAPHashKey)
+		was := w.templateAnnotation(mark.SAPHashKey)
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		w.rolled(web, 1)
-		now := w.templateAnnotation(strategy.SAPHashKey)
+		now := w.templateAnnotation(mark.SAPHashKey)
 		if now == was || now == w.sapMark() {
 			t.Errorf("the mark is %s: it is to be of content after the first roll", now)
 		}
@@ -83,7 +83,7 @@ func TestAdoptionFromSAP(t *testing.T) {
 func TestAdoptionFindsWhatSAPHasMissed(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
-		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
 		w.pass(time.Minute)
 		w.edit(alice, app, "2")
 		w.start()
@@ -97,7 +97,7 @@ func TestAdoptionOfVersionsThatOnlyWereRelabelled(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.pass(time.Minute)
-		w.marked(sapLists, strategy.SAPHashKey, w.sapMark())
+		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
 		w.pass(time.Minute)
 		w.must(w.patch(bob, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
 		w.start()
@@ -113,7 +113,7 @@ func TestAdoptionFromWave(t *testing.T) {
 	}{"of what is there": {waveMark("1"), 0}, "of what was there": {waveMark("0"), 1}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.marked(waveLists, strategy.WaveHashKey, c.mark)
+				w.marked(waveLists, mark.WaveHashKey, c.mark)
 				w.pass(time.Minute)
 				w.give("app", "1")
 				w.start()
@@ -123,7 +123,7 @@ func TestAdoptionFromWave(t *testing.T) {
 				w.start()
 				w.pass(quiet)
 				w.rolled(web, c.want)
-				if got := w.templateAnnotation(strategy.WaveHashKey); got != waveMark("1") {
+				if got := w.templateAnnotation(mark.WaveHashKey); got != waveMark("1") {
 					t.Errorf("the mark is %s", got)
 				}
 			})
@@ -176,7 +176,7 @@ func TestUnusedKeysAreOnRecord(t *testing.T) {
 
 func TestWorkloadsOwnTimes(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = func(o *dispatcher.Options) { o.MaxWait = 10 * time.Second }
+		w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
 		w.give("app", "1")
 		w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
 		w.start()
@@ -216,7 +216,7 @@ func TestOtherNamespacesConfig(t *testing.T) {
 // TestMarkTellsNothingOfOtherNamespaces: a mark that is made of several configs together is made of those of other namespaces that are shared
 // with the workload's. What the tool itself made of all of them proves as well that nothing has changed.
 func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
-	made := func(share string) (mark string) {
+	made := func(share string) (value string) {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.must(w.create(alice, object(t, fmt.Sprintf(
 				`{kind: ConfigMap, metadata: {name: kept, namespace: theirs, annotations: {reroll.dev/share-with: %s}}, data: {a: "1"}}`, share))))
@@ -227,9 +227,9 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 			w.edit(alice, app, "2")
 			w.pass(quiet)
 			w.rolled(web, 1)
-			mark = w.templateAnnotation(strategy.WaveHashKey)
+			value = w.templateAnnotation(mark.WaveHashKey)
 		})
-		return mark
+		return value
 	}
 	if alone := waveMark("2"); made("another") != alone || made("main") == alone {
 		t.Error("the mark is made of a config that is not shared, or not of one that is")
@@ -269,7 +269,7 @@ func TestDeletionThatOneOfTwoDialectsCounts(t *testing.T) {
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
 		w.rolled(web, 1)
-		if w.templateAnnotation(strategy.SAPHashKey) == "" {
+		if w.templateAnnotation(mark.SAPHashKey) == "" {
 			t.Error("the workload is not marked")
 		}
 		w.stop()
@@ -345,7 +345,7 @@ func TestMissedChangeOfOneOfSeveral(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.give("more", "1")
-		w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, strategy.SAPHashKey, strings.Repeat("0", 64))
+		w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, mark.SAPHashKey, strings.Repeat("0", 64))
 		w.pass(time.Minute)
 		w.edit(alice, "ConfigMap/more", "2")
 		w.pass(time.Minute)

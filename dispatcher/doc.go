@@ -1,21 +1,19 @@
-// Package dispatcher turns hints into changes and changes into rolled workloads.
+// Package dispatcher turns hints into looks at configs, and looks into rolled workloads.
 //
-// Its state is two facts and their difference. latest[X] is the newest verified content of config X, kept in the CHANGES stream.
-// handled[W][X] is the content of X that workload W was brought to, kept in W's record. What is pending is every edge (W, X)
-// where the two differ, so that any process can compute it anew; nothing that waits holds a message.
+// It is the shell of the core: it reads, asks the pure packages, and writes. What a workload runs with is its State (package applied), which is
+// on the workload itself and in the ledger. Package plan decides what a difference between State and live config leads to, and package turn
+// decides when. Nothing that waits holds a message: what is behind is computed from State and live configs, by any process.
 //
-// What it promises:
+// The path of a hint, file by file:
 //
-//   - A hint is acknowledged only after it has become a change in the stream, or was found to be none.
-//   - A workload is patched from one read of it, with a precondition on its uid and generation; a stale decision cannot overwrite
-//     a newer template.
-//   - Content is fetched, fingerprinted and forgotten inside one function (see read in facts.go); nothing else sees it.
-//   - A new edge is given a baseline before Ready, so that starting, opting in, or losing the state rolls nothing, and the first
-//     edit afterwards does.
-//   - One workload that cannot be patched waits alone. If it needs help, that is on record, with the reason.
-//   - What became of the last reload of each workload is on record once it is known, whichever process sees it. Where changes go out
-//     in steps, none has more of them under way than its step allows.
+//	intake.go   a hint is taken from the stream, its config is looked at, the hint is acknowledged
+//	look.go     a look at a config: metadata, content where it is needed (read.go), a change for the history (change.go)
+//	relate.go   the look is compared with the State of each workload that depends on the config
+//	attend.go   one workload in its turn: what is new is decided, what is behind waits for its window and brakes (due.go)
+//	decide.go   a Case for each config, with the evidence that a decision asks for (evidence.go)
+//	roll.go     one patch: marks and State; a conflict reads again
+//	conclude.go what became of it: State, ledger (states.go), record and history (record.go), rollout (rollout.go)
 //
-// The path of a hint is to be read in this order: verify.go (hint → change), edges.go (workload → edges and baselines),
-// pending.go (change → due workload), flush.go (due workload → patch), settle.go (patch → records), rollout.go (patch → what became of it).
+// A start is a sweep (sweep.go): one list of workloads, one list of metadata for each kind and namespace of configs. Contents are read only
+// where versions differ.
 package dispatcher

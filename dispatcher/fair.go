@@ -71,15 +71,3 @@ func (f *fair) leave(namespace string) {
 		}
 	}
 }
-
-// sayLate has a workload that is due say what it waits for.
-func (d *Dispatcher) sayLate(ref reloader.WorkloadRef) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := time.Now()
-	t := d.index.get(ref)
-	if t == nil || len(t.pending) == 0 || t.hold != nil || now.Before(t.due.Add(sayWaiting)) {
-		return
-	}
-	d.holdFor(t, &reloader.Hold{Reason: reloader.ReasonWaitingForNamespace}, now)
-}

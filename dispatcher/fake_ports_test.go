@@ -2,10 +2,12 @@ package dispatcher_test
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -132,21 +134,24 @@ func (c client) Tracked(kind string) bool {
 	return kind != c.away
 }
 
-// Roll applies a JSON patch.
-func (c client) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
+// Roll writes by name, if w is as it was read.
+func (c client) Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	if err := c.request(ctx, "patch", w.Ref().String()); err != nil {
 		return nil, err
 	}
-	body, err := strategy.Marshal(r.Ops)
-	if err != nil {
-		return nil, err
-	}
-	if !json.Valid(body) {
-		panic("patch is no JSON")
-	}
 	ref := workloadRef(w.Ref())
-	_, err = c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: r.FieldManager},
-		func(old []byte, _ scenario.Typed) ([]byte, error) { return applyJSON(old, body) })
+	_, err := c.change(ref, reloader.VerbPatch, reloader.Actor{User: "reroll", FieldManager: workload.MarkManager},
+		func(old []byte, _ scenario.Typed) ([]byte, error) {
+			applied, err := mark.Apply(w, old, r)
+			if errors.Is(err, mark.ErrMoved) {
+				group, name := resource(ref)
+				return nil, apierrors.NewConflict(group, name, err)
+			}
+			if errors.Is(err, mark.ErrTaken) {
+				return nil, unprocessable("%v", err)
+			}
+			return applied, err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -158,39 +163,30 @@ func (c client) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll)
 	return c.strip(obj), nil
 }
 
-// StartedBy compares whole seconds.
-func (c client) StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
+// Pods returns one pod, whose containers started together, or one that waits.
+func (c client) Pods(ctx context.Context, w *workload.Workload) (workload.Pods, error) {
 	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
-		return false, err
+		return workload.Pods{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	pods := workload.Pods{Known: true}
 	at, ok := c.started[workloadRef(w.Ref())]
-	return ok && !at.After(time.Now()) && !at.Truncate(time.Second).After(t), nil
-}
-
-// StartedAfter compares whole seconds.
-func (c client) StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
-	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
-		return false, err
+	if !ok {
+		return pods, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at, ok := c.started[workloadRef(w.Ref())]
-	return ok && !at.After(time.Now()) && at.Truncate(time.Second).After(t), nil
-}
-
-// StartedBetween compares whole seconds.
-func (c client) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, names []string) (bool, error) {
-	if err := c.request(ctx, "pods", w.Ref().String()); err != nil {
-		return false, err
+	pod := workload.Pod{Current: true}
+	names := slices.Clone(w.Template.Init)
+	for _, container := range w.Template.Containers {
+		names = append(names, container.Name)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at, ok := c.started[workloadRef(w.Ref())]
-	second := at.Truncate(time.Second)
-	if c.part != "" && !slices.Contains(names, c.part) {
-		return false, nil
+	for _, name := range names {
+		start := workload.Start{Name: name}
+		if !at.After(time.Now()) && (c.part == "" || c.part == name) {
+			start.At = at.Truncate(time.Second)
+		}
+		pod.Containers = append(pod.Containers, start)
 	}
-	return ok && !at.After(time.Now()) && second.After(after.Truncate(time.Second)) && second.Before(before.Truncate(time.Second)), nil
+	pods.Of = []workload.Pod{pod}
+	return pods, nil
 }

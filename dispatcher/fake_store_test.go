@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -34,10 +33,7 @@ type stored struct {
 	sequence uint64
 }
 
-var (
-	_ dispatcher.Changes = (*store)(nil)
-	_ dispatcher.Records = (*store)(nil)
-)
+var _ dispatcher.History = (*store)(nil)
 
 func newStore() *store {
 	return &store{changes: map[reloader.Config]stored{}, records: map[reloader.WorkloadRef][]byte{}}
@@ -130,25 +126,6 @@ func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (re
 	return reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}, true, nil
 }
 
-// maxKept is how many changes of a config are kept.
-const maxKept = 64
-
-// ChangesOf returns the changes of one config that are kept.
-func (s *store) ChangesOf(_ context.Context, _ string, c reloader.Config) ([]reloader.StoredChange, error) {
-	if c.Cluster != "" {
-		return nil, fmt.Errorf("%w: changes of %s are on record in its own cluster", reloader.ErrInvalidName, c)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []reloader.StoredChange
-	for _, data := range s.history {
-		if change := decode[reloader.Change](data); change.Config == c {
-			found = append(found, reloader.StoredChange{Change: change})
-		}
-	}
-	return found[max(0, len(found)-maxKept):], s.lostChanges
-}
-
 // AppendChange appends.
 func (s *store) AppendChange(_ context.Context, c reloader.Change, expectedLast uint64) (uint64, error) {
 	s.mu.Lock()
@@ -225,10 +202,10 @@ func (s *store) Announce(_ *workload.Workload, r reloader.Reload) {
 	s.announced = append(s.announced, r)
 }
 
-// Complain takes note of a problem.
 // Stalled is as Complain.
 func (s *store) Stalled(w *workload.Workload, problem string) { s.Complain(w, problem) }
 
+// Complain takes note of a problem.
 func (s *store) Complain(w *workload.Workload, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,10 +1,8 @@
 package dispatcher_test
 
 import (
-	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -13,7 +11,7 @@ import (
 // stream keeps hints and lends each to every consumer until one of them acknowledges it.
 type stream struct {
 	mu sync.Mutex
-	// last is the hint stored last on the subject of each config, and without a name on that of a whole namespace.
+	// last is the last hint about each config that came from the audit feed.
 	last      map[reloader.Config]reloader.Hint
 	open      []*loan
 	consumers []func(dispatcher.Delivery)
@@ -22,16 +20,12 @@ type stream struct {
 	back []reloader.Hint
 }
 
-var _ dispatcher.Hints = (*stream)(nil)
-
 func newStream() *stream { return &stream{last: map[reloader.Config]reloader.Hint{}} }
 
 // loan is a hint that is not acknowledged yet.
 type loan struct {
 	stream *stream
 	hint   reloader.Hint
-	// back says that it is to be lent again, however many of those who have it ask for that.
-	back bool
 }
 
 // Hint returns the hint.
@@ -44,26 +38,6 @@ func (l *loan) Ack() {
 	l.stream.open = slices.DeleteFunc(l.stream.open, func(o *loan) bool { return o == l })
 }
 
-// Retry lends it again later.
-func (l *loan) Retry(after time.Duration) {
-	l.stream.mu.Lock()
-	defer l.stream.mu.Unlock()
-	if l.back {
-		return
-	}
-	l.back = true
-	time.AfterFunc(after, func() {
-		l.stream.mu.Lock()
-		l.back = false
-		still := slices.Contains(l.stream.open, l)
-		consumers := slices.Clone(l.stream.consumers)
-		l.stream.mu.Unlock()
-		if still {
-			lend(consumers, l)
-		}
-	})
-}
-
 func lend(consumers []func(dispatcher.Delivery), l *loan) {
 	for _, c := range consumers {
 		c(l)
@@ -73,6 +47,7 @@ func lend(consumers []func(dispatcher.Delivery), l *loan) {
 // put takes a hint from the audit feed.
 func (s *stream) put(h reloader.Hint) {
 	s.mu.Lock()
+	s.last[h.Config] = h
 	held := s.held
 	if held {
 		s.back = append(s.back, h)
@@ -88,7 +63,6 @@ func (s *stream) send(hints ...reloader.Hint) {
 	for _, h := range hints {
 		l := &loan{stream: s, hint: h}
 		s.mu.Lock()
-		s.last[h.Config] = h
 		s.open = append(s.open, l)
 		consumers := slices.Clone(s.consumers)
 		s.mu.Unlock()
@@ -134,7 +108,6 @@ func (s *stream) disconnect() {
 func (s *stream) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.last)
 	s.open = nil
 }
 
@@ -142,16 +115,4 @@ func (s *stream) unacknowledged() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
-}
-
-// LastHint returns the hint stored last about a config.
-func (s *stream) LastHint(_ context.Context, _ string, c reloader.Config) (reloader.Hint, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h, ok := s.last[c]
-	all, near := s.last[reloader.Config{Kind: c.Kind, Namespace: c.Namespace}]
-	if near && !all.Creates() && !(ok && h.Time.After(all.Time)) {
-		return all, true, nil
-	}
-	return h, ok, nil
 }

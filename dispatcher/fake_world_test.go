@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -16,10 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -33,6 +36,7 @@ type world struct {
 	*cluster
 	t        testing.TB
 	store    *store
+	ledger   *ledger
 	stream   *stream
 	settings scenario.Settings
 	keys     []digest.Key
@@ -55,6 +59,8 @@ type world struct {
 type process struct {
 	*dispatcher.Dispatcher
 	client client
+	// known is each workload as the informer last had it.
+	known map[reloader.WorkloadRef]*workload.Workload
 	// cancel asks it to end, and depose takes its leadership from it.
 	cancel, depose context.CancelFunc
 	done           chan error
@@ -64,7 +70,7 @@ var _ scenario.World = (*world)(nil)
 
 // newWorld returns a world in which nothing runs.
 func newWorld(t testing.TB, s scenario.Settings) *world {
-	w := &world{cluster: newCluster(), t: t, store: newStore(), stream: newStream(), settings: s, informer: true, keys: []digest.Key{key(1)}}
+	w := &world{cluster: newCluster(), t: t, store: newStore(), ledger: newLedger(), stream: newStream(), settings: s, informer: true, keys: []digest.Key{key(1)}}
 	w.cluster.audit = w.hear
 	w.cluster.watch = w.observe
 	return w
@@ -107,10 +113,16 @@ func (p *process) observe(ref scenario.Ref, obj scenario.Typed) {
 	kind, namespace, name, _ := ref.Split()
 	named := reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}
 	if obj == nil {
+		delete(p.known, named)
 		p.Forget(named)
 		return
 	}
-	p.Track(p.client.strip(obj))
+	w := p.client.strip(obj)
+	if old := p.known[named]; old != nil && old.UID != w.UID {
+		p.Forget(named)
+	}
+	p.known[named] = w
+	p.Track(w)
 }
 
 // hear takes a hint from the audit feed.
@@ -170,15 +182,23 @@ func (w *world) launch() *process {
 	if w.dialects != nil {
 		dialects = w.dialects(dialects)
 	}
-	p := &process{client: client{w.cluster, dialects}, done: make(chan error, 1)}
+	p := &process{client: client{w.cluster, dialects}, known: map[reloader.WorkloadRef]*workload.Workload{}, done: make(chan error, 1)}
 	options := dispatcher.Options{
-		Cluster: clusterName, Configs: p.client, Workloads: p.client, Announcer: w.store, Changes: w.store, Records: w.store,
-		Hints: w.stream, Ring: ring, Dialects: dialects, Strategy: cmp.Or(w.settings.Strategy, "env-vars"),
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), DryRun: w.settings.DryRun,
-		Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait),
+		Cluster: clusterName, Ring: ring, Dialects: dialects, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Ports: dispatcher.Ports{Configs: p.client, Workloads: p.client, Ledger: w.ledger.open(), History: w.store, Announcer: w.store},
+		Settings: dispatcher.Settings{
+			Strategy: cmp.Or(w.settings.Strategy, "env-vars"), DryRun: w.settings.DryRun,
+			Limits: turn.Limits{Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait)},
+		},
+	}
+	if os.Getenv("CORE_LOG") != "" {
+		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	if w.configure != nil {
 		w.configure(&options)
+	}
+	if options.DryRun {
+		options.Ledger = dryLedger{w.ledger.open()}
 	}
 	p.Dispatcher = dispatcher.New(options)
 	p.SetControl(w.control)

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/dispatcher/fleet"
 )
 
 // fate is what becomes of work that met an error.
@@ -33,7 +35,7 @@ func fateOf(err error) fate {
 			return fateNever
 		}
 		return fateAgain
-	case errors.As(err, &abroad{}):
+	case errors.As(err, &fleet.FollowError{}):
 		return fateNever
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):
 		return fateGone

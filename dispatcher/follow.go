@@ -1,271 +1,166 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/reroll-dev/reroll/dispatcher/fleet"
+	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// A workload may follow a config of another cluster. Its owner looks at the config and sends a copy of its newest change, with
-// fingerprints and no content; here that copy stands in for the look at the live object. Everything else is as ever: what the
-// workload was brought to is on its record, and where that differs from the newest copy, it is pending. The same manifest works in the cluster of
-// the owner, which tells itself what it tells others, without a hub.
-
-// Copies sends copies to other clusters.
-type Copies interface {
-	// Send has c brought to its target in the place of any older copy of the same config. It does not block, and calls nobody
-	// back.
-	Send(c reloader.Copy)
-}
-
-// received is a copy that has come.
-type received struct {
-	reloader.Copy
-	// at is when what it says about the config came first.
-	at time.Time
-}
-
-// abroad is the error of a config of another cluster that nothing is known of, and says why.
-type abroad struct{ reason string }
-
-// Error says why.
-func (a abroad) Error() string { return a.reason }
-
 // Followed returns the configs of other clusters that some workload follows, sorted, and of each cluster reloader.MaxWanted at most, which the
-// namespaces of the workloads share. The others cannot be followed, which is told on their workloads. It asks this one for its own.
-func (d *Dispatcher) Followed() (others []reloader.Follow) {
+// namespaces of the workloads share. The others cannot be followed, which is told on their workloads.
+func (d *Dispatcher) Followed() []reloader.Follow {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	own := reloader.Want{Owner: d.Cluster, Target: d.Cluster}
-	for _, f := range d.allFollowed() {
-		if f.Config.Cluster != d.Cluster {
-			others = append(others, f)
-			continue
-		}
-		own.Configs, own.Numbers = append(own.Configs, athome(f.Config)), append(own.Numbers, f.Number)
-	}
-	d.takeWant(own, time.Now())
-	return others
-}
-
-// athome returns a config that is followed as its owner calls it.
-func athome(c reloader.Config) reloader.Config {
-	c.Cluster = ""
-	return c
-}
-
-// onceEach has what a workload asks for name once each config of this cluster that it follows and may be asked for as well, so that each rolls it
-// once. As long as nothing else asks for it, that config is followed (see metaOf).
-func (d *Dispatcher) onceEach(i dialect.Plan) dialect.Plan {
-	exact := slices.Clone(i.Names)
-	for n, c := range exact {
-		own := athome(c)
-		if c.Cluster == d.Cluster && i.Matches(own) {
-			exact[n] = own
-		}
-	}
-	slices.SortFunc(exact, compareConfigs)
-	i.Names = slices.Compact(exact)
-	return i
-}
-
-// allFollowed returns what is followed, and takes note of it. The caller holds mu.
-func (d *Dispatcher) allFollowed() []reloader.Follow {
-	namespaces := map[string]map[string][]reloader.Config{} // of each cluster, who follows what
-	unasked := map[reloader.Config]struct{}{}
+	wanted := map[string][]reloader.Config{}
 	for c, dependents := range d.index.byConfig {
 		if c.Cluster == "" {
 			continue
 		}
-		if namespaces[c.Cluster] == nil {
-			namespaces[c.Cluster] = map[string][]reloader.Config{}
-		}
-		unasked[c] = struct{}{}
-		for namespace := range namespacesOf(dependents) {
-			namespaces[c.Cluster][namespace] = append(namespaces[c.Cluster][namespace], c)
-		}
-	}
-	var followed []reloader.Follow
-	numbers := map[reloader.Config]uint64{}
-	for _, followers := range namespaces {
-		for _, c := range shared(followers, reloader.MaxWanted) {
-			delete(unasked, c)
-			numbers[c] = cmp.Or(d.follows[c], uint64(time.Now().UnixNano()))
-			followed = append(followed, reloader.Follow{Config: c, Number: numbers[c]})
-		}
-	}
-	d.follows = numbers
-	d.leaveOut(unasked)
-	maps.DeleteFunc(d.copies, func(c reloader.Config, _ received) bool { return !d.followed(c) })
-	slices.SortFunc(followed, func(a, b reloader.Follow) int { return compareConfigs(a.Config, b.Config) })
-	return followed
-}
-
-func namespacesOf(dependents map[reloader.WorkloadRef]*tracked) map[string]struct{} {
-	found := map[string]struct{}{}
-	for ref := range dependents {
-		found[ref.Namespace] = struct{}{}
-	}
-	return found
-}
-
-// shared returns up to limit of the configs that namespaces ask for. They take turns, so that none can leave another with less than an equal share
-// of what it asks for; each begins with its first by kind, namespace and name.
-func shared(askers map[string][]reloader.Config, limit int) []reloader.Config {
-	order := slices.Sorted(maps.Keys(askers))
-	for _, asker := range order {
-		slices.SortFunc(askers[asker], compareConfigs)
-	}
-	taken := map[reloader.Config]struct{}{}
-	for turn := 0; len(taken) < limit && len(order) > 0; turn++ {
-		order = slices.DeleteFunc(order, func(asker string) bool { return turn >= len(askers[asker]) })
-		for _, asker := range order {
-			if len(taken) < limit {
-				taken[askers[asker][turn]] = struct{}{}
+		namespaces := map[string]bool{}
+		for ref := range dependents {
+			if !namespaces[ref.Namespace] {
+				wanted[ref.Namespace] = append(wanted[ref.Namespace], c)
 			}
+			namespaces[ref.Namespace] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(taken), compareConfigs)
-}
-
-// leaveOut takes note of the configs that no owner is asked for, and has the workloads looked at that follow one for which that is new. The
-// caller holds mu.
-func (d *Dispatcher) leaveOut(unasked map[reloader.Config]struct{}) {
-	for c := range unasked {
-		if _, known := d.unasked[c]; known {
-			continue
-		}
-		for ref := range d.index.byConfig[c] {
-			d.edgesQ.Add(ref)
-		}
+	ask, leftOut := d.fleet.Follow(wanted)
+	for _, c := range leftOut {
+		d.reopenAll(c)
 	}
-	d.unasked = unasked
+	return ask
 }
 
-// followed reports whether some workload follows c, or did when Followed was last called. The caller holds mu.
-func (d *Dispatcher) followed(c reloader.Config) bool {
-	_, asked := d.follows[c]
-	return asked || len(d.index.byConfig[c]) > 0
+// reopenAll has it decided anew what c is to the workloads that depend on it. The caller holds mu.
+func (d *Dispatcher) reopenAll(c reloader.Config) {
+	for ref, t := range d.index.byConfig[c] {
+		t.edges[c].reopen()
+		d.workloadQ.Add(ref)
+	}
 }
 
-// Receive takes a copy from the owner of a config that is followed here, and no other. An older one than that before does no harm for long:
-// copies come again and again.
+// Receive takes a copy from the owner of a config that is followed here, and no other.
 func (d *Dispatcher) Receive(c reloader.Copy) {
+	if !d.fleet.Receive(c) && d.dependedOn(c.Followed()) {
+		d.Followed() // a workload has begun to follow it since
+		d.fleet.Receive(c)
+	}
+}
+
+// Wanted takes what another cluster wants to follow here.
+func (d *Dispatcher) Wanted(w reloader.Want) { d.fleet.Wanted(w) }
+
+// newsOf has it looked into what another copy of c says.
+func (d *Dispatcher) newsOf(c reloader.Config) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.receive(c)
+	d.intake.of(c).due = true
+	d.configQ.Add(c)
+	d.reopenAll(c)
 }
 
-// receive is Receive. The caller holds mu.
-func (d *Dispatcher) receive(c reloader.Copy) {
-	followed := c.Followed()
-	was, ok := d.copies[followed]
-	if ok && was.Same(c) || !d.followed(followed) {
-		return
+// lookAbroad returns what the newest copy of c says, in the place of a look. The caller holds the flight lock of c.
+func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, *reloader.Change, error) {
+	began := time.Now()
+	if err := d.fleet.AskOwn(ctx, c); err != nil {
+		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
 	}
-	now := received{c, time.Now()}
-	if ok && was.Change.ID == c.Change.ID && was.Change.VerifiedAt.Equal(c.Change.VerifiedAt) {
-		now.at = was.at
-	}
-	d.copies[followed] = now
-	if c.Refused == "" {
-		d.verifyQ.Add(followed)
-		return
-	}
-	for ref := range d.index.byConfig[followed] {
-		d.edgesQ.Add(ref)
-	}
-}
-
-// lookAbroad returns what the newest copy of c says, and makes it known if it is new. The caller holds the flight lock of c.
-func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, reloader.StoredChange, error) {
-	d.askOurselves(ctx, c)
-	d.mu.Lock()
-	told, heard := d.copies[c]
-	_, unasked := d.unasked[c]
-	last := d.latest[c]
-	d.mu.Unlock()
-	switch {
-	case unasked: // also what came while it was asked for: nothing newer does
-		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
-	case !heard:
-		return fact{}, last, d.unanswering(c)
-	case told.Refused != "":
-		return fact{}, last, abroad{fmt.Sprintf("%s cannot be followed: %s", c, told.Refused)}
+	told, err := d.fleet.Newest(c)
+	if err != nil {
+		return fact{}, nil, err
 	}
 	change := told.Change
-	change.Config = c
-	change = notAfter(change, told.at) // its owner's clock may be ahead of ours
-	now := time.Now()
 	f := fact{
-		// Neither its mark nor a hint is known here: what a workload was brought to is proved by its record alone.
-		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion, Unproven: true},
-		digest: change.New, marks: &dialect.Values{}, at: now, seen: now,
+		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion},
+		digest: change.New, marks: &dialect.Values{}, began: began, seen: time.Now(), absent: !change.Present(),
+		unanswered: told.Unanswered,
 	}
-	d.remember(c, f)
-	stored := reloader.StoredChange{Change: change}
-	another := change.ID != last.Change.ID
-	if !another && slices.EqualFunc(change.Candidates, last.Change.Candidates, sameWho) {
-		return f, stored, nil
+	return f, &change, nil
+}
+
+// export tells the clusters that follow c what they may know.
+func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
+	if err := d.fleet.Export(ctx, c); err != nil {
+		d.Logger.Warn("a config that other clusters follow could not be looked at", "config", c.String(), "error", err)
+		return again
+	}
+	return 0
+}
+
+// exportQueue has the configs that other clusters are to be told of.
+type exportQueue struct {
+	workqueue.TypedRateLimitingInterface[reloader.Config]
+}
+
+// own looks at configs of this cluster for the fleet.
+type own struct{ *Dispatcher }
+
+// Meta reads the metadata of c.
+func (d own) Meta(ctx context.Context, c reloader.Config) (live.Meta, bool, error) {
+	meta, err := d.Configs.Meta(ctx, c)
+	d.metrics.Read(metrics.Metadata)
+	if apierrors.IsNotFound(err) {
+		return live.Meta{}, false, nil
+	}
+	return meta, err == nil, forFleet(err)
+}
+
+// Look reads c and records its change.
+func (d own) Look(ctx context.Context, c reloader.Config) (fleet.Seen, error) {
+	if err := d.recall(ctx, c); err != nil {
+		return fleet.Seen{}, err
+	}
+	f, err := d.look(ctx, c, nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fleet.Seen{Meta: f.Meta, Present: !f.absent, Change: d.entry(c).last.Change}, forFleet(err)
+}
+
+// recall reads the last change of c from the history, if it was forgotten while nobody needed it.
+func (d *Dispatcher) recall(ctx context.Context, c reloader.Config) error {
+	d.mu.Lock()
+	known := d.entry(c).last.Change.Type != ""
+	d.mu.Unlock()
+	if known {
+		return nil
+	}
+	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
+	if err != nil || !found {
+		return err
 	}
 	d.mu.Lock()
-	d.latest[c] = stored
-	d.mu.Unlock()
-	if another {
-		d.spread(stored)
-	} else {
-		d.renameCauses(change)
-	}
-	return f, stored, nil
-}
-
-// notAfter returns c with no time that is later than at.
-func notAfter(c reloader.Change, at time.Time) reloader.Change {
-	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = earlier(c.VerifiedAt, at), earlier(c.RequestedAt, at), earlier(c.ReceivedAt, at)
-	c.OldSeenAt = earlier(c.OldSeenAt, at)
-	c.Candidates = slices.Clone(c.Candidates)
-	for i := range c.Candidates {
-		c.Candidates[i].Time = earlier(c.Candidates[i].Time, at)
-	}
-	return c
-}
-
-// askOurselves has this cluster tell of c, if it is the owner and has not yet.
-func (d *Dispatcher) askOurselves(ctx context.Context, c reloader.Config) {
-	d.mu.Lock()
-	_, heard := d.copies[c]
-	_, unasked := d.unasked[c]
-	ask := c.Cluster == d.Cluster && !heard && !unasked
-	if ask {
-		d.wantedBy(d.Cluster, athome(c), d.follows[c], time.Now())
-	}
-	d.mu.Unlock()
-	if ask {
-		d.export(ctx, athome(c))
-	}
-}
-
-// unanswering returns the error of a config whose owner has not told of it.
-func (d *Dispatcher) unanswering(c reloader.Config) error {
-	if c.Cluster == d.Cluster {
-		return abroad{fmt.Sprintf("%s cannot be followed yet: it could not be looked at here, in its own cluster", c)}
-	}
-	return abroad{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
-}
-
-// unanswered returns an error if what is known of c was told to somebody who followed it earlier, so that its owner may have changed it since
-// and told nobody. Such a copy may say that what a workload was brought to is out of date, and cannot be what a workload begins with. The caller holds
-// mu.
-func (d *Dispatcher) unanswered(c reloader.Config) error {
-	if told := d.copies[c]; told.Answers != 0 && told.Answers != d.follows[c] {
-		return d.unanswering(c)
+	defer d.mu.Unlock()
+	if e := d.entry(c); e.last.Change.Type == "" {
+		e.last = last
 	}
 	return nil
+}
+
+// forFleet marks errors that do not pass by themselves.
+func forFleet(err error) error {
+	if fateOf(err) == fateNever {
+		return fmt.Errorf("%w: %w", fleet.ErrUnreadable, err)
+	}
+	return err
+}
+
+func (d *Dispatcher) dependedOn(c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.index.byConfig[c]) > 0
+}
+
+// exportedIn returns the configs of a scope that nobody here depends on, and other clusters may follow. The caller holds mu.
+func (d *Dispatcher) exportedIn(s scope) []reloader.Config {
+	return slices.DeleteFunc(d.fleet.ExportsIn(s.kind, s.namespace), func(c reloader.Config) bool { return len(d.index.byConfig[c]) > 0 })
 }

@@ -233,20 +233,20 @@ func TestOwnerRotatesItsKeyWithinACut(t *testing.T) {
 			}, 0,
 		},
 		"an edit, and after that once more": {
-			"nothing says whether there was an edit between the two rotations",
+			"nothing says whether there was an edit between the two rotations, so it rolls",
 			func() reloader.Copy {
 				c := rotated(2)
 				c.Change.Type, c.Change.Old = reloader.ChangeBaseline, reloader.Digest{KeyID: "c1-between", Sum: "sum-2-between"}
 				return c
-			}, 0,
+			}, 1,
 		},
 		"its key is lost, and its memory": {
-			"nobody knows what it was before",
+			"nobody knows what it was before, so it rolls",
 			func() reloader.Copy {
 				c := rotated(2)
 				c.Change.Type, c.Change.Old = reloader.ChangeBaseline, reloader.Digest{}
 				return c
-			}, 0,
+			}, 1,
 		},
 	}
 	for name, test := range tests {

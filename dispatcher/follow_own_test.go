@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	fleetpkg "github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -28,7 +29,7 @@ func (w *world) share(t *testing.T, followers string) {
 
 // TestFollowerInTheClusterOfTheOwner: the manifest that follows a config from elsewhere does so there, too, with a hub and without.
 func TestFollowerInTheClusterOfTheOwner(t *testing.T) {
-	for name, copies := range map[string]dispatcher.Copies{"without a hub": nil, "with a hub": &copies{}} {
+	for name, copies := range map[string]fleetpkg.Copies{"without a hub": nil, "with a hub": &copies{}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.configure = func(o *dispatcher.Options) { o.Copies = copies }
@@ -81,7 +82,7 @@ func TestOwnerDecidesInItsOwnCluster(t *testing.T) {
 		w.edit(bob, sharedFlags, "2")
 		w.pass(quiet)
 		w.rolled(web, 0)
-		w.must(w.patch(bob, sharedFlags, types.MergePatchType, followersOf("*")))
+		w.must(w.patch(bob, sharedFlags, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/followers":"*"}}}`)))
 		w.pass(quiet)
 		w.wantProblem(t, "")
 		w.rolled(web, 0)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -27,7 +27,7 @@ type halfDeaf struct {
 }
 
 // Roll rolls.
-func (h *halfDeaf) Roll(ctx context.Context, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
+func (h *halfDeaf) Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	h.mu.Lock()
 	h.names = append(h.names, r.Name)
 	h.mu.Unlock()
@@ -75,11 +75,11 @@ func TestAnswerLostThenBack(t *testing.T) {
 }
 
 // slowChanges take five seconds to fail, as calls to a lost server do.
-type slowChanges struct{ dispatcher.Changes }
+type slowChanges struct{ dispatcher.History }
 
 // AppendChange appends.
 func (s slowChanges) AppendChange(ctx context.Context, c reloader.Change, last uint64) (uint64, error) {
-	n, err := s.Changes.AppendChange(ctx, c, last)
+	n, err := s.History.AppendChange(ctx, c, last)
 	if err != nil {
 		<-time.After(5 * time.Second)
 	}
@@ -91,7 +91,7 @@ func (s slowChanges) AppendChange(ctx context.Context, c reloader.Change, last u
 func TestChangeTakenBackAfterItsPatch(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = func(o *dispatcher.Options) {
-			o.SweepInterval, o.Changes = 10*time.Minute, slowChanges{o.Changes}
+			o.SweepInterval, o.History = 10*time.Minute, slowChanges{o.History}
 		}
 		w.usual()
 		w.start()

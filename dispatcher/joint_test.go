@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -35,7 +35,7 @@ func TestJointMarkIsOfOneMoment(t *testing.T) {
 		if !strings.HasPrefix(value, "x") {
 			t.Fatal("nobody edited in between")
 		}
-		if got := w.templateAnnotation(strategy.WaveHashKey); got != waveMark(value) {
+		if got := w.templateAnnotation(mark.WaveHashKey); got != waveMark(value) {
 			t.Errorf("the mark is %s, not that of %q", got, value)
 		}
 	})

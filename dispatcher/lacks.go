@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,20 +19,15 @@ const maxMissing = 20
 
 // lacks returns what t names or refers to and is not there, sorted: the first ones. The caller holds mu.
 func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
-	t.lacked = map[reloader.Config]string{}
-	waits := slices.ContainsFunc(d.planOf(t.w).Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
+	waits := slices.ContainsFunc(t.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
 	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
 		m, ok := d.lack(t, c)
-		if !ok {
-			continue
-		}
-		t.lacked[c] = fmt.Sprint(m)
-		if len(missing) == maxMissing {
+		if !ok || len(missing) == maxMissing {
 			continue
 		}
 		m.Awaited = waits && m.Required
 		if len(m.Keys) > 0 {
-			m.Meant = nearKey(m.Keys, d.facts[c])
+			m.Meant = nearKey(m.Keys, d.entry(c).now)
 		} else {
 			m.Meant = d.nearConfig(t.w, c)
 		}
@@ -45,12 +39,13 @@ func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
 // lack returns what t misses of one config, if it misses anything. What is optional, or was only matched by a pattern, is not missed. The caller
 // holds mu.
 func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
-	f, looked := d.facts[c]
+	known := d.entry(c)
+	f, looked := known.now, known.looked()
 	r := t.w.Template.References[c]
 	switch {
-	case c.Cluster != "" || !comesAndGoes(c) || !slices.Contains(t.interest.Names, c):
+	case c.Cluster != "" || c.Kind == reloader.SecretProviderClass || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false
-	case !d.shows(t.w, c, f): // whether it exists is not told
+	case !d.shows(t, c, f): // whether it exists is not told
 		return reloader.Missing{Config: c}, r != nil || !d.hasTwin(t, c)
 	case !looked || f.unread:
 		return reloader.Missing{}, false
@@ -72,12 +67,17 @@ func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool
 // hasTwin reports whether a config of another kind has the name of c: a list that is about several kinds means that one. Of two that are both
 // absent, only one is missing. The caller holds mu.
 func (d *Dispatcher) hasTwin(t *tracked, c reloader.Config) bool {
-	clause := d.decide(t.w, c, d.facts[c]).Clause
+	clause := t.plan.Decide(d.metaOf(c, d.entry(c).now)).Clause
 	for _, kind := range reloader.ConfigKinds {
 		twin := reloader.Config{Kind: kind, Namespace: c.Namespace, Name: c.Name}
-		f, looked := d.facts[twin]
-		shown := d.shows(t.w, twin, f)
-		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || d.decide(t.w, twin, f).Clause != clause {
+		known := d.configs[twin]
+		looked := known.looked()
+		var f fact
+		if looked {
+			f = known.now
+		}
+		shown := d.shows(t, twin, f)
+		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || t.plan.Decide(d.metaOf(twin, f)).Clause != clause {
 			continue
 		}
 		if shown && !f.absent || compareConfigs(twin, c) < 0 {
@@ -94,8 +94,8 @@ func (d *Dispatcher) nearConfig(w *workload.Workload, c reloader.Config) string 
 	}
 	var used []string
 	for o := range w.Template.References {
-		switch f := d.facts[o]; {
-		case f.absent || o == c:
+		switch known := d.configs[o]; {
+		case known.looked() && known.now.absent || o == c:
 		case o.Name == c.Name && o.Kind != c.Kind:
 			return fmt.Sprintf("the %s of that name, which the pod template uses", o.Kind)
 		case o.Kind == c.Kind:
@@ -117,68 +117,21 @@ func nearKey(keys []string, f fact) string {
 	return ""
 }
 
-// retold has the record of t written again if it says something else of c than what is missing of it now. The caller holds mu.
-func (d *Dispatcher) retold(t *tracked, c reloader.Config) {
-	said := ""
-	if m, ok := d.lack(t, c); ok {
-		said = fmt.Sprint(m)
-	}
-	if said != t.lacked[c] {
-		d.settleQ.Add(t.w.Ref())
-	}
-}
-
 // maxUnreadable bounds the configs that the record of a workload names as unreadable.
 const maxUnreadable = 5
 
 // unreadableOf returns what t asks for and cannot be read. The caller holds mu.
 func (d *Dispatcher) unreadableOf(t *tracked) (found []reloader.Unreadable) {
-	if len(d.unreadable) > 0 {
-		for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
-			message := d.unreadable[c]
-			foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
-			if message != "" && len(found) < maxUnreadable && (!foreign || d.shows(t.w, c, d.facts[c])) {
-				found = append(found, reloader.Unreadable{Config: c, Message: message})
-			}
+	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
+		known := d.entry(c)
+		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
+		if w, begun := t.state.Writes[c]; known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
+			found = append(found, reloader.Unreadable{Config: c, Message: known.now.unanswered.Error()})
+			continue
 		}
-	}
-	if len(found) == 0 && t.refused != "" {
-		found = append(found, reloader.Unreadable{Message: t.refused})
+		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || d.shows(t, c, known.now)) {
+			found = append(found, reloader.Unreadable{Config: c, Message: known.unreadable})
+		}
 	}
 	return found
-}
-
-// noteRead takes note whether c could be read, and has the records of its dependents written again if that is news. An error that may pass says
-// nothing.
-func (d *Dispatcher) noteRead(c reloader.Config, err error) {
-	now := ""
-	switch fateOf(err) {
-	case fateDone:
-	case fateNever:
-		now = err.Error()
-	default:
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.unreadable[c] == now || now != "" && !d.needed(c) {
-		return
-	}
-	if d.unreadable[c] = now; now == "" {
-		delete(d.unreadable, c)
-	}
-	for ref, t := range d.index.byConfig[c] {
-		d.settleQ.Add(ref)
-		if t.refused != "" && now == "" {
-			d.edgesQ.Add(ref)
-		}
-	}
-}
-
-// lookLocked reads c, appends a change if the content is not that of latest[c], and makes the dependents pending. hints are the
-// reasons to look, which say who may have made the change. The caller holds the flight lock of c.
-func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, hashed bool) (fact, reloader.StoredChange, error) {
-	f, stored, err := d.lookOnce(ctx, c, hints, hashed)
-	d.noteRead(c, err)
-	return f, stored, err
 }

@@ -38,7 +38,7 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 		prepare     func(w *world)
 	}{
 		"its record is refused": {auto, func(w *world) {
-			w.configure = func(o *dispatcher.Options) { o.Records = refusing{w.store, "victim"} }
+			w.configure = func(o *dispatcher.Options) { o.History = refusing{w.store, "victim"} }
 		}},
 		"its configs cannot be listed": {`configmap.reloader.stakater.com/reload: "part-.*"`, func(w *world) {
 			w.failing(func(verb, _ string) error { return map[bool]error{true: errLost}[verb == "list"] })
@@ -70,24 +70,22 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestTroubleOfAllIsWaitedFor: while the store is away for everybody nobody's baseline is on record, and the process is not ready.
+// TestTroubleOfAllIsWaitedFor: while the API server is away for everybody no workload has its baselines, and the process is not ready.
 func TestTroubleOfAllIsWaitedFor(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
 		w.give("other", "1")
 		w.deploy("second", auto, "other")
-		w.failing(func(string, string) error {
-			<-time.After(time.Second) // nothing is on record before the store is lost
-			return nil
+		w.failing(func(verb, _ string) error {
+			return map[bool]error{true: errLost}[verb == "meta" || verb == "get" || verb == "list"]
 		})
 		p := w.launch()
-		w.store.lose(nil, errLost)
-		w.pass(10 * time.Second)
+		w.pass(10 * time.Minute)
 		if p.Ready() == nil {
-			t.Fatal("ready although nothing is on record")
+			t.Fatal("ready although nothing was looked at")
 		}
-		w.store.lose(nil, nil)
-		w.pass(20 * time.Second)
+		w.failing(nil)
+		w.pass(quiet)
 		if err := p.Ready(); err != nil {
 			t.Fatal(err)
 		}

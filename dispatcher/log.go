@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // A line of the log about a reload has its ID under "reload", and those of the changes behind it under "changes"; one about a change has the
@@ -32,12 +31,7 @@ func (d *Dispatcher) logReload(r reloader.Reload) {
 		candidates = append(candidates, c.Candidates...)
 	}
 	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
-		"configs", slices.Compact(configs), "actors", actorsOf(candidates), "strategy", r.Strategy)
-}
-
-// logRequested tells of a reload that somebody asked for: no change is behind it.
-func (d *Dispatcher) logRequested(r reloader.Reload) {
-	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "requested", r.Requested, "strategy", r.Strategy)
+		"configs", slices.Compact(configs), "actors", actorsOf(candidates), "strategy", r.Strategy, "requested", r.Requested)
 }
 
 // logRollout tells what became of a reload.
@@ -49,17 +43,18 @@ func (d *Dispatcher) logRollout(ref reloader.WorkloadRef, r *rollout) {
 	d.Logger.Info("rollout", line...)
 }
 
-// logFailed tells of an attempt to roll a workload that failed. The ID is the one that the attempt is on record under, if it is.
-func (d *Dispatcher) logFailed(w *workload.Workload, steps []step, hold reloader.Hold) {
-	line := []any{"workload", w.Ref().String(), "reason", hold.Reason, "attempt", hold.Attempts, "error", hold.Message}
-	if len(steps) > 0 {
-		var changes []string
-		for _, s := range steps {
-			for _, c := range s.changes {
-				changes = append(changes, c.ID)
-			}
-		}
-		line = append(line, "reload", d.reloadID(w, steps)+"-"+string(hold.Reason), "changes", changes)
+// logFailed tells of an attempt to roll a workload that failed. The caller holds mu.
+func (d *Dispatcher) logFailed(s *sitting, rolling []reloader.Config, hold reloader.Hold) {
+	line := []any{"workload", s.w.Ref().String(), "reason", hold.Reason, "attempt", hold.Attempts, "error", hold.Message}
+	var causes []reloader.Cause
+	for _, c := range rolling {
+		causes = append(causes, d.causesOf(s.t, c, s.t.edges[c])...)
+	}
+	if len(causes) > 0 {
+		line = append(line, "changes", changesOf(causes))
+	}
+	if len(causes) > 0 && hold.Reason != reloader.ReasonRetrying {
+		line = append(line, "reload", reloader.ReloadID(d.Cluster, string(s.w.UID), causes)+"-"+string(hold.Reason))
 	}
 	d.Logger.Warn("workload cannot be rolled yet", line...)
 }

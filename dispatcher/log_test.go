@@ -150,7 +150,7 @@ func TestLogNamesWhatFails(t *testing.T) {
 			w.store.lose(nil, nil)
 			w.pass(time.Minute)
 			changes, reloads := w.recorded()
-			failed := log.lines(t, "record of a workload is not stored yet")
+			failed := log.lines(t, "the record of a workload is not stored yet")
 			// The first look may be at a record without a reload.
 			if len(reloads) != 1 || !slices.ContainsFunc(failed, func(l line) bool {
 				return l.Reload == reloads[0] && slices.Equal(l.Changes, changes)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -30,7 +30,7 @@ func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 				w.edit(alice, app, "2")
 				w.pass(quiet)
 				w.rolled(web, 1)
-				mark := w.templateAnnotation(strategy.SAPHashKey)
+				before := w.templateAnnotation(mark.SAPHashKey)
 				w.stop()
 				if c.forget {
 					w.forget()
@@ -45,8 +45,8 @@ func TestKeyedMarkOutlivesItsKey(t *testing.T) {
 					w.rolled(web, 1)
 					w.stop()
 				}
-				if now := w.templateAnnotation(strategy.SAPHashKey); now != mark {
-					t.Errorf("the mark %s became %s", mark, now)
+				if now := w.templateAnnotation(mark.SAPHashKey); now != before {
+					t.Errorf("the mark %s became %s", before, now)
 				}
 				w.start()
 				w.edit(alice, app, "3")

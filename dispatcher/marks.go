@@ -1,158 +1,211 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/strategy"
-	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-// Several dialects may ask for one config of one workload. There is one decision and one patch, which writes the marks of all of them; what
-// is on the workload is judged by the mark of one, its speaker.
+// Marks of tools are written for who looks at them, and read only where neither the workload nor the ledger says what the workload was brought to.
 
-// placed is a mark value and the strategy that writes it.
-type placed struct {
-	strategy strategy.Strategy
-	value    string
-}
+// strategy returns the name of the strategy that t has chosen, or of that of the installation.
+func (d *Dispatcher) strategy(t *tracked) string { return cmp.Or(t.plan.Chosen.Strategy, d.Strategy) }
 
-// strategyBy returns the strategy by which a dialect marks w; nil stands for one that leaves it to the installation.
-func (d *Dispatcher) strategyBy(w *workload.Workload, dl *dialect.Dialect) strategy.Strategy {
-	return dl.Writer(d.strategyOf(w))
-}
-
-// samePlace reports whether the marks of a strategy for two configs of w have the same place. Those of other clusters have none.
-func samePlace(by strategy.Strategy, w *workload.Workload, a, b reloader.Config) bool {
-	return by.Shares != nil && a != b && a.Cluster == "" && b.Cluster == "" && by.Shares(w, a, b)
-}
-
-// strategyName returns by which strategy t is marked for its first dialect.
+// strategyName returns by which strategy t is marked, as records have it.
 func (d *Dispatcher) strategyName(t *tracked) string {
-	dl, _ := d.Dialects.Named(t.interest.Dialect())
-	return d.strategyBy(t.w, dl).Name
+	general := d.strategy(t)
+	if len(t.plan.Enabled) > 0 && general != plan.Restart {
+		return cmp.Or(t.plan.Enabled[0].Marks, general)
+	}
+	return general
 }
 
-// speaker returns the dialect by whose mark w is judged about c: the first that asks and has marked w, or else the first that asks, or
-// the one that says why none does; nil if nobody knows anything.
-func (d *Dispatcher) speaker(w *workload.Workload, c reloader.Config, f fact) *dialect.Dialect {
-	asking := d.asking(w, c, f)
-	for _, dl := range asking {
-		if _, marked := d.carried(w, c, dl); marked {
-			return dl
-		}
-	}
-	if len(asking) > 0 {
-		return asking[0]
-	}
-	dl, _ := d.Dialects.Named(d.decide(w, c, f).Dialect)
-	return dl
-}
-
-func (d *Dispatcher) asking(w *workload.Workload, c reloader.Config, f fact) []*dialect.Dialect {
-	return d.decide(w, c, f).Marks
-}
-
-// onCreate reports whether the creation of c is a change for w, and onDelete whether its deletion is. The caller holds mu.
-func (d *Dispatcher) onCreate(w *workload.Workload, c reloader.Config) bool {
-	return comesAndGoes(c) && (d.ReloadOnCreate || d.decide(w, c, d.facts[c]).Created)
-}
-
-func (d *Dispatcher) onDelete(w *workload.Workload, c reloader.Config, f fact) bool {
-	return comesAndGoes(c) && (d.ReloadOnDelete || d.decide(w, c, f).Deleted)
-}
-
-// seenBy returns what w may know about c by a look of this process: see seen and shown.
-func (d *Dispatcher) seenBy(ctx context.Context, w *workload.Workload, c reloader.Config, hashed bool) (fact, reloader.StoredChange, error) {
-	f, stored, err := d.seen(ctx, c, hashed)
-	if err != nil && d.concealed(w, c, err) {
-		now := time.Now()
-		return fact{absent: true, unread: true, at: now, seen: now}, reloader.StoredChange{}, nil
-	}
-	if err != nil {
-		return f, stored, err
-	}
-	if f, err = d.shown(w, c, f); f.unread {
-		stored = reloader.StoredChange{}
-	}
-	return f, stored, err
-}
-
-// seenMarked returns what w may know about c and, if w carries a mark for it, the values that prove it to be the mark of that.
-func (d *Dispatcher) seenMarked(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config) (fact, reloader.StoredChange, []string, error) {
-	before, _, _ := d.recall(c)
-	marked := d.voiced(evidence{}, w, c, before).marked
-	f, stored, err := d.seenBy(ctx, w, c, marked)
-	e := d.voiced(evidence{}, w, c, f)
-	if err == nil && e.marked && !marked {
-		f, stored, err = d.seenBy(ctx, w, c, true) // what the config says about itself lets another dialect speak
-		e = d.voiced(e, w, c, f)
-	}
-	if err != nil || !e.marked || f.unread {
-		return f, stored, nil, err
-	}
-	values, err := d.values(ctx, t, w, c, f, e.speaker)
-	return f, stored, values, err
-}
-
-// values returns the mark that a dialect has for w and the content of c, and then those that prove as well that w was brought to it. It
-// returns none if the dialect has no mark for it, as none has for a config of another cluster.
-func (d *Dispatcher) values(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact, dl *dialect.Dialect) ([]string, error) {
+// markSays says what the mark of a tool on the workload proves about c.
+func (d *Dispatcher) markSays(ctx context.Context, s *sitting, c reloader.Config) (applied.MarkSays, error) {
+	d.mu.Lock()
+	f, t := d.entry(c).now, s.t
+	asking := t.plan.Decide(d.metaOf(c, f)).Marks
+	creation := d.counting(t, c, f).Creation
+	d.mu.Unlock()
+	carried, found := plan.Carries(s.w, c, asking, d.strategy(t))
 	switch {
-	case dl == nil:
-		return nil, nil
-	case dl.Joint != nil:
-		return d.joint(ctx, t, w, dl)
-	case f.marks == nil:
-		return nil, nil
+	case !found, carried.Dialect.Joint != nil && d.knowsAnother(t, carried.Dialect, c):
+		return applied.MarkNone, nil
+	case !carried.Readable(d.Ring.Knows):
+		return applied.MarkUnreadable, nil
+	}
+	values, err := d.valuesOf(ctx, s, carried.Dialect, c)
+	if err != nil {
+		return "", err
+	}
+	others, err := d.othersOf(ctx, s, carried, c)
+	if err != nil {
+		return "", err
+	}
+	says := carried.Says(values, others, creation)
+	if says == applied.MarkDiffers && carried.Dialect.Joint != nil && s.n > 0 {
+		says = applied.MarkNone // a roll of ours wrote it, for the configs that the State has
+	}
+	return says, nil
+}
+
+// knowsAnother reports whether t was brought to another config of a dialect that marks all of its configs together: its mark was made without c then.
+func (d *Dispatcher) knowsAnother(t *tracked, dl *dialect.Dialect, c reloader.Config) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.state.N == 0 && !t.state.AsOf().Before(plan.WrittenAt(t.w)) {
+		return false // it has the mark that it had when it was seen first
+	}
+	return slices.ContainsFunc(t.plan.Only(dl).Names, func(o reloader.Config) bool {
+		w, known := t.state.Writes[o]
+		return o != c && known && !w.Out
+	})
+}
+
+// valuesOf returns the mark of a dialect for what is live of c, and those that prove the same.
+func (d *Dispatcher) valuesOf(ctx context.Context, s *sitting, dl *dialect.Dialect, c reloader.Config) ([]string, error) {
+	if dl.Joint != nil {
+		return d.jointValues(ctx, s, dl)
+	}
+	f, err := d.current(ctx, c, s.after, true)
+	if err != nil || f.marks == nil {
+		return nil, err
 	}
 	return dl.Of(*f.marks), nil
 }
 
-// places returns the marks that every dialect which asks w for c has for its content, which are none where somebody's own stands.
-func (d *Dispatcher) places(ctx context.Context, t *tracked, w *workload.Workload, c reloader.Config, f fact) ([]placed, error) {
-	var found []placed
-	for _, dl := range d.asking(w, c, f) {
-		s := d.strategyBy(w, dl)
-		if s.Taken != nil && s.Taken(w, c) {
-			continue
+// othersOf returns the marks of the other configs of the workload whose mark has the place of that of c.
+func (d *Dispatcher) othersOf(ctx context.Context, s *sitting, m plan.Carried, c reloader.Config) (values []string, err error) {
+	d.mu.Lock()
+	var others []reloader.Config
+	for o := range s.t.edges {
+		if o != c && o.Cluster == "" && m.Tool.Shares(s.w, c, o) {
+			others = append(others, o)
 		}
-		values, err := d.values(ctx, t, w, c, f, dl)
+	}
+	d.mu.Unlock()
+	for _, o := range others {
+		f, err := d.current(ctx, o, s.after, true)
 		if err != nil {
 			return nil, err
 		}
-		if len(values) > 0 && !slices.ContainsFunc(found, func(p placed) bool { return p.strategy.Name == s.Name }) {
-			found = append(found, placed{s, values[0]})
+		if f.marks != nil {
+			values = append(values, m.Dialect.Of(*f.marks)...)
 		}
 	}
-	return found, nil
+	return values, nil
 }
 
-// unused reports whether only keys have changed, since the content that w was brought to, that do not matter to it.
-func (d *Dispatcher) unused(w *workload.Workload, s step, f fact, handled reloader.Handled) bool {
-	why := d.decide(w, s.config, f)
-	from := handled.Sum
-	for _, change := range s.changes {
-		if from == "" || change.Type != reloader.ChangeUpdated || change.Old.Sum != from || len(change.Keys) == 0 {
-			return false
+// jointValues returns the mark of a dialect for all of its configs together, and those that prove the same.
+func (d *Dispatcher) jointValues(ctx context.Context, s *sitting, dl *dialect.Dialect) ([]string, error) {
+	only := s.t.plan.Only(dl)
+	parts := make(map[reloader.Config]dialect.Part, len(only.Names))
+	for _, c := range only.Names {
+		f, err := d.current(ctx, c, s.after, true)
+		if err != nil {
+			return nil, d.concealed(s.t, c, err)
 		}
-		for _, k := range change.Keys {
-			if why.Reload && (why.Counts == nil || why.Counts(k.Key)) {
-				return false
+		d.mu.Lock()
+		shown := !f.absent && !f.unread && d.shows(s.t, c, f)
+		d.mu.Unlock()
+		if !shown {
+			continue
+		}
+		p := dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
+		if dl.Joint.Reads {
+			if p.Content, err = d.contentOf(ctx, c, f); err != nil {
+				return nil, err
 			}
 		}
-		from = change.New.Sum
+		parts[c] = p
 	}
-	return from == f.digest.Sum
+	values := dl.Joint.Values(s.w, parts)
+	for _, older := range d.olderParts(s, parts) {
+		values = append(values, dl.Joint.Values(s.w, older)...)
+	}
+	return values, nil
 }
 
-func (d *Dispatcher) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
-	m := dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
-	if c.Cluster == "" && exports(f.Meta, d.Cluster) {
-		m.Follows = d.Cluster
+// olderParts returns parts with the digests under each other key of the ring: to rotate a key makes no mark untrue.
+func (d *Dispatcher) olderParts(s *sitting, parts map[reloader.Config]dialect.Part) []map[reloader.Config]dialect.Part {
+	byKey := map[string]map[reloader.Config]dialect.Part{}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c, p := range parts {
+		for _, older := range d.entry(c).now.older {
+			if byKey[older.KeyID] == nil {
+				byKey[older.KeyID] = map[reloader.Config]dialect.Part{}
+			}
+			p.Sum, p.KeyID = older.Sum, older.KeyID
+			byKey[older.KeyID][c] = p
+		}
 	}
-	return m
+	var all []map[reloader.Config]dialect.Part
+	for _, of := range byKey {
+		if len(of) == len(parts) {
+			all = append(all, of)
+		}
+	}
+	return all
 }
+
+// marksFor returns what every dialect writes that asks for one of the configs that are rolled.
+func (d *Dispatcher) marksFor(ctx context.Context, s *sitting, out plan.Outcome) ([]mark.Mark, error) {
+	type writing struct {
+		tool    mark.Tool
+		entries []mark.Entry
+	}
+	var all []*writing
+	for _, c := range out.Rolled {
+		d.mu.Lock()
+		f := d.entry(c).now
+		decision := s.t.plan.Decide(d.metaOf(c, f))
+		at := f.seen
+		if last := d.entry(c).last.Change; last.ResourceVersion == f.ResourceVersion {
+			at = last.VerifiedAt
+		}
+		d.mu.Unlock()
+		for _, dl := range decision.Marks {
+			tool, marks := plan.Tool(dl, d.strategy(s.t))
+			if !marks || d.HashOnly && tool.Name != mark.Own.Name {
+				continue
+			}
+			e := mark.Entry{Config: c, At: at, Gone: f.absent}
+			if tool.Name != mark.Own.Name && (!e.Gone || dl.Joint != nil) {
+				values, err := d.valuesOf(ctx, s, dl, c)
+				if err != nil {
+					return nil, err
+				}
+				if len(values) > 0 {
+					e.Value = values[0]
+				}
+			}
+			i := slices.IndexFunc(all, func(w *writing) bool { return w.tool.Name == tool.Name })
+			if i < 0 {
+				all, i = append(all, &writing{tool: tool}), len(all)
+			}
+			all[i].entries = append(all[i].entries, e)
+		}
+	}
+	var marks []mark.Mark
+	for _, w := range all {
+		written, err := w.tool.Marks(s.w, w.entries)
+		if err != nil {
+			return nil, unmarkable{err}
+		}
+		marks = append(marks, written...)
+	}
+	return marks, nil
+}
+
+// unmarkable is the error of a workload that cannot carry a mark.
+type unmarkable struct{ error }
+
+// hashOfState returns the value of the hash in the pod template that a roll to s writes.
+func hashOfState(s applied.State) string { return mark.Hash(s.N, s.Contents()) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ type model struct {
 	past []string
 }
 
-// content is one of a config. read says that a dispatcher has read the config while it had that.
+// content is one of a config. read says that a dispatcher which has run without an end since then has read the config while it had that.
 type content struct {
 	value string
 	read  bool
@@ -231,6 +232,13 @@ func (m *model) revive() {
 		return
 	}
 	m.did("one starts")
+	m.reads.Lock()
+	for _, all := range m.contents {
+		for i := range all {
+			all[i].read = false
+		}
+	}
+	m.reads.Unlock()
 	m.lose(false)
 	m.stream.connect(m.launch().Handle)
 }
@@ -329,14 +337,13 @@ func (m *model) check(when string) {
 	}
 }
 
-// unknowable reports whether the pods have started with a content that nobody has read before it was what was read last again: they were
-// rolled for the other config meanwhile.
+// unknowable reports whether the pods have started with a content that was away from the newest one, which came back before any dispatcher that still
+// ran had read another one since (exception X1).
 func (m *model) unknowable(name string) bool {
 	all, at := m.contents[name], m.pods[name]
-	if all[at].read {
+	now := all[len(all)-1].value
+	if slices.ContainsFunc(all[at:], func(c content) bool { return c.read && c.value != now }) {
 		return false
 	}
-	for ; at > 0 && !all[at].read; at-- {
-	}
-	return all[at].value == all[len(all)-1].value
+	return slices.ContainsFunc(all[:at], func(c content) bool { return c.value == now })
 }

@@ -158,7 +158,7 @@ func TestOneJobAfterACrash(t *testing.T) {
 		h := &halfDeaf{}
 		w.configure = func(o *dispatcher.Options) {
 			h.hear(o)
-			o.Changes = slowChanges{o.Changes}
+			o.History = slowChanges{o.History}
 		}
 		w.give("app", "1")
 		w.must(w.create(alice, object(t, `

@@ -175,18 +175,25 @@ func TestPauseEndsOutOfScope(t *testing.T) {
 	})
 }
 
-// TestAfterADryRun: what a dry run has only watched is done by who comes after it, and what another tool did meanwhile is not done again.
+// TestAfterADryRun: what a dry run has only watched is done by who comes after it, and what another tool did meanwhile is not done again. A dry run keeps
+// no ledger, so if there was none before, the live content is where the first start begins.
 func TestAfterADryRun(t *testing.T) {
 	for name, c := range map[string]struct {
-		stakater bool
-		want     int64
+		installed, stakater bool
+		want                int64
 	}{
-		"nobody rolled": {false, 1},
-		"another did":   {true, 1},
+		"nobody rolled": {true, false, 1},
+		"nobody rolled, before there was a ledger": {false, false, 0},
+		"another did": {false, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.usual()
+				if c.installed {
+					w.start()
+					w.pass(quiet)
+					w.stop()
+				}
 				w.configure = func(o *dispatcher.Options) { o.DryRun = true }
 				w.start()
 				w.pass(quiet)

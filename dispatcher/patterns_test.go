@@ -36,9 +36,10 @@ func TestMadeWhileDown(t *testing.T) {
 	}{
 		"creations roll":                 {"it was not there when all were looked for", true, made, 1},
 		"they do not":                    {"nobody asked for it", false, made, 0},
-		"the pattern is a newer one":     {"nobody asked for it when it was made", true, func(w *world) { made(w); w.pass(time.Minute); w.annotate("part-.") }, 0},
+		"the pattern is a newer one":     {"nobody knows that it was not asked for when it was made", true, func(w *world) { made(w); w.pass(time.Minute); w.annotate("part-.") }, 1},
 		"the pattern is an older one":    {"somebody asked for it when it was made", true, func(w *world) { w.annotate("part-."); w.pass(time.Minute); made(w) }, 1},
-		"all is lost":                    {"a first start rolls nothing", true, func(w *world) { made(w); w.store.wipe() }, 0},
+		"the history is lost":            {"the ledger says when all were looked for", true, func(w *world) { made(w); w.forget() }, 1},
+		"all is lost":                    {"a first start rolls nothing", true, func(w *world) { made(w); w.forget(); w.ledger.wipe() }, 0},
 		"another of its name took over":  {"its pods have started with it", true, func(w *world) { made(w); w.must(w.delete(alice, web)); w.deploy("web", anyPart, "app") }, 0},
 		"gone again before anybody came": {"there is nothing to roll for", true, func(w *world) { made(w); w.must(w.delete(alice, "ConfigMap/part-2")) }, 0},
 		"the hint is lost":               {"nobody needs it", true, func(w *world) { made(w); w.stream.forget() }, 1},

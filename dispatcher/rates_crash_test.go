@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -12,7 +12,7 @@ import (
 // that it was done, and does not begin with as many others, however often that happens.
 func TestRatesCountRollsWithoutARecord(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{PerMinute: 60})
+		w.braked(turn.Limits{PerMinute: 60})
 		count := w.fleetOf("other", 100)
 		w.start()
 		w.pass(quiet)

@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -54,7 +54,7 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.braked(dispatcher.Brakes{PerMinute: 60, Windows: c.windows})
+				w.braked(turn.Limits{PerMinute: 60, Windows: c.windows})
 				count := w.fleetOf("other", 300)
 				p := w.start()
 				w.pass(c.before)
@@ -98,7 +98,7 @@ func TestRatesHoldAfterAnotherBrake(t *testing.T) {
 // TestNamespaceInLineTakesNoPlaceOfOthers: the limit of all is for those who may go, not for those whose own namespace holds them back.
 func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(dispatcher.Brakes{PerMinute: 60, NamespacePerMinute: 2})
+		w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
 		crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
 		w.start()
 		w.pass(quiet)
@@ -118,7 +118,7 @@ func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
 
 // TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
 func TestRatesHoldThroughRestarts(t *testing.T) {
-	for name, b := range map[string]dispatcher.Brakes{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
+	for name, b := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.braked(b)

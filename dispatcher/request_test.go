@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -127,13 +127,13 @@ func TestRequestOfAnotherToolsWorkload(t *testing.T) {
 		w.pass(quiet)
 		w.edit(alice, app, "2")
 		w.pass(quiet)
-		was := w.templateAnnotation(strategy.SAPHashKey)
+		was := w.templateAnnotation(mark.SAPHashKey)
 		w.request("1")
 		w.pass(quiet)
 		w.rolled(web, 2)
 		reloads := w.store.reloadsOf(webRef)
-		if last := reloads[len(reloads)-1]; w.templateAnnotation(strategy.SAPHashKey) != was || last.Strategy != reloads[0].Strategy || last.Dialect != "sap" {
-			t.Errorf("the mark is %s, was %s; on record: %+v", w.templateAnnotation(strategy.SAPHashKey), was, last)
+		if last := reloads[len(reloads)-1]; w.templateAnnotation(mark.SAPHashKey) != was || last.Strategy != reloads[0].Strategy || last.Dialect != "sap" {
+			t.Errorf("the mark is %s, was %s; on record: %+v", w.templateAnnotation(mark.SAPHashKey), was, last)
 		}
 		w.forget()
 		w.start()
@@ -145,7 +145,7 @@ func TestRequestOfAnotherToolsWorkload(t *testing.T) {
 	})
 }
 
-// TestRequestMeetsAnEdit: a roll at somebody's request loses no change that waits, and the change rolls once.
+// TestRequestMeetsAnEdit: a roll at somebody's request takes the change along that waits, which rolls once.
 func TestRequestMeetsAnEdit(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
 		w.usual()
@@ -154,7 +154,10 @@ func TestRequestMeetsAnEdit(t *testing.T) {
 		w.edit(alice, app, "2")
 		w.request("1")
 		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolled(web, 1)
+		if record, _ := w.store.recordOf(webRef); record.Edges[0].Pending != "" || record.Edges[0].Handled.How != reloader.ReasonReloaded {
+			t.Errorf("the change still waits: %+v", record.Edges)
+		}
 	})
 }
 

@@ -3,155 +3,171 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// roll writes the marks of the steps that need one, all in one patch, and returns the workload as it is then and the reload's ID.
-// It writes nothing if no step needs a mark, if this very reload was done before, or in a dry run.
-func (d *Dispatcher) roll(ctx context.Context, t *tracked, w *workload.Workload, steps []step) (*workload.Workload, string, error) {
-	rolling := withOutcome(steps, reloader.ReasonReloaded)
-	if d.Webhook != nil {
-		return nil, "", d.notify(ctx, t, w, rolling)
-	}
-	all := append(rolling, withOutcome(steps, reloader.ReasonAlreadyCurrent)...)
-	id := d.reloadID(w, all)
-	target := d.strategyOf(w).Target(w)
-	if d.reloadOn(w) == id && (len(rolling) == 0 || d.unfinished(t, steps, id)) {
-		recovered(steps)
-		return nil, id, nil
-	}
-	if len(rolling) == 0 || d.DryRun {
-		return nil, id, nil
-	}
-	ops, err := d.patch(w, target, rolling, id, d.wanted(t))
-	if err != nil {
-		return nil, id, err
-	}
-	ops = append(ops, strategy.Annotate(target, BroughtAnnotation, broughtTo(target, rolling))...)
-	rolled, err := d.Workloads.Roll(ctx, target, strategy.Roll{
-		Ops: ops, FieldManager: workload.MarkManager, Name: d.rollName(w, rolling),
-	})
-	d.metrics.tried(err)
-	if err == nil && target != w {
-		rolled = w.Through(rolled)
-	}
-	return rolled, id, err
+// done is a roll that was made: what became of the workload, and the State that says so.
+type done struct {
+	s        *sitting
+	verdicts map[reloader.Config]plan.Verdict
+	rolled   []reloader.Config
+	state    applied.State
+	// patched is the workload after the patch; nil if nothing was written on it.
+	patched *workload.Workload
+	outcome reloader.Reason
+	at      time.Time
 }
 
-// unfinished reports whether the reload that w names as its last can be the one that steps are about, made by a process that ended
-// before it could record it. It cannot if w was marked before the content was written, or if that reload is on record: then the
-// name was brought back, as by a rollback, and so was the old template.
-func (d *Dispatcher) unfinished(t *tracked, steps []step, id string) bool {
-	for _, s := range steps {
-		if s.outcome == reloader.ReasonReloaded && !s.deleted && !s.markedSince {
-			return false
+// roll rolls the workload of s by one write, which also says what it was rolled for. A conflict has everything read and decided again.
+func (d *Dispatcher) roll(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
+	if s.w.Dormant != "" && s.requested != "" && out.Do != plan.Roll {
+		d.concludeRequest(s, s.w.Dormant)
+		return d.note(ctx, s, out, verdicts)
+	}
+	did := done{s: s, verdicts: verdicts, rolled: out.Rolled, state: d.stateAfter(s, out), outcome: d.instead()}
+	r, err := d.rollOf(ctx, s, out, did.state)
+	if err != nil {
+		return next{wait: d.holdBack(s, out.Rolled, err)}
+	}
+	did.patched, err = d.execute(ctx, s, r, did)
+	did.at = time.Now()
+	switch fateOf(err) {
+	case fateDone:
+		d.conclude(did)
+		return next{atOnce: true}
+	case fateGone:
+		d.forgetGone(s.t)
+		return next{}
+	case fateStale:
+		if apierrors.IsConflict(err) {
+			conflict := err
+			if err = d.reread(ctx, s); err == nil {
+				return next{atOnce: true, held: func() time.Duration { return d.calm(s, out.Rolled, conflict) }}
+			}
 		}
+	case fateAgain:
+		_ = d.reread(ctx, s) // perhaps it was written, and the answer was lost
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.othersMarked(t, t.w) || !slices.Contains(t.recent, id)
-}
-
-// rollName names a roll after the changes behind it, so that content that comes back later makes another one.
-func (d *Dispatcher) rollName(w *workload.Workload, rolling []step) string {
-	causes := make([]reloader.Cause, len(rolling))
-	for i, s := range rolling {
-		causes[i] = reloader.Cause{Config: s.config, NewSum: s.latest.ID}
+	written := did.state.N > 0 && s.t.state.N == did.state.N && s.t.object.N == did.state.N
+	s.t.intends = 0
+	d.mu.Unlock()
+	if written {
+		did.patched = s.t.w
+		d.conclude(did)
+		return next{atOnce: true}
 	}
-	return reloader.ReloadID(d.Cluster, string(w.UID), causes)
+	return next{wait: d.holdBack(s, out.Rolled, err)}
 }
 
-// recovered gives the steps that an earlier process brought about, but did not record, their true outcome.
-func recovered(steps []step) {
-	for i := range steps {
-		if steps[i].outcome == reloader.ReasonAlreadyCurrent {
-			steps[i].outcome = reloader.ReasonReloaded
-		}
-	}
-}
-
-// unmarkable is the error of a workload that cannot carry a mark.
-type unmarkable struct{ error }
-
-// wanted returns the configs that t has to do with; nil if there may be more than are known.
-func (d *Dispatcher) wanted(t *tracked) []reloader.Config {
+// calm holds back a workload that has moved each time it was to be rolled, and leaves it alone for a while, however often it moves meanwhile.
+func (d *Dispatcher) calm(s *sitting, rolling []reloader.Config, conflict error) time.Duration {
+	wait := d.holdBack(s, rolling, conflict)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(t.interest.Patterns) > 0 {
-		return nil
-	}
-	wanted := slices.Collect(maps.Keys(t.edges))
-	return slices.AppendSeq(wanted, maps.Keys(t.w.Template.References))
+	s.t.calm = time.Now().Add(min(longestRest, firstRest<<min(s.t.attempts, 20)))
+	return wait
 }
 
-// patch returns the operations on target that bring w to the steps' content, if target is still as it was read.
-func (d *Dispatcher) patch(w, target *workload.Workload, rolling []step, id string, wanted []reloader.Config) ([]strategy.Op, error) {
-	ops := strategy.Precondition(target)
-	var gone []reloader.Config
-	for _, s := range rolling {
-		if s.deleted {
-			gone = append(gone, s.config)
-		}
+// stateAfter returns the State of the workload after a roll for out, or for what somebody requested.
+func (d *Dispatcher) stateAfter(s *sitting, out plan.Outcome) applied.State {
+	after := out.State
+	if out.Do != plan.Roll {
+		after = after.Roll(s.began)
 	}
-	written, err := writeMarks(w, rolling)
+	pace := turn.Pace{Rolls: s.t.state.Rolls, At: s.t.state.At}.Rolled(s.began)
+	after.Rolls = pace.Rolls
+	after.Mark = hashOfState(after)
+	if s.requested != "" {
+		after.Requested = reloader.ValueID(s.requested)
+	}
+	if d.instead() != reloader.ReasonReloaded {
+		after.N = s.t.state.N // nothing was written on the workload
+	}
+	return after
+}
+
+// rollOf returns what is written.
+func (d *Dispatcher) rollOf(ctx context.Context, s *sitting, out plan.Outcome, after applied.State) (mark.Roll, error) {
+	if d.instead() != reloader.ReasonReloaded {
+		return mark.Roll{}, nil
+	}
+	said := after
+	target := targetOf(s.w, s.t.plan)
+	if target.Kind == workload.Job.Kind {
+		said.Workload = applied.NoUID // that of the Job that takes its place is not known yet
+	}
+	hash := after.Mark
+	r := mark.Roll{Hash: hash}
+	if s.t.plan.Chosen.Strategy == plan.Restart {
+		r = mark.Restart(s.began)
+	}
+	r.Name = hash[:16]
+	r.Annotations = map[string]any{applied.Key: said.Annotation()}
+	marks, err := d.marksFor(ctx, s, out)
 	if err != nil {
-		return nil, unmarkable{fmt.Errorf("mark %s: %w", w.Ref(), err)}
+		return r, err
 	}
-	ops = append(ops, written...)
-	if difference := configDigest(rolling, len(written) > 0); difference != "" {
-		ops = append(ops, strategy.ConfigDigest(w, difference)...)
+	r.Marks = marks
+	if p := s.t.plan.Chosen.Pause; p.Period > 0 && !p.Begun && !s.w.Paused {
+		r = r.Pause(p.Key, time.Now())
 	}
-	if chosen := d.strategyOf(w); chosen.Tidy != nil && d.marksGenerally(w, rolling) {
-		wanted = slices.DeleteFunc(wanted, func(c reloader.Config) bool { return slices.Contains(gone, c) })
-		ops = append(ops, chosen.Tidy(w, wanted, gone)...)
-	}
-	ops = append(ops, d.pauseOps(target)...)
-	return append(ops, strategy.Annotate(target, LastReloadAnnotation, id)...), nil
+	return r, nil
 }
 
-// configDigest returns what makes the difference in the template where no mark does; empty if none is needed. The content of a config of
-// another cluster has no other mark, and is told also where the marks of others are written.
-func configDigest(rolling []step, marked bool) string {
-	var contents []string
-	for _, s := range rolling {
-		if s.collides && (!marked || s.config.Cluster != "") {
-			// The change's ID makes the value another one when the same content comes back.
-			contents = append(contents, s.latest.New.Short()+"/"+s.latest.ID)
+// execute makes the roll in the way of the installation: by a patch, by a call of the webhook, or not at all in a dry run.
+func (d *Dispatcher) execute(ctx context.Context, s *sitting, r mark.Roll, did done) (*workload.Workload, error) {
+	switch did.outcome {
+	case reloader.ReasonDryRun:
+		return nil, nil
+	case reloader.ReasonNotified:
+		asked := d.newReload(did)
+		asked.Outcome, asked.Message = reloader.ReasonReloaded, "" // that is what the other side is to make of it
+		err := d.Webhook.Notify(ctx, asked)
+		d.metrics.Attempted(attempts[fateOf(err)])
+		if err != nil {
+			return nil, fmt.Errorf("call webhook for %s: %w", s.w.Ref(), err)
 		}
+		return nil, nil
 	}
-	return strings.Join(contents, ",")
+	d.mu.Lock()
+	s.t.intends = did.state.N
+	d.mu.Unlock()
+	target := targetOf(s.w, s.t.plan)
+	rolled, err := d.Workloads.Roll(ctx, target, r)
+	d.metrics.Attempted(attempts[fateOf(err)])
+	if err == nil && target != s.w {
+		rolled = s.w.Through(rolled)
+	}
+	return rolled, err
 }
 
-// writeMarks returns the operations of every strategy that has marks to write.
-func writeMarks(w *workload.Workload, rolling []step) ([]strategy.Op, error) {
-	var placed []strategy.Placed
-	for _, s := range rolling {
-		for _, p := range s.places {
-			mark := strategy.Mark{Config: s.config, Value: p.value, At: s.latest.VerifiedAt}
-			placed = append(placed, strategy.Placed{Strategy: p.strategy, Mark: mark})
-		}
+// reread brings t up to date.
+func (d *Dispatcher) reread(ctx context.Context, s *sitting) error {
+	live, err := d.Workloads.Read(ctx, s.w.Ref())
+	if err != nil {
+		return fmt.Errorf("read %s again: %w", s.w.Ref(), err)
 	}
-	return strategy.Write(w, placed)
+	d.Track(live)
+	return nil
 }
 
-// marksGenerally reports whether some dialect that asks for what is rolled has no marks of its own tool.
-func (d *Dispatcher) marksGenerally(w *workload.Workload, rolling []step) bool {
-	return slices.ContainsFunc(rolling, func(s step) bool {
-		dl, known := d.Dialects.Named(s.why.Dialect)
-		return !known || d.strategyBy(w, dl).Name == d.strategyOf(w).Name
-	})
-}
-
-func (d *Dispatcher) reloadID(w *workload.Workload, steps []step) string {
-	causes := make([]reloader.Cause, len(steps))
-	for i, s := range steps {
-		causes[i] = reloader.Cause{Config: s.config, NewSum: s.sum()}
+// instead returns the outcome of what is decided to roll.
+func (d *Dispatcher) instead() reloader.Reason {
+	switch {
+	case d.DryRun:
+		return reloader.ReasonDryRun
+	case d.Webhook != nil:
+		return reloader.ReasonNotified
 	}
-	return reloader.ReloadID(d.Cluster, string(w.UID), causes)
+	return reloader.ReasonReloaded
 }

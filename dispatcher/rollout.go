@@ -19,19 +19,23 @@ type rollout struct {
 	before, revision string
 }
 
+func (r *rollout) result() reloader.Reason {
+	if r == nil {
+		return ""
+	}
+	return r.state.Result
+}
+
+func (r *rollout) rolling() bool { return r.result() == reloader.ReasonRolling }
+func (r *rollout) stalled() bool { return r.result() == reloader.ReasonStalled }
+
 // ended reports whether a workload with that rollout is done with its last reload: it has rolled out, or it is up to others whether it
 // does. Whoever is not followed has ended.
-func (r *rollout) ended() bool { return r == nil || !r.rolling() && !r.stalled() }
-
-func (r *rollout) rolling() bool { return r != nil && r.state.Result == reloader.ReasonRolling }
-func (r *rollout) stalled() bool { return r != nil && r.state.Result == reloader.ReasonStalled }
-func (r *rollout) waiting() bool {
-	return r != nil && r.state.Result == reloader.ReasonWaitingForOperator
-}
+func (r *rollout) ended() bool { return !r.rolling() && !r.stalled() }
 
 // over reports whether nothing more can become of r.
 func (r *rollout) over() bool {
-	return r == nil || r.state.Result == reloader.ReasonRolledOut || r.state.Result == reloader.ReasonOvertaken
+	return r == nil || r.result() == reloader.ReasonRolledOut || r.result() == reloader.ReasonOvertaken
 }
 
 // judge says what the workload's progress means for r; Rolling if there is nothing to be said yet.
@@ -53,16 +57,6 @@ func (r *rollout) judge(p workload.Progress) (result reloader.Reason, message st
 	return reloader.ReasonRolling, ""
 }
 
-// supersede ends the rollout that a reload of t takes the place of, and returns what is to be followed. It comes before anything of what was
-// decided with that reload is recorded, so that the reload before is the last word about t by then. The caller holds mu.
-func (d *Dispatcher) supersede(t *tracked) *tracked {
-	if now := d.index.get(t.w.Ref()); now != nil && now.w.UID == t.w.UID {
-		t = now // a workload that is made anew may have been seen before we are told so
-	}
-	d.overtake(t, "another reload followed")
-	return t
-}
-
 // follow begins to follow what becomes of reload r of t, which was that far before. It comes after r is recorded, since its
 // controller may have ended it already. The caller holds mu.
 func (d *Dispatcher) follow(t *tracked, before workload.Progress, r reloader.Reload) {
@@ -79,40 +73,31 @@ func (d *Dispatcher) follow(t *tracked, before workload.Progress, r reloader.Rel
 	} else {
 		t.rollout.reload = &r
 	}
-	d.awaitRollout(t)
+	d.workloadQ.Add(t.w.Ref()) // for its deadline
 	d.watchRollout(t)
 }
 
-// resumeRollout goes on following what an earlier process followed. The caller holds mu.
-func (d *Dispatcher) resumeRollout(t *tracked, r reloader.WorkloadRecord) {
-	if r.Rollout == nil {
-		return
+// nextDeadline gives up a rollout whose deadline has passed, if nobody else gives it up, and returns how long until t has to be attended again although
+// nothing happens; 0 if never. The caller holds mu.
+func (d *Dispatcher) nextDeadline(t *tracked, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	for _, e := range t.edges {
+		if rest := e.rest.Sub(now); e.open && rest > 0 && (wait == 0 || rest < wait) {
+			wait = rest
+		}
 	}
-	t.rollout = &rollout{id: r.LastReload, state: *r.Rollout}
-	t.rollout.state.StartedAt = earlier(r.Rollout.StartedAt, time.Now()) // that clock may have been ahead
-	d.awaitRollout(t)
-}
-
-// awaitRollout has the deadline of t looked at when it is due. The caller holds mu.
-func (d *Dispatcher) awaitRollout(t *tracked) {
-	if t.rollout.rolling() && d.RolloutDeadline > 0 {
-		d.rolloutQ.AddAfter(t.w.Ref(), max(time.Millisecond, time.Until(t.rollout.state.StartedAt.Add(d.RolloutDeadline))))
-	}
-}
-
-// rolloutDue gives up a rollout whose deadline has passed, if nobody else gives it up.
-func (d *Dispatcher) rolloutDue(ref reloader.WorkloadRef) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.index.get(ref)
-	if t == nil || !t.rollout.rolling() {
-		return 0
-	}
-	if wait := time.Until(t.rollout.state.StartedAt.Add(d.RolloutDeadline)); wait > 0 {
+	if !t.rollout.rolling() || d.RolloutDeadline <= 0 {
 		return wait
 	}
-	if pause := d.planOf(t.w).Chosen.Pause; pause.Begun {
-		return max(0, time.Until(pause.Until)) + d.RolloutDeadline // its time begins when the pause ends
+	left := t.rollout.state.StartedAt.Add(d.RolloutDeadline).Sub(now)
+	if pause := t.plan.Chosen.Pause; pause.Begun { // its time begins when the pause ends
+		left = max(0, pause.Until.Sub(now)) + d.RolloutDeadline
+	}
+	if left > 0 {
+		if wait == 0 || left < wait {
+			wait = left
+		}
+		return wait
 	}
 	switch p := t.w.Progress; {
 	case !p.Observed:
@@ -122,7 +107,7 @@ func (d *Dispatcher) rolloutDue(ref reloader.WorkloadRef) time.Duration {
 	case !p.Timed:
 		d.decideRollout(t, reloader.ReasonStalled, fmt.Sprintf("it has not rolled out within %s", d.RolloutDeadline))
 	}
-	return 0
+	return wait
 }
 
 // watchRollout looks how far t is. What waits or has stalled may still roll out, and what waits may go on. The caller holds mu.
@@ -130,26 +115,21 @@ func (d *Dispatcher) watchRollout(t *tracked) {
 	if t.rollout.over() {
 		return
 	}
-	p := t.w.Progress
+	p, was := t.w.Progress, t.rollout.result()
 	result, message := t.rollout.judge(p)
 	switch {
-	case result == t.rollout.state.Result:
+	case result == was:
 	case result == reloader.ReasonRolling:
-		if t.rollout.waiting() && p.Observed && p.Phase == workload.Rolling {
-			d.goOn(t)
+		if was == reloader.ReasonWaitingForOperator && p.Observed && p.Phase == workload.Rolling {
+			t.rollout.state = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: time.Now()}
+			d.recordQ.Add(t.w.Ref())
+			d.workloadQ.Add(t.w.Ref())
 		}
-	case t.rollout.stalled() && result != reloader.ReasonRolledOut:
-	case result == reloader.ReasonWaitingForOperator && d.planOf(t.w).Chosen.Pause.Begun: // we end that pause ourselves
+	case was == reloader.ReasonStalled && result != reloader.ReasonRolledOut:
+	case result == reloader.ReasonWaitingForOperator && t.plan.Chosen.Pause.Begun: // we end that pause ourselves
 	default:
 		d.decideRollout(t, result, message)
 	}
-}
-
-// goOn has the rollout of t, which waited for somebody, begin anew, with the time that any rollout has. The caller holds mu.
-func (d *Dispatcher) goOn(t *tracked) {
-	t.rollout.state = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: time.Now()}
-	d.settleQ.Add(t.w.Ref())
-	d.awaitRollout(t)
 }
 
 // overtake ends a rollout that something else has taken the place of. The caller holds mu.
@@ -174,11 +154,11 @@ func (d *Dispatcher) decideRollout(t *tracked, result reloader.Reason, message s
 	}
 	state := r.state
 	known.Rollout = &state
-	d.metrics.ended(known)
-	d.finished[ref] = append(d.finished[ref], finished{w: t.w, reload: known})
+	d.metrics.RolledOut(state)
+	d.records.finished[ref] = append(d.records.finished[ref], finished{w: t.w, reload: known})
 	if r.over() {
 		r.reload = nil
 	}
-	d.settleQ.Add(ref)
+	d.recordQ.Add(ref)
 	d.nextAfter(t)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -32,8 +32,8 @@ const byOther = waveLists + `, wave.pusher.com/scheduling-disabled: other-schedu
 func (w *world) scheduledBy(scheduler string) {
 	w.t.Helper()
 	obj, _ := w.read(web)
-	_, says := obj.GetAnnotations()[strategy.SchedulingKey]
-	if got := obj.(*appsv1.Deployment).Spec.Template.Spec.SchedulerName; got != scheduler || says && got != strategy.NoScheduler {
+	_, says := obj.GetAnnotations()[mark.SchedulingKey]
+	if got := obj.(*appsv1.Deployment).Spec.Template.Spec.SchedulerName; got != scheduler || says && got != mark.NoScheduler {
 		w.t.Errorf("schedulerName %q, annotations %v; want scheduler %q", got, obj.GetAnnotations(), scheduler)
 	}
 }
@@ -79,7 +79,7 @@ func TestReleaseIsTriedAgain(t *testing.T) {
 		w.unscheduled(byOther)
 		w.start()
 		w.pass(time.Minute)
-		w.scheduledBy(strategy.NoScheduler)
+		w.scheduledBy(mark.NoScheduler)
 		w.failing(nil)
 		w.pass(10 * time.Minute)
 		w.scheduledBy("other-scheduler")
@@ -102,7 +102,7 @@ func TestNotReleased(t *testing.T) {
 				w.unscheduled(c.annotations)
 				w.start()
 				w.pass(time.Hour)
-				w.scheduledBy(strategy.NoScheduler)
+				w.scheduledBy(mark.NoScheduler)
 			})
 		})
 	}

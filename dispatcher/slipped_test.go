@@ -117,9 +117,10 @@ spec: {template: {spec: {containers: [{name: main}]}}}`)))
 	}
 }
 
-// TestMadeAgainAsItWas: another workload has its content of before on record.
+// TestMadeAgainAsItWas: a workload that nobody has seen before rolls for it once, since nobody knows what it was when its pods started. Another one that was
+// brought to the same content does not.
 func TestMadeAgainAsItWas(t *testing.T) {
-	for value, want := range map[string]int64{"1": 0, "2": 1} {
+	for value, others := range map[string]int64{"1": 0, "2": 1} {
 		t.Run(value, func(t *testing.T) {
 			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.podStart = 2 * time.Second
@@ -134,8 +135,8 @@ func TestMadeAgainAsItWas(t *testing.T) {
 				w.pass(5 * time.Second)
 				w.catchUp()
 				w.pass(quiet)
-				w.rolled(web, want)
-				w.rolled("Deployment/first", want)
+				w.rolled(web, 1)
+				w.rolled("Deployment/first", others)
 			})
 		})
 	}
@@ -169,86 +170,6 @@ func TestMadeTwiceBetweenLooks(t *testing.T) {
 	}
 }
 
-// TestSlippedBehindAnotherHint: a change between a workload's opting in and the dispatcher's seeing it, of which the hint stored last says nothing.
-func TestSlippedBehindAnotherHint(t *testing.T) {
-	const label = `{"metadata":{"labels":{"x":"y"}}}`
-	tests := map[string]struct {
-		reason string
-		act    func(w *world)
-		want   int64
-	}{
-		"edited, and a name generated": {
-			"what was made there is another one",
-			func(w *world) { w.edit(alice, app, "2"); w.stream.send(w.generated(bob)) }, 1,
-		},
-		"a name generated": {
-			"nobody has touched it",
-			func(w *world) { w.stream.send(w.generated(bob)) }, 0,
-		},
-		"edited, and told again of what came before": {
-			"the data says when it was written",
-			func(w *world) { before := w.stream.last[appConfig]; w.edit(alice, app, "2"); w.stream.send(before) }, 1,
-		},
-		"edited, and the hint is lost or late": {
-			"the managed fields tell, too",
-			func(w *world) { clear(w.stream.last); w.deaf(); w.edit(alice, app, "2") }, 1,
-		},
-		"nothing, and no hint is kept of what came before": {
-			"nothing was written since",
-			func(w *world) { clear(w.stream.last) }, 0,
-		},
-		"told again of what came before": {
-			"nothing was written since",
-			func(w *world) { w.stream.send(w.stream.last[appConfig]) }, 0,
-		},
-		"a key taken away": {
-			"managed fields keep no time of that, but nothing else explains the hint",
-			func(w *world) { w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"b":null}}`))) }, 1,
-		},
-		"a label": {
-			"the managed fields say that no data was written",
-			func(w *world) { w.must(w.patch(bob, app, types.MergePatchType, []byte(label))) }, 0,
-		},
-		"a request that changed nothing": {
-			"the version is older than the workload's",
-			func(w *world) { w.must(w.patch(bob, app, types.MergePatchType, []byte(`{}`))) }, 0,
-		},
-		"edited, and another deletes many": {
-			"who deletes many may have deleted it",
-			func(w *world) {
-				w.edit(alice, app, "2")
-				all := w.generated(bob)
-				all.Verb, all.Code = reloader.VerbDeleteCollection, 200
-				w.stream.send(all)
-			}, 1,
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.podStart = 2 * time.Second
-				w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app}, data: {a: "1", b: "1"}}`)))
-				w.pass(time.Hour)
-				w.start()
-				w.stall()
-				w.wants("name: app")
-				w.pass(5 * time.Second)
-				test.act(w)
-				w.pass(5 * time.Second)
-				w.catchUp()
-				w.pass(quiet)
-				if g := w.revision(web); g != test.want+1 {
-					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
-				}
-				w.stop()
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, test.want)
-			})
-		})
-	}
-}
-
 // generated is the hint about a ConfigMap of which only the API server knows the name.
 func (w *world) generated(by reloader.Actor) reloader.Hint {
 	return reloader.Hint{
@@ -258,7 +179,8 @@ func (w *world) generated(by reloader.Actor) reloader.Hint {
 }
 
 // TestBackAfterPodsHaveStarted: while a workload is held back its config changes, pods start, and the content is back. What is on record, and
-// on the workload, is that content; but the pods have the one of between. Without such pods there is nothing to do.
+// on the workload, is that content; but the pods have the one of between. Without such pods there is nothing to do. A pod that started after the last look
+// that found the content may have either: it is rolled once more.
 func TestBackAfterPodsHaveStarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(w *world)
@@ -266,7 +188,7 @@ func TestBackAfterPodsHaveStarted(t *testing.T) {
 	}{
 		"nothing started":  {func(*world) {}, 1},
 		"pods were lost":   {func(w *world) { w.restarted(web) }, 2},
-		"restarted before": {func(*world) {}, 1},
+		"restarted before": {func(*world) {}, 2}, // X8: the pods may have started after it left
 		"pods were lost, and it is made anew": {func(w *world) {
 			w.restarted(web)
 			w.pass(time.Minute)
@@ -304,65 +226,6 @@ func TestBackAfterPodsHaveStarted(t *testing.T) {
 					w.start()
 					w.pass(quiet)
 					w.rolled(web, test.rolls)
-				})
-			})
-		}
-	}
-}
-
-// TestBackAfterTheEnd: the same, and who saw the content go away ended before it came back. What is on record of the workload is the content
-// that is live, and who comes next looks once, and not at every start.
-func TestBackAfterTheEnd(t *testing.T) {
-	for name, test := range map[string]struct {
-		meanwhile func(w *world)
-		rolls     int64
-	}{
-		"nothing started":      {func(*world) {}, 0},
-		"pods were lost":       {func(w *world) { w.restarted(web) }, 1},
-		"and it changed twice": {func(w *world) { w.restarted(web); w.pass(time.Minute); w.edit(alice, app, "3") }, 1},
-		"and somebody saw both": {func(w *world) {
-			w.restarted(web)
-			w.pass(time.Minute)
-			w.edit(alice, app, "3")
-			w.start().SetControl(control.Frozen(control.Freeze{}))
-			w.pass(quiet)
-			w.stop()
-		}, 1},
-		"and somebody saw it come back and go again": {func(w *world) {
-			w.restarted(web)
-			w.pass(time.Minute)
-			w.edit(alice, app, "1")
-			w.start().SetControl(control.Frozen(control.Freeze{}))
-			w.pass(quiet)
-			w.edit(alice, app, "3")
-			w.pass(time.Minute)
-			w.stop()
-		}, 1},
-	} {
-		for _, strategy := range []string{"env-vars", "annotations"} {
-			t.Run(name+", "+strategy, func(t *testing.T) {
-				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
-					w.usual()
-					w.control = control.Frozen(control.Freeze{})
-					w.start()
-					w.pass(quiet)
-					w.edit(alice, app, "2")
-					w.pass(time.Minute)
-					w.stop()
-					test.meanwhile(w)
-					w.pass(time.Minute)
-					w.edit(alice, app, "1")
-					w.pass(time.Minute)
-					w.control = control.Control{}
-					for range 3 {
-						w.start()
-						w.pass(quiet)
-						w.rolled(web, test.rolls)
-						w.stop()
-					}
-					if n := len(w.store.reloadsOf(webRef)); n != 1 {
-						t.Errorf("%d reloads are on record, want one: Reverted, or what rolled it", n)
-					}
 				})
 			})
 		}

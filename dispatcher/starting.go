@@ -5,9 +5,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
@@ -26,8 +23,8 @@ type list struct {
 	at, seen time.Time
 }
 
-// lists returns what a start lists when somebody asks for it first.
-func (d *Dispatcher) lists() map[scope]*list {
+// listAtStart has lists made when somebody asks for them first, until the first sweep has ended.
+func (d *Dispatcher) listAtStart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known := map[scope]int{}
@@ -42,12 +39,12 @@ func (d *Dispatcher) lists() map[scope]*list {
 			found[s] = &list{}
 		}
 	}
-	return found
+	d.sweeper.starting.Store(&found)
 }
 
 // list returns the list of a scope that a start makes, or nil.
 func (d *Dispatcher) list(ctx context.Context, s scope) *list {
-	lists := d.starting.Load()
+	lists := d.sweeper.starting.Load()
 	if lists == nil || (*lists)[s] == nil {
 		return nil
 	}
@@ -68,20 +65,26 @@ func (d *Dispatcher) listConfigs(ctx context.Context, s scope) (map[reloader.Con
 	return d.Configs.List(ctx, s.kind, s.namespace)
 }
 
-// meta reads the metadata of c, and returns when that was asked for and when it had come. The first look at c of a process that starts takes
-// it from a list, if there is one.
-func (d *Dispatcher) meta(ctx context.Context, c reloader.Config, hinted bool) (meta live.Meta, at, seen time.Time, err error) {
-	if _, looked, _ := d.recall(c); !looked && !hinted && c.Kind != reloader.SecretProviderClass {
-		if l := d.list(ctx, scopeOf(c)); l != nil && l.err == nil {
-			meta, there := l.metas[c]
-			if !there {
-				err = apierrors.NewNotFound(schema.GroupResource{Resource: string(c.Kind)}, c.Name)
-			}
-			return meta, l.at, l.seen, err
-		}
+// listOf returns the list that a start has made of the scope of c; nil if there is none, or if c has been looked at, or told of, since.
+func (d *Dispatcher) listOf(ctx context.Context, c reloader.Config, later bool) *list {
+	if later || c.Kind == reloader.SecretProviderClass {
+		return nil
 	}
-	at = time.Now()
-	meta, err = d.Configs.Meta(ctx, c)
-	d.metrics.reads.WithLabelValues("metadata").Inc()
-	return meta, at, time.Now(), err
+	if l := d.list(ctx, scopeOf(c)); l != nil && l.err == nil {
+		return l
+	}
+	return nil
+}
+
+// sweepUnsure looks at everything once more a while after the start: the outcome of a write that an earlier process was told of may have been unknown, and its
+// second look ended with it.
+func (d *Dispatcher) sweepUnsure(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(lookAgain):
+	}
+	for _, s := range d.scopes() {
+		d.sweepScope(ctx, s, tempo{hurry: true})
+	}
 }

@@ -1,13 +1,11 @@
 package dispatcher
 
 import (
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-
+	"github.com/reroll-dev/reroll/dispatcher/metrics"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -26,15 +24,15 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
 	s := reloader.ClusterStatus{
 		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
-		Drift: int64(value(d.metrics.drift)),
-	}
-	if swept := value(d.metrics.swept); swept > 0 {
-		s.SweptAt = time.UnixMilli(int64(swept * 1000)).UTC()
+		Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt(),
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s.Workloads, s.Pending = len(d.index.byRef), d.countPending()
+	s.Workloads, s.Pending = len(d.index.byRef), 0
 	for _, t := range d.index.byRef {
+		if t.behind() {
+			s.Pending++
+		}
 		if t.hold != nil {
 			if s.Held == nil {
 				s.Held = map[reloader.Reason]int{}
@@ -42,7 +40,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 			s.Held[t.hold.Reason]++
 		}
 		if t.hold == nil || slices.Contains(lagReasons, t.hold.Reason) {
-			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.oldestPending())
+			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.behindSince())
 		}
 	}
 	f, frozen := d.control.Freeze(now)
@@ -68,29 +66,58 @@ func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
 
 // windows returns those of the cluster. The caller holds mu.
 func (d *Dispatcher) windows(now time.Time) (windows []reloader.Window) {
-	for _, w := range d.clusterWindows() {
+	all := d.Limits.Windows
+	if len(d.control.Windows) > 0 {
+		all = d.control.Windows
+	}
+	for _, w := range all {
 		windows = append(windows, reloader.Window{Schedule: w.String(), Open: w.Open(now), Next: w.Next(now)})
 	}
 	return windows
 }
 
-// value returns what a metric without labels says.
-func value(m prometheus.Metric) float64 {
-	var out dto.Metric
-	if m.Write(&out) != nil {
-		return 0
+// snapshot returns what the workloads wait for.
+func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := metrics.Snapshot{Tracked: len(d.index.byRef), Held: map[reloader.Reason]int{}, Oldest: map[reloader.Reason]time.Duration{}}
+	for _, t := range d.index.byRef {
+		reason := reloader.Reason("")
+		if t.hold != nil {
+			reason = t.hold.Reason
+			s.Held[reason]++
+		}
+		if t.behind() {
+			s.Pending++
+		}
+		if since := t.behindSince(); !since.IsZero() {
+			s.Oldest[reason] = max(s.Oldest[reason], now.Sub(since))
+		}
 	}
-	return out.GetCounter().GetValue() + out.GetGauge().GetValue()
+	return s
 }
 
-// Status returns what is known of the audit events of every API server, by address.
-func (c *Canary) Status() []reloader.FeedStatus {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var feeds []reloader.FeedStatus
-	for _, address := range slices.Sorted(maps.Keys(c.feed.perches)) {
-		p := c.feed.perches[address]
-		feeds = append(feeds, reloader.FeedStatus{Address: address, State: string(p.state), LastAt: p.returned})
+// attempts has the metric of each fate.
+var attempts = map[fate]metrics.Attempt{
+	fateDone: metrics.Done, fateGone: metrics.Gone, fateStale: metrics.Outdated, fateNever: metrics.Refused, fateAgain: metrics.Failed,
+}
+
+// behindSince returns since when t waits for the oldest of its changes; zero if it waits for none. The caller holds Dispatcher.mu.
+func (t *tracked) behindSince() time.Time {
+	var at turn.Turn
+	at.Waits = map[reloader.Config]turn.Wait{}
+	for c, e := range t.edges {
+		if e.behind {
+			at.Waits[c] = e.wait
+		}
 	}
-	return feeds
+	return at.Since()
+}
+
+// earlierOf returns the earlier of two times, of which either may be none.
+func earlierOf(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -18,7 +18,7 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 6h")
 		w.must(err)
-		w.braked(dispatcher.Brakes{Windows: []control.Window{window}})
+		w.braked(turn.Limits{Windows: []control.Window{window}})
 		w.usual()
 		p := w.start()
 		w.pass(quiet)
@@ -118,17 +118,6 @@ func TestStatusTellsOfSweepsAndDrift(t *testing.T) {
 		w.pass(time.Hour)
 		if s := p.Status(); s.Drift != 1 || time.Since(s.SweptAt) > 11*time.Minute || s.SweptAt.After(time.Now()) {
 			t.Errorf("after an edit that the feed has missed: drift %d, swept at %s", s.Drift, s.SweptAt)
-		}
-	})
-}
-
-func TestStatusOfFeeds(t *testing.T) {
-	inCage(t, func(t *testing.T, c *cage) {
-		c.set(func() { c.mute["b"] = true })
-		c.pass(5 * time.Minute)
-		feeds := c.canary.Status()
-		if len(feeds) != 2 || feeds[0].State != "heard" || time.Since(feeds[0].LastAt) > time.Minute || feeds[1].State != "silent" {
-			t.Errorf("got %+v", feeds)
 		}
 	})
 }

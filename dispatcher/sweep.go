@@ -2,8 +2,8 @@ package dispatcher
 
 import (
 	"context"
-	"hash/fnv"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,45 +24,70 @@ type scope struct {
 
 func scopeOf(c reloader.Config) scope { return scope{c.Kind, c.Namespace} }
 
-// sweep looks at every config that a tracked workload depends on and settles every edge: baselines for new ones, pending for
-// those that changed while nobody looked. It repeats what fails, and ends with an error only if ctx does.
-func (d *Dispatcher) sweep(ctx context.Context) error {
-	for _, ref := range d.index.refs(&d.mu) {
-		d.edgesQ.Add(ref)
-	}
-	return d.waitSettled(ctx)
+// sweeper is what sweeps keep.
+type sweeper struct {
+	// suspicion has the reason for a sweep of everything.
+	suspicion chan string
+	// starting has what is listed once while the process starts; nil otherwise.
+	starting atomic.Pointer[map[scope]*list]
+	// covered is what sweeps could look at.
+	covered *coverage
+	// answered says that some config could be decided about. While none can, the trouble is not that of one workload.
+	answered atomic.Bool
+	// readyAt is when the first sweep had ended.
+	readyAt atomic.Int64
 }
 
-// waitSettled waits until no tracked workload lacks a baseline, and each is on record: who dies after that can miss no edit.
-func (d *Dispatcher) waitSettled(ctx context.Context) error {
+func newSweeper() *sweeper { return &sweeper{suspicion: make(chan string, 1), covered: newCoverage()} }
+
+// firstSweep looks at every config that a tracked workload depends on, and ends when every dependency is decided about, but for those with trouble of their
+// own.
+func (d *Dispatcher) firstSweep(ctx context.Context) error {
+	for _, ref := range d.refs() {
+		d.workloadQ.Add(ref)
+	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !d.index.settled(&d.mu) {
+	for !d.settled() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
 	}
+	d.sweeper.readyAt.Store(time.Now().UnixNano())
 	return nil
 }
 
-// forgetUnseen deletes the records of workloads that went away while no process ran. Those of a kind that cannot be seen now are kept until it can.
-func (d *Dispatcher) forgetUnseen() {
+// settled reports whether no dependency is left that nobody has decided about.
+func (d *Dispatcher) settled() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for ref := range d.records {
-		if d.Workloads.Tracked(ref.Kind) {
-			delete(d.records, ref)
-			d.settleQ.Add(ref)
+	for _, t := range d.index.byRef {
+		if t.relist && len(t.plan.Patterns) > 0 && (t.listTries < maxTries || !d.sweeper.answered.Load()) {
+			return false
+		}
+		for _, e := range t.edges {
+			if e.open && !e.behind && !e.broken && (e.tries < maxTries || !d.sweeper.answered.Load()) {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// readyAt returns when the first sweep had ended; a time to come until then.
+func (d *Dispatcher) readyAt() time.Time {
+	if at := d.sweeper.readyAt.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Now().Add(time.Hour)
 }
 
 // Suspect has every config looked at now, because hints may have been lost.
 func (d *Dispatcher) Suspect(reason string) {
 	select {
-	case d.suspicion <- reason:
+	case d.sweeper.suspicion <- reason:
 	default: // one full sweep is due anyway
 	}
 }
@@ -73,7 +98,7 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 	if d.SweepInterval <= 0 {
 		return
 	}
-	d.metrics.swept.SetToCurrentTime() // the sweep at the start has looked at all
+	d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
 	turns := 0
 	for round := 0; ctx.Err() == nil; round++ {
 		began := time.Now()
@@ -85,10 +110,10 @@ func (d *Dispatcher) keepSweeping(ctx context.Context) {
 		default:
 			turns = 0
 		}
-		d.metrics.sweepSeconds.Observe(time.Since(began).Seconds())
+		d.metrics.SweepTook(time.Since(began))
 		d.expandPatterns()
-		if turns >= sweepGetFactor && d.covered.whole() {
-			d.metrics.swept.SetToCurrentTime()
+		if turns >= sweepGetFactor && d.sweeper.covered.whole() {
+			d.metrics.Swept(time.Now())
 			turns = 0
 		}
 	}
@@ -111,8 +136,8 @@ const (
 // that it has looked at, too, so that it begins anew then, and does not pause any more.
 func (d *Dispatcher) sweepRound(ctx context.Context, round int) (least looked) {
 	scopes := d.scopes()
-	d.covered.begin(scopes)
-	p := pace{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
+	d.sweeper.covered.begin(scopes)
+	p := tempo{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
 	begin := time.Now()
 	p.hurry = d.pauseSweep(ctx, p.step)
 	for i := 0; i < len(scopes) && ctx.Err() == nil; i++ {
@@ -132,18 +157,16 @@ func (d *Dispatcher) sweepRound(ctx context.Context, round int) (least looked) {
 	return least
 }
 
-// pace is how a scope is swept: in which round, how long it may take, and whether there is no time for that.
-type pace struct {
+// tempo is how a scope is swept: in which round, how long it may take, and whether there is no time for that.
+type tempo struct {
 	round int
 	step  time.Duration
 	hurry bool
 }
 
 // turn reports whether it is the turn of c, which has to be read to be looked at: each has one in sweepGetFactor rounds.
-func (p pace) turn(c reloader.Config) bool {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(c.String()))
-	return p.hurry || h.Sum32()%sweepGetFactor == uint32(p.round%sweepGetFactor)
+func (p tempo) turn(c reloader.Config) bool {
+	return p.hurry || hashOf(c.String())%sweepGetFactor == uint32(p.round%sweepGetFactor)
 }
 
 // pauseSweep waits, and reports whether somebody suspects a gap.
@@ -153,7 +176,7 @@ func (d *Dispatcher) pauseSweep(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case reason := <-d.suspicion:
+	case reason := <-d.sweeper.suspicion:
 		d.Logger.Info("sweeping everything", "reason", reason)
 		return true
 	}
@@ -180,16 +203,16 @@ func (d *Dispatcher) scopes() []scope {
 
 // sweepScope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, it looks at those
 // whose turn it is, spread over the time that there is. A list that fails is tried again, and covered tells whether that has come to anything.
-func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
+func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p tempo) looked {
 	switch err := d.sweepListed(ctx, s); {
 	case err == nil:
 		return lookedAtAll
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
-		d.sweepQ.AddRateLimited(s)
+		d.scopeQ.AddRateLimited(s)
 		return lookedAtAll
 	}
-	missed := d.covered.missed(s)
+	missed := d.sweeper.covered.missed(s)
 	known := slices.DeleteFunc(d.knownIn(s), func(c reloader.Config) bool { return !p.turn(c) })
 	for i, c := range known {
 		if i > 0 && !p.hurry && d.pauseSweep(ctx, p.step/time.Duration(len(known))) {
@@ -211,10 +234,10 @@ func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p pace) looked {
 
 // sweepListed lists the configs of one scope and looks at those that are not in the version last seen.
 func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
-	at := time.Now()
+	began := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
 	if !apierrors.IsForbidden(err) {
-		d.covered.list(s, err == nil)
+		d.sweeper.covered.list(s, err == nil)
 	}
 	if err != nil {
 		return err
@@ -223,10 +246,8 @@ func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if meta, there := listed[c]; !d.asSeen(c, meta, there) {
+		if meta, there := listed[c]; !d.asSeen(c, meta, there, began) {
 			d.sweepConfig(ctx, c)
-		} else {
-			d.seenAgain(c, meta, there, at)
 		}
 	}
 	return nil
@@ -243,47 +264,35 @@ func (d *Dispatcher) sweepAgain(ctx context.Context, s scope) time.Duration {
 func (d *Dispatcher) knownIn(s scope) []reloader.Config {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.index.known(s.kind, s.namespace)
+	return d.index.known(s)
 }
 
-// asSeen reports whether c is as the last look, or the last change, says.
-func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool) bool {
-	f, looked, latest := d.recall(c)
-	if !there {
-		return looked && f.absent
+// asSeen reports whether c is as the last look found it, which then counts as one that began with the list.
+func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool, began time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.configs[c]
+	if !e.looked() || e.now.absent == there || there && !e.now.is(meta) {
+		return false
 	}
-	if looked {
-		return !f.absent && f.version().is(meta)
+	if e.now.began.Before(began) && c.Kind != reloader.SecretProviderClass {
+		e.now.began = began
 	}
-	return latest.Change.Present() && versionIn(latest.Change).is(meta)
+	return true
 }
 
 // sweepConfig looks at c. If that fails, it is tried again soon.
 func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
-	_, _, err := d.look(ctx, c, nil, false)
-	d.covered.look(scopeOf(c), err == nil)
-	if err != nil {
-		d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
-		if fateOf(err) == fateAgain {
-			d.lookQ.AddRateLimited(c)
-		}
+	_, err := d.look(ctx, c, nil)
+	d.sweeper.covered.look(scopeOf(c), err == nil)
+	if err == nil {
+		return
 	}
-}
-
-// lookAtAgain looks at a config at which a sweep could not, with growing pauses, until it can. One that may not be read waits for its turn in
-// the next sweep, and so does one that the API server itself cannot read.
-func (d *Dispatcher) lookAtAgain(ctx context.Context, c reloader.Config) time.Duration {
-	d.mu.Lock()
-	needed := d.needed(c)
-	d.mu.Unlock()
-	if !needed {
-		return 0
+	d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
+	if fateOf(err) == fateAgain {
+		d.mu.Lock()
+		d.intake.of(c).due = true
+		d.mu.Unlock()
+		d.configQ.AddRateLimited(c)
 	}
-	_, _, err := d.look(ctx, c, nil, false)
-	d.covered.look(scopeOf(c), err == nil)
-	broken := apierrors.IsInternalError(err) && d.lookQ.NumRequeues(c) >= maxBroken
-	if err == nil || broken || fateOf(err) != fateAgain {
-		return 0
-	}
-	return again
 }

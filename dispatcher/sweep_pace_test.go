@@ -51,7 +51,7 @@ func TestSweepTriesAConfigAgain(t *testing.T) {
 		"connection lost":            {errLost, 20, 1},
 		"busy":                       {apierrors.NewTooManyRequests("later", 1), 20, 1},
 		"may not be read":            {apierrors.NewForbidden(configMaps, "app", errLost), 1, 0},
-		"the server cannot read it":  {apierrors.NewInternalError(errLost), maxTries, 0},
+		"the server cannot read it":  {apierrors.NewInternalError(errLost), 20, 1},
 		"the server could not do it": {apierrors.NewServerTimeout(configMaps, "get", 1), 20, 1},
 	} {
 		for _, listed := range []bool{true, false} {
@@ -93,9 +93,6 @@ func TestSweepTriesAConfigAgain(t *testing.T) {
 		}
 	}
 }
-
-// maxTries is the first read, and those after it until the API server is taken for one that cannot.
-const maxTries = 12
 
 // passUntilRead lets time go by until a sweep has tried to read something.
 func (w *world) passUntilRead() {

@@ -111,7 +111,7 @@ func (w *world) flags(flags []string) {
 		case "--coalesce-window":
 			window, err := time.ParseDuration(value)
 			w.must(err)
-			w.configure = func(o *dispatcher.Options) { o.Window, o.MaxWait = window, 10*time.Second }
+			w.configure = func(o *dispatcher.Options) { o.Limits.Window, o.Limits.MaxWait = window, 10*time.Second }
 		default:
 			w.t.Fatalf("the flag %s is not known here: give the world what it means", flag)
 		}

@@ -2,59 +2,98 @@ package dispatcher
 
 import (
 	"slices"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Track tells the dispatcher that w exists and how it looks now. Workloads that no dialect asks anything for are forgotten.
+const (
+	// RequestedAnnotation on a workload asks for one roll by each new value.
+	RequestedAnnotation = mark.RequestedKey
+	// RetryAnnotation on a workload asks, by each new value, for another try of what holds the workload back, and takes back that its stalled
+	// rollout halts those of others.
+	RetryAnnotation = dialect.RetryKey
+)
+
+// Track tells the dispatcher that w exists and how it looks now. A workload that no dialect asks anything for is forgotten, but for its State.
 func (d *Dispatcher) Track(w *workload.Workload) {
 	if d.progressed(w) {
 		return
 	}
-	d.mindPause(w)
-	plan := d.planOf(w)
-	if !plan.OptedIn() {
-		d.plans.drop(w.Ref())
-		d.untrack(w.Ref())
+	p := d.compile(w)
+	d.noteOwed(w, &p)
+	if !p.OptedIn() {
+		d.untrack(w.Ref(), false)
 		return
 	}
-	interest := d.onceEach(*plan)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := d.index.get(w.Ref())
+	t := d.index.byRef[w.Ref()]
 	if t == nil || t.w.UID != w.UID {
 		if t != nil {
 			d.overtake(t, "it was made anew")
 		}
-		t = d.adopt(w)
-	}
-	if w.Older(t.w) {
+		t = d.adopt(w, &p)
+	} else if older(w, t.w) {
 		return // the answer to our own patch was newer
 	}
-	if d.retells(t.w, w) {
-		d.settleQ.Add(w.Ref())
+	before, known := t.w, d.index.byRef[w.Ref()] == t
+	samePatterns := slices.EqualFunc(t.plan.Patterns, p.Patterns, samePattern)
+	problems := t.plan.Problems
+	if t.plan.Chosen.Pause.Begun && !p.Chosen.Pause.Begun && t.rollout.rolling() {
+		t.rollout.state.StartedAt = time.Now() // its time begins when the pause ends
 	}
-	if t.hold != nil && !t.w.Alike(w) {
-		d.flushQ.Add(w.Ref()) // what was in the way may be gone, or somebody asks for another try
+	t.w, t.plan = w, &p
+	if known && !samePatterns {
+		t.state.Listed, t.relist = time.Time{}, true
 	}
-	retried := t.w.Annotations[RetryAnnotation] != w.Annotations[RetryAnnotation]
-	t.w = w
-	if d.asked(t) || retried {
-		d.tryAgain(t)
+	d.index.put(t)
+	d.readState(t)
+	if !known {
+		d.adoptRecord(t)
 	}
-	if !sameInterest(t.interest, interest) {
-		d.settleQ.Add(w.Ref())
-		d.complain(w, t.interest.Problems, interest.Problems)
+	if !known || !before.Alike(w) {
+		d.reopen(t)
+		d.recordQ.Add(w.Ref())
 	}
-	if d.index.put(t, interest) {
-		t.unsettled = true
-		d.edgesQ.Add(w.Ref())
-	}
-	if d.unscheduled(w) {
-		d.flushQ.Add(w.Ref())
+	d.complain(t, problems)
+	if d.retries(t) {
+		d.letOthersTry(t)
 	}
 	d.watchRollout(t)
+	d.workloadQ.Add(w.Ref())
+}
+
+func samePattern(a, b dialect.Pattern) bool { return a.Kind == b.Kind && a.String() == b.String() }
+
+// compile returns what w asks for. A config of this cluster that w follows by the name of the cluster, and may be asked for without that as well, is
+// named once.
+func (d *Dispatcher) compile(w *workload.Workload) dialect.Plan {
+	p := d.Dialects.Compile(w)
+	names := slices.Clone(p.Names)
+	for i, c := range names {
+		if home := fleet.AtHome(c); c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(home) {
+			names[i] = home
+		}
+	}
+	slices.SortFunc(names, compareConfigs)
+	p.Names = slices.Compact(names)
+	return p
+}
+
+// older reports whether w is certainly an earlier version of other.
+func older(w, other *workload.Workload) bool {
+	before := func(a, b *workload.Workload) bool {
+		order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+		return a.UID == b.UID && err == nil && order < 0
+	}
+	return before(w, other) || w.Via != nil && other.Via != nil && before(w.Via, other.Via)
 }
 
 // progressed takes w if it tells nothing new but its progress, and reports whether that is so. Most updates are like that: the status of
@@ -62,9 +101,12 @@ func (d *Dispatcher) Track(w *workload.Workload) {
 func (d *Dispatcher) progressed(w *workload.Workload) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := d.index.get(w.Ref())
+	t := d.index.byRef[w.Ref()]
 	if t == nil || !t.w.Alike(w) {
 		return false
+	}
+	if older(w, t.w) {
+		return true
 	}
 	before := t.w.Progress
 	if t.w = w; w.Progress != before {
@@ -73,75 +115,100 @@ func (d *Dispatcher) progressed(w *workload.Workload) bool {
 	return true
 }
 
-// complain tells of problems that are new. The caller holds mu.
-func (d *Dispatcher) complain(w *workload.Workload, known, problems []string) {
-	for _, problem := range problems {
+// complain tells of the problems of t that are not among known. The caller holds mu.
+func (d *Dispatcher) complain(t *tracked, known []string) {
+	for _, problem := range t.plan.Problems {
 		if !slices.Contains(known, problem) {
-			d.Announcer.Complain(w, problem)
-			d.Logger.Warn("faulty annotation", "workload", w.Ref().String(), "problem", problem)
+			d.Announcer.Complain(t.w, problem)
+			d.Logger.Warn("faulty annotation", "workload", t.w.Ref().String(), "problem", problem)
 		}
 	}
 }
 
-// adopt returns the tracked form of a workload that is new to this process, with what an earlier process recorded of it.
-func (d *Dispatcher) adopt(w *workload.Workload) *tracked {
-	t := newTracked(w)
-	t.requested, t.retried = reloader.ValueID(w.Annotations[RequestedAnnotation]), reloader.ValueID(w.Annotations[RetryAnnotation])
-	if r, ok := d.records[w.Ref()]; ok && r.UID == string(w.UID) {
-		t.lastReload, t.pace, t.recent, t.markedAt = r.LastReload, r.Pace, r.Recent, r.MarkedAt
-		t.waited, t.requested, t.retried = r.WaitsSince, r.Requested, r.Retried
-		if t.was = r.Hold; t.was != nil {
-			t.attempts = t.was.Attempts
-		}
-		d.resumeRollout(t, r)
-		for _, e := range r.Edges {
-			if e.Handled.How != "" {
-				t.handled[e.Config] = e.Handled
-			} else {
-				t.doubted[e.Config] = struct{}{}
-			}
-		}
-		if t.listed = r.ListedAt; !t.listed.IsZero() && w.LastWritten.After(t.listed) {
-			t.listed = w.LastWritten // its patterns may have been others before
-		}
-	}
-	delete(d.records, w.Ref())
+// adopt returns the tracked form of a workload that is new to this process, with its State and what an earlier process recorded of it. The caller
+// holds mu.
+func (d *Dispatcher) adopt(w *workload.Workload, p *dialect.Plan) *tracked {
+	t := &tracked{w: w, plan: &dialect.Plan{Workload: w}, edges: map[reloader.Config]*edge{}}
+	d.adoptState(t, p)
+	t.relist = true
 	return t
 }
 
-// Forget tells the dispatcher that a workload is gone, or no business of ours any more. A pause that was begun is ended at once.
-func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
-	d.untrack(ref)
-	d.abandonPause(ref)
-}
-
-// untrack forgets a workload that asks for nothing any more.
-func (d *Dispatcher) untrack(ref reloader.WorkloadRef) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.untrackLocked(ref)
-}
-
-// lose forgets t, whose workload is gone, unless another one of its name was made and tracked meanwhile.
-func (d *Dispatcher) lose(t *tracked) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.index.get(t.w.Ref()) == t {
-		d.untrackLocked(t.w.Ref())
+// reopen has everything about t decided again that may have become another answer since its annotations or template changed. The caller holds mu.
+func (d *Dispatcher) reopen(t *tracked) {
+	for _, e := range t.edges {
+		e.reopen()
+	}
+	for c, w := range t.state.Writes {
+		switch {
+		case t.edges[c] != nil || w.Out:
+		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
+			d.index.match(t, c)
+		default:
+			d.markOut(t, c)
+		}
 	}
 }
 
-// untrackLocked is untrack for a caller that holds mu.
-func (d *Dispatcher) untrackLocked(ref reloader.WorkloadRef) {
-	d.plans.drop(ref)
-	_, recorded := d.records[ref]
-	if d.index.get(ref) == nil && !recorded {
+// Forget tells the dispatcher that a workload is gone.
+func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
+	d.abandonOwed(ref)
+	d.untrack(ref, true)
+}
+
+// forgetGone forgets t, whose workload is gone, and not another of its name that was seen by then.
+func (d *Dispatcher) forgetGone(t *tracked) {
+	if d.trackedBy(t.w.Ref()) == t {
+		d.Forget(t.w.Ref())
+	}
+}
+
+// untrack ends what is done about a workload. Its State stays in the ledger, marked as out, unless it is gone.
+func (d *Dispatcher) untrack(ref reloader.WorkloadRef, gone bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.index.byRef[ref]
+	_, recorded := d.records.earlier[ref]
+	delete(d.records.earlier, ref)
+	d.releaseState(ref, t, gone)
+	if t == nil && !recorded {
 		return
 	}
-	if t := d.index.get(ref); t != nil {
+	if t != nil {
 		d.overtake(t, "it is gone, or asks for nothing any more")
+		d.index.remove(ref)
+		d.nextAfter(t)
 	}
-	d.index.remove(ref)
-	delete(d.records, ref)
-	d.settleQ.Add(ref)
+	d.recordQ.Add(ref)
+}
+
+// asked reports whether t has a value of RequestedAnnotation for which it was not rolled. The caller holds mu.
+func (d *Dispatcher) asked(t *tracked) bool {
+	value := t.w.Annotations[RequestedAnnotation]
+	return value != "" && reloader.ValueID(value) != t.state.Requested
+}
+
+// retries reports whether t has a value of RetryAnnotation that it did not have when it was last rolled, or had nothing to try again. The caller
+// holds mu.
+func (d *Dispatcher) retries(t *tracked) bool {
+	value := t.w.Annotations[RetryAnnotation]
+	return value != "" && reloader.ValueID(value) != t.state.Retried
+}
+
+// letOthersTry has the workloads tried that may wait for t. The caller holds mu.
+func (d *Dispatcher) letOthersTry(t *tracked) {
+	for c := range t.edges {
+		d.forgetStep(c)
+		for ref, other := range d.index.byConfig[c] {
+			if e := other.edges[c]; e != nil && e.behind {
+				d.workloadQ.Add(ref)
+			}
+		}
+	}
+}
+
+// newerVersion reports whether one resource version is certainly later than another.
+func newerVersion(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order > 0
 }

@@ -10,52 +10,43 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// queues have the keys that the workers of a Dispatcher take.
+// queues have the keys that the workers of a Dispatcher take. A key is worked on by one worker at a time.
 type queues struct {
-	verifyQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	edgesQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	flushQ  workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	settleQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	resumeQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	// rolloutQ has the workloads whose rollout may have a deadline to keep.
-	rolloutQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	driftQ   workqueue.TypedRateLimitingInterface[drift]
-	// sweepQ has the scopes that could not be swept.
-	sweepQ workqueue.TypedRateLimitingInterface[scope]
-	// lookQ has the configs at which a sweep could not look.
-	lookQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	// exportQ has the configs that other clusters are to be told of.
+	// configQ has configs to be looked at, and workloadQ workloads whose turn it is.
+	configQ   workqueue.TypedRateLimitingInterface[reloader.Config]
+	workloadQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	// recordQ has workloads whose record or reloads are to be stored, and changeQ configs whose changes are.
+	recordQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	changeQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	// exportQ has configs that other clusters are to be told of.
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
+	// owedQ has workloads on which something is to be undone when it is due.
+	owedQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+	// scopeQ has scopes that a sweep could not list.
+	scopeQ workqueue.TypedRateLimitingInterface[scope]
+	// ledgerQ has namespaces whose ledger is to be written.
+	ledgerQ workqueue.TypedRateLimitingInterface[string]
 }
 
 func newQueues() queues {
 	return queues{
-		verifyQ:  newQueue[reloader.Config](time.Minute),
-		edgesQ:   newQueue[reloader.WorkloadRef](time.Minute),
-		flushQ:   newQueue[reloader.WorkloadRef](5 * time.Minute),
-		settleQ:  newQueue[reloader.WorkloadRef](10 * time.Second),
-		resumeQ:  newQueue[reloader.WorkloadRef](time.Minute),
-		rolloutQ: newQueue[reloader.WorkloadRef](time.Minute),
-		driftQ:   newQueue[drift](time.Minute),
-		sweepQ:   newQueue[scope](time.Minute),
-		lookQ:    newQueue[reloader.Config](time.Minute),
-		exportQ:  newQueue[reloader.Config](time.Minute),
+		configQ:   newQueue[reloader.Config](time.Minute),
+		workloadQ: newQueue[reloader.WorkloadRef](5 * time.Minute),
+		recordQ:   newQueue[reloader.WorkloadRef](10 * time.Second),
+		changeQ:   newQueue[reloader.Config](10 * time.Second),
+		exportQ:   newQueue[reloader.Config](time.Minute),
+		owedQ:     newQueue[reloader.WorkloadRef](time.Minute),
+		scopeQ:    newQueue[scope](time.Minute),
+		ledgerQ:   newQueue[string](10 * time.Second),
 	}
 }
 
-// takeNoMore ends the workers of all queues but settleQ when they have done what they were given.
-func (q *queues) takeNoMore() {
-	for _, q := range []interface{ ShutDown() }{q.verifyQ, q.edgesQ, q.flushQ, q.resumeQ, q.rolloutQ, q.driftQ, q.sweepQ, q.lookQ, q.exportQ} {
-		q.ShutDown()
-	}
-}
-
-// newQueue returns a queue that gives each key to one worker at a time, and after failures waits from 50 ms up to longest.
+// newQueue returns a queue that repeats what fails after 50 ms at first, and after at most longest.
 func newQueue[K comparable](longest time.Duration) workqueue.TypedRateLimitingInterface[K] {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[K](50*time.Millisecond, longest))
 }
 
-// again is what a worker returns to have its key given out again with growing pauses.
+// again asks for another try, with growing pauses.
 const again time.Duration = -1
 
 // work starts n workers that take keys from q. A worker returns 0 when the key is done, again, or a time to wait. Once ctx has ended, keys are
@@ -75,7 +66,7 @@ func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workque
 				switch wait := do(key); {
 				case wait == again:
 					q.AddRateLimited(key)
-				case wait > 0:
+				case wait > 0: // what has failed before goes on from there
 					q.AddAfter(key, wait)
 				default:
 					q.Forget(key)

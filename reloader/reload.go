@@ -1,6 +1,7 @@
 package reloader
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,8 +50,7 @@ const (
 	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing is to be started of.
 	ReasonSuspended Reason = "Suspended"
 	ReasonFinished  Reason = "Finished"
-	// ReasonUnmarked and ReasonNamespaceEnds are why a deletion rolls nothing.
-	ReasonUnmarked      Reason = "Unmarked"
+	// ReasonNamespaceEnds is why a deletion rolls nothing.
 	ReasonNamespaceEnds Reason = "NamespaceEnds"
 	// ReasonNotified: a webhook was called instead.
 	ReasonNotified Reason = "Notified"
@@ -113,7 +113,6 @@ var Reasons = map[Reason]string{
 	ReasonConfigUnselected:    "is not asked: the config's labels are not selected",
 	ReasonSuspended:           "is suspended, and starts with the new content once it is resumed",
 	ReasonFinished:            "has finished, and nothing of it runs with the old content",
-	ReasonUnmarked:            "carries no mark of the deleted config that could be taken away",
 	ReasonNamespaceEnds:       "is in a namespace that is being deleted",
 	ReasonNotified:            "was reported to the webhook instead of being rolled",
 	ReasonFrozen:              "is held back: all reloads are frozen",
@@ -153,7 +152,7 @@ var RolloutResults = []Reason{ReasonRolledOut, ReasonStalled, ReasonOvertaken, R
 
 // Outcomes are those of a Reload: it was carried out, there was nothing to do, the workload does not ask for the config any more, or it was refused.
 var Outcomes = []Reason{
-	ReasonReloaded, ReasonAlreadyCurrent, ReasonPodsNewer, ReasonReverted, ReasonKeysUnused, ReasonUnmarked, ReasonNamespaceEnds,
+	ReasonReloaded, ReasonAlreadyCurrent, ReasonPodsNewer, ReasonReverted, ReasonKeysUnused, ReasonNamespaceEnds,
 	ReasonSuspended, ReasonFinished, ReasonDryRun, ReasonNotified, ReasonRefused, ReasonInvalid, ReasonFailing,
 	ReasonNotOptedIn, ReasonConfigIgnored, ReasonExcluded, ReasonConfigUnmarked, ReasonNotReferenced, ReasonNotShared,
 	ReasonWorkloadIgnored, ReasonConfigUnselected,
@@ -231,6 +230,11 @@ func ReloadID(cluster, uid string, causes []Cause) string {
 		parts = append(parts, c.Config.String(), c.NewSum)
 	}
 	return "r-" + shortID(parts...)
+}
+
+// RollID names the nth roll of a workload.
+func RollID(cluster, uid string, n uint64) string {
+	return "r-" + shortID("roll", cluster, uid, fmt.Sprint(n))
 }
 
 // RequestID derives the identity of the reload for which the annotation reroll.dev/requested asks, after the workload's last one. It is written on

@@ -151,7 +151,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	}
 }
 
-// annotationKeys returns the keys that the dialects and the sources know, without those of package mark, which nothing uses yet.
+// annotationKeys returns the keys that the dialects and the sources know.
 func annotationKeys(t *testing.T) (keys []string) {
 	t.Helper()
 	for _, d := range dialect.All(dialect.StakaterOptions{}) {
@@ -163,7 +163,7 @@ func annotationKeys(t *testing.T) (keys []string) {
 			keys = append(keys, c.Key)
 		}
 	}
-	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", ":!reloader/mark", "dispatcher/*.go", ":!dispatcher/applied", "admission/*.go", ":!*_test.go")
+	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", "dispatcher/*.go", "admission/*.go", ":!*_test.go")
 	grep.Dir = ".."
 	out, err := grep.Output()
 	if err != nil {

@@ -104,8 +104,11 @@ func TestSight(t *testing.T) {
 			s.Live.Created, s.Live.DataWritten, s.First.Required = clock(12), clock(12), true
 		}, "madeAnew", "", true, ""},
 		"creations count": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(11), clock(11), true
+			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(12), clock(12), true
 		}, "madeAnew", "", true, ""},
+		"creations count, made in the second of the pod": {func(s *applied.Sighting) {
+			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(11), clock(11), true
+		}, "baseline", "", false, reloader.ReasonBaseline},
 		"created, optional": {func(s *applied.Sighting) { s.Live.Created, s.Live.DataWritten = clock(12), clock(12) }, "baseline", "", false, reloader.ReasonBaseline},
 		"new for a pattern": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation, s.Pods = clock(8), clock(8), clock(8), true, nil

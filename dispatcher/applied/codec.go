@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// The annotation is one line of words: the UID, the format, N, At in seconds, Mark after a hyphen, one word for each config, and a checksum. A text that is cut
+// The annotation is one line of words: the UID, the format, N, At in seconds, Mark after a hyphen, Rolls in hundredths, Requested after a
+// hyphen, one word for each config, and a checksum. A text that is cut
 // short or edited does not have the checksum.
 const (
 	format = "v1"
@@ -24,6 +26,8 @@ const (
 	// maxText is the size of all annotations of an object, and maxWord that of the parts of an entry.
 	maxText = 256 << 10
 	maxWord = 64
+	// heads is how many words come before those of configs.
+	heads = 7
 	// maxN leaves room for the next roll.
 	maxN = 1 << 62
 )
@@ -42,7 +46,10 @@ var (
 
 // Annotation returns the value of Key for s.
 func (s State) Annotation() string {
-	words := []string{s.Workload, format, strconv.FormatUint(s.N, 10), strconv.FormatInt(seconds(s.At), 10), "-" + s.Mark}
+	words := []string{
+		s.Workload, format, strconv.FormatUint(s.N, 10), strconv.FormatInt(seconds(s.At), 10), "-" + s.Mark,
+		strconv.FormatInt(hundredths(s.Rolls), 10), "-" + s.Requested,
+	}
 	short := len(s.Writes) > maxNamed
 	for c, w := range s.Writes {
 		switch {
@@ -53,7 +60,7 @@ func (s State) Annotation() string {
 			words = append(words, c.String()+"="+w.text())
 		}
 	}
-	slices.Sort(words[5:])
+	slices.Sort(words[heads:])
 	text := strings.Join(words, " ")
 	return text + " " + checksum(text)
 }
@@ -77,21 +84,23 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 		return State{}, ErrNewer
 	}
 	last := len(words) - 1
-	if last < 5 || checksum(strings.Join(words[:last], " ")) != words[last] {
+	if last < heads || checksum(strings.Join(words[:last], " ")) != words[last] {
 		return State{}, ErrDamaged
 	}
 	n, err := strconv.ParseUint(words[2], 10, 64)
 	at, err2 := strconv.ParseInt(words[3], 10, 64)
 	mark, hyphen := strings.CutPrefix(words[4], "-")
-	if errors.Join(err, err2) != nil || n > maxN || !hyphen || !isPlain(mark) {
+	rolls, err3 := strconv.ParseUint(words[5], 10, 32)
+	requested, hyphen2 := strings.CutPrefix(words[6], "-")
+	if errors.Join(err, err2, err3) != nil || n > maxN || !hyphen || !isPlain(mark) || !hyphen2 || !isPlain(requested) {
 		return State{}, ErrDamaged
 	}
 	hashed := make(map[string]reloader.Config, len(wanted))
 	for _, c := range wanted {
 		hashed[nameHash(c)] = c
 	}
-	s := State{Workload: uid, N: n, At: timeOf(at), Mark: mark, Writes: map[reloader.Config]Write{}}
-	for _, word := range words[5:last] {
+	s := State{Workload: uid, N: n, At: timeOf(at), Mark: mark, Rolls: float64(rolls) / 100, Requested: requested, Writes: map[reloader.Config]Write{}}
+	for _, word := range words[heads:last] {
 		name, value, _ := strings.Cut(word, "=")
 		w, ok := parseWrite(value)
 		c, wants := hashed[name]
@@ -116,14 +125,21 @@ type record struct {
 	N        uint64            `json:"n,omitempty"`
 	At       int64             `json:"at,omitempty"`
 	Mark     string            `json:"mark,omitempty"`
+	Rolls    int64             `json:"rolls,omitempty"`
 	Noted    int64             `json:"noted,omitempty"`
 	Listed   int64             `json:"listed,omitempty"`
 	Writes   map[string]string `json:"writes,omitempty"`
+	// Requested and Retried are those of State.
+	Requested string `json:"requested,omitempty"`
+	Retried   string `json:"retried,omitempty"`
 }
 
 // Ledger returns the text of s for the ledger: JSON.
 func (s State) Ledger() string {
-	r := record{format, s.Workload, s.N, seconds(s.At), s.Mark, seconds(s.Noted), seconds(s.Listed), make(map[string]string, len(s.Writes))}
+	r := record{
+		format, s.Workload, s.N, seconds(s.At), s.Mark, hundredths(s.Rolls), seconds(s.Noted), seconds(s.Listed),
+		make(map[string]string, len(s.Writes)), s.Requested, s.Retried,
+	}
 	for c, w := range s.Writes {
 		r.Writes[c.String()] = w.text()
 	}
@@ -143,13 +159,14 @@ func ParseLedger(text, uid string) (State, error) {
 	switch {
 	case r.Format != format && isFormat(r.Format):
 		return State{}, ErrNewer
-	case r.Format != format, r.N > maxN, !isPlain(r.Mark):
+	case r.Format != format, r.N > maxN, !isPlain(r.Mark + r.Requested + r.Retried):
 		return State{}, ErrDamaged
 	case r.Workload != uid || uid == "":
 		return State{}, ErrAnother
 	}
 	s := State{
-		Workload: uid, N: r.N, At: timeOf(r.At), Mark: r.Mark, Noted: timeOf(r.Noted), Listed: timeOf(r.Listed),
+		Workload: uid, N: r.N, At: timeOf(r.At), Mark: r.Mark, Rolls: float64(max(0, r.Rolls)) / 100,
+		Noted: timeOf(r.Noted), Listed: timeOf(r.Listed), Requested: r.Requested, Retried: r.Retried,
 		Writes: make(map[reloader.Config]Write, len(r.Writes)),
 	}
 	for name, value := range r.Writes {
@@ -224,6 +241,9 @@ func seconds(t time.Time) int64 {
 	}
 	return t.Unix()
 }
+
+// hundredths returns a count of rolls as the texts have it.
+func hundredths(rolls float64) int64 { return int64(math.Round(rolls * 100)) }
 
 func timeOf(seconds int64) time.Time {
 	if seconds <= 0 {

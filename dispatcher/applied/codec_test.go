@@ -23,6 +23,7 @@ func configNamed(name string) reloader.Config {
 func someState() applied.State {
 	return applied.State{
 		Workload: uid, N: 7, Mark: "d41d8cd98f00b204e9800998ecf8427e", At: time.Unix(1_800_000_000, 0).UTC(), Noted: time.Unix(1_800_000_100, 0).UTC(), Listed: time.Unix(1_800_000_200, 0).UTC(),
+		Rolls: 2.75, Requested: "0a1b", Retried: "2c3d",
 		Writes: map[reloader.Config]applied.Write{
 			configNamed("a"): {Version: "12", KeyID: "0123456789ab", Sum: "0123456789abcdef"},
 			configNamed("b"): {Version: "13", KeyID: "0123456789ab", Sum: "ff", Used: "0f", Filter: "f1"},
@@ -36,7 +37,7 @@ func someState() applied.State {
 
 // onObject returns what the annotation keeps of s.
 func onObject(s applied.State) applied.State {
-	s.Noted, s.Listed, s.Writes = time.Time{}, time.Time{}, maps.Clone(s.Writes)
+	s.Noted, s.Listed, s.Retried, s.Writes = time.Time{}, time.Time{}, "", maps.Clone(s.Writes)
 	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w applied.Write) bool { return w.Out })
 	return s
 }
@@ -118,7 +119,7 @@ func TestDamaged(t *testing.T) {
 // FuzzParse: what is read is written and read as the same, whatever the text.
 func FuzzParse(f *testing.F) {
 	f.Add(someState().Annotation())
-	f.Add(uid + " v1 1 1 A=1 00000000")
+	f.Add(uid + " v1 1 1 - 0 - A=1 00000000")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := applied.Parse(text, uid, []reloader.Config{configNamed("a")})
 		if err != nil && s.Known() {
@@ -148,9 +149,9 @@ func FuzzParseLedger(f *testing.F) {
 
 // FuzzAnnotation reads a text with a right checksum, as a tenant can make it.
 func FuzzAnnotation(f *testing.F) {
-	f.Add(uint64(1), int64(1), "a", "12", "k", "s", "u", "f")
-	f.Fuzz(func(t *testing.T, n uint64, at int64, name, version, key, sum, used, filter string) {
-		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Writes: map[reloader.Config]applied.Write{
+	f.Add(uint64(1), int64(1), 1.5, "r", "a", "12", "k", "s", "u", "f")
+	f.Fuzz(func(t *testing.T, n uint64, at int64, rolls float64, requested, name, version, key, sum, used, filter string) {
+		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Rolls: rolls, Requested: requested, Writes: map[reloader.Config]applied.Write{
 			configNamed(name): {Version: version, KeyID: key, Sum: sum, Used: used, Filter: filter},
 		}}
 		got, err := applied.Parse(s.Annotation(), uid, nil)

@@ -20,6 +20,9 @@ func Newest(object, ledger State) State {
 	if object.N > ledger.N || object.N == ledger.N && object.At.After(ledger.At) {
 		newest.N, newest.At, newest.Mark = object.N, object.At, object.Mark
 	}
+	if object.N > ledger.N {
+		newest.Rolls, newest.Requested = object.Rolls, object.Requested
+	}
 	newest.Writes = make(map[reloader.Config]Write, len(ledger.Writes))
 	for c, l := range ledger.Writes {
 		newest.Writes[c] = l

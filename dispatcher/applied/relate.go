@@ -68,7 +68,7 @@ func Relate(e Write, l Live, c Counting) Relation {
 	same, known := l.under(e.KeyID)
 	switch {
 	case e.Version == l.Version && (!known || same.Sum == e.Sum):
-		if known && (e.KeyID != l.KeyID || e.Filter != l.Filter) {
+		if e.KeyID != l.KeyID || known && e.Filter != l.Filter { // the same write, so it may be noted under a key that is not lost
 			return Restated
 		}
 		return Same

@@ -43,6 +43,8 @@ type First struct {
 	// Taken says that something was taken away from the config after Written: a hint tells of a write, the config's version is higher than
 	// the workload's, and no field was given a value since.
 	Taken bool
+	// Joined says that the workload was known before Written, so that it has begun to ask for the config then.
+	Joined bool
 	// Required says that no container of the workload starts without the config.
 	Required bool
 	Mark     MarkSays
@@ -156,17 +158,16 @@ func takenSince(s Sighting) (Finding, bool) {
 	return s.older(s.Live.Touched)
 }
 
-// madeAnew does not count a pod that started in the second in which a config was created that it needs: it started with it.
+// madeAnew does not count a pod that started in the second in which a config was created: as a rule both come of one apply, the config first.
 func madeAnew(s Sighting) (Finding, bool) {
-	switch created := s.Live.Created; {
-	case !s.since(created):
+	created := s.Live.Created
+	switch {
+	case !s.since(created), !s.First.Required && !s.Counting.Creation:
 		return Finding{}, false
-	case s.First.Required:
-		return s.older(second(created).Add(-time.Second))
-	case s.Counting.Creation:
-		return s.older(created)
+	case s.First.Joined && !s.First.Required && second(created).Equal(second(s.First.Written)):
+		return Finding{}, false // one apply makes a config and names it
 	}
-	return Finding{}, false
+	return s.older(second(created).Add(-time.Second))
 }
 
 // since reports whether t is after the workload opted in and after the ledger was born, as far as whole seconds can tell.

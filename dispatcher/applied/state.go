@@ -44,6 +44,8 @@ type State struct {
 	// N is the number of rolls of this object, and At is when the last of them was decided. Only a roll raises N.
 	N  uint64
 	At time.Time
+	// Rolls counts the rolls until At, of which older ones count less.
+	Rolls float64
 	// Mark is the hash that roll N wrote into the pod template. Whoever rolls sets it.
 	Mark string
 	// Writes has the write that each config was applied by.
@@ -51,6 +53,9 @@ type State struct {
 	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
 	// last matched against all configs, so that a config that is new to the workload and older was there; zero if they have changed since.
 	Noted, Listed time.Time
+	// Requested and Retried stand for the values of the annotations by which a user asked for a roll, or for another try, that are done with. Retried is in
+	// the ledger alone.
+	Requested, Retried string
 }
 
 // NoUID stands for the UID of a Job that does not exist yet.

@@ -1,4 +1,4 @@
-//go:build !nightly
+//go:build !nightly && !race
 
 package plan_test
 

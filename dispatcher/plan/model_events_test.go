@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 // event is what can happen. It reports false where it cannot, and which invariant it breaks.
@@ -101,6 +103,10 @@ func processEvents(i int, name string) []event {
 			m.attempt(w, p)
 			return true, ""
 		})},
+		{name + " reads the workload early", free, of(i, func(m *model, w *world, p *process) (bool, string) {
+			p.early, p.earlyOurs = true, p.ours(w)
+			return m.product.noteAnyway, ""
+		})},
 		{name + " acts", free, acts(false)},
 		{name + " acts and the answer is lost", fault, acts(true)},
 		{name + " flushes", free, of(i, func(m *model, w *world, p *process) (bool, string) {
@@ -161,10 +167,11 @@ var faults = []event{
 		return true
 	})},
 	{"the workload is replaced", fault, happens(func(m *model, w *world) bool {
-		if w.tmpl.rev != 0 {
+		was := w.tmpl.rev
+		m.newTemplate(w, template{}, state{})
+		if was != 0 {
 			m.broughtBack(w)
 		}
-		m.newTemplate(w, template{}, state{})
 		return true
 	})},
 	{"the annotation is stripped", fault, happens(func(m *model, w *world) bool {
@@ -254,14 +261,15 @@ func (m *model) restore(w *world) {
 	w.etcd, w.procs, w.saved = w.saved, [2]process{}, etcd{}
 	g := &w.ghost
 	g.n, g.quiet, g.fresh, g.noted, g.back = max(w.object.n, w.ledger.n), false, true, false, false
-	g.between, g.undone = true, false
+	g.between = true
 	newest := m.newest(w, w.object, w.ledger)
+	g.undone, g.mark = newest.n > 0 && w.tmpl.mark != newest.mark, newest.mark
 	for c := range m.configs {
 		g.applied[c], g.wrote[c] = w.config[c].live().content, newest.of[c].write
 		if e := newest.of[c]; e.write != 0 {
 			g.applied[c] = w.content(c, e.write)
 		}
-		g.rolled[c] = g.applied[c]
+		g.rolled[c], g.backAt[c] = g.applied[c], w.config[c].n
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 import (
@@ -112,7 +114,7 @@ var mutations = []mutation{
 	}), in: with(two, func(s *setup) { s.faults = 2 }), deep: 4_000_000},
 	{name: "n counts over the object", product: changed(func(p *product) {
 		p.was = func(object, newest applied.State) applied.State { newest.N = object.N; return newest }
-	}), in: with(medium, func(s *setup) { s.edits = 3 })},
+	}), in: with(medium, func(s *setup) { s.deletions, s.counting.Deletion = true, true })},
 
 	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = applied.Looks{} }), in: small},
 	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Looks = applied.Looks{}.Add(c.Live.Seen, c.Live) }), in: small},
@@ -121,15 +123,15 @@ var mutations = []mutation{
 		for i := range c.Pods.All {
 			c.Pods.All[i].Earlier = false
 		}
-	}), in: with(small, func(s *setup) { s.edits = 3 }), deep: 1_000_000},
+	}), in: with(small, func(s *setup) { s.edits = 3 })},
 	{name: "one newer pod is enough", product: seeing(func(c *plan.Case) {
 		slices.SortFunc(c.Pods.All, func(a, b applied.Pod) int { return a.Starts[0].Compare(b.Starts[0]) })
 		c.Pods.All = c.Pods.All[1:]
 	}), in: small},
 	{name: "the time of data tells when a key was taken away", product: seeing(func(c *plan.Case) { c.AsOf = time.Time{} }), in: with(small, func(s *setup) { s.removals = true })},
 
-	{name: "a note has no precondition", product: changed(func(p *product) { p.noteAnyway = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
-	{name: "the ledger is written without precondition", product: changed(func(p *product) { p.noCAS = true }), in: with(two, func(s *setup) { s.faults = 2 })},
+	{name: "a note has no precondition", product: changed(func(p *product) { p.noteAnyway = true }), in: with(medium, func(s *setup) { s.edits = 3 }), deep: 2_000_000},
+	{name: "the ledger is written without precondition", product: changed(func(p *product) { p.noCAS = true }), in: with(two, func(s *setup) { s.faults = 2 }), deep: 2_000_000},
 	{name: "configs are read before the workload", product: changed(func(p *product) { p.configsFirst = true }), in: two},
 }
 

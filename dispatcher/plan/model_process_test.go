@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 import "github.com/reroll-dev/reroll/dispatcher/plan"
@@ -10,7 +12,7 @@ func (m *model) start(w *world, i int) {
 		w.born = w.clock
 		m.begin(w)
 	}
-	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born, told: w.told}
+	w.procs[i] = process{alive: true, mem: w.ledger, born: w.born, shadow: shadow{told: w.told}}
 	for c := range m.configs {
 		w.procs[i].unsure[c] = w.pods[0].at == w.clock || w.pods[1].at == w.clock
 	}
@@ -71,6 +73,9 @@ func (p *process) lastLook(c int) (n uint8) {
 	return n
 }
 
+// ours reports whether the template has the mark of the last roll that p knows.
+func (p *process) ours(w *world) bool { return p.mem.n == 0 || w.tmpl.mark == p.mem.mark }
+
 // attempt reads the ledger if others wrote it, the workload, and the configs, and decides.
 func (m *model) attempt(w *world, p *process) (held bool) {
 	if p.stale && !m.product.noCAS {
@@ -82,8 +87,7 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 		}
 		p.stale = false
 	}
-	p.told.rolls = max(p.told.rolls, w.object.n)
-	p.told.out = p.told.out || !w.opted
+	p.told.rolled = p.told.rolled || w.ghost.n == 0 || w.object.known && w.object.mark == w.ghost.mark
 	if newest := m.newest(w, w.object, p.mem); newest != p.mem {
 		p.mem, p.dirty = newest, true
 	}
@@ -109,10 +113,12 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 	switch {
 	case do == plan.Roll:
 		p.do, p.then = doRoll, then
-	case then != p.mem:
+	case then.of != p.mem.of:
 		p.do, p.then = doNote, then
 	}
-	p.ignorant, p.defiant = p.do == doRoll && p.told.rolls < w.ghost.n, p.do == doRoll && w.frozen
+	p.ignorant, p.defiant = p.do == doRoll && !p.told.rolled, p.do == doRoll && w.frozen
+	p.early, p.earlyOurs = false, false
+	p.told.out = p.told.out || !w.opted && p.do == doNothing
 	return do == plan.Hold
 }
 
@@ -127,7 +133,7 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 				continue
 			}
 			x := w.config[c].writes[e.write-1]
-			if p.told.rolls >= w.ghost.n {
+			if p.told.rolled {
 				w.ghost.applied[c] = x.content
 			}
 			appeared := !m.required && !m.counting.Creation && x.created > w.pods[0].at
@@ -144,6 +150,7 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 			w.procs[i].told.noted = false
 		}
 		w.ghost.noted, w.told.noted, p.told.noted = true, false, true
+		p.told.out = p.told.out || !w.opted
 		return ""
 	}
 	m.atFirstSight = true
@@ -170,22 +177,28 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 		w.ghost.wrote[c] = then.of[c].write
 	}
 	p.caughtUp(then)
+	w.ghost.mark = rev
 	w.ghost.n, w.ghost.between, w.ghost.undone, w.ghost.noted = then.n, false, false, false
-	if !lost {
-		p.told.rolls = then.n
+	w.told.rolled = false
+	for i := range w.procs {
+		w.procs[i].told.rolled = false
 	}
+	for i := range w.procs {
+		w.procs[i].unsure = [configs]bool{} // those pods will be replaced
+	}
+	p.told.rolled = !lost
 	return broken
 }
 
 // takeLedger takes what another process wrote for what is known. Notes of p that were not written are void.
 func (m *model) takeLedger(w *world, p *process) {
 	for c, e := range w.ledger.of {
-		if p.mem.of[c] != e && e.write != 0 && w.told.rolls >= w.ghost.n {
+		if p.mem.of[c] != e && e.write != 0 && (w.told.rolled || w.ghost.n == 0) {
 			w.ghost.applied[c] = w.content(c, e.write)
 		}
 	}
 	p.mem, p.dirty = w.ledger, false
-	p.told = told{max(p.told.rolls, w.told.rolls), w.told.noted, w.told.out}
+	p.told = told{p.told.rolled || w.told.rolled, w.told.noted, w.told.out}
 }
 
 // caughtUp ends the time in which p has found other content, if s is as new as its last look.
@@ -237,8 +250,7 @@ func (m *model) flush(w *world, i int) {
 		return
 	}
 	if w.born == 0 {
-		w.born = w.clock
-		p.born = w.clock
+		w.born, w.ghost.reborn = w.clock, true
 	}
 	w.ledger, w.told, p.dirty, p.stale = p.mem, p.told, false, false
 	for j := range w.procs {

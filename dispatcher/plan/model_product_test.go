@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 import (
@@ -29,18 +31,19 @@ type (
 		gone           [configs]uint8
 	}
 	caseKey struct {
-		config                      int
-		known                       bool
-		entry                       entry
-		asOf                        uint8
-		writes                      [maxWrites]write
-		n, first                    uint8
-		looks                       [maxWrites]uint8
-		opted, frozen               bool
-		written, born, key, changed uint8
-		ours, hints                 bool
-		starts                      [2]uint8
-		earlier                     [2]bool
+		config           int
+		known            bool
+		entry            entry
+		asOf, first, key uint8
+		is               config
+		looks            [maxWrites]uint8
+		of               workloadKey
+	}
+	workloadKey struct {
+		opted, frozen, hints, ours bool
+		written, born, changed     uint8
+		starts                     [2]uint8
+		earlier                    [2]bool
 	}
 	verdict struct {
 		do   plan.Do
@@ -53,19 +56,11 @@ type (
 	}
 )
 
-const uid = "uid"
-
 func timeAt(t uint8) time.Time {
 	if t == 0 {
 		return time.Time{}
 	}
 	return time.Unix(1_000_000_000+int64(t), 0)
-}
-
-// names are the configs of the model.
-var names = [configs]reloader.Config{
-	{Kind: reloader.ConfigMap, Namespace: "shop", Name: "x"},
-	{Kind: reloader.Secret, Namespace: "shop", Name: "y"},
 }
 
 // keyID returns the ID of the active key: the second after a rotation.
@@ -153,14 +148,15 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 
 // decide asks the product about one config of one workload, with all evidence.
 func (m *model) decide(w *world, p *process, c int) verdict {
-	k := caseKey{
-		config: c, known: p.mem.known && p.mem.of[c].write != 0, entry: p.mem.of[c], asOf: max(p.mem.at, p.mem.noted),
-		writes: w.config[c].writes, n: w.config[c].n, first: p.first[c], looks: p.looks[c], opted: w.opted, frozen: w.frozen,
-		written: w.written, born: p.born, key: w.key, changed: w.changed,
-		ours: p.mem.n == 0 || w.tmpl.mark == p.mem.mark, hints: w.hints,
+	of := workloadKey{
+		opted: w.opted, frozen: w.frozen, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
 	}
 	for i, pod := range w.pods {
-		k.starts[i], k.earlier[i] = pod.at, pod.rev != w.tmpl.rev
+		of.starts[i], of.earlier[i] = pod.at, pod.rev != w.tmpl.rev
+	}
+	k := caseKey{
+		config: c, known: p.mem.known && p.mem.of[c].write != 0, entry: p.mem.of[c], asOf: max(p.mem.at, p.mem.noted),
+		first: p.first[c], key: w.key, is: w.config[c], looks: p.looks[c], of: of,
 	}
 	v, ok := m.memory.verdicts[k]
 	if !ok {
@@ -171,7 +167,7 @@ func (m *model) decide(w *world, p *process, c int) verdict {
 }
 
 func (m *model) ask(w *world, k caseKey) verdict {
-	x := w.config[k.config]
+	x, of := k.is, k.of
 	live := func(n uint8) applied.Live {
 		at := x.writes[n-1]
 		l := applied.Live{Write: x.applied(n, keyID(k.key)), Created: timeAt(at.created), DataWritten: timeAt(at.data), Seen: timeAt(k.first)}
@@ -181,16 +177,16 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		return l
 	}
 	q := plan.Case{
-		Config: names[k.config], Wanted: k.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
-		Live: live(k.n), Counting: m.counting,
-		First:    applied.First{Written: timeAt(k.written), Born: timeAt(k.born), Mark: applied.MarkNone, Required: m.required},
-		Template: &plan.Template{Ours: k.ours, Changed: timeAt(k.changed)}, Pods: &applied.Pods{Known: true},
+		Config: names[k.config], Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
+		Live: live(x.n), Counting: m.counting,
+		First:    applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &applied.Pods{Known: true},
 	}
-	if now := x.writes[k.n-1]; k.hints {
+	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
-		q.First.Taken = now.takes && now.at >= k.written
+		q.First.Taken = now.takes && now.at >= of.written
 	}
-	if k.frozen {
+	if of.frozen {
 		q.Held = reloader.ReasonFrozen
 	}
 	for i, began := range k.looks {
@@ -198,8 +194,8 @@ func (m *model) ask(w *world, k caseKey) verdict {
 			q.Looks = q.Looks.Add(timeAt(began), live(uint8(i+1)))
 		}
 	}
-	for i, at := range k.starts {
-		q.Pods.All = append(q.Pods.All, applied.Pod{Starts: []time.Time{timeAt(at)}, Earlier: k.earlier[i]})
+	for i, at := range of.starts {
+		q.Pods.All = append(q.Pods.All, applied.Pod{Starts: []time.Time{timeAt(at)}, Earlier: of.earlier[i]})
 	}
 	if m.product.see != nil {
 		m.product.see(&q)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 import (
@@ -14,24 +16,24 @@ type setup struct {
 	name           string
 	configs, procs int
 	edits, faults  uint8
-	// What can happen beside edits of content, crashes, lost answers, pods that restart, rollbacks and lost ledgers.
-	deletions, relabels, removals, freezes, keys, optOuts, oldCopies, restores bool
-	// statefulSet says that a rollback keeps annotations, and seconds that several things happen in one second.
-	statefulSet, seconds bool
-	// hints says that each write is reported.
-	hints bool
-	// required says that no pod starts without the configs.
-	required bool
+	kinds
 	counting applied.Counting
 	product  product
+}
+
+// kinds says what can happen beside edits of content, crashes, lost answers, pods that restart, rollbacks and lost ledgers.
+type kinds struct {
+	deletions, relabels, removals, freezes, keys, optOuts, oldCopies, restores bool
+	// statefulSet says that a rollback keeps annotations, seconds that several things happen in one second, hints that each write is reported,
+	// and required that no pod starts without the configs.
+	statefulSet, seconds, hints, required bool
 }
 
 // model is a search.
 type model struct {
 	setup
 	memory memory
-	// without are exceptions that do not hold in this search, and excuses counts how often each did.
-	without map[string]bool
+	// excuses counts how often each exception was needed.
 	excuses []int
 	// atFirstSight says that the roll that is judged is for configs that had no entry.
 	atFirstSight bool

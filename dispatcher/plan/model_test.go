@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan_test
 
 import (
@@ -52,13 +54,14 @@ func worlds() (day, night []setup) {
 // TestModel searches all worlds. Each exception is needed by at least one of them.
 func TestModel(t *testing.T) {
 	day, night := worlds()
-	needed, all := map[string]bool{}, true
+	needed, searched := map[string]bool{}, 0
 	search := func(s setup, limit int) {
-		all = t.Run(s.name, func(t *testing.T) {
+		t.Run(s.name, func(t *testing.T) {
 			for x := range s.run(t, limit) {
 				needed[x] = true
 			}
-		}) && all
+			searched++
+		})
 	}
 	for _, s := range day {
 		search(s, 200_000)
@@ -70,7 +73,7 @@ func TestModel(t *testing.T) {
 		search(s, 4_000_000)
 	}
 	for _, x := range exceptions {
-		if !needed[x.name] && all {
+		if !needed[x.name] && searched == len(day)+len(night) {
 			t.Errorf("%s excuses nothing", x.name)
 		}
 	}

@@ -15,14 +15,17 @@ type Rule struct {
 	If   func(Case) (Verdict, bool)
 }
 
+// NotWanted is the name of the rule about a config that the workload does not want.
+const NotWanted = "notWanted"
+
 // Rules are all rules, in the order in which they are asked.
 var Rules = []Rule{
-	{"notWanted", "A config that the workload does not want has no entry, or one that is marked as out.", notWanted},
+	{NotWanted, "A config that the workload does not want has no entry, or one that is marked as out.", notWanted},
 	{"firstSight", "A config without entry gets one, unless the workload has missed a change.", firstSight},
 	{"same", "The same write is nothing.", same},
 	{"unread", "The content is read where the version differs.", unread},
 	{"gone", "A deletion that does not count changes nothing. The entry stays, and what comes back is compared with it.", gone},
-	{"appeared", "A creation that does not count is noted, unless the config was edited since while a pod ran.", appeared},
+	{"appeared", "A creation that does not count is noted, unless the config was edited since while a pod ran, or a pod that needs it started in between.", appeared},
 	{"keyUnknown", "Content that is not comparable is noted. That of another cluster rolls.", keyUnknown},
 	{"unmoved", "Equal content is nothing if no look found other content. What differs in keys that do not count, or under another key, is noted.", unmoved},
 	{"reverted", "Content that came back is noted, unless a pod started in between or a rollback revived one.", reverted},
@@ -33,10 +36,8 @@ var Rules = []Rule{
 }
 
 // Decide returns the answer of the first rule that has one.
-func Decide(c Case) Verdict { return decide(Rules, c) }
-
-func decide(rules []Rule, c Case) Verdict {
-	for _, r := range rules {
+func Decide(c Case) Verdict {
+	for _, r := range Rules {
 		if v, ok := r.If(c); ok {
 			v.Rule = r.Name
 			return v
@@ -67,7 +68,7 @@ func notWanted(c Case) (Verdict, bool) {
 	case c.Wanted:
 		return Verdict{}, false
 	case c.first():
-		return Verdict{Do: Nothing}, true
+		return Verdict{Do: Nothing, Reason: c.Why}, true
 	}
 	out := c.Entry
 	out.Out = true
@@ -79,7 +80,7 @@ func firstSight(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	s := applied.Sighting{Config: c.Config, Live: c.Live, Counting: c.Counting, First: c.First, Pods: c.Pods}
-	if c.Known {
+	if c.Known && c.First.Mark == "" {
 		s.First.Mark = applied.MarkNone // it was made before the workload opted out
 	}
 	f := applied.Sight(s)
@@ -99,19 +100,32 @@ func unread(c Case) (Verdict, bool) {
 }
 
 func gone(c Case) (Verdict, bool) {
-	return Verdict{Do: Nothing}, c.relation() == applied.Gone && (!c.Counting.Deletion || c.Ending)
+	switch {
+	case c.relation() != applied.Gone:
+		return Verdict{}, false
+	case c.Ending && c.Counting.Deletion:
+		return Verdict{Do: Nothing, Reason: reloader.ReasonNamespaceEnds}, true
+	}
+	return Verdict{Do: Nothing}, !c.Counting.Deletion
 }
 
 func appeared(c Case) (Verdict, bool) {
 	switch {
 	case c.relation() != applied.Appeared || c.Counting.Creation:
 		return Verdict{}, false
-	case c.Pods == nil && c.Live.Edited():
+	case c.Pods == nil && (c.Live.Edited() || c.First.Required):
 		return ask(applied.NeedPods)
-	case c.Pods != nil && c.Live.EditedUnder(*c.Pods):
+	case c.Pods != nil && (c.Live.EditedUnder(*c.Pods) || c.earlierOne()):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonBaseline)
+}
+
+// earlierOne reports whether a pod that does not start without the config started after it was known to be absent and before it was made: it has read one
+// that was there in between. Whole seconds are told, so a pod that started in the second before may have waited for it.
+func (c Case) earlierOne() bool {
+	created := c.Live.Created
+	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && c.Pods.OneStartedBetween(c.AsOf, created.Truncate(time.Second).Add(-time.Second))
 }
 
 func keyUnknown(c Case) (Verdict, bool) {
@@ -160,7 +174,9 @@ func reverted(c Case) (Verdict, bool) {
 	switch {
 	case c.Template == nil:
 		return ask(applied.NeedTemplate)
-	case !c.Template.Ours && !c.Template.Changed.After(back):
+	case !c.Template.Ours && c.Template.Changed.After(back):
+		return c.note(reloader.ReasonReverted) // who rolled back saw the content that is live
+	case !c.Template.Ours:
 		return Verdict{}, false // a rollback may have revived pods that started in between
 	case c.Pods == nil:
 		return ask(applied.NeedPods)

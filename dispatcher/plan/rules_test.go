@@ -12,6 +12,14 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
+const uid = "uid"
+
+// names are the configs of all tests.
+var names = [2]reloader.Config{
+	{Kind: reloader.ConfigMap, Namespace: "shop", Name: "x"},
+	{Kind: reloader.Secret, Namespace: "shop", Name: "y"},
+}
+
 // clock returns a time that many seconds after noon.
 func clock(s int) time.Time { return time.Date(2026, 5, 1, 12, 0, s, 0, time.UTC) }
 
@@ -60,7 +68,7 @@ func TestDecide(t *testing.T) {
 		"ignored before":                    {func(c *plan.Case) { c.Wanted, c.Entry.Out = false, true }, plan.Nothing, "notWanted", ""},
 		"deleted":                           {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
 		"a deletion counts":                 {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion = applied.Write{}, true }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
+		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", reloader.ReasonNamespaceEnds},
 		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonBaseline},
 		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a creation counts": {func(c *plan.Case) {
@@ -104,9 +112,10 @@ func TestDecide(t *testing.T) {
 		"first sight of a change":                  {func(c *plan.Case) { unknown(c) }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"first sight, no pods asked for":           {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},
 		"first sight, no marks asked for":          {func(c *plan.Case) { unknown(c); c.First.Mark = "" }, plan.Ask, "firstSight", ""},
-		"opted in again: an earlier mark proves nothing": {func(c *plan.Case) {
-			c.Entry.Out, c.First.Mark, c.Live.DataWritten = true, applied.MarkDiffers, clock(1)
+		"opted in again: an earlier mark is not asked for": {func(c *plan.Case) {
+			c.Entry.Out, c.First.Mark, c.Live.DataWritten = true, "", clock(1)
 		}, plan.Note, "firstSight", reloader.ReasonBaseline},
+		"opted in again with the content of before": {func(c *plan.Case) { c.Entry.Out, c.First.Mark = true, applied.MarkEqual }, plan.Note, "firstSight", reloader.ReasonAlreadyCurrent},
 	}
 	for name, x := range cases {
 		c := changedCase()

@@ -19,15 +19,15 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/near"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // view is an installation that reads everything.
 func view() View {
 	all := dialect.All(dialect.StakaterOptions{})
-	return View{All: all, Dialects: all, Strategy: "env-vars"}
+	return View{All: all, Dialects: all, Strategy: mark.EnvVars.Name, Now: noon.Add(time.Hour)}
 }
 
 // looks is how a workload looks: its annotations, those of its pod template, its labels and variables. It takes its environment from the
@@ -90,9 +90,19 @@ func read(configs []reloader.Config) map[reloader.Config]Known {
 
 var names = Names{reloader.ConfigMap: {"app", "other"}, reloader.Secret: {}}
 
-func report(w *workload.Workload) Report {
+func report(t *testing.T, w *workload.Workload, pods workload.Pods) Report {
+	t.Helper()
 	configs, _ := view().Wants(w, names)
-	return view().Report(w, read(configs), names)
+	r, err := view().Report(Input{Workload: w, Configs: read(configs), Names: names, Pods: func() (workload.Pods, error) { return pods, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// startedAt is one pod that started at a time.
+func startedAt(at time.Time) workload.Pods {
+	return workload.Pods{Known: true, Of: []workload.Pod{{Current: true, Containers: []workload.Start{{Name: "main", At: at}}}}}
 }
 
 func sha(text string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
@@ -110,38 +120,38 @@ func TestState(t *testing.T) {
 		want   State
 		by     string
 	}{
-		"no mark":         {"what is there is where it begins", looks{annotations: stakater}, Baseline, "stakater"},
-		"stakater's mark": {"it proves that nothing was missed", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2"))}, Current, "stakater"},
+		"no mark":         {"what is there is where it begins", looks{annotations: stakater}, State(reloader.ReasonBaseline), "stakater"},
+		"stakater's mark": {"it proves that nothing was missed", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2"))}, State(reloader.ReasonAlreadyCurrent), "stakater"},
 		"an old mark":     {"it proves that something was", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0;b=2"))}, Missed, "stakater"},
-		"a deletion's":    {"what was deleted has only been made again", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", strategy.DeletedValue)}, Baseline, "stakater"},
-		"no hash":         {"somebody's own variable is no mark", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", "mine")}, Baseline, "stakater"},
-		"collaborne's":    {"each tool has its own hash", looks{annotations: collaborne, env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))}, Current, "collaborne"},
-		"of another tool": {"a mark of a tool that does not ask says nothing", looks{annotations: collaborne, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0"))}, Baseline, "collaborne"},
+		"a deletion's":    {"what was deleted has only been made again", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", mark.DeletedValue)}, State(reloader.ReasonBaseline), "stakater"},
+		"no hash":         {"somebody's own variable is no mark", looks{annotations: stakater, env: variable("STAKATER_APP_CONFIGMAP", "mine")}, State(reloader.ReasonBaseline), "stakater"},
+		"collaborne's":    {"each tool has its own hash", looks{annotations: collaborne, env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))}, State(reloader.ReasonAlreadyCurrent), "collaborne"},
+		"of another tool": {"a mark of a tool that does not ask says nothing", looks{annotations: collaborne, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0"))}, State(reloader.ReasonBaseline), "collaborne"},
 		"who has marked": {
 			"the first that asks and has marked is believed",
 			looks{annotations: joined(stakater, collaborne), env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))},
-			Current, "collaborne",
+			State(reloader.ReasonAlreadyCurrent), "collaborne",
 		},
 		"sap's of versions": {
 			"the tool's own form is understood", looks{
 				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"},
-				template:    map[string]string{sapToken: sapVersion},
-			}, Current, "sap",
+				template:    map[string]string{mark.SAPHashKey: sapVersion},
+			}, State(reloader.ReasonAlreadyCurrent), "sap",
 		},
 		"sap's that is old": {
 			"another version is another mark", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{sapToken: strings.Repeat("0", 64)},
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{mark.SAPHashKey: strings.Repeat("0", 64)},
 			}, Missed, "sap",
 		},
 		"sap's written by Reroll": {
 			"nobody can check it without Reroll's key", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app", "reroll.dev/last-reload": "r-1"},
-				template:    map[string]string{sapToken: strings.Repeat("0", 64)},
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app", "reroll.dev/applied": "u 1"},
+				template:    map[string]string{mark.SAPHashKey: strings.Repeat("0", 64)},
 			}, Recorded, "sap",
 		},
 		"sap's made at admission": {
 			"it tells that it is made under a key", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{sapToken: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{mark.SAPHashKey: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
 			}, Recorded, "sap",
 		},
 		"wave's of all": {
@@ -152,26 +162,23 @@ func TestState(t *testing.T) {
 		"wave's written by Reroll": {
 			"Reroll does not tell of what is not shared", looks{
 				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
-			}, Current, "wave",
+			}, State(reloader.ReasonAlreadyCurrent), "wave",
 		},
 		"names that share a variable": {
 			"the mark may be that of the other one", looks{
 				annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app,other"}, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2")),
-			}, Current, "stakater",
+			}, State(reloader.ReasonAlreadyCurrent), "stakater",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := report(tc.looks.workload(t))
-			i := slices.IndexFunc(r.Configs, func(f Fate) bool { return f.Config.Name == "app" })
+			r := report(t, tc.looks.workload(t), startedAt(noon))
+			i := slices.IndexFunc(r.Configs, func(f Forecast) bool { return f.Config.Name == "app" })
 			if i < 0 {
 				t.Fatalf("nothing is said of app: %+v", r)
 			}
 			if f := r.Configs[i]; f.State != tc.want || f.Dialect != tc.by || r.Rolls != (tc.want == Missed) {
 				t.Errorf("%s by %s, rolls: %t; want %s by %s: %s", f.State, f.Dialect, r.Rolls, tc.want, tc.by, tc.reason)
-			}
-			if r.Configs[i].State == Missed && !r.Configs[i].Written.Equal(noon) {
-				t.Error("nobody can tell whether the pods are newer")
 			}
 		})
 	}
@@ -204,7 +211,7 @@ func TestFindings(t *testing.T) {
 		want []string
 	}{
 		"one tool":              {"that is as it should be", looks{annotations: at(auto, "true")}, nil},
-		"two tools":             {"both would roll it", looks{annotations: at(auto, "true", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict stakater and wave look after it"}},
+		"two tools":             {"both would roll it", looks{annotations: at(auto, "true", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict stakater and wave ask for rolls"}},
 		"ours and another":      {"Reroll is no other tool", looks{annotations: at(auto, "true", "reroll.dev/auto", "true")}, nil},
 		"all but one":           {"that is what exclusions are for", looks{annotations: at(auto, "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, nil},
 		"name of nothing":       {"it was meant for another", looks{annotations: at(list, "othr")}, []string{"Typo did you mean other?"}},
@@ -215,30 +222,30 @@ func TestFindings(t *testing.T) {
 		"a key misspelt":        {"nobody reads it", looks{annotations: at("reloader.stakater.com/atuo", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
 		"a domain misspelt":     {"nobody reads it", looks{annotations: at("reloader.staketer.com/auto", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
 		"a key in other case":   {"keys are compared letter by letter", looks{annotations: at("trigger.k8s.io/triggering-configmaps", "app")}, []string{"Typo did you mean trigger.k8s.io/triggering-configMaps?"}},
-		"a key of nobody":       {"the domain is the tool's", looks{annotations: at("wave.pusher.com/sidecar", "true")}, []string{"Typo is no annotation that wave has"}},
+		"a key of nobody":       {"the domain is the tool's", looks{annotations: at("wave.pusher.com/sidecar", "true")}, []string{"Typo wave.pusher.com/sidecar is not an annotation of any tool"}},
 		"our key misspelt":      {"it is told once", looks{annotations: at(auto, "true", "reroll.dev/windw", "5s")}, []string{"Typo there is no such annotation of workloads"}},
 		"somebody else's key":   {"it is none of ours", looks{annotations: at(auto, "true", "example.com/auto", "yes", "app.kubernetes.io/name", "x")}, nil},
-		"on the pod template":   {"the tool reads the workload alone", looks{template: at("wave.pusher.com/update-on-config-change", "true")}, []string{"Typo says nothing on a pod template"}},
-		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo says nothing on a workload"}},
-		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo says nothing as a label"}},
+		"on the pod template":   {"the tool reads the workload alone", looks{template: at("wave.pusher.com/update-on-config-change", "true")}, []string{"Typo means nothing on a pod template"}},
+		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo means nothing on a workload"}},
+		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo means nothing as a label"}},
 		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
-		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", waveDisabled, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
+		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", mark.SchedulingKey, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
 		"another's finalizer":   {"it is none of our business", looks{annotations: at(auto, "true"), finalizers: []string{"foregroundDeletion"}}, nil},
-		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", sapToken, "0")}, []string{"Leftover the hash that it expects"}},
+		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", mark.SAPHashKey, "0")}, []string{"Leftover the hash that it expects"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := tc.looks.workload(t)
-			found := report(w).Findings
+			found := report(t, w, workload.Pods{}).Findings
 			if len(found) != len(tc.want) {
 				t.Errorf("there are %d findings, want %d: %s", len(found), len(tc.want), tc.reason)
 			}
 			for _, want := range tc.want {
 				kind, part, _ := strings.Cut(want, " ")
 				if !slices.ContainsFunc(found, func(f Finding) bool {
-					return string(f.Kind) == kind && strings.Contains(f.Message+"\n"+f.Mend, part) && f.Mend != ""
+					return string(f.Kind) == kind && strings.Contains(f.Message+"\n"+f.Fix, part) && f.Fix != ""
 				}) {
 					t.Errorf("%q is not found: %s", want, tc.reason)
 				}
@@ -256,7 +263,7 @@ func TestFindings(t *testing.T) {
 // TestOthersKinds: what a tool has never looked after, Reroll does not look after in its words.
 func TestOthersKinds(t *testing.T) {
 	w := looks{annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"}}.cronJob(t)
-	r := report(w)
+	r := report(t, w, workload.Pods{})
 	if len(r.Findings) != 0 || len(r.Configs) != 0 || len(r.Dialects) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -266,7 +273,10 @@ func TestOthersKinds(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	w := looks{annotations: map[string]string{"reloader.stakater.com/auto": "true"}}.workload(t)
 	app := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
-	r := view().Report(w, map[reloader.Config]Known{app: {Fault: "forbidden"}}, names)
+	r, err := view().Report(Input{Workload: w, Configs: map[reloader.Config]Known{app: {Fault: "forbidden"}}, Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !r.Unknown || r.Rolls || r.Configs[0].State != Unknown {
 		t.Errorf("%+v", r)
 	}
@@ -321,9 +331,9 @@ func FuzzReport(f *testing.F) {
 		if !view().Touched(w) {
 			return
 		}
-		for _, found := range report(w).Findings {
-			if found.Mend == "" {
-				t.Errorf("nobody is told how to mend %+v", found)
+		for _, found := range report(t, w, workload.Pods{}).Findings {
+			if found.Fix == "" {
+				t.Errorf("there is no fix for %+v", found)
 			}
 		}
 	})

@@ -1,6 +1,3 @@
-// Package adoption says what becomes of workloads that other tools have looked after: whose annotations and marks they carry, what in them
-// is misspelt, which configs will roll them under Reroll, and whether moving in rolls them.
-//
-// It is pure: it takes what was read of a cluster and returns what that means, and asks the same dialects and strategies that decide later.
-// It knows no history: that a config was changed in the moment in which a workload opted in is known to the dispatcher alone.
+// Package adoption reports what other reloaders have left on workloads, and what Reroll does with them when it is installed. The forecast is the
+// dispatcher's own judgement of first sight, for a ledger that is born now. Functions take values and return values.
 package adoption

@@ -1,93 +1,160 @@
 package adoption
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/reloader"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// inspection is one workload with all that was read for it.
-type inspection struct {
-	View
-	w     *workload.Workload
-	plan  dialect.Plan
-	read  map[reloader.Config]Known
-	names Names
+// FindingKind is the kind of a Finding.
+type FindingKind string
+
+// The kinds of finding.
+const (
+	// Conflict: several tools roll the workload.
+	Conflict FindingKind = "Conflict"
+	// Typo: a name or a key is probably not what was meant.
+	Typo FindingKind = "Typo"
+	// Leftover: a tool has written something for a moment, and must remove it itself.
+	Leftover FindingKind = "Leftover"
+)
+
+// Finding is something wrong with one workload, and how to fix it.
+type Finding struct {
+	Kind    FindingKind `json:"kind"`
+	Message string      `json:"message"`
+	Fix     string      `json:"fix"`
 }
 
-// asking returns the names of the dialects by which some config rolls the workload.
-func (s inspection) asking() []string {
-	var names []string
-	for _, d := range s.plan.Enabled {
-		only := s.plan.Only(d)
-		for c, k := range s.read {
-			if meta := metaOf(c, k); only.Decide(meta).Reload && s.plan.Decide(meta).Reload {
-				names = append(names, d.Name)
-				break
-			}
-		}
-	}
-	return names
+// Has reports whether r has a finding of that kind.
+func (r *Report) Has(kind FindingKind) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == kind })
 }
 
-// tools finds that several tools look after the workload.
-func (s inspection) tools() []Finding {
-	names := slices.DeleteFunc(s.asking(), func(name string) bool { return name == "reroll" })
-	if len(names) < 2 {
-		return nil
-	}
-	return []Finding{{
-		Conflict, strings.Join(names, " and ") + " look after it: each of the tools rolls it for itself, and Reroll makes one decision and one roll, and writes the marks of all",
-		"leave the annotations of one of them, once the tools are gone",
-	}}
-}
-
-// problems finds values that cannot be read.
-func (s inspection) problems() []Finding {
+// Mistakes returns what is wrong with the annotations of w, as far as w alone shows it.
+func (v View) Mistakes(w *workload.Workload) []Finding {
+	plan := v.Dialects.Compile(w)
 	var found []Finding
-	for _, p := range s.plan.Problems {
+	for _, p := range plan.Problems {
 		found = append(found, Finding{Typo, p, "correct the annotation"})
 	}
-	return found
+	return append(found, v.keys(w)...)
+}
+
+func (s inspection) findings() []Finding {
+	found := []Finding{}
+	if names := slices.DeleteFunc(s.enabled(), func(name string) bool { return name == own }); len(names) > 1 {
+		found = append(found, Finding{
+			Conflict, "the annotations of " + strings.Join(names, " and ") + " ask for rolls: each tool rolls for itself, and Reroll rolls once and writes the marks of all",
+			"keep the annotations of one of them when the tools are gone",
+		})
+	}
+	return append(found, slices.Concat(s.absent(), s.Mistakes(s.Workload), leftovers(s.Workload))...)
 }
 
 // absent finds names of configs that do not exist. A list that is about several kinds may mean any of them.
-func (s inspection) absent() []Finding {
-	var found []Finding
+func (s inspection) absent() (found []Finding) {
 	var reported []dialect.Mention
 	mentions := s.plan.Mentions()
 	for _, m := range mentions {
 		same := func(o dialect.Mention) bool {
 			return o.Clause == m.Clause && o.Config.Namespace == m.Config.Namespace && o.Config.Name == m.Config.Name
 		}
-		there := func(o dialect.Mention) bool { return same(o) && !s.read[o.Config].Absent }
+		there := func(o dialect.Mention) bool { return same(o) && !s.Configs[o.Config].Absent }
 		if slices.ContainsFunc(mentions, there) || slices.ContainsFunc(reported, same) {
 			continue
 		}
 		reported = append(reported, m)
-		found = append(found, s.absence(m))
+		name, local := m.Config.String(), m.Config.Namespace == s.Workload.Namespace
+		if local {
+			name = string(m.Config.Kind) + "/" + m.Config.Name
+		}
+		f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, name), "create it, or correct the name"}
+		if like, ok := near.Word(m.Config.Name, s.Names[m.Config.Kind]); ok && local {
+			f.Fix = "did you mean " + like + "?"
+		}
+		found = append(found, f)
 	}
 	return found
 }
 
-// absence tells of a name of nothing, and what was meant perhaps.
-func (s inspection) absence(m dialect.Mention) Finding {
-	f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, shortName(s.w, m.Config)), "create it, or correct the name"}
-	if like, ok := near.Word(m.Config.Name, s.names[m.Config.Kind]); ok && m.Config.Namespace == s.w.Namespace {
-		f.Mend = "did you mean " + like + "?"
+// keys finds annotations of w that are not any tool's, and keys where they mean nothing. Those of Reroll's own domain are among the problems.
+func (v View) keys(w *workload.Workload) (found []Finding) {
+	for _, on := range []struct {
+		annotations map[string]string
+		place       string
+	}{{w.Annotations, ""}, {w.Template.Annotations, " of the pod template"}} {
+		for _, key := range sortedKeys(on.annotations) {
+			t, owned := owner(key)
+			like, misspelt := near.Word(key, keysOf(v.All))
+			if v.All.KeepsAnnotation(key) || slices.Contains(t.more, key) || t.dialect == own || !owned && !misspelt {
+				continue
+			}
+			f := Finding{Typo, key + on.place + " is not an annotation of any tool", "remove it"}
+			switch {
+			case misspelt:
+				f.Fix = "did you mean " + like + "?"
+			case slices.Contains(t.labels, key):
+				f.Fix = "make it a label: it means nothing as an annotation"
+			}
+			found = append(found, f)
+		}
 	}
-	return f
+	for _, d := range v.All {
+		for _, c := range d.Clauses {
+			_, here := w.Annotations[c.Key]
+			_, there := w.Template.Annotations[c.Key]
+			_, label := w.Labels[c.Key]
+			elsewhere := slices.ContainsFunc(d.Clauses, func(o dialect.Clause) bool { return o.Key == c.Key && o.On != c.On })
+			var f Finding
+			switch {
+			case c.On == dialect.OnWorkload && there:
+				f = Finding{Typo, c.Key + " means nothing on a pod template", "write it on the workload itself"}
+			case c.On == dialect.OnConfig && (here || there) && !elsewhere:
+				f = Finding{Typo, c.Key + " means nothing on a workload", "write it on the config"}
+			case label:
+				f = Finding{Typo, c.Key + " means nothing as a label", "make it an annotation"}
+			}
+			if f.Kind != "" && !slices.Contains(found, f) {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
 }
 
-// shortName names a config as seen from w.
-func shortName(w *workload.Workload, c reloader.Config) string {
-	if c.Namespace == w.Namespace {
-		return string(c.Kind) + "/" + c.Name
+// waveFinalizer is the finalizer that Wave has left up to v0.6.
+const waveFinalizer = "wave.pusher.com/finalizer"
+
+// leftovers finds what tools write for a moment and cannot remove once they are gone.
+func leftovers(w *workload.Workload) (found []Finding) {
+	if scheduler, ok := w.Annotations[mark.SchedulingKey]; ok || mark.Unscheduled(w) {
+		found = append(found, Finding{
+			Leftover, "Wave keeps its pods unscheduled until every config that it needs exists",
+			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q when it starts; if it has that value already, remove %s",
+				cmp.Or(scheduler, corev1.DefaultSchedulerName), mark.SchedulingKey),
+		})
 	}
-	return c.String()
+	if slices.Contains(w.Finalizers, waveFinalizer) {
+		found = append(found, Finding{
+			Leftover, "Wave up to v0.6 has left its finalizer, so the workload cannot be deleted when Wave is gone",
+			fmt.Sprintf(`kubectl --namespace %s patch %s %s --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":[%q]}}'`,
+				w.Namespace, strings.ToLower(w.Kind), w.Name, waveFinalizer),
+		})
+	}
+	if _, ok := w.Annotations[mark.SAPHashKey]; ok {
+		found = append(found, Finding{
+			Leftover, "pod-reloader has left the hash that it expects on the workload itself: its webhook refuses every later write",
+			"remove the annotation " + mark.SAPHashKey + " of the workload; that of the pod template stays",
+		})
+	}
+	return found
 }

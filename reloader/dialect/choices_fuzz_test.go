@@ -28,7 +28,7 @@ func FuzzChoices(f *testing.F) {
 			if d := chosen.MinInterval; d < 0 || d > 7*24*time.Hour {
 				t.Errorf("min interval %s", d)
 			}
-			if got := plan.Strategy("env-vars").Name; !slices.Contains([]string{"env-vars", "annotations", "restart"}, got) {
+			if got := plan.Chosen.Strategy; !slices.Contains([]string{"", "env-vars", "annotations", "restart"}, got) {
 				t.Errorf("strategy %q", got)
 			}
 			if windows := chosen.Maintenance; len(windows) > 1+strings.Count(v1+v2, ";") {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
 // Collaborne returns the dialect of kubernetes-reloader of Collaborne. Other than the tool, names in lists are trimmed, and binary data
@@ -22,7 +22,7 @@ func Collaborne() *Dialect {
 			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
 			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},
 		},
-		Marking:  Marking{MarkValue: collaborneHash, Marks: strategy.Collaborne.Name},
+		Marking:  Marking{MarkValue: collaborneHash, Marks: mark.Collaborne.Name},
 		Kinds:    tools,
 		OnCreate: true,
 	}

@@ -39,10 +39,10 @@ func sec(name string) reloader.Config {
 func app(onWorkload, onTemplate annotations) *workload.Workload {
 	return &workload.Workload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "app", Annotations: onWorkload},
-		Kind:       "Deployment", HasAnnotations: len(onWorkload) > 0,
+		Kind:       "Deployment",
 		Template: workload.Template{
-			Annotations: onTemplate, HasAnnotations: len(onTemplate) > 0,
-			Containers: []workload.Container{{Name: "main"}},
+			Annotations: onTemplate,
+			Containers:  []workload.Container{{Name: "main"}},
 			References: map[reloader.Config]*workload.Reference{
 				cm("c"):     {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},
 				sec("s"):    {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},

@@ -55,7 +55,7 @@ func TestKeepsAnnotation(t *testing.T) {
 	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
 	for key, want := range map[string]bool{
 		auto: true, cmAuto: true, secAuto: true, cmList: true, secList: true, cmExclude: true, scExclude: true, search: true, match: true, ignore: true,
-		"reloader.stakater.com/last-reloaded-from": true, "reroll.dev/last-reload": true, "reroll.dev/config-digest": true,
+		"reloader.stakater.com/last-reloaded-from": true, "reroll.dev/applied": true, "reroll.dev/config-hash": true,
 		"": false, "--auto-reload-all": false, corev1.LastAppliedConfigAnnotation: false, "app.kubernetes.io/auto": false,
 	} {
 		if got := d.KeepsAnnotation(key); got != want {
@@ -77,7 +77,7 @@ func TestStrategy(t *testing.T) {
 		return nil
 	}}}}
 	plan := dialect.Set{own}.Compile(w)
-	if got := plan.Strategy("env-vars").Name; got != "annotations" || !own.KeepsAnnotation("my/strategy") {
+	if got := plan.Chosen.Strategy; got != "annotations" || !own.KeepsAnnotation("my/strategy") {
 		t.Errorf("Strategy = %q, kept %v", got, own.KeepsAnnotation("my/strategy"))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
 // Fabric8 returns the dialect of configmapcontroller of fabric8. Other than the tool, names in lists are trimmed, each variable has the
@@ -16,7 +16,7 @@ func Fabric8() *Dialect {
 	return &Dialect{
 		Tool:     Tool{"fabric8", "configmap.fabric8.io"},
 		Clauses:  []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, configMaps, Ask, Names}},
-		Marking:  Marking{MarkValue: fabric8Hash, Marks: strategy.Fabric8.Name},
+		Marking:  Marking{MarkValue: fabric8Hash, Marks: mark.Fabric8.Name},
 		Kinds:    tools,
 		OnCreate: true,
 	}

@@ -7,10 +7,13 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/near"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
+
+// Restart is the strategy that replaces the pods of a Rollout and leaves its template as it is.
+const Restart = "restart"
 
 const (
 	ownIgnore = OwnPrefix + "ignore"
@@ -20,8 +23,7 @@ const (
 	RetryKey = OwnPrefix + "retry"
 )
 
-// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. Its marks have the places of
-// Stakater Reloader's, and are keyed. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	d := &Dialect{
 		Tool: Tool{"reroll", "reroll.dev"},
@@ -45,9 +47,8 @@ func Own() *Dialect {
 		},
 		Mounted:   true,
 		Overrules: true,
-		Marking:   Marking{MarkValue: stakaterHash, Keyed: true},
 	}
-	known := []string{RetryKey, OwnPrefix + "last-reload", OwnPrefix + "brought", strategy.ConfigDigestKey, strategy.RequestedKey}
+	known := []string{RetryKey, OwnPrefix + "applied", mark.RequestedKey}
 	for _, c := range d.Clauses {
 		known = append(known, c.Key)
 	}
@@ -60,12 +61,9 @@ func Own() *Dialect {
 
 // chooseStrategy lets every kind of workload choose among all strategies that work for it.
 func chooseStrategy(w *workload.Workload, value string, chosen *Chosen) error {
-	var names []string
-	for _, s := range strategy.All {
-		names = append(names, s.Name)
-	}
+	names := slices.Clone(mark.General)
 	if w.Kind == workload.Rollout.Kind {
-		names = append(names, strategy.Restart.Name)
+		names = append(names, Restart)
 	}
 	slices.Sort(names)
 	if !slices.Contains(names, value) {

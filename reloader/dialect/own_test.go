@@ -22,7 +22,7 @@ func TestOwnProblems(t *testing.T) {
 	}{
 		"all in order": {annotations{
 			"reroll.dev/configmaps": "a, b-*, other/c", "reroll.dev/keys": "used, *.yaml, !debug*", "reroll.dev/window": "30s",
-			"reroll.dev/min-interval": "10m", "reroll.dev/strategy": "annotations", "reroll.dev/last-reload": "r-1", "reroll.dev/brought": "x",
+			"reroll.dev/min-interval": "10m", "reroll.dev/strategy": "annotations", "reroll.dev/applied": "x", "reroll.dev/requested": "1", "reroll.dev/retry": "1",
 			"reroll.dev/follow": "c1/shared/configmap/flags",
 		}, nil},
 		"an annotation of configs": {annotations{"reroll.dev/followers": "*"}, []string{`"reroll.dev/followers": there is no such annotation of workloads`}},

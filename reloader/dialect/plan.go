@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -147,12 +146,6 @@ func (p *Plan) Only(d *Dialect) Plan {
 		only.join()
 	}
 	return only
-}
-
-// Strategy returns the strategy by which the workload is marked: the one that it chooses, or else the one of that name.
-func (p *Plan) Strategy(name string) strategy.Strategy {
-	chosen, _ := strategy.Named(cmp.Or(p.Chosen.Strategy, name))
-	return chosen
 }
 
 // Dialect returns the name of the first of Enabled; empty if there is none.

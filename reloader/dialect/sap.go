@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -27,7 +27,7 @@ func SAP() *Dialect {
 			{sapConfigMaps, OnWorkload, configMaps, Ask, Names},
 			{sapSecrets, OnWorkload, secrets, Ask, Names},
 		},
-		Marking:  Marking{Joint: &Joint{Values: sapValues}, Marks: strategy.SAP.Name, Writes: []string{strategy.SAPHashKey}},
+		Marking:  Marking{Joint: &Joint{Values: sapValues}, Marks: mark.SAP.Name, Writes: []string{mark.SAPHashKey}},
 		Kinds:    tools,
 		Off:      []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"},
 		OnCreate: true,
@@ -36,7 +36,7 @@ func SAP() *Dialect {
 }
 
 // sapValues returns the mark of digests, which names their key, then the tool's own: of versions, once with the names as they are meant and
-// once as the tool reads them, with the spaces around them, so that it finds nothing. The last is of digests as earlier releases wrote it.
+// once as the tool reads them, with the spaces around them, so that it finds nothing.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	sum := func(p Part) string { return p.Sum }
 	version := func(p Part) string {
@@ -47,9 +47,7 @@ func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	}
 	asIs := func(s string) string { return s }
 	digests := sapHash(w, parts, sum, strings.TrimSpace)
-	return []string{
-		keyedMark(keyOfParts(parts), digests), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs), digests,
-	}
+	return []string{keyedMark(keyOfParts(parts), digests), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs)}
 }
 
 // keyOfParts returns the ID of the key of all digests among parts; empty if there is none, or if they have several.

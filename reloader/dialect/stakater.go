@@ -12,7 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -43,7 +43,7 @@ func Stakater(o StakaterOptions) *Dialect {
 		},
 		Without: o.Without,
 		Mounted: true,
-		Marking: Marking{MarkValue: stakaterHash, Writes: []string{strategy.LastReloadedFromKey}},
+		Marking: Marking{MarkValue: stakaterHash, Writes: []string{mark.LastReloadedFromKey}},
 	}
 }
 
@@ -75,7 +75,7 @@ func chooseRolloutStrategy(w *workload.Workload, value string, chosen *Chosen) e
 	switch {
 	case w.Kind != workload.Rollout.Kind:
 		return fmt.Errorf("says nothing on a %s, only on a %s", w.Kind, workload.Rollout.Kind)
-	case value == strategy.Restart.Name:
+	case value == Restart:
 		chosen.Strategy = cmp.Or(chosen.Strategy, value)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -64,8 +64,8 @@ func TestSAPHash(t *testing.T) {
 		return dialect.SAP().Joint.Values(w, map[reloader.Config]dialect.Part{cm("cm"): p})
 	}
 	got := values("cm", part)
-	if got[0] != got[3] || len(got[0]) != 64 {
-		t.Errorf("without a key, the marks of digests are %s and %s", got[0], got[3])
+	if dialect.KeyOf(got[0]) != "" || len(got[0]) != 64 || got[0] == own {
+		t.Errorf("without a key, the mark of digests is %s", got[0])
 	}
 	if got[1] != own || got[2] != own {
 		t.Errorf("the mark of versions is %s and %s, want %s", got[1], got[2], own)
@@ -253,13 +253,13 @@ func TestMarks(t *testing.T) {
 func TestListsOfOneNamespace(t *testing.T) {
 	theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "c"}
 	for key, across := range map[string]bool{
-		"pod-reloader.cs.sap.com/configmaps":             false,
-		"reloader.k8s.collaborne.com/configmap":          false,
-		"configmap.fabric8.io/update-on-change":          false,
-		strategy.TriggerPrefix + "triggering-configMaps": false,
-		"configmap.reloader.stakater.com/reload":         false,
-		"wave.pusher.com/extra-configmaps":               true,
-		"reroll.dev/configmaps":                          true,
+		"pod-reloader.cs.sap.com/configmaps":         false,
+		"reloader.k8s.collaborne.com/configmap":      false,
+		"configmap.fabric8.io/update-on-change":      false,
+		mark.TriggerPrefix + "triggering-configMaps": false,
+		"configmap.reloader.stakater.com/reload":     false,
+		"wave.pusher.com/extra-configmaps":           true,
+		"reroll.dev/configmaps":                      true,
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
 		w := app(annotations{key: "other/c, own", "wave.pusher.com/update-on-config-change": "true"}, nil)

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
 // Trigger returns the dialect of k8s-trigger-controller. Other than the tool, names in lists are trimmed, a config need not be mounted as a
@@ -14,12 +14,12 @@ func Trigger() *Dialect {
 	return &Dialect{
 		Tool: Tool{"trigger", "trigger.k8s.io"},
 		Clauses: []Clause{
-			{strategy.TriggerPrefix + "triggering-configMaps", OnWorkload, configMaps, Ask, Names},
-			{strategy.TriggerPrefix + "triggering-secrets", OnWorkload, secrets, Ask, Names},
+			{mark.TriggerPrefix + "triggering-configMaps", OnWorkload, configMaps, Ask, Names},
+			{mark.TriggerPrefix + "triggering-secrets", OnWorkload, secrets, Ask, Names},
 		},
 		Marking: Marking{
-			MarkValue: triggerHash, Marks: strategy.Trigger.Name,
-			Writes: []string{strategy.TriggerPrefix + "configMap-*", strategy.TriggerPrefix + "secret-*"},
+			MarkValue: triggerHash, Marks: mark.Trigger.Name,
+			Writes: []string{mark.TriggerPrefix + "configMap-*", mark.TriggerPrefix + "secret-*"},
 		},
 		Kinds:    tools,
 		OnCreate: true,

@@ -5,14 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -35,8 +34,8 @@ func Wave() *Dialect {
 			{waveAuto, OnWorkload, plainConfigs, AskReferenced, True},
 		},
 		Marking: Marking{
-			Joint: &Joint{Reads: true, Values: waveValues, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
-			Marks: strategy.Wave.Name, Writes: []string{strategy.WaveHashKey, strategy.SchedulingKey},
+			Joint: &Joint{Reads: true, Values: waveHash, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
+			Marks: mark.Wave.Name, Writes: []string{mark.WaveHashKey, mark.SchedulingKey},
 		},
 		Kinds:    tools,
 		Requires: waveAuto,
@@ -122,33 +121,6 @@ func waveList(kind reloader.ConfigKind) string {
 
 func regular(w *workload.Workload, container string) bool {
 	return slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == container })
-}
-
-// waveValues returns Wave's hash, and then the keyed one.
-func waveValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
-	return append(waveHash(w, parts), waveDigest(w, parts)...)
-}
-
-// waveDigest returns the keyed mark of all that Wave's hash covers; none if not all digests are of the same key.
-func waveDigest(w *workload.Workload, parts map[reloader.Config]Part) []string {
-	var lines strings.Builder
-	for _, c := range ownLast(w, parts) {
-		part, needs := parts[c], waveCovers(w, c)
-		if needs.all && part.Sum != "" {
-			fmt.Fprintf(&lines, "%s %s\n", c, part.Sum)
-			continue
-		}
-		for _, key := range slices.Compact(slices.Sorted(slices.Values(needs.keys))) {
-			if sum, there := part.Keys[key]; there {
-				fmt.Fprintf(&lines, "%s %s %s\n", c, key, sum)
-			}
-		}
-	}
-	mark := keyedMark(keyOfParts(parts), hashOf("reroll.dev/wave\n"+lines.String()))
-	if KeyOf(mark) == "" {
-		return nil
-	}
-	return []string{mark}
 }
 
 // waveHash returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same

@@ -11,8 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
 // AdmissionSecret is the Secret in Reroll's namespace that holds the certificate of the admission webhook, if Reroll makes it.
@@ -47,36 +45,38 @@ func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path s
 	if err != nil {
 		return err
 	}
-	ops := []strategy.Op{{Op: "test", Path: "/metadata/resourceVersion", Value: found.ResourceVersion}}
-	for i, webhook := range found.Webhooks {
-		ops = append(ops, published(webhook.ClientConfig, fmt.Sprintf("/webhooks/%d/clientConfig", i), bundle, path)...)
+	var changed []any
+	for _, webhook := range found.Webhooks {
+		if config := published(webhook.ClientConfig, bundle, path); len(config) > 0 {
+			changed = append(changed, map[string]any{"name": webhook.Name, "clientConfig": config})
+		}
 	}
-	if len(ops) == 1 {
+	if len(changed) == 0 {
 		return nil
 	}
-	patch, err := json.Marshal(ops)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": found.ResourceVersion}, "webhooks": changed})
 	if err != nil {
-		return fmt.Errorf("encode JSON patch: %w", err)
+		return fmt.Errorf("encode patch: %w", err)
 	}
-	_, err = configurations.Patch(ctx, a.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "reroll"})
+	_, err = configurations.Patch(ctx, a.configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "reroll"})
 	return err
 }
 
-// published returns the operations that publish a bundle, unless it is nil, and a path in the clientConfig at a place; none if both are there.
-func published(config admissionregistrationv1.WebhookClientConfig, at string, bundle []byte, path string) []strategy.Op {
-	var ops []strategy.Op
+// published returns the fields of a clientConfig that publish a bundle, unless that is nil, and a path; none if both are there.
+func published(config admissionregistrationv1.WebhookClientConfig, bundle []byte, path string) map[string]any {
+	changed := map[string]any{}
 	if bundle != nil && !bytes.Equal(config.CABundle, bundle) {
-		ops = append(ops, strategy.Op{Op: "add", Path: at + "/caBundle", Value: bundle})
+		changed["caBundle"] = bundle
 	}
 	if s := config.Service; s != nil && (s.Path == nil || *s.Path != path) {
-		ops = append(ops, strategy.Op{Op: "add", Path: at + "/service/path", Value: path})
+		changed["service"] = map[string]any{"path": path}
 	}
 	if config.URL == nil {
-		return ops
+		return changed
 	}
 	if u, err := url.Parse(*config.URL); err == nil && u.Path != path {
 		u.Path = path
-		ops = append(ops, strategy.Op{Op: "add", Path: at + "/url", Value: u.String()})
+		changed["url"] = u.String()
 	}
-	return ops
+	return changed
 }

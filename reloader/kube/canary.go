@@ -14,12 +14,15 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
-// CanaryName is the ConfigMap in Reroll's own namespace that is touched to see whether its audit events come in.
+// CanaryName is the name of the objects in Reroll's own namespace, one of each kind, that are touched to see whether their audit events come in.
 const CanaryName = "reroll-canary"
 
 const (
@@ -72,9 +75,9 @@ func addressesOf(slice *discoveryv1.EndpointSlice) []string {
 	return addresses[:min(len(addresses), maxCanaryAddresses)]
 }
 
-// TouchCanary writes the ConfigMap CanaryName, making it if there is none, through the API server at a URL of CanaryAddresses. The
+// TouchCanary writes the ConfigMap or Secret CanaryName, making it if there is none, through the API server at a URL of CanaryAddresses. The
 // request that writes has the audit ID id. What proven says is kept from the first time that it is true on, and returned.
-func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bool) (everProven bool, err error) {
+func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader.ConfigKind, id string, proven bool) (everProven bool, err error) {
 	config, err := c.configFor(address)
 	if err != nil {
 		return false, err
@@ -84,33 +87,54 @@ func (c *Cluster) TouchCanary(ctx context.Context, address, id string, proven bo
 	if err != nil {
 		return false, fmt.Errorf("API server %s: %w", address, err)
 	}
-	canary := &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: CanaryName, Namespace: c.Namespace, Labels: map[string]string{managedLabel: managedValue}},
-		Data:       map[string]string{"touched": time.Now().UTC().Format(time.RFC3339Nano)},
-	}
-	if proven {
-		canary.Data[provenKey] = "true"
-	}
+	canary := canaryOf(kind, c.Namespace, proven)
 	body, err := json.Marshal(canary)
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
-	written, err := c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body)
+	err = c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body, canary)
 	if apierrors.IsNotFound(err) {
-		written, err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body)
+		err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body, canary)
 	}
 	if err != nil {
-		return false, fmt.Errorf("write ConfigMap %s/%s through %s: %w", c.Namespace, CanaryName, address, err)
+		return false, fmt.Errorf("write %s %s/%s through %s: %w", kind, c.Namespace, CanaryName, address, err)
 	}
-	return written.Data[provenKey] == "true", nil
+	return isProven(canary), nil
 }
 
-// writeCanary sends a request about ConfigMaps of Reroll's own namespace, and returns the canary as it is then.
-func (c *Cluster) writeCanary(ctx context.Context, r *rest.Request, id string, body []byte) (*corev1.ConfigMap, error) {
-	canary := &corev1.ConfigMap{}
-	return canary, r.Namespace(c.Namespace).Resource("configmaps").Param("fieldManager", "reroll").
-		SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).Do(ctx).Into(canary)
+// canaryOf returns the canary of a kind as it is written now.
+func canaryOf(kind reloader.ConfigKind, namespace string, proven bool) runtime.Object {
+	data := map[string]string{"touched": time.Now().UTC().Format(time.RFC3339Nano)}
+	if proven {
+		data[provenKey] = "true"
+	}
+	meta := metav1.ObjectMeta{Name: CanaryName, Namespace: namespace, Labels: map[string]string{managedLabel: managedValue}}
+	of := metav1.TypeMeta{APIVersion: "v1", Kind: string(kind)}
+	if kind == reloader.Secret {
+		return &corev1.Secret{TypeMeta: of, ObjectMeta: meta, StringData: data}
+	}
+	return &corev1.ConfigMap{TypeMeta: of, ObjectMeta: meta, Data: data}
+}
+
+// isProven reports whether a canary that was read says that one has come back.
+func isProven(canary runtime.Object) bool {
+	switch canary := canary.(type) {
+	case *corev1.Secret:
+		return string(canary.Data[provenKey]) == "true"
+	case *corev1.ConfigMap:
+		return canary.Data[provenKey] == "true"
+	}
+	return false
+}
+
+// writeCanary sends a request about canaries of the kind of answer in Reroll's own namespace, and reads the canary as it is then into answer.
+func (c *Cluster) writeCanary(ctx context.Context, r *rest.Request, id string, body []byte, answer runtime.Object) error {
+	resource := "configmaps"
+	if _, secret := answer.(*corev1.Secret); secret {
+		resource = "secrets"
+	}
+	return r.Namespace(c.Namespace).Resource(resource).Param("fieldManager", "reroll").
+		SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).Do(ctx).Into(answer)
 }
 
 // configFor returns our access, through the API server at another address. Its certificate must be good for the name that we know

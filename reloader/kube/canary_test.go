@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // herald is an API server that notes who touches the canary there. All heralds are of one cluster: they have the same certificate.
@@ -20,18 +23,18 @@ type herald struct {
 	mu sync.Mutex
 	// requests are the methods with their audit IDs.
 	requests []string
-	// exists says that there is a canary, and slice what the EndpointSlice holds; no answer if empty.
-	exists bool
-	slice  string
-	status int
+	// canaries has the last body of each resource, as JSON, and slice what the EndpointSlice holds; no answer if empty.
+	canaries map[string]string
+	slice    string
+	status   int
 }
 
 func newHerald(t *testing.T) *herald {
 	t.Helper()
-	h := &herald{}
+	h := &herald{canaries: map[string]string{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/namespaces/ops/configmaps", h.touch)
-	mux.HandleFunc("/api/v1/namespaces/ops/configmaps/reroll-canary", h.touch)
+	mux.HandleFunc("/api/v1/namespaces/ops/{resource}", h.touch)
+	mux.HandleFunc("/api/v1/namespaces/ops/{resource}/reroll-canary", h.touch)
 	mux.HandleFunc("GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if h.status != 0 {
@@ -51,13 +54,19 @@ func (h *herald) touch(w http.ResponseWriter, r *http.Request) {
 	defer h.mu.Unlock()
 	h.requests = append(h.requests, r.Method+" "+r.Header.Get("Audit-ID"))
 	w.Header().Set("Content-Type", "application/json")
-	if r.Method == http.MethodPatch && !h.exists {
+	resource := r.PathValue("resource")
+	if r.Method == http.MethodPatch && h.canaries[resource] == "" {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
 		return
 	}
-	h.exists = true
-	_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"reroll-canary"}}`)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	h.canaries[resource] = string(body)
+	_, _ = w.Write(body)
 }
 
 // clusterAt returns a connection to h by a name that its certificate is good for.
@@ -86,7 +95,7 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 	for i := range 2 {
 		for _, address := range addresses {
-			if _, err := c.TouchCanary(t.Context(), address, fmt.Sprintf("id-%d", i), false); err != nil {
+			if _, err := c.TouchCanary(t.Context(), address, reloader.ConfigMap, fmt.Sprintf("id-%d", i), false); err != nil {
 				t.Errorf("touch through %s: %v", address, err)
 			}
 		}
@@ -99,8 +108,22 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 	// Whoever sits at an address of old must be the cluster.
 	c.config.ServerName = "another.example.org"
-	if _, err := c.TouchCanary(t.Context(), two.URL, "id", false); err == nil {
+	if _, err := c.TouchCanary(t.Context(), two.URL, reloader.ConfigMap, "id", false); err == nil {
 		t.Error("the canary goes to an API server with another name in its certificate")
+	}
+}
+
+// TestCanaryOfEachKind: each kind is an object of its own, which says whether one has come back.
+func TestCanaryOfEachKind(t *testing.T) {
+	h := newHerald(t)
+	c := clusterAt(t, h)
+	for kind, resource := range map[reloader.ConfigKind]string{reloader.ConfigMap: "configmaps", reloader.Secret: "secrets"} {
+		if proven, err := c.TouchCanary(t.Context(), h.URL, kind, "id", false); err != nil || proven {
+			t.Errorf("%s: proven %t, %v", kind, proven, err)
+		}
+		if body := h.canaries[resource]; !strings.Contains(body, `"kind":"`+string(kind)+`"`) || !strings.Contains(body, `"touched":`) {
+			t.Errorf("%s: written is %s", resource, body)
+		}
 	}
 }
 

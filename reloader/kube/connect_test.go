@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // TestKubeconfigBeforeThePodsOwnCluster: who gives a kubeconfig, by the environment as well, means that cluster, also in a pod.
@@ -101,7 +103,10 @@ func TestImpersonationOfTheKubeconfig(t *testing.T) {
 					_, err := cluster.dynamic.Resource(maps).Get(t.Context(), "a", metav1.GetOptions{})
 					return err
 				},
-				"canary": func() error { _, err := cluster.TouchCanary(t.Context(), server.URL, "id", false); return err },
+				"canary": func() error {
+					_, err := cluster.TouchCanary(t.Context(), server.URL, reloader.ConfigMap, "id", false)
+					return err
+				},
 				"Config": func() error {
 					_, err := client.CoreV1().ConfigMaps("a").Get(t.Context(), "a", metav1.GetOptions{})
 					return err

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -26,7 +26,7 @@ const (
 // startJob makes a Job of the CronJob's template with the marks in it, and leaves the CronJob as it is: its own Jobs start with the
 // new content anyway. The Job is named after the roll, so that a second attempt finds the first one's Job. The concurrency policy
 // binds the schedule alone: as with `kubectl create job --from`, the Job starts also while another one of the CronJob runs.
-func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
+func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	cronJob, err := c.dynamic.Resource(kind.Resource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -34,15 +34,17 @@ func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.
 	if cronJob.GetDeletionTimestamp() != nil {
 		return nil, gone(kind, w.Name)
 	}
-	amended, err := amend(kind, cronJob, r.Ops)
-	if err != nil {
+	if r.Name == "" {
+		return nil, fmt.Errorf("make a Job of %s: the roll has no name", w.Ref())
+	}
+	if cronJob, err = applied(kind, w, cronJob, r); err != nil {
 		return nil, err
 	}
-	job, err := jobOf(amended, r)
+	job, err := jobOf(cronJob, r)
 	if err != nil {
 		return nil, fmt.Errorf("make a Job of %s: %w", w.Ref(), err)
 	}
-	_, err = c.jobsIn(w.Namespace).Create(ctx, job, metav1.CreateOptions{FieldManager: r.FieldManager})
+	_, err = c.jobsIn(w.Namespace).Create(ctx, job, metav1.CreateOptions{FieldManager: workload.MarkManager})
 	if apierrors.IsAlreadyExists(err) {
 		err = c.expectJobOf(ctx, cronJob, job.GetName())
 	}
@@ -69,8 +71,8 @@ func (c *Cluster) expectJobOf(ctx context.Context, cronJob *unstructured.Unstruc
 		field.ErrorList{field.Duplicate(field.NewPath("metadata", "name"), name)})
 }
 
-// jobOf returns the Job that cronJob stands for once it carries the marks of r.
-func jobOf(cronJob *unstructured.Unstructured, r strategy.Roll) (*unstructured.Unstructured, error) {
+// jobOf returns the Job of a CronJob that has the marks of r.
+func jobOf(cronJob *unstructured.Unstructured, r mark.Roll) (*unstructured.Unstructured, error) {
 	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", "jobTemplate")
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func jobOf(cronJob *unstructured.Unstructured, r strategy.Roll) (*unstructured.U
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.Copy(annotations, stamps(r.Ops))
+	maps.Copy(annotations, stamps(r))
 	annotations[instantiateKey] = instantiated
 
 	job := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
@@ -100,7 +102,7 @@ func jobOf(cronJob *unstructured.Unstructured, r strategy.Roll) (*unstructured.U
 
 // jobName joins the two names; the CronJob's is cut so that the whole fits into the label that a Job's pods carry.
 func jobName(cronJob, roll string) string {
-	suffix := "-" + strings.TrimPrefix(roll, "r-")
+	suffix := "-" + roll
 	cut := cronJob[:min(len(cronJob), validation.DNS1123LabelMaxLength-len(suffix))]
 	return strings.TrimRight(cut, "-.") + suffix
 }

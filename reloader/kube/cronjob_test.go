@@ -7,24 +7,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
 func TestJobOf(t *testing.T) {
-	job, err := jobOf(object(t, "cronjob.yaml"), strategy.Roll{
-		Name: "r-abcdefgh23456723",
-		Ops:  []strategy.Op{{Op: "add", Path: "/metadata/annotations/reroll.dev~1last-reload", Value: "r-of-this"}},
+	job, err := jobOf(object(t, "cronjob.yaml"), mark.Roll{
+		Name: "abcdefgh23456723", Annotations: map[string]any{"reroll.dev/applied": "of this", "gone": nil},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(object(t, "job-of-cronjob.yaml").Object, job.Object); diff != "" {
-		t.Errorf("as kubectl makes it, with the reload's annotation (-want +got):\n%s", diff)
+		t.Errorf("as kubectl makes it, with the annotations of the roll (-want +got):\n%s", diff)
 	}
 }
 
 func TestJobName(t *testing.T) {
-	const roll = "r-abcdefgh23456723"
+	const roll = "abcdefgh23456723"
 	cases := map[string]struct{ reason, cronJob, want string }{
 		"short":   {"the CronJob is still to be recognized", "report", "report-abcdefgh23456723"},
 		"longest": {"the whole fits into a label", strings.Repeat("x", 52), strings.Repeat("x", 46) + "-abcdefgh23456723"},

@@ -59,7 +59,7 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, job []byte, uid, name string) {
 		m, err := parseManifest(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "reroll", Name: name},
-			Data:       map[string][]byte{manifestJob: job, manifestUID: []byte(uid), manifestRoll: []byte("r")},
+			Data:       map[string][]byte{manifestJob: job, manifestUID: []byte(uid)},
 		})
 		if err != nil {
 			if text := err.Error(); strings.Contains(text, "hunter2") && !strings.Contains(name, "hunter2") {

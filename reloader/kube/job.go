@@ -14,13 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 const (
-	// maxRedeletes is how often in a row a Job may change between being read and being deleted.
-	maxRedeletes = 5
 	// goneTime bounds the wait of one Roll for a deleted Job to go, which takes as long as its finalizers do: others wait for whoever waits. Its
 	// manifest is safe, and the next Roll goes on, or RecoverJobs does.
 	goneTime = 2 * time.Second
@@ -38,14 +36,14 @@ func (c *Cluster) jobsIn(namespace string) dynamic.ResourceInterface {
 	return c.dynamic.Resource(workload.Job.Resource).Namespace(namespace)
 }
 
-// recreate deletes the Job and creates it again with the marks in it. Before the delete, the new one's manifest is safe in a Secret;
-// each step may fail or be the process's last: Roll, or else RecoverJobs, then goes on from the Secret.
-func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.Workload, r strategy.Roll) (*workload.Workload, error) {
+// recreate deletes the Job and creates it again with the marks in it. Before the delete, the new one's manifest is safe in a Secret.
+// Each step may fail or be the last of the process: Roll, or else RecoverJobs, then continues from the Secret.
+func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	if !c.jobs.begin(w.UID) {
 		return nil, fmt.Errorf("recreate %s: %w", w.Ref(), errBusy)
 	}
 	defer c.jobs.end(w.UID)
-	for range maxRedeletes {
+	for range 2 { // if another process replaces the Job at the same time, the second look finds what it made
 		job, err := c.jobsIn(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -55,7 +53,7 @@ func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.
 		case job.GetUID() != w.UID || job.GetDeletionTimestamp() != nil:
 			return c.resume(ctx, kind, w, r, job)
 		}
-		job, err = c.replace(ctx, kind, job, r)
+		job, err = c.replace(ctx, kind, w, job, r)
 		if errors.Is(err, errReplaced) {
 			continue
 		}
@@ -64,22 +62,22 @@ func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.
 		}
 		return c.rolledJob(kind, job, r)
 	}
-	return nil, moved(kind, w.Name, errors.New("it changes too often"))
+	return nil, moved(kind, w.Name, errReplaced)
 }
 
-// replace puts the amended job in the place of job. It fails with errReplaced, and has changed nothing, if job is not the newest
+// replace puts what r makes of job in the place of job. It fails with errReplaced, and has changed nothing, if job is not the newest
 // version.
 func (c *Cluster) replace(
-	ctx context.Context, kind workload.Kind, job *unstructured.Unstructured, r strategy.Roll,
+	ctx context.Context, kind workload.Kind, w *workload.Workload, job *unstructured.Unstructured, r mark.Roll,
 ) (*unstructured.Unstructured, error) {
 	if finished(job) {
 		return nil, moved(kind, job.GetName(), errFinished)
 	}
-	amended, err := amend(kind, job, r.Ops)
+	changed, err := applied(kind, w, job, r)
 	if err != nil {
 		return nil, err
 	}
-	m := manifest{job: cleaned(amended), uid: job.GetUID(), roll: r.Name, fieldManager: r.FieldManager, version: job.GetResourceVersion(), kept: time.Now()}
+	m := manifest{job: cleaned(changed), uid: job.GetUID(), version: job.GetResourceVersion(), kept: time.Now()}
 	if err := c.putManifest(ctx, m); err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (c *Cluster) replace(
 	case refused(err):
 		return nil, errors.Join(fmt.Errorf("delete %s, to create it again: %w", m, err), c.dropManifest(ctx, m))
 	case err != nil && !apierrors.IsNotFound(err): // if it is gone, another process may have been faster, and died
-		c.jobs.leave() // nobody knows whether it was deleted
+		c.jobs.leave() // it is unknown whether it was deleted
 		return nil, fmt.Errorf("delete %s, to create it again: %w", m, err)
 	}
 	return c.restore(ctx, m, goneTime)
@@ -112,7 +110,7 @@ func refused(err error) bool {
 // resume ends what an earlier attempt at the same Job left, if it left something. live is what stands in its place now, if anything
 // does.
 func (c *Cluster) resume(
-	ctx context.Context, kind workload.Kind, w *workload.Workload, r strategy.Roll, live *unstructured.Unstructured,
+	ctx context.Context, kind workload.Kind, w *workload.Workload, r mark.Roll, live *unstructured.Unstructured,
 ) (*workload.Workload, error) {
 	m, err := c.getManifest(ctx, w.UID)
 	switch {
@@ -161,7 +159,7 @@ var (
 // createJob creates the manifest's Job, or returns the one that has its name already, unless that is the old one.
 func (c *Cluster) createJob(ctx context.Context, m manifest) (*unstructured.Unstructured, error) {
 	jobs := c.jobsIn(m.job.GetNamespace())
-	job, err := jobs.Create(ctx, m.job, metav1.CreateOptions{FieldManager: m.fieldManager})
+	job, err := jobs.Create(ctx, m.job, metav1.CreateOptions{FieldManager: workload.MarkManager})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, errors.Join(gone(workload.Job, m.job.GetName()), errNamespaceGone)
@@ -192,9 +190,9 @@ func finished(job *unstructured.Unstructured) bool {
 	return false
 }
 
-// stamped reports whether the Job carries what r writes into the metadata of the object it rolls.
-func stamped(job *unstructured.Unstructured, r strategy.Roll) bool {
-	written := stamps(r.Ops)
+// stamped reports whether the Job has the annotations that r writes, so that it is the one that r makes.
+func stamped(job *unstructured.Unstructured, r mark.Roll) bool {
+	written := stamps(r)
 	for key, value := range written {
 		if job.GetAnnotations()[key] != value {
 			return false
@@ -205,7 +203,7 @@ func stamped(job *unstructured.Unstructured, r strategy.Roll) bool {
 
 // rolledJob returns the Job that stands in the place of the old one, if it is the one that r makes. Another one, which somebody else
 // was faster to create, is to be decided about by itself.
-func (c *Cluster) rolledJob(kind workload.Kind, job *unstructured.Unstructured, r strategy.Roll) (*workload.Workload, error) {
+func (c *Cluster) rolledJob(kind workload.Kind, job *unstructured.Unstructured, r mark.Roll) (*workload.Workload, error) {
 	if !stamped(job, r) {
 		return nil, moved(kind, job.GetName(), errReplaced)
 	}

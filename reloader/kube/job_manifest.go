@@ -27,12 +27,10 @@ const (
 
 // The keys of such a Secret.
 const (
-	manifestJob          = "manifest"
-	manifestUID          = "uid"
-	manifestRoll         = "roll"
-	manifestFieldManager = "fieldManager"
-	manifestVersion      = "resourceVersion"
-	manifestKept         = "kept"
+	manifestJob     = "manifest"
+	manifestUID     = "uid"
+	manifestVersion = "resourceVersion"
+	manifestKept    = "kept"
 	// manifestSignature proves that Reroll made the Secret: whoever else may write Secrets here must not have Jobs created anywhere.
 	manifestSignature = "signature"
 )
@@ -46,9 +44,7 @@ var errForged = errors.New("it is not signed with Reroll's digest key and no Job
 type manifest struct {
 	job *unstructured.Unstructured
 	// uid is that of the Job in whose place it is to stand.
-	uid          types.UID
-	roll         string
-	fieldManager string
+	uid types.UID
 	// version is the only one in which that Job is deleted, and kept when the request for that was about to be sent.
 	version string
 	kept    time.Time
@@ -114,7 +110,6 @@ func (m manifest) secret(namespace string) (*corev1.Secret, error) {
 		Type: ManifestType,
 		Data: map[string][]byte{
 			manifestJob: data, manifestUID: []byte(m.uid),
-			manifestRoll: []byte(m.roll), manifestFieldManager: []byte(m.fieldManager),
 			manifestVersion: []byte(m.version), manifestKept: []byte(m.kept.UTC().Format(time.RFC3339)),
 		},
 	}
@@ -141,7 +136,7 @@ func (c *Cluster) getManifest(ctx context.Context, uid types.UID) (manifest, err
 // signedParts are what the signature is of.
 func signedParts(secret *corev1.Secret) [][]byte {
 	parts := [][]byte{[]byte(secret.Name)}
-	for _, key := range []string{manifestJob, manifestUID, manifestRoll, manifestFieldManager, manifestVersion, manifestKept} {
+	for _, key := range []string{manifestJob, manifestUID, manifestVersion, manifestKept} {
 		parts = append(parts, secret.Data[key])
 	}
 	return parts
@@ -162,7 +157,6 @@ func (c *Cluster) manifestIn(ctx context.Context, secret *corev1.Secret) (manife
 func parseManifest(secret *corev1.Secret) (manifest, error) {
 	m := manifest{
 		job: &unstructured.Unstructured{}, uid: types.UID(secret.Data[manifestUID]),
-		roll: string(secret.Data[manifestRoll]), fieldManager: string(secret.Data[manifestFieldManager]),
 		version: string(secret.Data[manifestVersion]),
 	}
 	m.kept, _ = time.Parse(time.RFC3339, string(secret.Data[manifestKept])) // what cannot be read is long ago

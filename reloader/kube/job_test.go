@@ -16,9 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -63,8 +64,7 @@ func TestCleaned(t *testing.T) {
 // TestManifestSecret pins the bytes of the Secret: another version may have to go on from it. They are never edited.
 func TestManifestSecret(t *testing.T) {
 	m := manifest{
-		job: object(t, "cleaned.yaml"), uid: "11-22", roll: "r-abcdefgh23456723", fieldManager: "Reloader",
-		version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC),
+		job: object(t, "cleaned.yaml"), uid: "11-22", version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC),
 	}
 	secret, err := m.secret("reroll-system")
 	if err != nil {
@@ -86,8 +86,8 @@ func TestManifestSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := parseManifest(stored)
-	if err != nil || read.uid != m.uid || read.roll != m.roll || read.fieldManager != m.fieldManager || read.version != m.version || !read.kept.Equal(m.kept) {
-		t.Errorf("the Secret is read differently now: %s, %s, %s: %v", read.uid, read.roll, read.fieldManager, err)
+	if err != nil || read.uid != m.uid || read.version != m.version || !read.kept.Equal(m.kept) {
+		t.Errorf("the Secret is read differently now: %s, %s: %v", read.uid, read.version, err)
 	}
 	if diff := cmp.Diff(m.job.Object, read.job.Object); diff != "" {
 		t.Errorf("the Secret is read differently now (-want +got):\n%s", diff)
@@ -128,11 +128,11 @@ func TestManifestLargerThanASecretIsRefusedForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.roll = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid)-len("2026-11-22T20:00:00Z"))
+	m.version = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid)-len("2026-11-22T20:00:00Z"))
 	if _, err := m.secret("own"); err != nil {
 		t.Errorf("as large as a Secret may be: %v", err)
 	}
-	m.roll += "x"
+	m.version += "x"
 	if _, err := m.secret("own"); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("larger by one byte: %v", err)
 	}
@@ -163,46 +163,64 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-func TestAmend(t *testing.T) {
+func TestApplied(t *testing.T) {
 	job := object(t, "live.yaml")
-	cases := map[string]struct {
-		reason string
-		ops    []strategy.Op
-		moved  bool
-	}{
-		"as it was read":   {"a number is equal to itself", []strategy.Op{{Op: "test", Path: "/metadata/generation", Value: int64(1)}}, false},
-		"missing":          {"what is not there is null", []strategy.Op{{Op: "test", Path: "/spec/nothing", Value: nil}}, false},
-		"another one":      {"a stale decision never overwrites", []strategy.Op{{Op: "test", Path: "/metadata/uid", Value: "other"}}, true},
-		"changed":          {"a stale decision never overwrites", []strategy.Op{{Op: "test", Path: "/metadata/generation", Value: int64(2)}}, true},
-		"nowhere to write": {"the API server would refuse it too", []strategy.Op{{Op: "add", Path: "/spec/nothing/x", Value: "y"}}, true},
+	env := func(name string) []mark.Mark { return []mark.Mark{{Place: mark.Place{Env: name}, Value: "aa11"}} }
+	stripped := func(uid types.UID, version string) *workload.Workload {
+		data, err := job.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := workload.Job.Strip(json.RawMessage(data), func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.UID, w.ResourceVersion = uid, version
+		return w
 	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			ops := append(test.ops, strategy.Op{Op: "add", Path: "/metadata/annotations/reroll.dev~1last-reload", Value: "r"})
-			amended, err := amend(workload.Job, job, ops)
-			switch {
-			case test.moved && !apierrors.IsConflict(err):
-				t.Errorf("%v, want a conflict: %s", err, test.reason)
-			case !test.moved && (err != nil || amended.GetAnnotations()["reroll.dev/last-reload"] != "r"):
-				t.Errorf("%v, %v: %s", amended, err, test.reason)
-			}
-			if job.GetAnnotations()["reroll.dev/last-reload"] != "" {
-				t.Error("the object that was read has changed")
-			}
-		})
+	if err := unstructured.SetNestedSlice(job.Object, []any{map[string]any{"name": "main", "env": []any{
+		map[string]any{"name": "STAKATER_FROM_SECRET", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.name"}}},
+	}}}, "spec", "template", "spec", "containers"); err != nil {
+		t.Fatal(err)
+	}
+	before := job.DeepCopy()
+	for name, test := range map[string]struct {
+		reason string
+		w      *workload.Workload
+		marks  []mark.Mark
+		want   func(error) bool
+	}{
+		"as it was read":  {"it has the mark and the reason", stripped("11-22", "77"), env("STAKATER_PRICES_CONFIGMAP"), func(err error) bool { return err == nil }},
+		"another one":     {"a stale decision never overwrites", stripped("other", "77"), nil, apierrors.IsConflict},
+		"another version": {"a stale decision never overwrites", stripped("11-22", "76"), nil, apierrors.IsConflict},
+		"taken":           {"the API server would refuse it, too", stripped("11-22", "77"), env("STAKATER_FROM_SECRET"), apierrors.IsInvalid},
+	} {
+		got, err := applied(workload.Job, test.w, job, mark.Roll{Hash: "h", Marks: test.marks, Annotations: map[string]any{"reroll.dev/applied": "x"}})
+		if !test.want(err) {
+			t.Errorf("%s: %v: %s", name, err, test.reason)
+		}
+		if err == nil && got.GetAnnotations()["reroll.dev/applied"] != "x" {
+			t.Errorf("%s: %v", name, got)
+		}
+		if diff := cmp.Diff(before.Object, job.Object); diff != "" {
+			t.Errorf("%s: the object that was read has changed (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
-func TestStamps(t *testing.T) {
-	got := stamps([]strategy.Op{
-		{Op: "test", Path: "/metadata/annotations/reroll.dev~1old", Value: "x"},
-		{Op: "add", Path: "/metadata/annotations", Value: struct{}{}},
-		{Op: "add", Path: "/metadata/annotations/reroll.dev~1last-reload", Value: "r"},
-		{Op: "replace", Path: "/metadata/annotations/a~01b", Value: "tilde"},
-		{Op: "add", Path: "/spec/template/metadata/annotations/mark", Value: "m"},
-	})
-	if diff := cmp.Diff(map[string]string{"reroll.dev/last-reload": "r", "a~1b": "tilde"}, got); diff != "" {
-		t.Errorf("annotations of the object itself alone (-want +got):\n%s", diff)
+func TestStamped(t *testing.T) {
+	job := object(t, "live.yaml")
+	for name, test := range map[string]struct {
+		annotations map[string]any
+		want        bool
+	}{
+		"as written":   {map[string]any{"note": "at night", "gone": nil}, true},
+		"another roll": {map[string]any{"note": "at night", "reroll.dev/applied": "x"}, false},
+		"nothing":      {map[string]any{"gone": nil}, false},
+	} {
+		if got := stamped(job, mark.Roll{Annotations: test.annotations}); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,11 @@ type shard struct {
 // NewLedger returns a ledger of which nothing has been read.
 func NewLedger(c *Cluster) *Ledger {
 	return &Ledger{cluster: c, books: map[string]*book{}, seen: map[string]map[string]sighting{}}
+}
+
+// Holds reports whether a config is one of the ConfigMaps of the ledger, by its name.
+func (l *Ledger) Holds(c reloader.Config) bool {
+	return c.Kind == reloader.ConfigMap && c.Namespace == l.cluster.Namespace && (c.Name == LedgerName || strings.HasPrefix(c.Name, LedgerName+"-"))
 }
 
 func (l *Ledger) book(namespace string) *book {

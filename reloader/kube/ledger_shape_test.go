@@ -106,3 +106,20 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+func TestLedgerHolds(t *testing.T) {
+	l := NewLedger(&Cluster{Namespace: "reroll"})
+	for c, want := range map[reloader.Config]bool{
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: LedgerName}:                   true,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: shardName("shop", 0, 1)}:      true,
+		{Kind: reloader.ConfigMap, Namespace: "reroll"}:                                     false,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "reroll-ledgers"}:             false,
+		{Kind: reloader.Secret, Namespace: "reroll", Name: LedgerName}:                      false,
+		{Kind: reloader.ConfigMap, Namespace: "shop", Name: shardName("shop", 0, 1)}:        false,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "my-" + LedgerName + "-shop"}: false,
+	} {
+		if got := l.Holds(c); got != want {
+			t.Errorf("the ledger holds %s: %v", c, got)
+		}
+	}
+}

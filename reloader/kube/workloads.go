@@ -3,11 +3,8 @@ package kube
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,89 +64,28 @@ func kindOf(name string) (workload.Kind, error) {
 	return kind, nil
 }
 
-// StartedBy reports whether some container of w's pods started at t or before, as far as whole seconds can tell. If w does not say
-// which pods are its own, some may have.
-func (c *Cluster) StartedBy(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
-	limit := t.Truncate(time.Second)
-	pods, known, err := c.podsOf(ctx, w)
-	if err != nil || !known {
-		return !known, err
-	}
-	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBy(&p, limit) }), nil
-}
+// maxPods is how many pods of a workload are read. With more, it is unknown what all of them run with.
+const maxPods = 500
 
-// StartedAfter reports whether some container of w's pods runs, and none has started at t or before, as far as whole seconds can tell. If w
-// does not say which pods are its own, some may have.
-func (c *Cluster) StartedAfter(ctx context.Context, w *workload.Workload, t time.Time) (bool, error) {
-	pods, _, err := c.podsOf(ctx, w) // none if w does not say
-	started := func(limit time.Time) bool {
-		limit = limit.Truncate(time.Second)
-		return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBy(&p, limit) })
-	}
-	return err == nil && !started(t) && started(time.Now().Add(time.Minute)), err
-}
-
-// StartedBetween reports whether one of the containers of w's pods with these names runs that is certain to have started after one time and
-// before another, as far as whole seconds can tell. An init container counts also once it has ended. If w does not say which pods are its
-// own, nothing is certain.
-func (c *Cluster) StartedBetween(ctx context.Context, w *workload.Workload, after, before time.Time, containers []string) (bool, error) {
-	pods, known, err := c.podsOf(ctx, w)
-	if err != nil || !known {
-		return false, err
-	}
-	after, before = after.Truncate(time.Second), before.Truncate(time.Second)
-	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return startedBetween(&p, after, before, containers) }), nil
-}
-
-// podsOf returns the pods of w, and whether w says which those are.
-func (c *Cluster) podsOf(ctx context.Context, w *workload.Workload) ([]corev1.Pod, bool, error) {
+// Pods returns the pods of w, read from the API server.
+func (c *Cluster) Pods(ctx context.Context, w *workload.Workload) (workload.Pods, error) {
 	if w.Selector == nil {
-		return nil, false, nil
+		return workload.Pods{}, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
 	if err != nil {
-		return nil, true, fmt.Errorf("selector of %s: %w", w.Ref(), err)
+		return workload.Pods{}, fmt.Errorf("selector of %s: %w", w.Ref(), err)
 	}
 	if selector.Empty() {
-		return nil, false, nil // it selects the pods of others, too
+		return workload.Pods{}, nil // it selects the pods of others, too
 	}
-	pods, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	list, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: maxPods})
 	if err != nil {
-		return nil, true, err
+		return workload.Pods{}, err
 	}
-	return pods.Items, true, nil
-}
-
-// startedBetween reports whether pod runs with what one of the containers with these names found, which has started in a second after one time
-// and before another. A pod that is going away may be one of an earlier template. What an init container that has ended made of what it found
-// is still in use.
-func startedBetween(pod *corev1.Pod, after, before time.Time, containers []string) bool {
-	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
-		return false
+	pods := workload.Pods{Known: list.Continue == ""}
+	for i := range list.Items {
+		pods.Of = append(pods.Of, w.PodOf(&list.Items[i]))
 	}
-	within := func(name string, started time.Time) bool {
-		return started.After(after) && started.Before(before) && slices.Contains(containers, name)
-	}
-	runs := slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
-		return s.State.Running != nil && within(s.Name, s.State.Running.StartedAt.Time)
-	})
-	return runs || slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.State.Terminated != nil && within(s.Name, s.State.Terminated.StartedAt.Time)
-	})
-}
-
-// startedBy reports whether pod runs with what some container found at limit or before. An init container that has ended counts: what it
-// made of the content is still in use, also by a container that was restarted since.
-func startedBy(pod *corev1.Pod, limit time.Time) bool {
-	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
-		return false
-	}
-	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if s.State.Running != nil && !s.State.Running.StartedAt.After(limit) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.State.Terminated != nil && !s.State.Terminated.StartedAt.After(limit)
-	})
+	return pods, nil
 }

@@ -1,5 +1,6 @@
 // Package mark makes the patch of a roll. A mark is what a tool writes into a pod template so that the workload rolls: an environment
-// variable of some containers, or an annotation of the template. Functions take values and return values.
+// variable of some containers, or an annotation of the template. A Tool says which marks it writes, in one file for each tool, and a Roll is
+// all that is written at once. Functions take values and return values.
 //
 // Guarantees:
 //
@@ -10,6 +11,8 @@
 //   - Patch names the UID and the resource version of the workload that was read. The API server answers 409 if the object has changed.
 //   - Equal input gives equal bytes, so a repeated roll is the same roll.
 //   - Patch never adds a container. It removes a variable only if the workload shows it as a mark.
+//   - Marks of a Tool leave out a variable that is somebody's own, so that the workload rolls and the variable stays. A variable with a
+//     valueFrom is one.
 //   - Apply gives what the API server makes of the same patch. Where the API server refuses the result because a variable has a valueFrom
 //     of its own, Apply returns ErrTaken; where it answers 409, ErrMoved.
 package mark

@@ -1,6 +1,7 @@
 package mark
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,7 +37,7 @@ var ErrNoContainer = errors.New("the pod template has no container to carry a ma
 // HashKey is the pod template annotation that each roll changes. HashEnv is the variable with the same value that env-vars adds for
 // workloads with Reroll's own annotations.
 const (
-	HashKey = "reroll.dev/config-hash"
+	HashKey = workload.HashKey
 	HashEnv = workload.HashEnv
 )
 
@@ -50,22 +51,6 @@ func Hash(n uint64, applied map[reloader.Config]string) string {
 	slices.Sort(entries)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", n, entries))
 	return hex.EncodeToString(sum[:16])
-}
-
-// Read returns what w has in a place, and "" if it has nothing or a variable whose value is not a hash. If several containers have the
-// variable, the first of them counts.
-func Read(w *workload.Workload, p Place) string {
-	if p.Annotation != "" {
-		return w.Template.Annotations[p.Annotation]
-	}
-	for _, c := range w.Template.Containers {
-		for _, m := range slices.Backward(c.Marks) {
-			if p.in(c.Name) && m.Name == p.Env {
-				return m.Value
-			}
-		}
-	}
-	return ""
 }
 
 // Carrier returns the container that carries the mark of c in Stakater's way: the one that uses c, or else the first.
@@ -94,6 +79,21 @@ func Variable(name string) string {
 		gap = !valid
 	}
 	return b.String()
+}
+
+// find returns the hash that a variable has in the first container which has one, and whether some container has a variable of that name
+// with another value, which is somebody's own. If a container has several of the name, the process sees the last.
+func (p Place) find(w *workload.Workload) (value string, own bool) {
+	for _, c := range w.Template.Containers {
+		for _, m := range slices.Backward(c.Marks) {
+			if p.in(c.Name) && m.Name == p.Env {
+				own = own || m.Value == ""
+				value = cmp.Or(value, m.Value)
+				break
+			}
+		}
+	}
+	return value, own
 }
 
 // in reports whether the container of that name has the variable.

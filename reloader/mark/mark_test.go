@@ -70,8 +70,8 @@ func TestPatch(t *testing.T) {
 			meta + inTemplate + `{"env":[{"name":"FABRIC8_A_CONFIGMAP","value":"v"}],"name":"main"},{"env":[{"name":"FABRIC8_A_CONFIGMAP","value":"v"}],"name":"aside"}]}}}}`,
 		},
 		"new variables first, then present ones in their order": {
-			mark.Roll{Marks: []mark.Mark{env("STAKATER_A_CONFIGMAP", "1", "main"), env("STAKATER_Z_CONFIGMAP", "1", "main"), env(mark.HashEnv, "h", "main")}},
-			meta + inTemplate + `{"env":[{"name":"REROLL_CONFIG_HASH","value":"h"},{"name":"STAKATER_Z_CONFIGMAP","value":"1"},{"name":"STAKATER_A_CONFIGMAP","value":"1"}],"name":"main"}]}}}}`,
+			mark.Roll{Hash: "h", Marks: []mark.Mark{env("STAKATER_A_CONFIGMAP", "1", "main"), env("STAKATER_Z_CONFIGMAP", "1", "main"), env(mark.HashEnv, "", "main")}},
+			meta + `{"template":{"metadata":{"annotations":{"reroll.dev/config-hash":"h"}},"spec":{"containers":[{"env":[{"name":"REROLL_CONFIG_HASH","value":"h"},{"name":"STAKATER_Z_CONFIGMAP","value":"1"},{"name":"STAKATER_A_CONFIGMAP","value":"1"}],"name":"main"}]}}}}`,
 		},
 		"the later of two marks in one place": {
 			mark.Roll{Marks: []mark.Mark{env("STAKATER_A_B_SECRET", "1", "main"), env("STAKATER_A_B_SECRET", "2", "main")}},
@@ -120,30 +120,13 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
-	w := read(t, strings.Replace(web, `{"name":"URL"`, `{"name":"STAKATER_Z_CONFIGMAP","value":"`+sum+`"},{"name":"URL"`, 1))
-	for _, c := range []struct {
-		place mark.Place
-		want  string
-	}{
-		{env("STAKATER_A_CONFIGMAP", "").Place, other},
-		{env("STAKATER_A_CONFIGMAP", "", "aside").Place, ""},
-		{env("STAKATER_Z_CONFIGMAP", "", "main").Place, sum}, // the process sees the last
-		{env("STAKATER_OWN_SECRET", "").Place, ""},
-		{env("STAKATER_FROM_CONFIGMAP", "").Place, ""},
-		{note("wave.pusher.com/config-hash", "").Place, "00"},
-	} {
-		if got := mark.Read(w, c.place); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.place, got, c.want)
-		}
-	}
-}
-
 // TestVectors: names as the tools' own programs write them.
 func TestVectors(t *testing.T) {
 	for got, want := range map[string]string{
 		"STAKATER_" + mark.Variable("my.app_config") + "_CONFIGMAP":  "STAKATER_MY_APP_CONFIG_CONFIGMAP",
 		"STAKATER_" + mark.Variable("-a..b-") + "_SECRET":            "STAKATER_A_B__SECRET",
+		"STAKATER_" + mark.Variable("1.2") + "_CONFIGMAP":            "STAKATER_1_2_CONFIGMAP",
+		"STAKATER_" + mark.Variable("-") + "_CONFIGMAP":              "STAKATER__CONFIGMAP",
 		"FABRIC8_" + mark.Variable("app.conf") + "_CONFIGMAP":        "FABRIC8_APP_CONF_CONFIGMAP",
 		"_RELOADER_" + mark.Variable("configmap_my-app.conf"):        "_RELOADER_CONFIGMAP_MY_APP_CONF",
 		mark.Hash(2, map[reloader.Config]string{app: "d", key: "e"}): "1f728dbbb6a28cd2d95bb2206eb84ff5",

@@ -16,13 +16,19 @@ import (
 
 // Roll is what one roll writes.
 type Roll struct {
-	// Hash is the value of HashKey; empty for what must not change the pod template, such as the end of a pause.
+	// Name names what is made once, such as the Job of a CronJob: a roll that is repeated after a crash has the same name. It has 16 letters
+	// and digits in lower case.
+	Name string
+	// Hash is the value of HashKey, and of HashEnv if that is among the marks; empty for what must not change the pod template, such as the
+	// end of a pause.
 	Hash string
 	// Marks are the marks of tools. Of two in the same place the later counts.
 	Marks []Mark
 	// Annotations are annotations of the object itself, and Spec fields of its own spec, such as paused or restartAt. Values are strings
 	// and booleans; nil removes what is there.
 	Annotations, Spec map[string]any
+	// Scheduler is the schedulerName of the pods; empty leaves it as it is.
+	Scheduler string
 }
 
 // Patch returns the strategic merge patch of a roll of w, which must be the object that has the pod template.
@@ -50,8 +56,20 @@ func patch(w *workload.Workload, r Roll) (body []byte, err error) {
 	for field, value := range r.Spec {
 		set(value, "spec", field)
 	}
+	r.Marks = slices.Clone(r.Marks)
+	for i, m := range r.Marks {
+		if m.Env == HashEnv {
+			r.Marks[i].Value = r.Hash
+		}
+	}
 	if r.Hash != "" {
-		r.Marks = append(slices.Clip(r.Marks), Mark{Place: Place{Annotation: HashKey}, Value: r.Hash})
+		r.Marks = append(r.Marks, Mark{Place: Place{Annotation: HashKey}, Value: r.Hash})
+	}
+	if r.Scheduler != "" {
+		set(r.Scheduler, slices.Concat(template, []string{"spec", "schedulerName"})...)
+	}
+	if w.TemplateOf != nil && (len(r.Marks) > 0 || r.Scheduler != "") {
+		err = errors.Join(err, fmt.Errorf("the pod template is that of %s", w.TemplateOf))
 	}
 	for _, m := range r.Marks {
 		err = errors.Join(err, m.check(w))

@@ -48,21 +48,6 @@ func (q *Queue) LatestChange(ctx context.Context, cluster string, c reloader.Con
 	return stored, err == nil, wrap(err, "latest change of %s", c)
 }
 
-// ChangesOf returns the changes of c that are kept, the oldest first, each as LoadChanges would.
-func (q *Queue) ChangesOf(ctx context.Context, cluster string, c reloader.Config) ([]reloader.StoredChange, error) {
-	subject, err := configSubject(changePrefix, cluster, c)
-	if err != nil {
-		return nil, fmt.Errorf("changes: %w", err)
-	}
-	var changes []reloader.StoredChange
-	err = q.history(ctx, changesStream, subject, func(msg jetstream.Msg, sequence uint64) error {
-		stored, err := q.decodeChange(subject, sequence, msg.Data())
-		changes = append(changes, stored)
-		return err
-	})
-	return changes, wrap(err, "changes of %s", c)
-}
-
 // decodeChange reads a stored change. The subject says which config it is of.
 func (q *Queue) decodeChange(subject string, sequence uint64, data []byte) (reloader.StoredChange, error) {
 	change, reason := reloader.Decode[reloader.Change](data)

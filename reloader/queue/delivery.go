@@ -2,15 +2,14 @@ package queue
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Delivery is a hint on loan from the stream. It comes again unless Ack is called within the consumer's wait of one minute;
-// Retry moves that moment. The methods may be called from any goroutine, also after the handler has returned.
+// Delivery is a hint on loan from the stream. It comes again unless Ack is called within the consumer's wait of one minute. The
+// methods may be called from any goroutine, also after the handler has returned.
 type Delivery struct {
 	hint     reloader.Hint
 	sequence uint64
@@ -25,14 +24,11 @@ func (d Delivery) Hint() reloader.Hint { return d.hint }
 func (d Delivery) Sequence() uint64 { return d.sequence }
 
 // Ack says that the hint is dealt with. An acknowledgement can get lost; then the hint comes again.
-func (d Delivery) Ack() { d.report("acknowledge", d.msg.Ack()) }
-
-// Retry asks for the hint again after the given time.
-func (d Delivery) Retry(after time.Duration) { d.report("give back", d.msg.NakWithDelay(after)) }
+func (d Delivery) Ack() { d.report(d.msg.Ack()) }
 
 // report tells that the server could not be told. Nobody need act: the hint comes again by itself.
-func (d Delivery) report(what string, err error) {
+func (d Delivery) report(err error) {
 	if err != nil {
-		d.log.Warn("could not "+what+" a hint; it will come again", "config", d.hint.Config.String(), "sequence", d.sequence, "error", err)
+		d.log.Warn("could not acknowledge a hint; it will come again", "config", d.hint.Config.String(), "sequence", d.sequence, "error", err)
 	}
 }

@@ -48,38 +48,6 @@ func identity(h reloader.Hint) reloader.Hint {
 	return h
 }
 
-// LastHint returns the hint stored last about c alone, or that about its whole namespace if its request was no earlier. A request that made a
-// config under a generated name was about another one. The second result is false if there is none. A hint that cannot be read is as none.
-func (q *Queue) LastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error) {
-	hint, found, err := q.lastHint(ctx, cluster, c)
-	if err != nil {
-		return reloader.Hint{}, false, err
-	}
-	all, near, err := q.lastHint(ctx, cluster, reloader.Config{Kind: c.Kind, Namespace: c.Namespace})
-	if err != nil {
-		return reloader.Hint{}, false, err
-	}
-	if near && !all.Creates() && !(found && hint.Time.After(all.Time)) {
-		return all, true, nil
-	}
-	return hint, found, nil
-}
-
-// lastHint returns the hint stored last on the subject of c. Who may consume the hints of one cluster may not read any but the last.
-func (q *Queue) lastHint(ctx context.Context, cluster string, c reloader.Config) (reloader.Hint, bool, error) {
-	subject, err := configSubject(hintPrefix, cluster, c)
-	if err != nil {
-		return reloader.Hint{}, false, fmt.Errorf("last hint: %w", err)
-	}
-	raw, err := q.last(ctx, hintsStream, subject)
-	if err != nil || raw == nil {
-		return reloader.Hint{}, false, wrap(err, "last hint about %s", c)
-	}
-	// The consumer sets unreadable hints aside; here they are only looked at.
-	h, err := reloader.Decode[reloader.Hint](raw.Data)
-	return h, err == nil, nil
-}
-
 // last returns the newest message of subject, or nil if there is none.
 func (q *Queue) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, release := q.bounded(ctx, answerTime, "$JS.API.DIRECT.GET."+stream, "$JS.API.STREAM.MSG.GET."+stream)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/port"
@@ -132,6 +133,38 @@ var epoch = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 
 func config(name string) reloader.Config {
 	return reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: name}
+}
+
+// hasHint reports whether a hint about the config of that name is stored.
+func hasHint(t testing.TB, q *Queue, name string) bool {
+	t.Helper()
+	subject, err := configSubject(hintPrefix, "blue", config(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := q.last(testContext(t), hintsStream, subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw != nil
+}
+
+// changesOf returns the changes of a config that are kept, the oldest first.
+func changesOf(t testing.TB, q *Queue, name string) (kept []reloader.StoredChange) {
+	t.Helper()
+	subject, err := configSubject(changePrefix, "blue", config(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = q.readStored(testContext(t), reading{stream: changesStream, filter: subject}, func(msg jetstream.Msg, sequence uint64) error {
+		stored, err := q.decodeChange(subject, sequence, msg.Data())
+		kept = append(kept, stored)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
 }
 
 func hint(name string) reloader.Hint {

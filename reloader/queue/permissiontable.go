@@ -33,7 +33,6 @@ var permissionTable = slices.Concat(
 		{"$JS.API.CONSUMER.MSG.NEXT." + hintsStream + "." + consumerName(clusterToken), "consume hints", dispatches},
 		{"$JS.ACK." + hintsStream + "." + consumerName(clusterToken) + ".>", "acknowledge hints", dispatches},
 		{"$JS.ACK.*.*." + hintsStream + "." + consumerName(clusterToken) + ".>", "acknowledge hints, in the form of later servers", dispatches},
-		{"$JS.API.DIRECT.GET." + hintsStream + "." + hintPrefix + "." + clusterToken + ".>", "see when a config was touched", dispatches},
 		{"$JS.API.STREAM.PURGE." + hintsStream, "make room for hints", dispatches},
 		{"$JS.API.STREAM.PURGE." + changesStream, "drop the changes of deleted configs", []Role{RoleDispatch, RoleHubAPI}},
 		{"$JS.API.STREAM.PURGE." + changesStream, "drop the changes of a removed cluster", hubAdmins},

@@ -117,11 +117,6 @@ func (q *Queue) snapshot(ctx context.Context, stream, filter string, each func(m
 	return q.readStored(ctx, reading{stream: stream, filter: filter, newest: true}, each)
 }
 
-// history calls each for every message of stream that matches filter, in stream order.
-func (q *Queue) history(ctx context.Context, stream, filter string, each func(msg jetstream.Msg, sequence uint64) error) error {
-	return q.readStored(ctx, reading{stream: stream, filter: filter}, each)
-}
-
 // readStored calls each for what is stored.
 func (q *Queue) readStored(ctx context.Context, r reading, each func(msg jetstream.Msg, sequence uint64) error) error {
 	ctx, release := q.bounded(ctx, snapshotTime, "$JS.API.CONSUMER.MSG.NEXT."+r.stream+".")

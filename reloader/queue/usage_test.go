@@ -143,10 +143,7 @@ func TestLargeConfigsFillNoStore(t *testing.T) {
 			size = len(data)
 			last = appendChange(t, q, c, last)
 		}
-		kept, err := q.ChangesOf(testContext(t), "blue", config(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := changesOf(t, q, name)
 		if n := len(kept); n < leastHistory || n > leastHistory && n*size > maxHistory || n < changesPerConfig && (n+2)*size < maxHistory {
 			t.Errorf("%d changes of %d bytes are kept", n, size)
 		}
@@ -176,7 +173,7 @@ func TestConfigThatIsEditedAllTheTime(t *testing.T) {
 	if got := ofStream(inspect(t, q).messages, hintsStream); got != hintsPerConfig+1 {
 		t.Errorf("%v hints are kept; want %d of the busy config and that of the quiet one", got, hintsPerConfig)
 	}
-	if _, found, err := q.LastHint(testContext(t), "blue", config("quiet")); !found || err != nil {
-		t.Errorf("the hint about the quiet config: %t, %v", found, err)
+	if !hasHint(t, q, "quiet") {
+		t.Error("the hint about the quiet config is gone")
 	}
 }

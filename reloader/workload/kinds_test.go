@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -128,7 +127,7 @@ func TestDeploymentConfigWithoutTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Selector != nil || len(w.Template.Containers) != 0 || w.Template.HasAnnotations {
+	if w.Selector != nil || len(w.Template.Containers) != 0 {
 		t.Errorf("stripped: %+v", w)
 	}
 }
@@ -195,27 +194,4 @@ func FuzzOptionalKinds(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestOlder(t *testing.T) {
-	version := func(uid string, generation int64, via *workload.Workload) *workload.Workload {
-		return &workload.Workload{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Generation: generation}, Via: via}
-	}
-	for name, c := range map[string]struct {
-		w, other *workload.Workload
-		want     bool
-	}{
-		"earlier":                    {version("a", 1, nil), version("a", 2, nil), true},
-		"the same":                   {version("a", 2, nil), version("a", 2, nil), false},
-		"later":                      {version("a", 3, nil), version("a", 2, nil), false},
-		"another object":             {version("b", 1, nil), version("a", 2, nil), false},
-		"its template earlier":       {version("a", 2, version("v", 1, nil)), version("a", 2, version("v", 2, nil)), true},
-		"its template later":         {version("a", 2, version("v", 3, nil)), version("a", 2, version("v", 2, nil)), false},
-		"its template made anew":     {version("a", 2, version("w", 1, nil)), version("a", 2, version("v", 2, nil)), false},
-		"its template not there yet": {version("a", 2, nil), version("a", 2, version("v", 2, nil)), false},
-	} {
-		if got := c.w.Older(c.other); got != c.want {
-			t.Errorf("%s: older %v, want %v", name, got, c.want)
-		}
-	}
 }

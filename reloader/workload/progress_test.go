@@ -203,9 +203,6 @@ func TestAlike(t *testing.T) {
 		"another object":  {func(d *appsv1.Deployment) { d.UID = "v" }, false},
 		"another writer":  {func(d *appsv1.Deployment) { d.ManagedFields[0].Time = at(6) }, false},
 		"its deletion":    {func(d *appsv1.Deployment) { d.DeletionTimestamp = at(9) }, false},
-		"a mark": {func(d *appsv1.Deployment) {
-			d.ManagedFields = append(d.ManagedFields, metav1.ManagedFieldsEntry{Manager: workload.MarkManager, Time: at(4)})
-		}, false},
 	}
 	strip := func(d *appsv1.Deployment) *workload.Workload {
 		w, err := workload.Deployment.Strip(d, keepAll)

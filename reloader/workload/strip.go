@@ -62,24 +62,20 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Annotations:       kept(p.meta.Annotations, keep),
 			Finalizers:        slices.DeleteFunc(slices.Clone(p.meta.Finalizers), func(f string) bool { return !keep(f) }),
 		},
-		Kind:           kind,
-		LastWritten:    written(p.meta.ManagedFields, func(string) bool { return true }),
-		MarkedAt:       written(p.meta.ManagedFields, func(manager string) bool { return manager == MarkManager }),
-		Signed:         byMarker(p.meta.ManagedFields, `"f:`+ReloadKey+`"`),
-		HasAnnotations: len(p.meta.Annotations) > 0,
-		Selector:       p.selector.DeepCopy(),
-		TemplateOf:     p.templateOf,
-		Dormant:        p.dormant,
-		Paused:         p.paused,
-		Progress:       p.progress,
+		Kind:        kind,
+		LastWritten: written(p.meta.ManagedFields),
+		Selector:    p.selector.DeepCopy(),
+		TemplateOf:  p.templateOf,
+		Dormant:     p.dormant,
+		Paused:      p.paused,
+		Progress:    p.progress,
 		Template: Template{
-			Path:           path,
-			Annotations:    kept(p.template.Annotations, keep),
-			HasAnnotations: len(p.template.Annotations) > 0,
-			Scheduler:      scheduler(p.template.Spec.SchedulerName),
-			Containers:     containers(p.template.Spec.Containers, p.meta.ManagedFields),
-			Init:           initNames(p.template.Spec.InitContainers),
-			References:     references(p.meta.Namespace, &p.template.Spec),
+			Path:        path,
+			Annotations: kept(p.template.Annotations, keep),
+			Scheduler:   scheduler(p.template.Spec.SchedulerName),
+			Containers:  containers(p.template.Spec.Containers),
+			Init:        initNames(p.template.Spec.InitContainers),
+			References:  references(p.meta.Namespace, &p.template.Spec),
 		},
 	}
 }
@@ -108,12 +104,12 @@ func kept(annotations map[string]string, keep func(string) bool) map[string]stri
 	return out
 }
 
-// written returns when one of these managers last wrote something other than a subresource. Users can write managed fields: a time that no
+// written returns when something other than a subresource was last written. Users can write managed fields: a time that no
 // record can hold counts as none.
-func written(fields []metav1.ManagedFieldsEntry, by func(manager string) bool) time.Time {
+func written(fields []metav1.ManagedFieldsEntry) time.Time {
 	var newest time.Time
 	for _, f := range fields {
-		if by(f.Manager) && f.Subresource == "" && f.Time != nil && f.Time.After(newest) && reloader.Storable(f.Time.Time) {
+		if f.Subresource == "" && f.Time != nil && f.Time.After(newest) && reloader.Storable(f.Time.Time) {
 			newest = f.Time.Time
 		}
 	}
@@ -128,13 +124,13 @@ func initNames(specs []corev1.Container) []string {
 	return names
 }
 
-func containers(specs []corev1.Container, fields []metav1.ManagedFieldsEntry) []Container {
+func containers(specs []corev1.Container) []Container {
 	out := make([]Container, 0, len(specs))
 	for _, s := range specs {
-		c := Container{Name: s.Name, EnvCount: len(s.Env)}
-		for i, e := range s.Env {
+		c := Container{Name: s.Name}
+		for _, e := range s.Env {
 			if named := envMarkPrefix(e.Name); named != "" {
-				c.Marks = append(c.Marks, EnvMark{Index: i, Name: e.Name, Value: envMarkValue(named, e.Value), Ours: writtenAsMark(fields, e.Name)})
+				c.Marks = append(c.Marks, EnvMark{Name: e.Name, Value: envMarkValue(named, e.Value)})
 			}
 		}
 		out = append(out, c)
@@ -161,18 +157,6 @@ func envMarkValue(prefix, v string) string {
 		return v
 	}
 	return MarkValue(v)
-}
-
-// writtenAsMark reports whether the managed fields say that the variable of that name was written by somebody who writes marks.
-func writtenAsMark(fields []metav1.ManagedFieldsEntry, variable string) bool {
-	return byMarker(fields, `k:{\"name\":\"`+variable+`\"}`)
-}
-
-// byMarker reports whether the managed fields say that MarkManager has written what has this key in them.
-func byMarker(fields []metav1.ManagedFieldsEntry, key string) bool {
-	return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool {
-		return f.Manager == MarkManager && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), key)
-	})
 }
 
 // maxMarkLength is twice the length of the longest hash that any tool writes as hex.

@@ -19,12 +19,6 @@ type Workload struct {
 	// LastWritten is when something other than a subresource, such as status or scale, was last written, by the managed fields; zero if they
 	// do not say.
 	LastWritten time.Time
-	// MarkedAt is when something was last written by MarkManager; zero if they do not say.
-	MarkedAt time.Time
-	// Signed reports whether MarkManager, and nobody since, has given the annotation ReloadKey its value, as far as they say.
-	Signed bool
-	// HasAnnotations reports whether the object has any annotation, also one that was not kept.
-	HasAnnotations bool
 	// Selector selects the workload's pods.
 	Selector *metav1.LabelSelector
 	// Dormant is why the workload is not to be rolled as it is, Suspended or Finished; empty if it may be.
@@ -61,31 +55,18 @@ func (w *Workload) Roll() Roll {
 	return kind.Roll
 }
 
-// Older reports whether w is certainly an earlier version of other: of the same object, with the template of the same object.
-func (w *Workload) Older(other *Workload) bool {
-	if w.UID != other.UID {
-		return false
-	}
-	if w.Via != nil && other.Via != nil && w.Via.UID == other.Via.UID && w.Via.Generation != other.Via.Generation {
-		return w.Via.Generation < other.Via.Generation
-	}
-	return w.Generation < other.Generation
+// Alike reports whether w and other differ only in their progress.
+func (w *Workload) Alike(other *Workload) bool {
+	return w.same(other) && w.LastWritten.Equal(other.LastWritten) && w.DeletionTimestamp.IsZero() == other.DeletionTimestamp.IsZero() &&
+		maps.Equal(w.Annotations, other.Annotations) && maps.Equal(w.Labels, other.Labels)
 }
 
-// Same reports whether other is w with the same spec, as far as a patch of w is concerned.
-func (w *Workload) Same(other *Workload) bool {
+// same reports whether other is w with the same spec and the same template.
+func (w *Workload) same(other *Workload) bool {
 	if w == nil || other == nil {
 		return w == other
 	}
-	return w.UID == other.UID && w.Generation == other.Generation && w.HasAnnotations == other.HasAnnotations &&
-		w.Dormant == other.Dormant && w.Via.Same(other.Via)
-}
-
-// Alike reports whether w and other differ only in their progress.
-func (w *Workload) Alike(other *Workload) bool {
-	return w.Same(other) && w.LastWritten.Equal(other.LastWritten) && w.MarkedAt.Equal(other.MarkedAt) && w.Signed == other.Signed &&
-		w.DeletionTimestamp.IsZero() == other.DeletionTimestamp.IsZero() &&
-		maps.Equal(w.Annotations, other.Annotations) && maps.Equal(w.Labels, other.Labels)
+	return w.UID == other.UID && w.Generation == other.Generation && w.Dormant == other.Dormant && w.Via.same(other.Via)
 }
 
 // Template is the stripped form of a pod template.
@@ -94,8 +75,6 @@ type Template struct {
 	Path string
 	// Annotations has only those that were asked for.
 	Annotations map[string]string
-	// HasAnnotations reports whether the template has any annotation, also one that was not kept.
-	HasAnnotations bool
 	// Scheduler is the name of the scheduler that serves the pods; empty if that is the default one.
 	Scheduler string
 	// Containers are the regular containers in their order.
@@ -109,29 +88,20 @@ type Template struct {
 // Container is a regular container of a pod template.
 type Container struct {
 	Name string
-	// EnvCount is the number of environment variables, marks included.
-	EnvCount int
 	// Marks are the environment variables that look like marks, in their order.
 	Marks []EnvMark
 }
 
 // EnvMark is an environment variable whose name is that of a mark.
 type EnvMark struct {
-	// Index is its place in the container's env.
-	Index int
-	Name  string
+	Name string
 	// Value is empty unless it is a hash, as lower-case hex or in the writing of fabric8: anything else is no mark value, and may be
 	// somebody's content.
 	Value string
-	// Ours reports whether MarkManager has written the variable, as far as the managed fields say.
-	Ours bool
 }
 
 // MarkManager is the field manager under which marks are written, by Stakater Reloader and by us.
 const MarkManager = "Reloader"
-
-// ReloadKey is the annotation on the metadata of a workload that names the reload that last changed its pod template.
-const ReloadKey = "reroll.dev/last-reload"
 
 // HashEnv is the variable that Reroll's own env-vars writes. MarkPrefix starts the name of each variable of Stakater Reloader,
 // CollabornePrefix of kubernetes-reloader, and Fabric8Prefix of configmapcontroller.

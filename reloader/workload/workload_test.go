@@ -139,12 +139,12 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 			Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
 			Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"wanted": "1"},
 		},
-		Kind: kind, LastWritten: time.Unix(5, 0), HasAnnotations: true, Selector: selector,
+		Kind: kind, LastWritten: time.Unix(5, 0), Selector: selector,
 		Template: workload.Template{
-			Path: path, HasAnnotations: true,
+			Path: path,
 			Containers: []workload.Container{{
-				Name: "main", EnvCount: 3,
-				Marks: []workload.EnvMark{{Index: 1, Name: "STAKATER_X_SECRET", Value: "abc123"}, {Index: 2, Name: "STAKATER_Y_SECRET"}},
+				Name:  "main",
+				Marks: []workload.EnvMark{{Name: "STAKATER_X_SECRET", Value: "abc123"}, {Name: "STAKATER_Y_SECRET"}},
 			}},
 			References: map[reloader.Config]*workload.Reference{},
 		},
@@ -183,8 +183,8 @@ func TestLastAppliedConfigurationIsNeverKept(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "b"}, w.Annotations); diff != "" {
 		t.Error(diff)
 	}
-	if w.Template.Annotations != nil || !w.Template.HasAnnotations {
-		t.Errorf("template annotations = %v, %v", w.Template.Annotations, w.Template.HasAnnotations)
+	if w.Template.Annotations != nil {
+		t.Errorf("template annotations = %v", w.Template.Annotations)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestBareObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.HasAnnotations || w.Template.HasAnnotations || w.Annotations != nil || !w.LastWritten.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
+	if w.Annotations != nil || !w.LastWritten.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
 		t.Errorf("an empty Deployment became %+v", w)
 	}
 }

@@ -28,21 +28,16 @@ func TestHelmUpgrade(t *testing.T) {
 		s.must(os.WriteFile(filepath.Join(chart, name), []byte(content), 0o600))
 	}
 	s.helm("install", "web", chart, "--set", "content=one,image=1")
-	first := s.mark("web", "app")
-	if first == "" {
-		t.Error("the Deployment was created without its mark")
-	}
 	if n := s.replicaSets("web"); n != 1 {
 		t.Errorf("%d ReplicaSets after the installation", n)
 	}
 	s.settled("web")
 
 	s.helm("upgrade", "web", chart, "--set", "content=two,image=2")
-	second := s.mark("web", "app")
-	if second == first || second == "" {
-		t.Errorf("after the upgrade of both the mark is %q, before it was %q", second, first)
+	if s.mark("web", "app") == "" {
+		t.Error("the upgrade of both adds no mark")
 	}
-	if diff := cmp.Diff([]string{"AlreadyCurrent"}, s.outcomes("web", 1)); diff != "" {
+	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Errorf("what Reroll makes of it (-want +got):\n%s", diff)
 	}
 	if n := s.replicaSets("web"); n != 2 {
@@ -50,7 +45,7 @@ func TestHelmUpgrade(t *testing.T) {
 	}
 
 	s.helm("upgrade", "web", chart, "--set", "content=three,image=2")
-	if diff := cmp.Diff([]string{"AlreadyCurrent", "Reloaded"}, s.outcomes("web", 2)); diff != "" {
+	if diff := cmp.Diff([]string{"Reloaded", "Reloaded"}, s.outcomes("web", 2)); diff != "" {
 		t.Errorf("what Reroll makes of an upgrade of the ConfigMap (-want +got):\n%s", diff)
 	}
 	s.helm("upgrade", "web", chart, "--set", "content=three,image=2", "--server-side=false", "--force-replace")
@@ -59,7 +54,7 @@ func TestHelmUpgrade(t *testing.T) {
 	}
 }
 
-// TestReplace: a file without the mark replaces the Deployment, and nothing rolls.
+// TestReplace: a file without the mark replaces the Deployment, or a roll is undone, and nothing rolls.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -71,14 +66,19 @@ func TestReplace(t *testing.T) {
 		t.Fatalf("the first change (-want +got):\n%s", diff)
 	}
 	before := s.deployment("web")
-	for _, how := range [][]string{{"replace"}, {"apply"}, {"apply", "--server-side", "--force-conflicts", "--field-manager=argocd-controller"}} {
-		s.kubectl(append(how, "--namespace="+s.ns, "-f", file)...)
+	for _, how := range [][]string{
+		{"replace", "-f", file},
+		{"apply", "-f", file},
+		{"apply", "--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", file},
+		{"rollout", "undo", "deployment/web"},
+	} {
+		s.kubectl(append(how, "--namespace="+s.ns)...)
 		after := s.deployment("web")
 		if diff := cmp.Diff(before.Spec, after.Spec); diff != "" {
 			t.Errorf("%v: spec (-before +after):\n%s", how, diff)
 		}
-		if got, want := after.Annotations["reroll.dev/brought"], before.Annotations["reroll.dev/brought"]; got != want {
-			t.Errorf("%v: it was brought to %q, and says %q", how, want, got)
+		if got, want := after.Annotations["reroll.dev/applied"], before.Annotations["reroll.dev/applied"]; got != want {
+			t.Errorf("%v: it said %q, and says %q", how, want, got)
 		}
 	}
 	if n := s.replicaSets("web"); n != 2 {
@@ -94,7 +94,7 @@ func TestServerSideApply(t *testing.T) {
 	s.settled("web")
 	for i, want := range []int{2, 3} {
 		s.apply("kustomize-controller", s.configFile("app", fmt.Sprint("value ", i)), s.deploymentFile("web", "app", fmt.Sprint("next-", i), auto))
-		if got := s.outcomes("web", i+1); got[i] != "AlreadyCurrent" {
+		if got := s.outcomes("web", i+1); got[i] != "Reloaded" {
 			t.Errorf("what Reroll makes of change %d: %v", i, got)
 		}
 		if n := s.replicaSets("web"); n != want {
@@ -144,8 +144,7 @@ func TestNothingRollsByItself(t *testing.T) {
 	}
 }
 
-// TestTheMarksOfTools: a Deployment of SAP's pod-reloader or of Wave has the hash from the start, so that it has one ReplicaSet, and keeps
-// it; and so have the other kinds.
+// TestTheMarksOfTools: a Deployment of SAP's pod-reloader or of Wave gets the hash with a new image, and keeps it; and so do the other kinds.
 func TestTheMarksOfTools(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
@@ -153,19 +152,21 @@ func TestTheMarksOfTools(t *testing.T) {
 		"wave": {`wave.pusher.com/update-on-config-change: "true"`, "wave.pusher.com/config-hash"},
 		"sap":  {"pod-reloader.cs.sap.com/configmaps: app", "pod-reloader.cs.sap.com/config-hash"},
 	} {
-		file := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "1", "tool"), `tool: "true"`, tool.asks, 1))
+		first := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "1", "tool"), `tool: "true"`, tool.asks, 1))
+		file := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "2", "tool"), `tool: "true"`, tool.asks, 1))
+		s.apply("client", first)
+		s.settled(name)
 		s.apply("client", file)
 		hash := s.deployment(name).Spec.Template.Annotations[tool.mark]
 		if len(hash) != 64 {
 			t.Fatalf("the hash of %s is %q", name, hash)
 		}
-		s.settled(name)
 		s.kubectl("replace", "--namespace="+s.ns, "-f", file)
 		if got := s.deployment(name).Spec.Template.Annotations[tool.mark]; got != hash {
 			t.Errorf("the hash of %s becomes %q, and was %q", name, got, hash)
 		}
-		if n := s.replicaSets(name); n != 1 {
-			t.Errorf("%s has %d ReplicaSets, want 1", name, n)
+		if n := s.replicaSets(name); n != 2 {
+			t.Errorf("%s has %d ReplicaSets, want 2", name, n)
 		}
 	}
 	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
@@ -175,10 +176,11 @@ func TestTheMarksOfTools(t *testing.T) {
 			text = strings.Replace(text, "spec:\n", "spec:\n  serviceName: web\n", 1)
 		}
 		s.apply("client", s.file("workload.yaml", text))
+		s.apply("client", s.file("workload.yaml", strings.Replace(text, "example.com/web:1", "example.com/web:2", 1)))
 		made, err := shared.Kube.Kubectl(s.ctx, "get", "--namespace="+s.ns, kind, name, "-o", "yaml")
 		s.must(err)
 		if !strings.Contains(made, "STAKATER_APP_CONFIGMAP") {
-			t.Errorf("a %s is created as\n%s", kind, made)
+			t.Errorf("a %s with a new image is\n%s", kind, made)
 		}
 	}
 }

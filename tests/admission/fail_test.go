@@ -14,19 +14,20 @@ func TestFail(t *testing.T) {
 		s.kubectl("patch", "mutatingwebhookconfiguration", configuration, "--type=json",
 			"--patch", fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":%q}]`, name))
 	}
-	s.apply("client", s.configFile("app", "one"), s.deploymentFile("web", "app", "1", "pod-reloader.cs.sap.com/configmaps"))
+	s.apply("client", s.configFile("app", "one"), s.deploymentFile("web", "app", "1", "pod-reloader.cs.sap.com/configmaps"),
+		s.deploymentFile("early", "missing", "1", auto), s.deploymentFile("late", "app", "1", auto))
 	policy("Fail")
 	defer policy("Ignore")
-	s.apply("client", s.deploymentFile("early", "missing", "1", auto))
+	s.apply("client", s.deploymentFile("early", "missing", "2", auto))
 
 	shared.Reroll.Kill()
 	refused := func() error {
-		_, err := shared.Kube.Kubectl(s.ctx, "apply", "--namespace="+s.ns, "-f", s.deploymentFile("late", "app", "1", auto))
+		_, err := shared.Kube.Kubectl(s.ctx, "apply", "--namespace="+s.ns, "-f", s.deploymentFile("late", "app", "2", auto))
 		return err
 	}
 	s.await(func() error { // the API server hears of the policy a moment later
 		if err := refused(); err == nil || !strings.Contains(err.Error(), "marks.admission.reroll.dev") {
-			s.kubectl("delete", "--namespace="+s.ns, "--ignore-not-found", "deployment/late")
+			s.apply("client", s.deploymentFile("late", "app", "1", auto))
 			return fmt.Errorf("a workload that has opted in is answered %v", err)
 		}
 		return nil

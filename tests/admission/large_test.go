@@ -80,14 +80,13 @@ func (s *site) large() []byte {
 	for i := range largeConfigs {
 		configs = append(configs, fmt.Sprint("large-", i))
 	}
-	text := manifest(s.ns, "large", "large-0", "1", auto, "wave.pusher.com/update-on-config-change")
+	text := stored(manifest(s.ns, "large", "large-0", "1", auto, "wave.pusher.com/update-on-config-change"))
 	text = strings.Replace(text, "  annotations:\n", "  annotations:\n    wave.pusher.com/extra-configmaps: "+strings.Join(configs, ",")+"\n", 1)
 	text = strings.Replace(text, `{name: A, value: "1"}`, `{name: A, value: "`+strings.Repeat("a", largeBytes)+`"}`, 1)
 	before, err := yaml.YAMLToJSON([]byte(text))
 	s.must(err)
 	var review admissionv1.AdmissionReview
 	s.must(json.Unmarshal(s.forged(s.ns, "large-0"), &review))
-	review.Request.Operation = admissionv1.Update
 	review.Request.OldObject.Raw = before
 	review.Request.Object.Raw = []byte(strings.Replace(string(before), "example.com/web:1", "example.com/web:2", 1))
 	body, err := json.Marshal(review)

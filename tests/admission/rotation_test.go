@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -65,7 +66,7 @@ type warnings []string
 // HandleWarningHeader takes one.
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
-// marked returns nil if a Deployment that is created, as a dry run, has its mark.
+// marked returns nil if a Deployment that gets a new image, as a dry run, has its mark.
 func (s *site) marked() error { return s.markedIn(shared.Kube) }
 
 // markedIn does so in another cluster, in a namespace of the same name.
@@ -78,10 +79,14 @@ func (s *site) markedIn(cluster *kube.Cluster) error {
 		return err
 	}
 	var deployment appsv1.Deployment
-	if err := yaml.Unmarshal([]byte(manifest("", "web", "app", "1", auto)), &deployment); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest("", "marked", "app", "1", auto)), &deployment); err != nil {
 		return err
 	}
-	made, err := client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if _, err := client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	deployment.Spec.Template.Spec.Containers[0].Image = "example.com/web:2"
+	made, err := client.AppsV1().Deployments(s.ns).Update(s.ctx, &deployment, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return err
 	}

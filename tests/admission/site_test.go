@@ -53,18 +53,24 @@ func (s *site) await(check func() error) {
 	s.must(line.Poll(s.ctx, func(context.Context) error { return check() }))
 }
 
-// answering waits until the API server asks the webhook and gets an answer: a dry run of a workload comes back with its mark.
+// answering waits until the API server asks the webhook and gets an answer.
 func (s *site) answering() {
 	s.t.Helper()
-	s.apply("client", s.configFile("probe", "1"))
-	probe := s.deploymentFile("probe", "probe", "1", "reloader.stakater.com/auto")
+	s.apply("client", s.configFile("probe", "1"), s.deploymentFile("probe", "probe", "1", auto))
 	s.await(func() error {
-		made, err := shared.Kube.Kubectl(s.ctx, "create", "--namespace="+s.ns, "--dry-run=server", "-o", "yaml", "-f", probe)
-		if err == nil && !strings.Contains(made, "STAKATER_PROBE_CONFIGMAP") {
-			err = errors.New("the webhook is not asked")
+		if !strings.Contains(s.probed(), "STAKATER_PROBE_CONFIGMAP") {
+			return errors.New("the webhook is not asked")
 		}
-		return err
+		return nil
 	})
+}
+
+// probed returns what a dry run makes of a new image of the probe.
+func (s *site) probed() string {
+	s.t.Helper()
+	made, err := shared.Kube.Kubectl(s.ctx, "set", "image", "--namespace="+s.ns, "--dry-run=server", "-o", "yaml", "deployment/probe", "main=example.com/web:2")
+	s.must(err)
+	return made
 }
 
 // file writes a file and returns its path.

@@ -28,7 +28,7 @@ func TestMuchTogether(t *testing.T) {
 	s.apply("client", all("one", "1"))
 	s.settled("web")
 	s.apply("client", all("two", "2"))
-	if diff := cmp.Diff([]string{"AlreadyCurrent"}, s.outcomes("web", 1)); diff != "" {
+	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Errorf("what Reroll makes of it (-want +got):\n%s", diff)
 	}
 	if n := s.replicaSets("web"); n != 2 {
@@ -67,13 +67,11 @@ func TestUnregistered(t *testing.T) {
 		s.must(err)
 		s.answering()
 	}()
-	probe := s.deploymentFile("probe", "probe", "1", auto)
 	s.await(func() error { // the API server hears of it a moment later
-		made, err := shared.Kube.Kubectl(s.ctx, "create", "--namespace="+s.ns, "--dry-run=server", "-o", "yaml", "-f", probe)
-		if err == nil && strings.Contains(made, "STAKATER_PROBE_CONFIGMAP") {
-			err = errors.New("the webhook is still asked")
+		if strings.Contains(s.probed(), "STAKATER_PROBE_CONFIGMAP") {
+			return errors.New("the webhook is still asked")
 		}
-		return err
+		return nil
 	})
 	s.apply("client", s.configFile("app", "two"), s.deploymentFile("web", "app", "2", auto))
 	s.outcomes("web", 1)

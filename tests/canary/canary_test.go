@@ -31,6 +31,13 @@ func TestFeedWorks(t *testing.T) {
 	if again, err := r.client.CoreV1().ConfigMaps("default").Get(r.ctx, "reroll-canary", metav1.GetOptions{}); err != nil || again.UID != canary.UID {
 		t.Errorf("the canary is made anew: %v", err)
 	}
+	r.wait("the Secret, too, is marked as one that came back", func(ctx context.Context) error {
+		secret, err := r.client.CoreV1().Secrets("default").Get(ctx, "reroll-canary", metav1.GetOptions{})
+		if err == nil && string(secret.Data["proven"]) != "true" {
+			err = errors.New("it is not marked")
+		}
+		return err
+	})
 	if strings.Contains(r.line.Reroll.Log(), "canary is refused") {
 		t.Error("the canary was refused")
 	}
@@ -43,8 +50,8 @@ func TestSilentFeed(t *testing.T) {
 	r.edit("b")
 	t.Logf("silent after %s", r.waitMetric("reroll_feed_silent", 1).Round(time.Millisecond))
 	t.Logf("found %s later", r.waitRoll(1, "sweep").Round(time.Millisecond))
-	if log := r.line.Reroll.Log(); strings.Count(log, `msg="the audit feed is silent"`) != 1 || !strings.Contains(log, "no --audit-webhook-config-file") {
-		t.Error("the silence was not told of once with its cause")
+	if log := r.line.Reroll.Log(); strings.Count(log, `msg="the audit feed is silent"`) != 2 || !strings.Contains(log, "no --audit-webhook-config-file") {
+		t.Error("the silence was not reported once for each kind with its cause")
 	}
 
 	r.restartKube(auditv1.LevelMetadata)

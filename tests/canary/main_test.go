@@ -36,7 +36,7 @@ type room struct {
 	policy string
 }
 
-// newRoom returns a room on a line of its own, whose API server reports writes of ConfigMaps at a level.
+// newRoom returns a room on a line of its own, whose API server reports writes of ConfigMaps and Secrets at a level.
 func newRoom(t *testing.T, level auditv1.Level, flags ...string) *room {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
@@ -63,7 +63,7 @@ func (r *room) setLevel(level auditv1.Level) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},
 		OmitStages: []auditv1.Stage{auditv1.StageRequestReceived},
 		Rules: []auditv1.PolicyRule{
-			{Level: level, Verbs: []string{"create", "update", "patch", "delete"}, Resources: []auditv1.GroupResources{{Resources: []string{"configmaps"}}}},
+			{Level: level, Verbs: []string{"create", "update", "patch", "delete"}, Resources: []auditv1.GroupResources{{Resources: []string{"configmaps", "secrets"}}}},
 			{Level: auditv1.LevelNone},
 		},
 	})

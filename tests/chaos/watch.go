@@ -121,8 +121,8 @@ func (n *witness) rolls() (all, unseen int64) {
 	return all, n.unseen
 }
 
-// lastReload says what Reroll has written about its last reload, and the digest that it writes if the mark alone would not change.
+// lastReload says what Reroll has written about its last reload.
 func lastReload(o *unstructured.Unstructured) string {
-	digest, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "reroll.dev/config-digest")
-	return fmt.Sprintf("reload %q with digest %q", o.GetAnnotations()["reroll.dev/last-reload"], digest)
+	hash, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "reroll.dev/config-hash")
+	return fmt.Sprintf("applied %q with hash %q", o.GetAnnotations()["reroll.dev/applied"], hash)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -86,8 +86,13 @@ func (u usage) touchCanary(t *testing.T, c *kube.Cluster) {
 		t.Errorf("API servers %q, %v", addresses, err)
 	}
 	for _, address := range addresses {
-		if _, err := c.TouchCanary(t.Context(), address, "canary", false); err != nil {
-			t.Error(err)
+		for _, config := range u.configs {
+			if config.Kind == reloader.SecretProviderClass {
+				continue
+			}
+			if _, err := c.TouchCanary(t.Context(), address, config.Kind, "canary", false); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
@@ -203,7 +208,7 @@ func (u usage) roll(t *testing.T, c *kube.Cluster, admin kubernetes.Interface, r
 		t.Error(err)
 		return
 	}
-	if _, err := c.StartedBy(t.Context(), w, time.Now()); err != nil {
+	if _, err := c.Pods(t.Context(), w); err != nil {
 		t.Error(err)
 	}
 	if u.options.DryRun {
@@ -240,15 +245,12 @@ func leaveManifest(t *testing.T, admin kubernetes.Interface, w *workload.Workloa
 }
 
 // rollOf returns a roll of w with a mark that no other usage writes.
-func (u usage) rollOf(t *testing.T, w *workload.Workload) strategy.Roll {
+func (u usage) rollOf(t *testing.T, w *workload.Workload) mark.Roll {
 	t.Helper()
 	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: "prices"}
-	written, err := strategy.EnvVars.Patch(w, []strategy.Mark{{Config: config, Value: u.values, At: time.Unix(1, 0)}})
+	written, err := mark.EnvVars.Marks(w, []mark.Entry{{Config: config, Value: u.values, At: time.Unix(1, 0)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ops := append(strategy.Precondition(w), written...)
-	return strategy.Roll{
-		Ops: append(ops, strategy.Annotate(w, "reroll.dev/last-reload", u.values)...), FieldManager: "Reloader", Name: "r-abcdefgh23456723",
-	}
+	return mark.Roll{Name: "abcdefgh23456723", Hash: u.values, Marks: written, Annotations: map[string]any{"reroll.dev/applied": u.values}}
 }

@@ -62,7 +62,7 @@ var (
 		},
 		namespace: {
 			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
-			"secrets get,list,create,update,delete",
+			"secrets get,list,create,update,delete", "secrets/reroll-canary patch",
 		},
 	}
 	// Nothing is watched here, and no Secret may be listed.
@@ -75,7 +75,7 @@ var (
 		},
 		namespace: {
 			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
-			"secrets get,list,create,update,delete",
+			"secrets get,list,create,update,delete", "secrets/reroll-canary patch",
 		},
 	}
 	// Nothing is known of API servers here, and nothing is touched for their audit events.
@@ -102,9 +102,9 @@ var (
 	// Everything is on here.
 	haGrants = map[string][]string{
 		"": {
-			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
+			"apps.openshift.io/deploymentconfigs get,list,watch,update",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
-			"argoproj.io/rollouts get,list,watch,patch",
+			"argoproj.io/rollouts get,list,watch,update",
 			"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create",
 			"batch/cronjobs get,list,watch", "batch/jobs get,list,watch,create,delete",
 			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create", "namespaces get,list,watch", "pods list",
@@ -114,22 +114,22 @@ var (
 		namespace: {
 			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"coordination.k8s.io/leases create", "coordination.k8s.io/leases/stakater-reloader-lock get,update",
-			"secrets get,list,create,update,delete",
+			"secrets get,list,create,update,delete", "secrets/reroll-canary patch",
 		},
 	}
 	admissionGrants = map[string][]string{
 		"": {
 			"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system get,patch",
-			"apps.openshift.io/deploymentconfigs get,list,watch,patch",
+			"apps.openshift.io/deploymentconfigs get,list,watch,update",
 			"apps/daemonsets get,list,watch,patch", "apps/deployments get,list,watch,patch", "apps/statefulsets get,list,watch,patch",
-			"argoproj.io/rollouts get,list,watch,patch", "batch/cronjobs get,list,watch", "batch/jobs get,create",
+			"argoproj.io/rollouts get,list,watch,update", "batch/cronjobs get,list,watch", "batch/jobs get,create",
 			"configmaps get,list,watch", "discovery.k8s.io/endpointslices/kubernetes get", "events create",
 			"namespaces list,watch", "namespaces/kube-system get", "pods list", "secrets get,list,watch",
 		},
 		namespace: {
 			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",
 			"secrets create", "secrets create", "secrets/example-reroll-ingest-ca get,update", "secrets/example-reroll-ingest-tls get,update",
-			"secrets/reroll-admission-tls get,update", "secrets/reroll-digest-key get",
+			"secrets/reroll-admission-tls get,update", "secrets/reroll-canary patch", "secrets/reroll-digest-key get",
 		},
 	}
 	// Secrets and Jobs are left alone here, and ConfigMaps are watched.
@@ -178,7 +178,7 @@ func TestIgnoredConfigsAreNotGranted(t *testing.T) {
 // TestDeploymentConfigsAreGrantedWhereTheyAreServed renders as helm does when it can ask OpenShift's API server.
 func TestDeploymentConfigsAreGrantedWhereTheyAreServed(t *testing.T) {
 	objects := decode(t, render(t, "--api-versions", "apps.openshift.io/v1"))
-	const want = "apps.openshift.io/deploymentconfigs get,list,watch,patch"
+	const want = "apps.openshift.io/deploymentconfigs get,list,watch,update"
 	if got := grants(objects)[""]; !slices.Contains(got, want) {
 		t.Errorf("grants %q, want %s among them", got, want)
 	}

@@ -26,9 +26,9 @@ type census struct {
 		Workload struct{ Name string }
 		Tools    []struct {
 			Dialect string
-			Marks   []struct{ Name string }
+			Marks   []string
 		}
-		Findings []struct{ Kind, Message, Mend string }
+		Findings []struct{ Kind, Message, Fix string }
 		Configs  []struct{ Config struct{ Name string } }
 		Rolls    bool
 	}
@@ -46,7 +46,7 @@ func TestDoctorForesees(t *testing.T) {
 		t.Errorf("something was written: %v, and before %v", diff, was)
 	}
 	want := map[string]string{
-		"app-stale": "rolls", "app-two": "Conflict stakater and wave look after it",
+		"app-stale": "rolls", "app-two": "Conflict stakater and wave ask for rolls",
 		"app-name": "Typo did you mean other?", "app-key": "Typo did you mean reloader.stakater.com/auto?", "app-held": "Leftover default-scheduler",
 		"app-final": "Leftover finalizers",
 	}
@@ -73,8 +73,8 @@ func TestDoctorForesees(t *testing.T) {
 			}
 		}
 		kind, part, _ := strings.Cut(expected, " ")
-		told := slices.ContainsFunc(item.Findings, func(f struct{ Kind, Message, Mend string }) bool {
-			return f.Kind == kind && strings.Contains(f.Message+f.Mend, part)
+		told := slices.ContainsFunc(item.Findings, func(f struct{ Kind, Message, Fix string }) bool {
+			return f.Kind == kind && strings.Contains(f.Message+f.Fix, part)
 		})
 		if clean := expected == "" || expected == "rolls"; clean != (len(item.Findings) == 0) || !clean && !told {
 			t.Errorf("of %s it finds %+v, want %q", name, item.Findings, expected)
@@ -96,7 +96,7 @@ func (s shop) mend(t *testing.T, said census) {
 	before := s.versions(t)
 	for _, item := range said.Items {
 		for _, f := range item.Findings {
-			if command, ok := strings.CutPrefix(f.Mend, "kubectl "); ok {
+			if command, ok := strings.CutPrefix(f.Fix, "kubectl "); ok {
 				if _, err := shared.Kube.Kubectl(t.Context(), strings.Fields(strings.ReplaceAll(command, "'", ""))...); err != nil {
 					t.Error(err)
 				}

@@ -68,7 +68,7 @@ func TestCronJobStartsOneJob(t *testing.T) {
 	if diff := cmp.Diff([]string{"aa11"}, marks(job.Spec.Template)); diff != "" {
 		t.Errorf("marks (-want +got):\n%s", diff)
 	}
-	want := map[string]string{"note": "n", "cronjob.kubernetes.io/instantiate": "manual", stamp: "r-of-" + string(w.UID)}
+	want := map[string]string{"note": "n", "cronjob.kubernetes.io/instantiate": "manual", stamp: "of " + string(w.UID)}
 	if diff := cmp.Diff(want, job.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}

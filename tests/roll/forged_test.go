@@ -19,7 +19,7 @@ func TestForgedManifestMakesNoJob(t *testing.T) {
 	forged := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "reroll-job-0000", Labels: map[string]string{kube.ManifestLabel: "true"}},
 		Type:       kube.ManifestType,
-		StringData: map[string]string{"manifest": strings.ReplaceAll(job, "NAMESPACE", namespace), "uid": "0000", "roll": "r-1", "fieldManager": "reroll"},
+		StringData: map[string]string{"manifest": strings.ReplaceAll(job, "NAMESPACE", namespace), "uid": "0000"},
 	}
 	secrets := cluster.Client().CoreV1().Secrets(own)
 	for name, signature := range map[string]string{"no signature": "", "a made-up one": strings.Repeat("x", 32)} {

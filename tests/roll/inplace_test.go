@@ -1,148 +1,193 @@
 package roll
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// rolloutCRD serves Rollouts without checking them; nothing acts on them.
-const rolloutCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rollouts.argoproj.io}
-spec:
-  group: argoproj.io
-  scope: Namespaced
-  names: {kind: Rollout, listKind: RolloutList, plural: rollouts, singular: rollout}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
-`
+// template has marks of before, and a variable of a mark's name that takes its value from elsewhere.
+const template = `{"metadata":{"labels":{"app":"web"}},"spec":{"restartPolicy":"Always","containers":[
+{"name":"main","image":"i","env":[{"name":"TWICE","value":"1"},{"name":"STAKATER_Z_CONFIGMAP","value":"00"},{"name":"URL","value":"$(HOST)"},{"name":"STAKATER_A_CONFIGMAP","value":"00"},{"name":"STAKATER_GONE_SECRET","value":"00"},{"name":"TWICE","value":"2"}]},
+{"name":"bare","image":"i"},
+{"name":"aside","image":"i","env":[{"name":"STAKATER_FROM_CONFIGMAP","valueFrom":{"configMapKeyRef":{"name":"c","key":"k"}}}]}]}}`
 
-const podTemplate = `
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: main, image: example.test/main}]
-`
-
-func apply(t *testing.T, client dynamic.ResourceInterface, text string) {
-	t.Helper()
-	obj := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &obj); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Create(t.Context(), &unstructured.Unstructured{Object: obj}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+// inPlace are the kinds that a roll changes in place. Nothing acts on the last two.
+var inPlace = map[string]string{
+	"Deployment":       `{"replicas":0,"selector":{"matchLabels":{"app":"web"}},"template":` + template + `}`,
+	"StatefulSet":      `{"replicas":0,"serviceName":"web","selector":{"matchLabels":{"app":"web"}},"template":` + template + `}`,
+	"DaemonSet":        `{"selector":{"matchLabels":{"app":"web"}},"template":` + template + `}`,
+	"Rollout":          `{"replicas":0,"strategy":{"canary":{"large":9007199254740993}},"selector":{"matchLabels":{"app":"web"}},"template":` + template + `}`,
+	"DeploymentConfig": `{"replicas":0,"selector":{"app":"web"},"template":` + template + `}`,
 }
 
-// rollNewest reads the workload web and rolls it, again while its controller writes to it in between, and returns what it
-// read and what it wrote.
-func rollNewest(t *testing.T, c *kube.Cluster, kind, namespace string) (before, after *workload.Workload) {
-	t.Helper()
-	eventually(t, "Roll of what was just read", func() bool {
-		before = read(t, c, kind, namespace, "web")
-		rolled, err := c.Roll(t.Context(), before, rollOf(t, before))
-		if err != nil && !apierrors.IsInvalid(err) {
-			t.Fatal(err)
-		}
-		after = rolled
-		return err == nil
-	})
-	return before, after
-}
-
-// TestInPlace rolls a kind that every cluster has, and one of a group that the program has no types of.
+// TestInPlace: a roll is written once, and the object is then what mark.Apply makes of it. What was read from another version or object is a
+// conflict, and a variable that has a valueFrom is refused.
 func TestInPlace(t *testing.T) {
+	env := func(name, value string, containers ...string) mark.Mark {
+		return mark.Mark{Place: mark.Place{Env: name, Containers: containers}, Value: value}
+	}
+	roll := mark.Roll{
+		Hash: "h", Annotations: map[string]any{"reroll.dev/applied": `{"n":1}`, "old": nil, "absent": nil},
+		Marks: []mark.Mark{
+			env("STAKATER_A_CONFIGMAP", "11", "main"), env("STAKATER_Z_CONFIGMAP", "11", "main"), env("STAKATER_NEW_SECRET", "11", "bare"),
+			env(mark.HashEnv, "", "main"), env("FABRIC8_ALL_CONFIGMAP", "11"),
+			{Place: mark.Place{Env: "STAKATER_GONE_SECRET"}, Remove: true},
+			{Place: mark.Place{Annotation: "wave.pusher.com/config-hash"}, Value: "11"},
+		},
+	}
+	taken := mark.Roll{Hash: "t", Marks: []mark.Mark{env("STAKATER_FROM_CONFIGMAP", "11", "aside")}}
 	client, err := dynamic.NewForConfig(cluster.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	apply(t, client.Resource(crds), rolloutCRD)
-	eventually(t, "Rollouts are served", func() bool {
-		_, err := client.Resource(workload.Rollout.Resource).List(t.Context(), metav1.ListOptions{})
-		return err == nil
-	})
-	for _, kind := range []workload.Kind{workload.Deployment, workload.Rollout} {
-		t.Run(kind.Kind, func(t *testing.T) {
+	crds := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	c := connect(t, cluster.Kubeconfig())
+	for name, spec := range inPlace {
+		t.Run(name, func(t *testing.T) {
+			kind, _ := workload.KindNamed(name)
+			if kind.Optional {
+				serve(t, crds, "../testdata/crds/"+kind.Resource.Resource+"."+kind.Resource.Group+".yaml")
+			}
 			namespace := cluster.Namespace(t)
 			objects := client.Resource(kind.Resource).Namespace(namespace)
-			apply(t, objects, "apiVersion: "+kind.Resource.GroupVersion().String()+"\nkind: "+kind.Kind+podTemplate)
-			c := connect(t, cluster.Kubeconfig())
-			w, rolled := rollNewest(t, c, kind.Kind, namespace)
-			obj, err := objects.Get(t.Context(), "web", metav1.GetOptions{})
-			if err != nil {
+			object := &unstructured.Unstructured{}
+			body := `{"kind":"` + name + `","apiVersion":"` + kind.Resource.GroupVersion().String() +
+				`","metadata":{"name":"web","annotations":{"old":"x","team":"shop"}},"spec":` + spec + `}`
+			if err := object.UnmarshalJSON([]byte(body)); err != nil {
 				t.Fatal(err)
 			}
-			content, _, err := unstructured.NestedMap(obj.Object, "spec", "template")
-			if err != nil {
-				t.Fatal(err)
+			eventually(t, "the kind is served", func() bool {
+				_, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
+				return err == nil
+			})
+			live := func() (*workload.Workload, []byte) {
+				w := read(t, c, name, namespace, "web")
+				object, err := objects.Get(t.Context(), "web", metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, err := object.MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return w, data
 			}
-			template := corev1.PodTemplateSpec{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &template); err != nil {
-				t.Fatal(err)
+			var before *workload.Workload
+			eventually(t, "a roll that no other write came before", func() bool {
+				w, data := live()
+				want, err := mark.Apply(w, data, roll)
+				if errors.Is(err, mark.ErrMoved) {
+					return false
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				rolled, err := c.Roll(t.Context(), w, roll)
+				if apierrors.IsConflict(err) {
+					return false
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				before = w
+				_, got := live()
+				if diff := cmp.Diff(plain(t, want), plain(t, got)); diff != "" {
+					t.Errorf("Apply and the API server differ (-Apply +server):\n%s", diff)
+				}
+				ours := func(e metav1.ManagedFieldsEntry) bool {
+					return e.Manager == workload.MarkManager && strings.Contains(e.FieldsV1.GetRawString(), "f:reroll.dev/applied")
+				}
+				if managers := decode(t, got).Metadata.ManagedFields; !slices.ContainsFunc(managers, ours) {
+					t.Errorf("the roll is not written by %s: %v", workload.MarkManager, managers)
+				}
+				if rolled.ResourceVersion == w.ResourceVersion || rolled.Template.Annotations[mark.HashKey] != "h" {
+					t.Errorf("Roll returns %+v", rolled)
+				}
+				return true
+			})
+			if _, err := c.Roll(t.Context(), before, roll); !apierrors.IsConflict(err) {
+				t.Errorf("the same roll again: %v, want a conflict", err)
 			}
-			if diff := cmp.Diff([]string{"aa11"}, marks(template)); diff != "" || rolled.Generation <= w.Generation {
-				t.Errorf("generation %d, then %d, marks (-want +got):\n%s", w.Generation, rolled.Generation, diff)
-			}
-			if _, err := c.Roll(t.Context(), w, rollOf(t, w)); !apierrors.IsInvalid(err) {
-				t.Errorf("Roll of what was rolled since it was read: %v, want a failed test", err)
-			}
+			eventually(t, "refusals of the current version", func() bool {
+				w, _ := live()
+				_, err := c.Roll(t.Context(), w, taken)
+				if apierrors.IsConflict(err) {
+					return false
+				}
+				if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "valueFrom") {
+					t.Errorf("a variable with a valueFrom: %v", err)
+				}
+				w.UID = "11111111-1111-1111-1111-111111111111"
+				if _, err := c.Roll(t.Context(), w, roll); !apierrors.IsConflict(err) {
+					t.Errorf("a roll of another object of the current version: %v, want a conflict", err)
+				}
+				return true
+			})
 		})
 	}
 }
 
-// TestSigned: the API server says who gave the annotation that names the last reload its value, also when somebody else writes the rest of
-// the workload, and when an older value is brought back.
-func TestSigned(t *testing.T) {
-	client, err := dynamic.NewForConfig(cluster.RESTConfig())
+// serve has the API server serve the resource of a file. On a shared control plane another package may have done so.
+func serve(t *testing.T, crds dynamic.ResourceInterface, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := cluster.Namespace(t)
-	objects := client.Resource(workload.Deployment.Resource).Namespace(namespace)
-	apply(t, objects, "apiVersion: apps/v1\nkind: Deployment"+podTemplate)
-	c := connect(t, cluster.Kubeconfig())
-	before, after := rollNewest(t, c, "Deployment", namespace)
-	if before.Signed || !after.Signed {
-		t.Errorf("signed %v before the roll and %v after it, want false and true", before.Signed, after.Signed)
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(data, &crd.Object); err != nil {
+		t.Fatal(err)
 	}
-	steps := []struct {
-		patch, by string
-		want      bool
-		reason    string
-	}{
-		{`{"spec":{"replicas":2},"metadata":{"annotations":{"x":"y"}}}`, "kubectl-edit", true, "they have written other fields"},
-		{`{"metadata":{"annotations":{"` + stamp + `":"r-older"}}}`, "kubectl-rollout", false, "what kubectl rollout undo brings back is its own"},
-		{`{"metadata":{"annotations":{"` + stamp + `":"r-newer"}}}`, workload.MarkManager, true, "the next roll is ours again"},
+	if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		return
+	} else if err != nil {
+		t.Fatal(err)
 	}
-	for _, s := range steps {
-		if _, err := objects.Patch(t.Context(), "web", types.MergePatchType, []byte(s.patch), metav1.PatchOptions{FieldManager: s.by}); err != nil {
-			t.Fatal(err)
+	t.Cleanup(func() {
+		if err := crds.Delete(context.WithoutCancel(t.Context()), crd.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
 		}
-		if w := read(t, c, "Deployment", namespace, "web"); w.Signed != s.want {
-			t.Errorf("signed %v after a write by %s, want %v: %s", w.Signed, s.by, s.want, s.reason)
-		}
+	})
+}
+
+// decoded is what is compared of an object.
+type decoded struct {
+	Metadata metav1.ObjectMeta
+	Spec     map[string]any
+}
+
+func decode(t *testing.T, data []byte) (o decoded) {
+	t.Helper()
+	if err := json.Unmarshal(data, &o); err != nil {
+		t.Fatal(err)
 	}
+	return o
+}
+
+// plain returns an object without what every write and its controllers change.
+func plain(t *testing.T, data []byte) map[string]any {
+	t.Helper()
+	o := decode(t, data)
+	meta := o.Metadata
+	for _, key := range []string{appsv1.DeprecatedTemplateGeneration, "deployment.kubernetes.io/revision"} {
+		delete(meta.Annotations, key)
+	}
+	return map[string]any{"annotations": meta.Annotations, "uid": meta.UID, "spec": o.Spec}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	rig "github.com/reroll-dev/reroll/tests/kube"
 )
@@ -52,21 +52,18 @@ func connect(t *testing.T, kubeconfig string) *kube.Cluster {
 	return c
 }
 
-// stamp is the annotation that names the reload.
-const stamp = "reroll.dev/last-reload"
+// stamp is the annotation that says what a workload was rolled for.
+const stamp = "reroll.dev/applied"
 
 // rollOf returns a roll of w as the dispatcher makes it.
-func rollOf(t *testing.T, w *workload.Workload) strategy.Roll {
+func rollOf(t *testing.T, w *workload.Workload) mark.Roll {
 	t.Helper()
 	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: "prices"}
-	written, err := strategy.EnvVars.Patch(w, []strategy.Mark{{Config: config, Value: "aa11", At: time.Unix(1, 0)}})
+	written, err := mark.EnvVars.Marks(w, []mark.Entry{{Config: config, Value: "aa11", At: time.Unix(1, 0)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ops := append(strategy.Precondition(w), written...)
-	return strategy.Roll{
-		Ops: append(ops, strategy.Annotate(w, stamp, "r-of-"+string(w.UID))...), FieldManager: "Reloader", Name: "r-abcdefgh23456723",
-	}
+	return mark.Roll{Name: "abcdefgh23456723", Hash: "h", Marks: written, Annotations: map[string]any{stamp: "of " + string(w.UID)}}
 }
 
 // marks returns the values of the marks of prices in a pod template.

@@ -156,18 +156,16 @@ func TestOneMalformedRolloutHurtsNoOther(t *testing.T) {
 	f.awaitThat(t, bad, "with its reference once it is mended", uses("c"))
 }
 
-func TestStartedByAsksForNobodysPods(t *testing.T) {
+func TestPodsAreKnownOnlyByASelector(t *testing.T) {
 	ns := shared.Namespace(t)
 	f := follow(t, shared.Kubeconfig(), kube.Scope{})
-	old := metav1.NewTime(metav1.Now().AddDate(-1, 0, 0))
-	for name, s := range map[string]*metav1.LabelSelector{"none": nil, "empty": {}} {
-		w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}, Kind: "CronJob", Selector: s}
-		if got, err := f.cluster.StartedBy(t.Context(), w, old.Time); err != nil || !got {
-			t.Errorf("selector %s: StartedBy = %t, %v; want that some may have", name, got, err)
+	for name, c := range map[string]struct {
+		selector *metav1.LabelSelector
+		want     workload.Pods
+	}{"none": {}, "empty": {selector: &metav1.LabelSelector{}}, "no pods": {selector, workload.Pods{Known: true}}} {
+		w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}, Kind: "Job", Selector: c.selector}
+		if got, err := f.cluster.Pods(t.Context(), w); err != nil || got.Known != c.want.Known || len(got.Of) > 0 {
+			t.Errorf("selector %s: %+v, %v, want %+v", name, got, err, c.want)
 		}
-	}
-	w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}, Kind: "Job", Selector: selector}
-	if got, err := f.cluster.StartedBy(t.Context(), w, old.Time); err != nil || got {
-		t.Errorf("no pods: StartedBy = %t, %v", got, err)
 	}
 }

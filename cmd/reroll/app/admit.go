@@ -53,7 +53,7 @@ type presented interface {
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
-		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy},
+		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy, HashOnly: !s.ToolMarks},
 		Configs: cluster, InScope: s.admits, Certified: s.Admission.ClientCA != "", DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)

@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/canary"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
@@ -16,7 +19,7 @@ import (
 const minCanaryInterval = time.Second
 
 func (s *Settings) bindCanary(f *pflag.FlagSet) {
-	f.DurationVar(&s.CanaryInterval, "canary-interval", time.Minute, "how often the ConfigMap reroll-canary is touched through each API server, to see whether its audit events come in; 0 is never, as is a dry run, --source=watch or an empty --ingest-address")
+	f.DurationVar(&s.CanaryInterval, "canary-interval", time.Minute, "how often the ConfigMap and the Secret reroll-canary are updated through each API server, to check that their audit events arrive; 0 is never, as is a dry run, --source=watch or an empty --ingest-address")
 }
 
 // checkCanary checks the settings of the canary.
@@ -29,7 +32,14 @@ func (s *Settings) checkCanary() error {
 
 // wantsCanary reports whether a role is to watch over an audit feed. A dispatcher of its own cannot know that there is none.
 func (s *Settings) wantsCanary(r role) bool {
-	return s.CanaryInterval > 0 && !s.DryRun && s.Source != sourceWatch && (!r.ingest || s.IngestAddress != "")
+	return s.CanaryInterval > 0 && !s.DryRun && len(s.canaryKinds()) > 0 && s.Source != sourceWatch && (!r.ingest || s.IngestAddress != "")
+}
+
+// canaryKinds returns the kinds of configs whose audit events must come in: both, but for those that do nothing.
+func (s *Settings) canaryKinds() []reloader.ConfigKind {
+	return slices.DeleteFunc([]reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}, func(k reloader.ConfigKind) bool {
+		return slices.Contains(s.IgnoredConfigs, k)
+	})
 }
 
 // startCanary makes the canary that runCanary runs, if the settings ask for it. What an audit feed loses beside a watch is who made a change, which
@@ -39,13 +49,14 @@ func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	if !s.wantsCanary(p.role) {
 		return
 	}
-	o := dispatcher.CanaryOptions{
-		Interval: s.CanaryInterval, Cage: cluster, Suspect: d.Suspect, Logger: p.logger, Registerer: p.registry, Optional: s.watches(),
+	o := canary.Options{
+		Interval: s.CanaryInterval, Kinds: s.canaryKinds(), Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
+		Registerer: p.registry, Optional: s.watches(),
 	}
 	if o.Optional {
 		o.Suspect = func(string) {}
 	}
-	p.canary = dispatcher.NewCanary(o)
+	p.canary = canary.New(o)
 }
 
 // runCanary sends canaries from when their hints are consumed until ctx ends.

@@ -119,13 +119,17 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		p.start("alerts", alerts.Run)
 		tell = append(tell, alerter{alerts})
 	}
+	p.ledger = kube.NewLedger(cluster)
 	o := dispatcher.Options{
-		Cluster: s.ClusterName, Configs: cluster, Workloads: cluster, Announcer: tell,
-		Changes: p.queue, Records: p.queue, Hints: p.queue, Ring: ring, Dialects: dialects, Strategy: s.ReloadStrategy,
-		Logger: p.logger, Registerer: p.registry, Window: s.CoalesceWindow, MaxWait: s.CoalesceMaxWait, DryRun: s.DryRun, SweepInterval: s.SweepInterval, Brakes: s.Brakes,
-		RolloutDeadline: s.RolloutDeadline, HaltOnFailedRollouts: s.HaltOnFailedRollouts,
-		ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, CountByNamespace: s.CountByNamespace,
+		Cluster: s.ClusterName, Ring: ring, Dialects: dialects, Logger: p.logger, Registerer: p.registry,
+		Ports: dispatcher.Ports{Configs: cluster, Workloads: cluster, Ledger: p.ledger, History: p.queue, Announcer: tell},
+		Settings: dispatcher.Settings{
+			Strategy: s.ReloadStrategy, Limits: s.Brakes, SweepInterval: s.SweepInterval, DryRun: s.DryRun, HashOnly: !s.ToolMarks,
+			ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, RolloutDeadline: s.RolloutDeadline,
+			HaltOnFailedRollouts: s.HaltOnFailedRollouts, CountByNamespace: s.CountByNamespace,
+		},
 	}
+	o.Limits.Window, o.Limits.MaxWait = s.CoalesceWindow, s.CoalesceMaxWait
 	if p.forwarder != nil {
 		o.Copies = p.forwarder
 	}
@@ -173,6 +177,11 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	var hints sync.WaitGroup
 	defer hints.Wait()
 	hints.Go(func() { p.consume(ctx, d) })
+	hints.Go(func() {
+		if err := p.ledger.Watch(ctx); err != nil && ctx.Err() == nil {
+			p.fail(err)
+		}
+	})
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })

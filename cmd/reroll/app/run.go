@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/canary"
 	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -38,10 +39,11 @@ type program struct {
 	// watch is the source of hints that asks the API server itself; nil if nobody wants it.
 	watch *watch.Source
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
-	canary *dispatcher.Canary
+	canary *canary.Canary
 	status *status
 	// dispatcher has the dispatcher once there is one.
 	dispatcher atomic.Pointer[dispatcher.Dispatcher]
+	ledger     *kube.Ledger
 	// controls is what those who run the cluster want held back.
 	controls controls
 	// forwarder brings records to a hub; nil if there is none.

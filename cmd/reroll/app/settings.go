@@ -11,11 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
-	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 )
 
 // Settings are what flags, environment and configuration file say, in this order of strength.
@@ -35,8 +34,8 @@ type Settings struct {
 	CoalesceWindow                 time.Duration
 	CoalesceMaxWait                time.Duration
 	ReloadStrategy                 string
-	// MarkValues says what marks of other tools' dialects are made of.
-	MarkValues string
+	// ToolMarks has the marks of other tools written for workloads with their annotations.
+	ToolMarks bool
 	// Dialects are the names of the tools whose annotations are read.
 	Dialects      []string
 	DryRun        bool
@@ -44,7 +43,7 @@ type Settings struct {
 	// Source is what reports changes: one of sourceAuto, sourceAudit and sourceWatch.
 	Source         string
 	CanaryInterval time.Duration
-	Brakes         dispatcher.Brakes
+	Brakes         turn.Limits
 	Rollouts
 	Stakater
 	Admission Admission
@@ -141,14 +140,6 @@ func (r role) orEmbedded() string {
 		return "; an embedded one if empty"
 	}
 	return ""
-}
-
-func strategyNames() string {
-	names := make([]string, len(strategy.All))
-	for i, s := range strategy.All {
-		names[i] = s.Name
-	}
-	return strings.Join(names, " or ")
 }
 
 // complete fills in what the command line left open from the environment and the configuration file, and checks everything that

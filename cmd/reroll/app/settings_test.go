@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/spf13/pflag"
-
-	"github.com/reroll-dev/reroll/dispatcher"
 )
 
 func roleNamed(t testing.TB, name string) role {
@@ -152,8 +151,8 @@ reload-on-create: "true"
 		t.Fatal(err)
 	}
 	want := Settings{
-		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Source: sourceAuto, IngestTLSLifetime: ingestLifetime, CanaryInterval: time.Minute, Brakes: dispatcher.Brakes{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
-		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", MarkValues: "compatible", Dialects: dialectNames(),
+		ClusterName: "12", NATSURL: "nats://nats:4222", DryRun: true, SweepInterval: 10 * time.Minute, Source: sourceAuto, IngestTLSLifetime: ingestLifetime, CanaryInterval: time.Minute, Brakes: turn.Limits{FlapLimit: 60}, Rollouts: Rollouts{RolloutDeadline: 10 * time.Minute}, KubeQPS: 0.5, KubeBurst: 2_000_000,
+		CoalesceWindow: 250 * time.Millisecond, CoalesceMaxWait: 2 * time.Minute, ReloadStrategy: "env-vars", ToolMarks: true, Dialects: dialectNames(),
 		Admission: Admission{CertificateLifetime: 90 * 24 * time.Hour}, MetricsAddress: ":9090", LogFormat: "text", LogLevel: "info", Config: got.Config, Stakater: got.Stakater,
 	}
 	want.Namespaces, want.NamespacesToIgnore, want.ReloadOnCreate = []string{"shop", "12"}, nil, true
@@ -242,7 +241,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"two logins for the hub":        {role: "serve", args: []string{"--hub-url=nats://h", "--hub-creds=c", "--hub-user=n", "--hub-password-file=p"}, want: "only one of"},
 		"a size that is none":           {role: "serve", args: []string{"--nats-store-size=much"}, want: "--nats-store-size"},
 		"a negative size":               {role: "serve", args: []string{"--nats-store-size=-1Gi"}, want: "--nats-store-size"},
-		"marks of neither kind":         {role: "admission", args: []string{"--mark-values=plain"}, want: "neither compatible nor keyed"},
 		"a strategy that is not there":  {role: "serve", args: []string{"--reload-strategy=magic"}, want: "env-vars or annotations"},
 		"a tool that is not known":      {role: "serve", args: []string{"--dialects=stakater,keel"}, want: `--dialects: "keel" is not one of reroll, stakater`},
 		"no tool at all":                {role: "serve", args: []string{"--dialects="}, want: "--dialects"},
@@ -301,7 +299,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	dispatch := []string{
 		"cluster-name", "coalesce-max-wait", "coalesce-window", "context", "dialects", "dry-run", "flap-limit", "maintenance-windows", "max-concurrent-rollouts", "min-reload-interval", "namespace-max-concurrent-rollouts", "namespace-reloads-per-minute", "reloads-per-minute",
 		"canary-interval", "source", "ingest-service", "ingest-tls-hosts", "ingest-tls-lifetime", "sweep-interval", "kube-burst", "kube-qps",
-		"kubeconfig", "namespace", "reload-strategy", "mark-values", "halt-on-failed-rollouts", "rollout-deadline",
+		"kubeconfig", "namespace", "reload-strategy", "tool-marks", "halt-on-failed-rollouts", "rollout-deadline",
 		"admission-certificate-lifetime", "admission-configuration", "admission-hosts",
 		"hub-creds", "hub-inbox-prefix", "hub-password-file", "hub-tls-ca", "hub-tls-cert", "hub-tls-key", "hub-url", "hub-user",
 	}
@@ -311,7 +309,7 @@ func TestFlagsOfEachRole(t *testing.T) {
 	}
 	admissionAlone := []string{
 		"config", "log-format", "log-level", "metrics-address", "context", "dialects", "dry-run", "kube-burst", "kube-qps", "kubeconfig", "namespace",
-		"reload-strategy", "mark-values",
+		"reload-strategy", "tool-marks",
 	}
 	want := map[string][]string{
 		"serve":    slices.Concat([]string{"data-dir", "data-ephemeral", "nats-store-size"}, common, ingest, dispatch, answer, admission),

@@ -12,8 +12,5 @@ func (s Settings) reading() flags.Dialects {
 
 // dialects returns every dialect as the settings have it.
 func (s Settings) dialects() dialect.Set {
-	if s.MarkValues == markKeyed {
-		return s.reading().Set().Keyed()
-	}
 	return s.reading().Set()
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
@@ -19,7 +20,8 @@ func (p *program) sink() ingest.Sink {
 	return sink
 }
 
-// overheard has the dispatcher of this process look into hints while they are being stored.
+// overheard has the dispatcher of this process look into hints while they are being stored. It drops those about the ledger, which the dispatcher
+// itself writes.
 type overheard struct {
 	next ingest.Sink
 	p    *program
@@ -28,6 +30,12 @@ type overheard struct {
 // Put stores hints.
 func (s overheard) Put(ctx context.Context, hints []reloader.Hint) error {
 	if d := s.p.dispatcher.Load(); d != nil {
+		hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
+			return h.Cluster == s.p.settings.ClusterName && s.p.ledger.Holds(h.Config)
+		})
+		if len(hints) == 0 {
+			return nil
+		}
 		d.Overhear(hints)
 	}
 	return s.next.Put(ctx, hints)

@@ -41,7 +41,7 @@ func (c *auditCheck) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Follow the audit events until a canary has come through every API server, or say what is missing",
-		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap, whose audit event\n" +
+		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap or Secret, whose audit event\n" +
 			"must come back. What happens is printed as it happens. If no canary comes back in time, the files that reroll audit setup has written are examined,\n" +
 			"and the ingest is asked whether it takes their certificate. The API is reached through the cluster of your kubeconfig unless --server is given.\n" +
 			"It ends with code 0 if the feed is proven, and with 1 otherwise.",
@@ -245,7 +245,7 @@ func (w *feedWatch) seeFeed(feed view.Feed) feedEnd {
 	case "notSetUp":
 		w.tell(check, unclear, "it was written, and no audit event has ever come from there; waiting")
 	case "refused":
-		w.tell(check, wrong, "it is not accepted: the API server is away, or patch of the ConfigMap reroll-canary is not granted; waiting")
+		w.tell(check, wrong, "it is not accepted: the API server is away, or patch of the ConfigMap or the Secret reroll-canary is not granted; waiting")
 	default:
 		w.tell(check, unclear, "none has come back yet; waiting")
 	}
@@ -281,7 +281,7 @@ func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
 		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m in the chart's values (--canary-interval of the dispatcher)")
 		return found
 	case w.heardSince():
-		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out ConfigMaps of namespace "+c.own,
+		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out ConfigMaps or Secrets of namespace "+c.own,
 			"give every API server the same files, and see what the policy says below")
 	default:
 		found.add("audit events", wrong, "none has come in since this began",

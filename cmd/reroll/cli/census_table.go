@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/adoption"
 )
 
-// summary counts workloads: all, and those of which something is to be told.
+// summary counts workloads: all, and those with something to report.
 type summary struct {
 	Workloads int `json:"workloads"`
 	Rolls     int `json:"rolls"`
@@ -24,22 +24,18 @@ type summary struct {
 
 func (c *census) summary() summary {
 	s := summary{Workloads: len(c.reports)}
+	add := func(into *int, yes bool) {
+		if yes {
+			*into++
+		}
+	}
 	for i := range c.reports {
 		r := &c.reports[i]
-		for _, counted := range []struct {
-			yes  bool
-			into *int
-		}{
-			{r.Rolls, &s.Rolls},
-			{r.Unknown, &s.Unknown},
-			{r.Needs(adoption.Conflict), &s.Conflicts},
-			{r.Needs(adoption.Typo), &s.Typos},
-			{r.Needs(adoption.Leftover), &s.Leftovers},
-		} {
-			if counted.yes {
-				*counted.into++
-			}
-		}
+		add(&s.Rolls, r.Rolls)
+		add(&s.Unknown, r.Unknown)
+		add(&s.Conflicts, r.Has(adoption.Conflict))
+		add(&s.Typos, r.Has(adoption.Typo))
+		add(&s.Leftovers, r.Has(adoption.Leftover))
 	}
 	return s
 }
@@ -49,11 +45,7 @@ func compareRefs(a, b reloader.WorkloadRef) int {
 }
 
 func (c *census) answer() (answer, error) {
-	items := c.reports
-	if items == nil {
-		items = []adoption.Report{}
-	}
-	body, err := json.Marshal(map[string]any{"items": items, "summary": c.summary(), "warnings": append([]string{}, c.warnings...)})
+	body, err := json.Marshal(map[string]any{"items": c.reports, "summary": c.summary(), "warnings": c.warnings})
 	a := answer{body: body, show: c.show}
 	for i := range c.reports {
 		a.names = append(a.names, nameOf(c.reports[i].Workload))
@@ -63,19 +55,19 @@ func (c *census) answer() (answer, error) {
 
 func nameOf(w reloader.WorkloadRef) string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
 
-// censusColumns are those of the table; people who want to know more ask for the wide ones.
+// censusColumns are those of the table; -o wide adds the wide ones.
 var censusColumns = []column{
 	{name: "NAMESPACE"},
 	{name: "WORKLOAD"},
 	{name: "TOOLS"},
 	{name: "CONFIGS"},
-	{name: "MOVING IN"},
+	{name: "FIRST START"},
 	{name: "DIALECTS", wide: true},
 	{name: "MARKS", wide: true},
 	{name: "STATES", wide: true},
 }
 
-// show writes a table of the workloads, what is to be sorted out, and what it comes to.
+// show writes a table of the workloads, what needs attention, and a summary.
 func (c *census) show(w io.Writer, wide, headers, colours bool) error {
 	t := table{columns: censusColumns}
 	for i := range c.reports {
@@ -88,35 +80,28 @@ func (c *census) show(w io.Writer, wide, headers, colours bool) error {
 	l.addf("")
 	for i := range c.reports {
 		r := &c.reports[i]
+		name := cell{nameOf(r.Workload) + ": ", bold}
 		for _, f := range r.Findings {
-			l.add(cell{"! ", warn}, cell{nameOf(r.Workload) + ": ", bold}, text(string(f.Kind)+": "+f.Message))
-			l.add(text("    → " + f.Mend))
+			l.add(cell{"! ", warn}, name, text(string(f.Kind)+": "+f.Message))
+			l.add(text("    → " + f.Fix))
 		}
-		c.missed(l, r)
+		for _, f := range r.Configs {
+			if f.State == adoption.Missed {
+				l.add(cell{"✗ ", bad}, name, text("rolls once: its "+f.Dialect+" mark is not that of the present content of "+string(f.Config.Kind)+"/"+f.Config.Name))
+				l.add(text("    → have the tool roll it before, or accept the roll: it applies a change that was missed"))
+			}
+		}
 	}
 	s := c.summary()
-	l.addf("%s; moving in rolls %d; %d with conflicts, %d with typos, %d with leftovers, %d of which not all could be read",
+	l.addf("%s; the first start rolls %d; %d with conflicts, %d with typos, %d with leftovers, %d that could not be read completely",
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)
 	return l.err
-}
-
-// missed tells for which configs moving in rolls a workload.
-func (c *census) missed(l *lines, r *adoption.Report) {
-	for _, f := range r.Configs {
-		if f.State == adoption.Missed {
-			l.add(cell{"✗ ", bad}, cell{nameOf(r.Workload) + ": ", bold}, text("it rolls once: its mark by "+f.Dialect+" is not of the present content of "+string(f.Config.Kind)+"/"+f.Config.Name))
-			l.add(text("    → let the tool roll it before, or take the roll for the change that was missed"))
-		}
-	}
 }
 
 func censusRow(r *adoption.Report) []cell {
 	var tools, marks, states []string
 	for _, t := range r.Tools {
-		tools = append(tools, t.Dialect)
-		for _, m := range t.Marks {
-			marks = append(marks, m.Name)
-		}
+		tools, marks = append(tools, t.Dialect), append(marks, t.Marks...)
 	}
 	for _, f := range r.Configs {
 		states = append(states, string(f.Config.Kind)+"/"+f.Config.Name+"="+string(f.State))
@@ -126,7 +111,7 @@ func censusRow(r *adoption.Report) []cell {
 	case r.Rolls:
 		does = cell{"rolls it once", bad}
 	case r.Unknown:
-		does = cell{"not known", warn}
+		does = cell{"unknown", warn}
 	}
 	return []cell{
 		text(r.Workload.Namespace), text(r.Workload.Kind + "/" + r.Workload.Name), text(orDash(strings.Join(tools, ","))), text(strconv.Itoa(len(r.Configs))), does,

@@ -67,13 +67,19 @@ func (s *shelf) List(_ context.Context, kind reloader.ConfigKind, namespace stri
 	}
 	found := map[reloader.Config]live.Meta{}
 	for name := range s.data {
-		found[reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: name}] = live.Meta{}
+		if kind == reloader.ConfigMap {
+			found[reloader.Config{Kind: kind, Namespace: namespace, Name: name}] = live.Meta{UID: "u", ResourceVersion: "1", DataWritten: now}
+		}
 	}
 	return found, nil
 }
 
-func (s *shelf) StartedAfter(_ context.Context, _ *workload.Workload, t time.Time) (bool, error) {
-	return !s.started.IsZero() && s.started.After(t), nil
+func (s *shelf) Pods(context.Context, *workload.Workload) (workload.Pods, error) {
+	pods := workload.Pods{Known: true}
+	if !s.started.IsZero() {
+		pods.Of = []workload.Pod{{Current: true, Containers: []workload.Start{{Name: "main", At: s.started}}}}
+	}
+	return pods, nil
 }
 
 // add puts a Deployment on the shelf that takes its environment from the ConfigMap app, and has Stakater's mark for a value of a.
@@ -137,10 +143,10 @@ func TestCensus(t *testing.T) {
 	for _, part := range []string{
 		"shop        Deployment/current   stakater        1         rolls nothing\n",
 		"shop        Deployment/missed    stakater        1         rolls it once\n",
-		"✗ shop/Deployment/missed: it rolls once: its mark by stakater is not of the present content of ConfigMap/app\n",
-		"! shop/Deployment/clash: Conflict: stakater and wave look after it",
+		"✗ shop/Deployment/missed: rolls once: its stakater mark is not that of the present content of ConfigMap/app\n",
+		"! shop/Deployment/clash: Conflict: the annotations of stakater and wave ask for rolls",
 		"! shop/Deployment/typo: Typo: configmap.reloader.stakater.com/reload names ConfigMap/appp, which does not exist\n    → did you mean app?\n",
-		"4 workloads; moving in rolls 1; 1 with conflicts, 1 with typos, 0 with leftovers, 0 of which not all could be read\n",
+		"4 workloads; the first start rolls 1; 1 with conflicts, 1 with typos, 0 with leftovers, 0 that could not be read completely\n",
 	} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("it does not say %q:\n%s", part, shown.String())

@@ -114,7 +114,7 @@ func (f *findings) checkFeed(check string, feed view.Feed, attribution string, n
 	case "silent":
 		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; examine these with --audit-policy and --audit-kubeconfig --connect")
 	case "refused":
-		f.add(check, wrong, feed.Address+" takes no canaries", "grant patch on the ConfigMap reroll-canary; examine the rights with --as")
+		f.add(check, wrong, feed.Address+" takes no canaries", "grant patch on the ConfigMap and the Secret reroll-canary; examine the rights with --as")
 	default:
 		f.add(check, skipped, "no canary has come back yet by way of "+feed.Address, "wait for two canary intervals")
 	}

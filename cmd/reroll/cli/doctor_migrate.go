@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,10 +13,10 @@ import (
 	"github.com/reroll-dev/reroll/reloader/adoption"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/strategy"
+	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-// migrateFlags say which cluster is looked at, and how Reroll is going to be installed there.
+// migrateFlags are the cluster to inspect, and how Reroll is going to be installed there.
 type migrateFlags struct {
 	output
 	kubeconfig, context, namespace, as string
@@ -27,17 +28,17 @@ type migrateFlags struct {
 	version                            string
 }
 
-// migrateCommand looks at what other tools have left on workloads, and says what Reroll will do about it.
+// migrateCommand reports what other tools have left on workloads, and what Reroll will do.
 func migrateCommand(version string) *cobra.Command {
 	q := &migrateFlags{version: version}
 	all := dialect.All(dialect.StakaterOptions{})
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Examine what other reloaders have left on workloads, and say what Reroll will do",
-		Long: "Examine what other reloaders have left on workloads, and say what Reroll will do: whose annotations and marks each workload carries, what\n" +
-			"is misspelt or left over, which configs will roll it, and whether moving in does, which needs a mark that is not of the present\n" +
-			"content. It reads workloads and configs by the kubeconfig, and needs no Reroll. Nothing is written, and no content is shown. It ends with\n" +
-			"code 0 if nothing has to be sorted out, 1 if something has, and 3 if something could not be found out.",
+		Short: "Report what other reloaders have left on workloads, and what Reroll will do",
+		Long: "Report what other reloaders have left on workloads, and what Reroll will do: the annotations and marks on each workload, what is misspelt or\n" +
+			"left over, which configs roll it, and whether the first start of Reroll does. It does if a mark is not that of the present content and the pods\n" +
+			"are not newer: Reroll itself decides by the same function. The command reads workloads and configs with your kubeconfig, and needs no Reroll in\n" +
+			"the cluster. It writes nothing and shows no content. Exit code: 0 if nothing needs attention, 1 if something does, 3 if something could not be read.",
 		Example: "  reroll doctor migrate\n  reroll doctor migrate --context east -n shop -o wide\n" +
 			"  reroll doctor migrate --reload-strategy annotations -o json\n  reroll doctor migrate -o jsonpath='{.items[?(@.rolls)].workload}'",
 		Args: cobra.NoArgs,
@@ -47,33 +48,29 @@ func migrateCommand(version string) *cobra.Command {
 	q.bind(cmd.Flags(), all.Names())
 	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	_ = cmd.RegisterFlagCompletionFunc("dialects", cobra.FixedCompletions(all.Names(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("reload-strategy", cobra.FixedCompletions(strategyNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("reload-strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // bind declares the flags but for those of the output. dialects are the names of all.
 func (q *migrateFlags) bind(f *pflag.FlagSet, dialects []string) {
-	f.StringVar(&q.kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl chooses it if empty")
+	f.StringVar(&q.kubeconfig, "kubeconfig", "", "kubeconfig file (default: the one that kubectl uses)")
 	f.StringVar(&q.context, "context", "", "context of the kubeconfig")
-	f.StringVar(&q.as, "as", "", "by whose rights it is read; needs the right to impersonate them")
-	f.StringVarP(&q.namespace, "namespace", "n", "", "the namespace of the workloads")
-	f.BoolVarP(&q.everywhere, "all-namespaces", "A", false, "all namespaces, which is also meant without --namespace")
-	f.StringSliceVar(&q.dialects, "dialects", dialects, "whose annotations Reroll will read")
-	f.StringVar(&q.strategy, "reload-strategy", strategy.All[0].Name, "how Reroll will mark what leaves that open: "+strings.Join(strategyNames(), " or "))
-	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will take care of workloads that say nothing about it")
-	f.BoolVar(&q.creations, "reload-on-create", false, "Reroll will take the creation of a config for a change")
+	f.StringVar(&q.as, "as", "", "user whose rights to use; needs the right to impersonate")
+	f.StringVarP(&q.namespace, "namespace", "n", "", "namespace of the workloads")
+	f.BoolVarP(&q.everywhere, "all-namespaces", "A", false, "all namespaces, the default without --namespace")
+	f.StringSliceVar(&q.dialects, "dialects", dialects, "dialects that Reroll will read")
+	f.StringVar(&q.strategy, "reload-strategy", strategies[0], "how Reroll will mark workloads that do not choose: "+strings.Join(strategies, " or "))
+	f.BoolVar(&q.reading.AutoReloadAll, "auto-reload-all", false, "Reroll will roll workloads without annotations as well")
+	f.BoolVar(&q.creations, "reload-on-create", false, "Reroll will count the creation of a config as a change")
 	q.reading.Keys.Bind(f)
 	f.StringSliceVar(&q.ignored, flags.IgnoredKinds, nil, flags.IgnoredKindsUsage)
 }
 
-func strategyNames() (names []string) {
-	for _, s := range strategy.All {
-		names = append(names, s.Name)
-	}
-	return names
-}
+// strategies are the names of those that an installation may have, the default first.
+var strategies = []string{mark.EnvVars.Name, mark.Annotations.Name}
 
-// view returns how Reroll will look at workloads.
+// view returns how Reroll will read workloads.
 func (q *migrateFlags) view() (adoption.View, error) {
 	if err := q.reading.Keys.Check(); err != nil {
 		return adoption.View{}, Usage(err)
@@ -89,10 +86,10 @@ func (q *migrateFlags) view() (adoption.View, error) {
 	if err != nil {
 		return adoption.View{}, Usage(fmt.Errorf("--dialects: %w", err))
 	}
-	if !slices.Contains(strategyNames(), q.strategy) {
-		return adoption.View{}, Usage(fmt.Errorf("--reload-strategy: %q is not %s", q.strategy, strings.Join(strategyNames(), " or ")))
+	if !slices.Contains(strategies, q.strategy) {
+		return adoption.View{}, Usage(fmt.Errorf("--reload-strategy: %q is not %s", q.strategy, strings.Join(strategies, " or ")))
 	}
-	return adoption.View{All: all, Dialects: chosen, Strategy: q.strategy, Creations: q.creations}, nil
+	return adoption.View{All: all, Dialects: chosen, Strategy: q.strategy, Creations: q.creations, Now: time.Now()}, nil
 }
 
 func (q *migrateFlags) run(cmd *cobra.Command) error {
@@ -115,17 +112,17 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	p := newProgress(cmd.ErrOrStderr())
-	c := newCensus(cluster, v, func(namespace string) { p.say("looking at %s", namespace) })
+	c := newCensus(cluster, v, func(namespace string) { p.say("reading %s", namespace) })
 	err = c.take(cmd.Context())
 	p.end()
 	if err != nil {
 		return err
 	}
-	return q.tell(cmd, c)
+	return q.report(cmd, c)
 }
 
-// tell shows what was found, and returns what it comes to.
-func (q *migrateFlags) tell(cmd *cobra.Command, c *census) error {
+// report prints what was found, and returns the error with the exit code.
+func (q *migrateFlags) report(cmd *cobra.Command, c *census) error {
 	for _, warning := range c.warnings {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "warning:", printable(warning))
 	}

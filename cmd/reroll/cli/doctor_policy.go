@@ -57,9 +57,13 @@ func (f *findings) checkPolicy(content []byte, own string) {
 		f.checkWrites(check, rules, resource)
 	}
 	account := accountIn(own, "reroll")
-	if reported(rules, &authorizer.AttributesRecord{User: &account, Verb: "patch", Resource: "configmaps", Namespace: own, Name: kube.CanaryName}) == audit.LevelNone {
-		f.add(check, careful, "it does not report what Reroll writes in its own namespace "+own+": no canary comes back",
-			"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
+	for _, resource := range []string{"configmaps", "secrets"} {
+		write := authorizer.AttributesRecord{User: &account, Verb: "patch", Resource: resource, Namespace: own, Name: kube.CanaryName}
+		if reported(rules, &write) == audit.LevelNone {
+			f.add(check, careful, "it does not report what Reroll writes to "+resource+" in its own namespace "+own+": no canary comes back",
+				"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
+			break
+		}
 	}
 	if len(*f) == before {
 		f.add(check, fine, "it reports writes of ConfigMaps and Secrets by users, administrators and controllers, without content", "")

@@ -39,6 +39,7 @@ var needs = []need{
 	{resource: "secrets", own: true, verbs: []string{"get", "list", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, verbs: []string{"get", "list", "watch", "create", "update", "delete"}},
 	{resource: "configmaps", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works, if there is one"},
+	{resource: "secrets", own: true, name: "reroll-canary", verbs: []string{"patch"}, spare: "nothing tells whether the audit feed works for Secrets, if there is one"},
 	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, name: kube.LeaseName, verbs: []string{"get", "update"}, spare: cannotLead},
 	{group: "coordination.k8s.io", resource: "leases", own: true, ha: true, verbs: []string{"create"}, spare: cannotLead},
 }

@@ -58,7 +58,7 @@ func TestPolicy(t *testing.T) {
 		"ours":             {generated(t, systemNamespaces, true), nil},
 		"all metadata":     {head + "- level: Metadata\n", nil},
 		"with a body":      {head + "- level: RequestResponse\n", want{"of configmaps by a user with content": careful, "of secrets by a user with content": careful}},
-		"secrets hidden":   {head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets by a user": wrong}},
+		"secrets hidden":   {head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets by a user": wrong, "writes to secrets in its own": careful}},
 		"after that":       {head + all + "- level: None\n", nil},
 		"one verb":         {head + "- {level: None, verbs: [delete]}\n" + all, want{"not report delete of configmaps by a user": wrong, "not report delete of secrets by a user": wrong}},
 		"some components":  {head + "- {level: None, users: [system:apiserver, system:kube-scheduler]}\n" + all, nil},

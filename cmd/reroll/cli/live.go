@@ -10,7 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/adoption"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/strategy"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -51,17 +50,17 @@ func (s *session) liveOf(q *question, uid string, named reloader.WorkloadRef) *v
 	if err != nil {
 		return nil
 	}
-	return seen(adoption.View{All: all, Dialects: all, Strategy: strategy.All[0].Name}, w)
+	return seen(adoption.View{All: all, Dialects: all}, w)
 }
 
 // seen says what the annotations of a workload show.
 func seen(v adoption.View, w *workload.Workload) *verdict.Live {
 	plan := v.Dialects.Compile(w)
 	live := &verdict.Live{Asks: plan.OptedIn()}
-	for _, f := range v.Report(w, nil, nil).Findings {
-		if f.Kind == adoption.Typo && live.Typo == "" {
+	for _, f := range v.Mistakes(w) {
+		if live.Typo == "" {
 			if live.Typo = f.Message; !strings.HasSuffix(f.Message, "?") {
-				live.Typo += ": " + f.Mend
+				live.Typo += ": " + f.Fix
 			}
 		}
 	}

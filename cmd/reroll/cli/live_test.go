@@ -73,7 +73,7 @@ func TestExplainLooksIntoTheCluster(t *testing.T) {
 	for name, c := range map[string]struct{ workload, uid, want, state string }{
 		"it exists":          {"web", "u-1", "shop/Deployment/web exists, and is not opted in. Next: kubectl -n shop annotate deployment/", "NotOptedIn"},
 		"it does not":        {"wbe", "u-1", "There is no Deployment wbe in namespace shop; did you mean web? Next: kubectl get deployment -A", "NotOptedIn"},
-		"a key is misspelt":  {"typo", "u-1", "reloader.stakater.com/atuo is no annotation that stakater has: did you mean reloader.stakater.com/auto? Next: kubectl -n shop annotate deployment/", "NotOptedIn"},
+		"a key is misspelt":  {"typo", "u-1", "reloader.stakater.com/atuo is not an annotation of any tool: did you mean reloader.stakater.com/auto? Next: kubectl -n shop annotate deployment/", "NotOptedIn"},
 		"one of our own is":  {"own", "u-1", "did you mean reroll.dev/auto", "NotOptedIn"},
 		"it is left out":     {"auto", "u-1", "exists and asks for configs, and Reroll has no record of it", "NotOptedIn"},
 		"another cluster":    {"web", "u-2", onRecord, "NotOptedIn"},

@@ -112,8 +112,8 @@
 {{/* Which workloads are marked, and how. */}}
 {{- define "reroll.markArgs" }}
 - --reload-strategy={{ .Values.reload.strategy }}
-{{- if ne .Values.compatibility.markValues "compatible" }}
-- --mark-values={{ .Values.compatibility.markValues }}
+{{- if not .Values.compatibility.toolMarks }}
+- --tool-marks=false
 {{- end }}
 {{- with .Values.compatibility.dialects }}
 - --dialects={{ join "," . }}

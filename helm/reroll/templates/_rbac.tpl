@@ -1,12 +1,12 @@
 {{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
 {{- define "reroll.rules" -}}
 {{- include "reroll.configRules" . | trim }}
-{{ include "reroll.inPlaceRule" (dict "group" "apps" "resources" "deployments, statefulsets, daemonsets" "dryRun" .Values.dryRun) }}
+{{ include "reroll.inPlaceRule" (dict "group" "apps" "resources" "deployments, statefulsets, daemonsets" "write" "patch" "dryRun" .Values.dryRun) }}
 {{- if .Values.argoRollouts.enabled }}
-{{ include "reroll.inPlaceRule" (dict "group" "argoproj.io" "resources" "rollouts" "dryRun" .Values.dryRun) }}
+{{ include "reroll.inPlaceRule" (dict "group" "argoproj.io" "resources" "rollouts" "write" "update" "dryRun" .Values.dryRun) }}
 {{- end }}
 {{- if or .Values.rbac.deploymentConfigs (.Capabilities.APIVersions.Has "apps.openshift.io/v1") }}
-{{ include "reroll.inPlaceRule" (dict "group" "apps.openshift.io" "resources" "deploymentconfigs" "dryRun" .Values.dryRun) }}
+{{ include "reroll.inPlaceRule" (dict "group" "apps.openshift.io" "resources" "deploymentconfigs" "write" "update" "dryRun" .Values.dryRun) }}
 {{- end }}
 {{- include "reroll.batchRules" . }}
 # list: see whether a pod of a workload started before the change.
@@ -69,11 +69,11 @@
 # list: know at the start which workloads exist and which configs they use.
 # watch: follow both from then on.
 {{- if not .dryRun }}
-# patch: write the mark that rolls an opted-in workload.
+# {{ .write }}: write the mark that rolls an opted-in workload.
 {{- end }}
 - apiGroups: [{{ .group }}]
   resources: [{{ .resources }}]
-  verbs: [get, list, watch{{ if not .dryRun }}, patch{{ end }}]
+  verbs: [get, list, watch{{ if not .dryRun }}, {{ .write }}{{ end }}]
 {{- end -}}
 
 {{- define "reroll.batchRules" -}}
@@ -153,6 +153,7 @@
 
 {{/* What may be done in Reroll's own namespace. Kubernetes cannot limit create and list to names. */}}
 {{- define "reroll.ownRules" -}}
+{{- $canary := ternary " and reroll-canary" "" (and (ne (include "reroll.canary" .) "") (not (has "secrets" .Values.scope.resourcesToIgnore))) -}}
 {{- if or .Values.dryRun (has "jobs" .Values.scope.ignoredWorkloadTypes) -}}
 # get: load the key that digests are made with.
 - apiGroups: [""]
@@ -160,7 +161,7 @@
   resourceNames: [reroll-digest-key]
   verbs: [get]
 {{- if not .Values.dryRun }}
-# create: make the key{{ if include "reroll.makesTLS" . }}, the CA and the certificate of ingest{{ end }}, once.
+# create: make the key{{ if include "reroll.makesTLS" . }}, the CA and the certificate of ingest{{ end }}{{ $canary }}, once.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]
@@ -177,7 +178,7 @@
 {{- $pair := ternary ", and the CA and the certificate of ingest" "" (ne (include "reroll.makesTLS" .) "") -}}
 # get: load the key that digests are made with, and the manifest of a Job{{ $pair }}.
 # list: find at the start the manifests of Jobs whose recreation was cut short.
-# create: make the key, once, and keep the manifest of a Job before the Job is deleted{{ $pair }}.
+# create: make the key{{ $canary }}, once, and keep the manifest of a Job before the Job is deleted{{ $pair }}.
 # update: keep that of a later attempt in its place{{ with $pair }}, and renew the certificate{{ end }}.
 # delete: drop the manifest once the Job is there again.
 - apiGroups: [""]
@@ -198,11 +199,15 @@
   resources: [configmaps]
   verbs: [{{ if .Values.dryRun }}list, watch{{ else }}get, list, watch, create, update, delete{{ end }}]
 {{- if include "reroll.canary" . }}
-# patch: touch it, to see whether its audit events come in.
+{{- range list "configmaps" "secrets" }}
+{{- if not (has . $.Values.scope.resourcesToIgnore) }}
+# patch: update it, to check that its audit events arrive.
 - apiGroups: [""]
-  resources: [configmaps]
+  resources: [{{ . }}]
   resourceNames: [reroll-canary]
   verbs: [patch]
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if and (include "reroll.elects" .) (not .Values.dryRun) }}
 # get: see which replica leads.

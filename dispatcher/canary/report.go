@@ -1,0 +1,58 @@
+package canary
+
+import (
+	"fmt"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// report logs f, and returns the reason why hints may have been lost; empty if they cannot have been.
+func (c *Canary) report(kind reloader.ConfigKind, f finding) (reason string) {
+	log := c.Logger.With("apiserver", f.address, "kind", kind)
+	if f.lost {
+		log.Warn("a canary was lost", "likelyCause", "the API server has dropped a batch of audit events: see apiserver_audit_error_total there")
+		reason = "a canary was lost"
+	}
+	switch {
+	case f.to == f.from:
+	case f.to == notSetUp:
+		log.Info("the audit feed is not set up", "author", "the field manager of the config")
+	case f.to == silent:
+		log.Warn("the audit feed is silent", "likelyCause", c.silenceCause(kind, f))
+		reason = "the audit feed is silent"
+	case f.to == refused:
+		log.Warn("the canary is refused", "error", f.refusal, "likelyCause",
+			fmt.Sprintf("the API server is away or cannot be reached from here, or patch of %s reroll-canary is not granted", kind))
+		reason = "an API server refuses the canary"
+	case f.to == heard && (f.from == waiting || f.from == notSetUp):
+		log.Info("the audit feed works")
+	case f.to == heard:
+		log.Info("the audit feed is back")
+		reason = "the audit feed is back"
+	}
+	return reason
+}
+
+// silenceCause returns the most frequent cause of a silence: of one that follows canaries that came back, of one of this kind alone, and of one
+// from the beginning.
+func (c *Canary) silenceCause(kind reloader.ConfigKind, f finding) string {
+	switch {
+	case f.ever:
+		return "the API server cannot reach the ingest any more: network, certificate, URL; see apiserver_audit_error_total there"
+	case c.hears(f.address):
+		return fmt.Sprintf("the audit policy, or the filter of a log shipper, leaves out %ss of Reroll's namespace", kind)
+	}
+	return fmt.Sprintf("the API server has no --audit-webhook-config-file for this cluster name, or an audit policy without %ss of Reroll's namespace", kind)
+}
+
+// hears reports whether canaries of some kind come back from an API server.
+func (c *Canary) hears(address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.feeds {
+		if s := f.servers[address]; s != nil && s.state == heard {
+			return true
+		}
+	}
+	return false
+}

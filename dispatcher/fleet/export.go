@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"maps"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+const (
+	// wantTime is how long a cluster is remembered that does not ask again. While this cluster or the other is cut off from the hub, each change is
+	// still recorded with its author, and the newest is sent.
+	wantTime = 24 * time.Hour
+	// exportTime is the interval after which a config is looked at again because clusters ask, although no hint came.
+	exportTime = time.Minute
+	// exportsPerSecond is the rate of looks because one cluster asks, after a burst of exportBurst: each config that it may want, once in exportTime.
+	exportsPerSecond, exportBurst = float64(reloader.MaxWanted) / float64(exportTime/time.Second), reloader.MaxWanted
+)
+
+// exports are the configs of this cluster that clusters want to follow.
+type exports struct {
+	cluster string
+	queue   Queue
+	configs map[reloader.Config]*export
+	// limits bounds, by cluster, how often configs are looked at because it asks.
+	limits map[string]*rate.Limiter
+}
+
+// export is a config that clusters want to follow.
+type export struct {
+	targets map[string]asker
+	// looked is when the last look began.
+	looked time.Time
+	// open says that the last look found that one of the targets may follow.
+	open bool
+	// refused says that the last look found that none may, and touched that a hint or another target came after that look began.
+	refused, touched bool
+	// sending holds a value while one Export sends, so that copies are sent in the order of their looks.
+	sending chan struct{}
+}
+
+// asker is a cluster that wants to follow a config: when it asked last, and the number that it gave.
+type asker struct {
+	at     time.Time
+	number uint64
+}
+
+func newExports(cluster string, q Queue) exports {
+	return exports{cluster: cluster, queue: q, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}}
+}
+
+// want replaces what a cluster wants.
+func (x *exports) want(w reloader.Want, now time.Time) {
+	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
+	for _, c := range w.Configs {
+		wanted[c] = struct{}{}
+	}
+	for c, e := range x.configs {
+		if _, still := wanted[c]; !still {
+			delete(e.targets, w.Target)
+		}
+		x.forget(c, e, now)
+	}
+	for i, c := range w.Configs {
+		x.wantedBy(w.Target, c, w.Number(i), now)
+	}
+}
+
+// forget drops the clusters that have not asked for a long time, and the config if none is left.
+func (x *exports) forget(c reloader.Config, e *export, now time.Time) {
+	maps.DeleteFunc(e.targets, func(_ string, a asker) bool { return now.Sub(a.at) > wantTime })
+	if len(e.targets) == 0 {
+		delete(x.configs, c)
+	}
+}
+
+// wantedBy notes that a cluster wants to follow c, and queues the export of c unless the cluster got an answer to this question lately.
+func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
+	e := x.configs[c]
+	if e == nil {
+		e = &export{targets: map[string]asker{}, sending: make(chan struct{}, 1)}
+		x.configs[c] = e
+	}
+	was, known := e.targets[target]
+	e.targets[target] = asker{now, number}
+	if !known {
+		e.touch()
+	}
+	switch {
+	case known && was.number == number && now.Sub(e.looked) <= exportTime:
+	case e.stillRefused(now) || target == x.cluster:
+		x.queue.Add(c)
+	default:
+		if wait, ok := x.mayLookFor(target, now); ok {
+			x.queue.AddAfter(c, wait)
+		}
+	}
+}
+
+// mayLookFor returns when a config may be looked at because a cluster asks. It is false if that is not within exportTime: the cluster asks
+// again and again.
+func (x *exports) mayLookFor(target string, now time.Time) (wait time.Duration, ok bool) {
+	limit := x.limits[target]
+	if limit == nil {
+		limit = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
+		x.limits[target] = limit
+	}
+	turn := limit.ReserveN(now, 1)
+	if wait = turn.DelayFrom(now); wait > exportTime {
+		turn.CancelAt(now)
+		return 0, false
+	}
+	return wait, true
+}
+
+// begin begins an Export of c for e, and returns whom to tell, and whether all of them are refused without a look.
+func (x *exports) begin(c reloader.Config, e *export, now time.Time) (targets map[string]asker, refused bool) {
+	if x.configs[c] != e {
+		return nil, false
+	}
+	x.forget(c, e, now)
+	if refused = e.stillRefused(now); !refused {
+		e.looked, e.refused, e.touched = now, false, false
+	}
+	return maps.Clone(e.targets), refused
+}
+
+// touch has c exported, or all of its kind and namespace if it has no name.
+func (x *exports) touch(c reloader.Config) {
+	if e := x.configs[c]; e != nil {
+		e.touch()
+		x.queue.Add(c)
+	}
+	if c.Name != "" {
+		return
+	}
+	for one, e := range x.configs {
+		if one.Kind == c.Kind && one.Namespace == c.Namespace {
+			e.touch()
+			x.queue.Add(one)
+		}
+	}
+}
+
+// wants reports whether a cluster wants to follow c.
+func (x *exports) wants(target string, c reloader.Config) bool {
+	e := x.configs[c]
+	if e == nil {
+		return false
+	}
+	_, wanted := e.targets[target]
+	return wanted
+}
+
+// touch notes that the last look may not be true any more.
+func (e *export) touch() { e.refused, e.touched = false, true }
+
+// stillRefused reports whether a recent look found that no target may follow, and nothing has come since.
+func (e *export) stillRefused(now time.Time) bool {
+	return e.refused && now.Sub(e.looked) <= exportTime
+}
+
+// lets reports whether a config with that metadata lets one of the targets follow.
+func (e *export) lets(m live.Meta) bool {
+	for target := range e.targets {
+		if Allows(m, target) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+// Export looks at c and sends a copy, or a refusal, to each cluster that wants it. After an error it must be called again. The time of a copy is when
+// the look began: another process may have sent a newer copy during a long look.
+func (f *Fleet) Export(ctx context.Context, c reloader.Config) error {
+	f.mu.Lock()
+	e := f.exports.configs[c]
+	f.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	e.sending <- struct{}{}
+	defer func() { <-e.sending }()
+
+	at := time.Now()
+	f.mu.Lock()
+	targets, refused := f.exports.begin(c, e, at)
+	f.mu.Unlock()
+	if len(targets) == 0 {
+		return nil
+	}
+	var seen Seen
+	if !refused {
+		var err error
+		if seen, err = f.look(ctx, c, e, targets); err != nil {
+			return fmt.Errorf("export %s: %w", c, err)
+		}
+	}
+	for target, asked := range targets {
+		f.send(copyFor(reloader.Copy{Owner: f.Cluster, Target: target, Config: c, Answers: asked.number, At: at}, seen))
+	}
+	return nil
+}
+
+// copyFor completes a copy by what was seen, as far as its target may know it.
+func copyFor(c reloader.Copy, seen Seen) reloader.Copy {
+	if seen.allows(c.Target) && seen.Change.ID != "" {
+		c.Change = seen.Change
+		return c
+	}
+	c.Refused = fmt.Sprintf("it does not exist, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, c.Target)
+	return c
+}
+
+func (s Seen) allows(target string) bool { return s.Present && Allows(s.Meta, target) }
+
+// look reads c if it lets one of the targets follow, and its metadata alone otherwise. It also reads c, so that its end is recorded, when c is gone
+// and let one of them follow before. A config that may not be read is like an absent one.
+func (f *Fleet) look(ctx context.Context, c reloader.Config, e *export, targets map[string]asker) (Seen, error) {
+	meta, present, err := f.Configs.Meta(ctx, c)
+	unreadable := errors.Is(err, ErrUnreadable)
+	if err != nil && !unreadable {
+		return Seen{}, err
+	}
+	seen := Seen{Meta: meta, Present: present && !unreadable}
+	open := seen.allowsOneOf(targets)
+	was := f.setOpen(e, open)
+	if open || was && !present && !unreadable {
+		seen, err = f.Configs.Look(ctx, c)
+		if err != nil {
+			f.setOpen(e, was)
+			seen = Seen{}
+		}
+		if err != nil && !errors.Is(err, ErrUnreadable) {
+			return Seen{}, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e.refused = !e.touched && !seen.allowsOneOf(targets)
+	return seen, nil
+}
+
+func (s Seen) allowsOneOf(targets map[string]asker) bool {
+	for target := range targets {
+		if s.allows(target) {
+			return true
+		}
+	}
+	return false
+}
+
+// setOpen notes whether a config lets some cluster follow, and returns what was noted before.
+func (f *Fleet) setOpen(e *export, open bool) (was bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, e.open = e.open, open
+	return was
+}
+
+// send sends c unless its target has stopped wanting it during the look. The hub would keep such a copy.
+func (f *Fleet) send(c reloader.Copy) {
+	f.mu.Lock()
+	wanted := f.exports.wants(c.Target, c.Config)
+	if wanted && c.Target != f.Cluster {
+		f.Copies.Send(c)
+	}
+	f.mu.Unlock()
+	if wanted && c.Target == f.Cluster {
+		f.Receive(c)
+	}
+}

@@ -1,0 +1,219 @@
+package metrics_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/dispatcher/metrics"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// names has every metric with its type, and how many series it has from the start.
+var names = map[string]string{
+	"reloader_reload_executed_total":           "COUNTER 2",
+	"reroll_change_to_patch_seconds":           "HISTOGRAM 1",
+	"reroll_changes_total":                     "COUNTER 16",
+	"reroll_coalesced_changes_total":           "COUNTER 1",
+	"reroll_config_reads_total":                "COUNTER 2",
+	"reroll_dead_letters":                      fmt.Sprint("GAUGE ", len(reloader.DeadLetterReasons)),
+	"reroll_decision_to_patch_seconds":         "HISTOGRAM 1",
+	"reroll_held_workloads":                    fmt.Sprint("GAUGE ", len(reloader.HoldReasons)),
+	"reroll_hints_total":                       "COUNTER 4",
+	"reroll_holds_total":                       fmt.Sprint("COUNTER ", len(reloader.HoldReasons)),
+	"reroll_oldest_pending_age_seconds":        fmt.Sprint("GAUGE ", len(reloader.HoldReasons)+1),
+	"reroll_pending_workloads":                 "GAUGE 1",
+	"reroll_reload_attempts_total":             "COUNTER 5",
+	"reroll_reload_stage_seconds":              "HISTOGRAM 5",
+	"reroll_reloads_total":                     fmt.Sprint("COUNTER ", len(reloader.Reasons)),
+	"reroll_rollout_duration_seconds":          "HISTOGRAM 1",
+	"reroll_rollouts_total":                    fmt.Sprint("COUNTER ", len(reloader.RolloutResults)),
+	"reroll_sweep_completed_timestamp_seconds": "GAUGE 1",
+	"reroll_sweep_drift_total":                 "COUNTER 1",
+	"reroll_sweep_duration_seconds":            "HISTOGRAM 1",
+	"reroll_sweep_interval_seconds":            "GAUGE 1",
+	"reroll_tracked_workloads":                 "GAUGE 1",
+	"reroll_unchanged_looks_total":             "COUNTER 1",
+}
+
+// started returns metrics with a snapshot, and their registry.
+func started(o metrics.Options, s metrics.Snapshot) (*metrics.Metrics, *prometheus.Registry) {
+	r := prometheus.NewRegistry()
+	o.Registerer, o.Snapshot = r, func(time.Time) metrics.Snapshot { return s }
+	return metrics.New(o), r
+}
+
+// shape returns the metrics by name, each with its type and number of series.
+func shape(t *testing.T, r *prometheus.Registry) map[string]string {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, f := range families {
+		found[f.GetName()] = fmt.Sprintf("%s %d", f.GetType(), len(f.GetMetric()))
+	}
+	return found
+}
+
+// values returns the series that are not zero: of a histogram, how often and how much was measured.
+func values(t *testing.T, r *prometheus.Registry) map[string]string {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			if h := m.GetHistogram(); h != nil && h.GetSampleCount() > 0 {
+				found[name] = fmt.Sprintf("%d × %g", h.GetSampleCount(), h.GetSampleSum())
+			} else if value := m.GetCounter().GetValue() + m.GetGauge().GetValue(); value != 0 {
+				found[name] = fmt.Sprint(value)
+			}
+		}
+	}
+	return found
+}
+
+// TestEverySeriesExistsFromTheStart: dashboards and alerts find every metric, and see the first increment of each.
+func TestEverySeriesExistsFromTheStart(t *testing.T) {
+	m, r := started(metrics.Options{}, metrics.Snapshot{})
+	if diff := cmp.Diff(names, shape(t, r)); diff != "" {
+		t.Errorf("from the start (-want +got):\n%s", diff)
+	}
+	for _, result := range []metrics.Result{metrics.Verified, metrics.Unneeded, metrics.Retried, metrics.Kept} {
+		m.Hint(result)
+	}
+	for _, part := range []metrics.Part{metrics.Metadata, metrics.Content} {
+		m.Read(part)
+	}
+	for _, result := range []metrics.Attempt{metrics.Done, metrics.Gone, metrics.Outdated, metrics.Refused, metrics.Failed} {
+		m.Attempted(result)
+	}
+	for _, reason := range reloader.HoldReasons {
+		m.Held(reason)
+	}
+	for _, outcome := range reloader.Outcomes {
+		m.Decided(outcome)
+	}
+	for _, result := range reloader.RolloutResults {
+		m.RolledOut(reloader.Rollout{Result: result})
+	}
+	m.Change(reloader.ChangeUpdated, reloader.SourceAudit)
+	m.Change(reloader.ChangeBaseline, reloader.SourceBaseline)
+	m.Unchanged()
+	m.Rolled("shop", true)
+	m.Rolled("shop", false)
+	m.Drifted()
+	m.Swept(time.Unix(1, 0))
+	m.SweepTook(time.Second)
+	m.Patched(reloader.Reload{Causes: []reloader.Cause{{RequestedAt: time.Unix(1, 0), ReceivedAt: time.Unix(1, 0)}, {}}})
+	if diff := cmp.Diff(names, shape(t, r)); diff != "" {
+		t.Errorf("after each was used (-want +got):\n%s", diff)
+	}
+	counted := slices.Collect(maps.Keys(values(t, r)))
+	for name := range names {
+		given := strings.HasSuffix(name, "_workloads") || name == "reroll_dead_letters" || name == "reroll_oldest_pending_age_seconds" || name == "reroll_sweep_interval_seconds"
+		if !given && !slices.ContainsFunc(counted, func(series string) bool { return strings.HasPrefix(series, name) }) {
+			t.Errorf("nothing was counted as %s", name)
+		}
+	}
+}
+
+// TestCountByNamespace: only CountByNamespace adds a label with names of namespaces.
+func TestCountByNamespace(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		m, r := started(metrics.Options{CountByNamespace: on}, metrics.Snapshot{})
+		m.Rolled("shop", true)
+		m.Rolled("shop", false)
+		m.Rolled("shop", false)
+		want := map[string]string{"reloader_reload_executed_total true": "1", "reloader_reload_executed_total false": "2"}
+		if on {
+			want["reloader_reload_executed_total_by_namespace shop true"] = "1"
+			want["reloader_reload_executed_total_by_namespace shop false"] = "2"
+		}
+		if diff := cmp.Diff(want, values(t, r)); diff != "" {
+			t.Errorf("by namespace %t (-want +got):\n%s", on, diff)
+		}
+	}
+}
+
+// TestStagesOfAReload: a reload for two changes, of which a sweep found one, and the clock of the API server is ahead for the other.
+func TestStagesOfAReload(t *testing.T) {
+	m, r := started(metrics.Options{}, metrics.Snapshot{})
+	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
+	m.Patched(reloader.Reload{
+		Causes:    []reloader.Cause{{RequestedAt: at(3), ReceivedAt: at(2), VerifiedAt: at(4)}, {VerifiedAt: at(5)}},
+		DecidedAt: at(6), PatchedAt: at(9),
+	})
+	m.RolledOut(reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: at(9), EndedAt: at(19)})
+	m.RolledOut(reloader.Rollout{Result: reloader.ReasonStalled, StartedAt: at(9), EndedAt: at(19)})
+	want := map[string]string{
+		"reroll_change_to_patch_seconds":                            "1 × 6",
+		"reroll_coalesced_changes_total":                            "1",
+		"reroll_decision_to_patch_seconds":                          "1 × 3",
+		"reroll_reload_stage_seconds decide":                        "2 × 3",
+		"reroll_reload_stage_seconds notify":                        "1 × 0",
+		"reroll_reload_stage_seconds patch":                         "1 × 3",
+		"reroll_reload_stage_seconds rollout":                       "1 × 10",
+		"reroll_reload_stage_seconds verify":                        "1 × 2",
+		"reroll_rollout_duration_seconds":                           "1 × 10",
+		"reroll_rollouts_total " + string(reloader.ReasonRolledOut): "1",
+		"reroll_rollouts_total " + string(reloader.ReasonStalled):   "1",
+	}
+	if diff := cmp.Diff(want, values(t, r)); diff != "" {
+		t.Errorf("measured (-want +got):\n%s", diff)
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	_, r := started(metrics.Options{SweepInterval: 10 * time.Minute}, metrics.Snapshot{
+		Tracked: 9, Pending: 5,
+		Held:   map[reloader.Reason]int{reloader.ReasonFrozen: 2, reloader.ReasonRefused: 1},
+		Oldest: map[reloader.Reason]time.Duration{"": 5 * time.Second, reloader.ReasonFrozen: time.Hour},
+	})
+	want := map[string]string{
+		"reroll_dead_letters Refused":              "1",
+		"reroll_held_workloads Frozen":             "2",
+		"reroll_held_workloads Refused":            "1",
+		"reroll_oldest_pending_age_seconds Frozen": "3600",
+		"reroll_oldest_pending_age_seconds none":   "5",
+		"reroll_pending_workloads":                 "5",
+		"reroll_sweep_interval_seconds":            "600",
+		"reroll_tracked_workloads":                 "9",
+	}
+	if diff := cmp.Diff(want, values(t, r)); diff != "" {
+		t.Errorf("collected (-want +got):\n%s", diff)
+	}
+}
+
+func TestSweeps(t *testing.T) {
+	m, r := started(metrics.Options{}, metrics.Snapshot{})
+	if at := m.SweptAt(); !at.IsZero() || m.Drift() != 0 {
+		t.Errorf("before the first sweep: at %s, drift %d", at, m.Drift())
+	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
+	m.Swept(at)
+	m.Drifted()
+	if !m.SweptAt().Equal(at) || m.Drift() != 1 {
+		t.Errorf("swept at %s, drift %d", m.SweptAt(), m.Drift())
+	}
+	want := map[string]string{
+		"reroll_sweep_completed_timestamp_seconds": fmt.Sprint(float64(at.UnixNano()) / 1e9), "reroll_sweep_drift_total": "1",
+	}
+	if diff := cmp.Diff(want, values(t, r)); diff != "" {
+		t.Errorf("collected (-want +got):\n%s", diff)
+	}
+}

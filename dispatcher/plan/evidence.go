@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// CountingOf returns what counts as a change of c by the decision about it. created and deleted say that creations and deletions count for every
+// workload. The content of a SecretProviderClass lies elsewhere, and stays without it.
+func CountingOf(c reloader.Config, by dialect.Decision, created, deleted bool) applied.Counting {
+	if c.Kind == reloader.SecretProviderClass {
+		return applied.Counting{}
+	}
+	return applied.Counting{Creation: created || by.Created, Deletion: deleted || by.Deleted}
+}
+
+// FirstOf returns what w says about c at first sight. born is when the ledger was born.
+func FirstOf(w *workload.Workload, c reloader.Config, born time.Time) applied.First {
+	first := applied.First{Written: WrittenAt(w), Born: born}
+	if r := w.Template.References[c]; r != nil {
+		first.Required = r.Required
+	}
+	if w.Roll() == workload.NewJob || c.Cluster != "" {
+		first.Mark = applied.MarkNone
+	}
+	return first
+}
+
+// WrittenAt returns when w, or the object whose pod template it runs, was last written.
+func WrittenAt(w *workload.Workload) time.Time {
+	if w.Via != nil && w.Via.LastWritten.After(w.LastWritten) {
+		return w.Via.LastWritten
+	}
+	return w.LastWritten
+}
+
+// PodsOf returns what pods prove.
+func PodsOf(pods workload.Pods) *applied.Pods {
+	found := &applied.Pods{Known: pods.Known}
+	for _, p := range pods.Of {
+		if p.Ended {
+			continue
+		}
+		pod := applied.Pod{Earlier: !p.Current || p.Going}
+		for _, s := range p.Containers {
+			if !s.At.IsZero() {
+				pod.Starts = append(pod.Starts, s.At)
+			}
+		}
+		found.All = append(found.All, pod)
+	}
+	return found
+}

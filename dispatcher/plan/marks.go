@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// Restart is the strategy that replaces the pods of a Rollout and leaves its template as it is.
+const Restart = dialect.Restart
+
+// ownDialect is the dialect of Reroll itself, which needs no mark but the hash.
+const ownDialect = "reroll"
+
+// Tool returns how a dialect marks workloads of a strategy; false if the hash in the pod template is its only mark.
+func Tool(d *dialect.Dialect, strategy string) (mark.Tool, bool) {
+	switch {
+	case strategy == Restart:
+		return mark.Tool{}, false
+	case d.Name == ownDialect:
+		return mark.Own, strategy == mark.EnvVars.Name
+	}
+	return mark.Named(cmp.Or(d.Marks, strategy))
+}
+
+// Carried is the mark of a tool on a workload.
+type Carried struct {
+	Dialect *dialect.Dialect
+	Tool    mark.Tool
+	Value   string
+}
+
+// Carries returns the mark that w carries for c: that of the first of the dialects asking for c that has one. A mark that may not cover c is none.
+func Carries(w *workload.Workload, c reloader.Config, asking []*dialect.Dialect, strategy string) (Carried, bool) {
+	for _, d := range asking {
+		tool, marks := Tool(d, strategy)
+		if !marks || d.Joint != nil && d.Joint.IgnoredByMark != nil && d.Joint.IgnoredByMark(w, c) {
+			continue
+		}
+		if value, found := tool.Read(w, c); found {
+			return Carried{d, tool, value}, true
+		}
+	}
+	return Carried{}, false
+}
+
+// Readable reports whether m can be compared with content: it is a tool's own, or made with a digest key that is known.
+func (m Carried) Readable(knows func(keyID string) bool) bool {
+	key := dialect.KeyOf(m.Value)
+	return key == "" || knows(key)
+}
+
+// Says compares a readable m with live content. values are the marks of the live content of its config, and others those of the configs of the
+// workload whose mark has the same place. creation says that the creation of the config counts as a change.
+func (m Carried) Says(values, others []string, creation bool) applied.MarkSays {
+	switch {
+	case slices.Contains(values, m.Value):
+		return applied.MarkEqual
+	case slices.Contains(others, m.Value), m.Value == mark.DeletedValue && !creation:
+		return applied.MarkNone
+	}
+	return applied.MarkDiffers
+}

@@ -1,0 +1,87 @@
+package workload_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func TestPodOf(t *testing.T) {
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon)}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(noon)}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	pod := func(init, main corev1.ContainerState) *corev1.Pod {
+		p := &corev1.Pod{}
+		p.Spec.InitContainers, p.Spec.Containers = []corev1.Container{{Name: "init"}}, []corev1.Container{{Name: "main"}, {Name: "late"}}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: init}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: main}}
+		return p
+	}
+	starts := func(init, main time.Time) []workload.Start {
+		return []workload.Start{{Name: "init", At: init, Init: true}, {Name: "main", At: main}, {Name: "late"}}
+	}
+	going, failed, succeeded := pod(ended, running), pod(ended, ended), pod(ended, ended)
+	going.DeletionTimestamp = &metav1.Time{Time: noon}
+	failed.Status.Phase, succeeded.Status.Phase = corev1.PodFailed, corev1.PodSucceeded
+	never := time.Time{}
+	for name, test := range map[string]struct {
+		reason string
+		pod    *corev1.Pod
+		want   workload.Pod
+	}{
+		"running":    {"what an init container made of its configs is in use", pod(ended, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
+		"sidecar":    {"a sidecar is an init container that goes on", pod(running, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
+		"starting":   {"the containers read their configs later", pod(running, waiting), workload.Pod{Current: true, Containers: starts(noon, never)}},
+		"restarting": {"what the container had read it reads again", pod(ended, ended), workload.Pod{Current: true, Containers: starts(noon, never)}},
+		"new":        {"the kubelet has not seen it", pod(corev1.ContainerState{}, corev1.ContainerState{}), workload.Pod{Current: true, Containers: starts(never, never)}},
+		"going":      {"it may run for a while", going, workload.Pod{Current: true, Going: true, Containers: starts(noon, noon)}},
+		"failed":     {"nothing of it runs", failed, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
+		"succeeded":  {"nothing of it runs", succeeded, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
+	} {
+		w := &workload.Workload{Kind: "Deployment"}
+		if diff := cmp.Diff(test.want, w.PodOf(test.pod)); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
+		}
+	}
+}
+
+func TestCurrentPods(t *testing.T) {
+	seen := workload.Progress{Observed: true, Revision: "7"}
+	for name, test := range map[string]struct {
+		reason     string
+		kind       string
+		progress   workload.Progress
+		hash       string
+		annotation string
+		label      [2]string
+		want       bool
+	}{
+		"rolled":           {"it has the hash of the last roll", "Deployment", seen, "h2", "h2", [2]string{}, true},
+		"before the roll":  {"a new hash comes with each roll", "Deployment", seen, "h2", "h1", [2]string{}, false},
+		"before any roll":  {"a new hash comes with each roll", "DaemonSet", seen, "h1", "", [2]string{}, false},
+		"undone":           {"the template is one without a hash again", "Deployment", seen, "", "h1", [2]string{}, false},
+		"never rolled":     {"it may be of any template", "Deployment", seen, "", "", [2]string{"pod-template-hash", "abc"}, true},
+		"another revision": {"somebody else has changed the template", "StatefulSet", seen, "h", "h", [2]string{"controller-revision-hash", "6"}, false},
+		"this revision":    {"it is of the newest", "StatefulSet", seen, "h", "h", [2]string{"controller-revision-hash", "7"}, true},
+		"not seen yet":     {"the revision in the status is of an earlier template", "StatefulSet", workload.Progress{Revision: "7"}, "h", "h", [2]string{"controller-revision-hash", "8"}, true},
+		"no revision":      {"the status does not say", "StatefulSet", workload.Progress{Observed: true}, "h", "h", [2]string{"controller-revision-hash", "6"}, true},
+		"no label":         {"the pod does not say", "StatefulSet", seen, "h", "h", [2]string{}, true},
+		"Rollout":          {"its own label counts", "Rollout", seen, "h", "h", [2]string{"rollouts-pod-template-hash", "6"}, false},
+		"DeploymentConfig": {"it is of the newest", "DeploymentConfig", seen, "h", "h", [2]string{"deployment", "web-7"}, true},
+		"of an earlier DC": {"its deployer has made another one", "DeploymentConfig", seen, "h", "h", [2]string{"deployment", "web-6"}, false},
+	} {
+		w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Kind: test.kind, Progress: test.progress}
+		w.Template.Annotations = map[string]string{workload.HashKey: test.hash}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{test.label[0]: test.label[1]}}}
+		pod.Annotations = map[string]string{workload.HashKey: test.annotation}
+		if got := w.PodOf(pod).Current; got != test.want {
+			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
+		}
+	}
+}
