@@ -5,8 +5,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -28,7 +30,7 @@ func (d *Dispatcher) attend(ctx context.Context, ref reloader.WorkloadRef) time.
 		return 0
 	}
 	if err := d.expand(ctx, t); err != nil {
-		return d.troubled(t, err)
+		return d.troubled(ref, err)
 	}
 	released := d.release(ctx, t)
 	if released > 0 {
@@ -37,7 +39,7 @@ func (d *Dispatcher) attend(ctx context.Context, ref reloader.WorkloadRef) time.
 	var n next
 	for range maxRereads + 1 {
 		if err := d.readLedger(ctx, ref.Namespace); err != nil {
-			return d.troubled(t, err)
+			return d.troubled(ref, err)
 		}
 		if n = d.step(ctx, t); !n.atOnce {
 			return cmp.Or(released, n.wait)
@@ -55,7 +57,10 @@ func (d *Dispatcher) attend(ctx context.Context, ref reloader.WorkloadRef) time.
 // sitting is one step of attend: a version of the workload, and the configs that are decided about.
 type sitting struct {
 	t *tracked
-	w *workload.Workload
+	// w, plan and state are those of t when the step began; state is taken anew when everything is decided.
+	w     *workload.Workload
+	plan  *dialect.Plan
+	state applied.State
 	// configs are decided about, each with how often it had been opened. due says that what is behind is among them, and may roll now.
 	configs map[reloader.Config]int
 	due     bool
@@ -80,6 +85,7 @@ func (d *Dispatcher) step(ctx context.Context, t *tracked) next {
 	verdicts, failed := d.decide(ctx, s)
 	d.mu.Lock()
 	out := plan.Together(string(t.target().UID), t.object, t.state, verdicts, s.began)
+	s.state = t.state
 	d.mu.Unlock()
 	switch {
 	case s.due && (out.Do == plan.Roll || s.requested != ""):
@@ -95,7 +101,7 @@ func (d *Dispatcher) sit(t *tracked) (*sitting, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	s := &sitting{t: t, w: t.w, configs: map[reloader.Config]int{}, after: t.since, began: now, n: t.state.N}
+	s := &sitting{t: t, w: t.w, plan: t.plan, state: t.state, configs: map[reloader.Config]int{}, after: t.since, began: now, n: t.state.N}
 	for c, e := range t.edges {
 		if e.open && !e.behind && !e.rests(now) {
 			s.configs[c] = e.opened
@@ -223,9 +229,9 @@ func (d *Dispatcher) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdi
 	d.reportNoted(s, noted)
 }
 
-// troubled has t attended again later, because of an error that is not about one of its configs.
-func (d *Dispatcher) troubled(t *tracked, err error) time.Duration {
-	d.Logger.Warn("a workload could not be attended to", "workload", t.w.Ref().String(), "error", err)
+// troubled has a workload attended again later, because of an error that is not about one of its configs.
+func (d *Dispatcher) troubled(ref reloader.WorkloadRef, err error) time.Duration {
+	d.Logger.Warn("a workload could not be attended to", "workload", ref.String(), "error", err)
 	return again
 }
 

@@ -223,7 +223,7 @@ func (d *Dispatcher) holdBack(s *sitting, rolling []reloader.Config, err error) 
 	case errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonInvalid
 	case fate == fateGone:
-		d.forgetGone(s.t)
+		d.forgetGone(s.t, s.w.Ref())
 		return 0
 	case fate == fateNever || apierrors.IsInvalid(err):
 		reason = reloader.ReasonRefused

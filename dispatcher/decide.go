@@ -23,7 +23,7 @@ func (d *Dispatcher) decide(ctx context.Context, s *sitting) (map[reloader.Confi
 	verdicts := map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
 	var failed error
-	for _, c := range inTurn(s.t.w.Ref(), s.configs) {
+	for _, c := range inTurn(s.w.Ref(), s.configs) {
 		v, err := d.decideOne(ctx, s, c, evidence)
 		if err != nil {
 			failed = cmp.Or(failed, err)
@@ -54,7 +54,7 @@ func (d *Dispatcher) decideOne(ctx context.Context, s *sitting, c reloader.Confi
 			return plan.Verdict{}, err
 		}
 		v := plan.Decide(k)
-		d.Logger.Debug("decided", "workload", s.t.w.Ref().String(), "config", c.String(), "rule", v.Rule, "do", v.Do, "reason", v.Reason, "need", v.Need, "entry", k.Entry, "live", k.Live.Write)
+		d.Logger.Debug("decided", "workload", s.w.Ref().String(), "config", c.String(), "rule", v.Rule, "do", v.Do, "reason", v.Reason, "need", v.Need, "entry", k.Entry, "live", k.Live.Write)
 		if v.Do != plan.Ask {
 			return v, d.begins(k, v)
 		}

@@ -14,12 +14,12 @@ import (
 
 // Marks of tools are written for who looks at them, and read only where neither the workload nor the ledger says what the workload was brought to.
 
-// strategy returns the name of the strategy that t has chosen, or of that of the installation.
-func (d *Dispatcher) strategy(t *tracked) string { return cmp.Or(t.plan.Chosen.Strategy, d.Strategy) }
+// strategy returns the name of the strategy that a workload has chosen, or of that of the installation.
+func (d *Dispatcher) strategy(p *dialect.Plan) string { return cmp.Or(p.Chosen.Strategy, d.Strategy) }
 
 // strategyName returns by which strategy t is marked, as records have it.
 func (d *Dispatcher) strategyName(t *tracked) string {
-	general := d.strategy(t)
+	general := d.strategy(t.plan)
 	if len(t.plan.Enabled) > 0 && general != plan.Restart {
 		return cmp.Or(t.plan.Enabled[0].Marks, general)
 	}
@@ -33,7 +33,7 @@ func (d *Dispatcher) markSays(ctx context.Context, s *sitting, c reloader.Config
 	asking := t.plan.Decide(d.metaOf(c, f)).Marks
 	creation := d.counting(t, c, f).Creation
 	d.mu.Unlock()
-	carried, found := plan.Carries(s.w, c, asking, d.strategy(t))
+	carried, found := plan.Carries(s.w, c, asking, d.strategy(s.plan))
 	switch {
 	case !found, carried.Dialect.Joint != nil && d.knowsAnother(t, carried.Dialect, c):
 		return applied.MarkNone, nil
@@ -104,7 +104,7 @@ func (d *Dispatcher) othersOf(ctx context.Context, s *sitting, m plan.Carried, c
 
 // jointValues returns the mark of a dialect for all of its configs together, and those that prove the same.
 func (d *Dispatcher) jointValues(ctx context.Context, s *sitting, dl *dialect.Dialect) ([]string, error) {
-	only := s.t.plan.Only(dl)
+	only := s.plan.Only(dl)
 	parts := make(map[reloader.Config]dialect.Part, len(only.Names))
 	for _, c := range only.Names {
 		f, err := d.current(ctx, c, s.after, true)
@@ -165,14 +165,14 @@ func (d *Dispatcher) marksFor(ctx context.Context, s *sitting, out plan.Outcome)
 	for _, c := range out.Rolled {
 		d.mu.Lock()
 		f := d.entry(c).now
-		decision := s.t.plan.Decide(d.metaOf(c, f))
+		decision := s.plan.Decide(d.metaOf(c, f))
 		at := f.seen
 		if last := d.entry(c).last.Change; last.ResourceVersion == f.ResourceVersion {
 			at = last.VerifiedAt
 		}
 		d.mu.Unlock()
 		for _, dl := range decision.Marks {
-			tool, marks := plan.Tool(dl, d.strategy(s.t))
+			tool, marks := plan.Tool(dl, d.strategy(s.plan))
 			if !marks || d.HashOnly && tool.Name != mark.Own.Name {
 				continue
 			}

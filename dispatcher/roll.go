@@ -45,7 +45,7 @@ func (d *Dispatcher) roll(ctx context.Context, s *sitting, out plan.Outcome, ver
 		d.conclude(did)
 		return next{atOnce: true}
 	case fateGone:
-		d.forgetGone(s.t)
+		d.forgetGone(s.t, s.w.Ref())
 		return next{}
 	case fateStale:
 		if apierrors.IsConflict(err) {
@@ -60,9 +60,11 @@ func (d *Dispatcher) roll(ctx context.Context, s *sitting, out plan.Outcome, ver
 	d.mu.Lock()
 	written := did.state.N > 0 && s.t.state.N == did.state.N && s.t.object.N == did.state.N
 	s.t.intends = 0
-	d.mu.Unlock()
 	if written {
 		did.patched = s.t.w
+	}
+	d.mu.Unlock()
+	if written {
 		d.conclude(did)
 		return next{atOnce: true}
 	}
@@ -84,14 +86,14 @@ func (d *Dispatcher) stateAfter(s *sitting, out plan.Outcome) applied.State {
 	if out.Do != plan.Roll {
 		after = after.Roll(s.began)
 	}
-	pace := turn.Pace{Rolls: s.t.state.Rolls, At: s.t.state.At}.Rolled(s.began)
+	pace := turn.Pace{Rolls: s.state.Rolls, At: s.state.At}.Rolled(s.began)
 	after.Rolls = pace.Rolls
 	after.Mark = hashOfState(after)
 	if s.requested != "" {
 		after.Requested = reloader.ValueID(s.requested)
 	}
 	if d.instead() != reloader.ReasonReloaded {
-		after.N = s.t.state.N // nothing was written on the workload
+		after.N = s.state.N // nothing was written on the workload
 	}
 	return after
 }
@@ -102,13 +104,13 @@ func (d *Dispatcher) rollOf(ctx context.Context, s *sitting, out plan.Outcome, a
 		return mark.Roll{}, nil
 	}
 	said := after
-	target := targetOf(s.w, s.t.plan)
+	target := targetOf(s.w, s.plan)
 	if target.Kind == workload.Job.Kind {
 		said.Workload = applied.NoUID // that of the Job that takes its place is not known yet
 	}
 	hash := after.Mark
 	r := mark.Roll{Hash: hash}
-	if s.t.plan.Chosen.Strategy == plan.Restart {
+	if s.plan.Chosen.Strategy == plan.Restart {
 		r = mark.Restart(s.began)
 	}
 	r.Name = hash[:16]
@@ -118,7 +120,7 @@ func (d *Dispatcher) rollOf(ctx context.Context, s *sitting, out plan.Outcome, a
 		return r, err
 	}
 	r.Marks = marks
-	if p := s.t.plan.Chosen.Pause; p.Period > 0 && !p.Begun && !s.w.Paused {
+	if p := s.plan.Chosen.Pause; p.Period > 0 && !p.Begun && !s.w.Paused {
 		r = r.Pause(p.Key, time.Now())
 	}
 	return r, nil
@@ -130,7 +132,9 @@ func (d *Dispatcher) execute(ctx context.Context, s *sitting, r mark.Roll, did d
 	case reloader.ReasonDryRun:
 		return nil, nil
 	case reloader.ReasonNotified:
+		d.mu.Lock()
 		asked := d.newReload(did)
+		d.mu.Unlock()
 		asked.Outcome, asked.Message = reloader.ReasonReloaded, "" // that is what the other side is to make of it
 		err := d.Webhook.Notify(ctx, asked)
 		d.metrics.Attempted(attempts[fateOf(err)])
@@ -142,7 +146,7 @@ func (d *Dispatcher) execute(ctx context.Context, s *sitting, r mark.Roll, did d
 	d.mu.Lock()
 	s.t.intends = did.state.N
 	d.mu.Unlock()
-	target := targetOf(s.w, s.t.plan)
+	target := targetOf(s.w, s.plan)
 	rolled, err := d.Workloads.Roll(ctx, target, r)
 	d.metrics.Attempted(attempts[fateOf(err)])
 	if err == nil && target != s.w {

@@ -157,9 +157,9 @@ func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
 }
 
 // forgetGone forgets t, whose workload is gone, and not another of its name that was seen by then.
-func (d *Dispatcher) forgetGone(t *tracked) {
-	if d.trackedBy(t.w.Ref()) == t {
-		d.Forget(t.w.Ref())
+func (d *Dispatcher) forgetGone(t *tracked, ref reloader.WorkloadRef) {
+	if d.trackedBy(ref) == t {
+		d.Forget(ref)
 	}
 }
 
