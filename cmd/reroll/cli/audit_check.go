@@ -42,8 +42,8 @@ func (c *auditCheck) command() *cobra.Command {
 		Use:   "check",
 		Short: "Follow the audit events until a canary has come through every API server, or say what is missing",
 		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap or Secret, whose audit event\n" +
-			"must come back. What happens is printed as it happens. If no canary comes back in time, the files that reroll audit setup has written are examined,\n" +
-			"and the ingest is asked whether it takes their certificate. The API is reached through the cluster of your kubeconfig unless --server is given.\n" +
+			"must come back. What happens is printed as it happens. If no canary comes back in time, the policy that reroll audit setup has written is examined.\n" +
+			"The API is reached through the cluster of your kubeconfig unless --server is given.\n" +
 			"It ends with code 0 if the feed is proven, and with 1 otherwise.",
 		Example: "  reroll audit check\n  reroll audit check -n reroll --files reroll-audit --timeout 10m\n  reroll audit check --server http://127.0.0.1:8080 --cluster east",
 		Args:    cobra.NoArgs,
@@ -59,7 +59,7 @@ func (c *auditCheck) command() *cobra.Command {
 	f.StringVarP(&c.own, "namespace", "n", "reroll", "Reroll's own namespace")
 	f.StringVar(&c.to, "forward-to", "statefulset/reroll:8080", "what has the API in that namespace, TYPE/NAME:PORT")
 	f.StringVar(&c.cluster, "cluster", "", "the cluster, if the server knows several")
-	f.StringVar(&c.files, "files", auditFolder, "folder that reroll audit setup has written, to be examined if no canary comes back")
+	f.StringVar(&c.files, "files", auditFolder, "folder that reroll audit setup has written, whose policy is examined if no canary comes back")
 	f.DurationVar(&c.limit, "timeout", checkTime, "how long to wait for a canary")
 	_ = cmd.RegisterFlagCompletionFunc("cluster", c.complete(clusterNames))
 	return cmd
@@ -98,7 +98,7 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 		return errors.Join(out.err, errAnswer)
 	}
 	s.Context = cmd.Context()
-	found := c.missing(s, w)
+	found := c.missing(w)
 	for _, one := range found {
 		out.add(signs[one.Verdict], cell{one.Check + ": ", bold}, text(one.Message))
 		if one.Mend != "" {
@@ -269,7 +269,7 @@ func audited(c *view.Cluster) (n int64) {
 }
 
 // missing says why no canary has come back, as far as that can be found out from here.
-func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
+func (c *auditCheck) missing(w *feedWatch) (found findings) {
 	switch {
 	case w.last == nil:
 		found.add("dispatcher", wrong, "it has published no status", "reroll doctor")
@@ -287,46 +287,14 @@ func (c *auditCheck) missing(s *session, w *feedWatch) (found findings) {
 		found.add("audit events", wrong, "none has come in since this began",
 			"see that each API server runs with the five audit flags; kubectl get --raw /metrics | grep apiserver_audit says how many events it has made (apiserver_audit_event_total), and could not post (apiserver_audit_error_total)")
 	}
-	policy, policyErr := readFile(filepath.Join(c.files, distribution.PolicyFile))
-	kubeconfig, kubeconfigErr := readFile(filepath.Join(c.files, distribution.KubeconfigFile))
-	if errors.Is(policyErr, os.ErrNotExist) && errors.Is(kubeconfigErr, os.ErrNotExist) {
-		found.add("audit files", skipped, "there are none in "+c.files, "give the folder with --files; reroll audit setup --for DISTRIBUTION writes it")
-		return found
-	}
-	if policyErr != nil {
-		found.add("audit policy", unclear, policyErr.Error(), "")
-	} else {
+	policy, err := readFile(filepath.Join(c.files, distribution.PolicyFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		found.add("audit policy", skipped, "there is none in "+c.files, "give the folder with --files; reroll audit setup --for DISTRIBUTION writes it")
+	case err != nil:
+		found.add("audit policy", unclear, err.Error(), "")
+	default:
 		found.checkPolicy(policy, c.own)
 	}
-	if kubeconfigErr != nil {
-		found.add(kubeconfigCheck, unclear, kubeconfigErr.Error(), "")
-		return found
-	}
-	c.knock(s, &found, kubeconfig, w.last.Name)
 	return found
 }
-
-// knock examines the kubeconfig, and posts to the ingest as the API server would: through the cluster if that is the way to the API, and otherwise
-// at the address of the kubeconfig.
-func (c *auditCheck) knock(s *session, found *findings, kubeconfig []byte, cluster string) {
-	t := found.checkKubeconfig(kubeconfig, c.files, cluster, s.now)
-	if t == nil {
-		return
-	}
-	near := webhookPort(t)
-	if c.end != nil { // the API was reached through the cluster
-		service, namespace, _ := strings.Cut(strings.TrimSuffix(t.ServerName, ".svc"), ".")
-		way := forwarding{kubeconfig: c.kubeconfig, context: c.context, own: firstOf(namespace, c.own), to: "service/" + service + ":" + ingestPortName}
-		defer way.close()
-		forwarded, err := way.forward(s)
-		if err != nil {
-			found.add("ingest", unclear, err.Error(), "see that its pod runs: kubectl -n "+way.own+" get pods")
-			return
-		}
-		near = forwarded
-	}
-	found.connect(s, t, near, s.now)
-}
-
-// ingestPortName is what the chart calls the port of the ingest's Service.
-const ingestPortName = "ingest"

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -119,7 +121,13 @@ func examine(t *testing.T, d distribution.Distribution) {
 	if !d.Embed { // the folder here is the one that the API server sees
 		kubeconfig = bytes.ReplaceAll(kubeconfig, []byte(d.Dir+"/"), []byte(auditFolder+"/"))
 	}
-	found.checkKubeconfig(kubeconfig, "", "local", now)
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rest.TLSConfigFor(config); err != nil || !strings.HasSuffix(config.Host, "/v1/audit/local") {
+		t.Errorf("an API server could not post to %s: %v", config.Host, err)
+	}
 	want{}.check(t, slices.DeleteFunc(found, func(f finding) bool { return f.Verdict == fine }))
 	if settings, err := os.ReadFile(filepath.Join(auditFolder, d.SettingsFile())); err != nil || d.Inline && !bytes.Contains(settings, []byte("client-key-data")) {
 		t.Errorf("the settings do not hold the kubeconfig: %v", err)

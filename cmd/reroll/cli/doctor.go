@@ -10,11 +10,8 @@ import (
 // doctorFlags say what is examined besides the API.
 type doctorFlags struct {
 	question
-	as, natsURL              string
-	policy, auditKubeconfig  string
-	cluster                  string
-	certificates, namespaces []string
-	connect                  bool
+	as, natsURL, policy string
+	namespaces          []string
 }
 
 // doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
@@ -24,12 +21,12 @@ func doctorCommand(version string) *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine what Reroll relies on, and say how to mend what is wrong",
 		Long: "Examine what Reroll relies on, and say how to mend what is wrong: what its dispatchers say of themselves, canaries and NATS among it; and if\n" +
-			"asked for, its rights (--as), a NATS (--nats-url), and the files of the API server (--audit-policy, --audit-kubeconfig, --certificate).\n" +
+			"asked for, its rights (--as), a NATS (--nats-url), and the audit policy of the API server (--audit-policy).\n" +
 			"Nothing is written. It ends with code 0 if nothing is wrong, 1 if something is, and 3 if something could not be found out.\n" +
 			"-o wide is a table with a row for each finding; -o name has what to look at: the checks that are neither OK nor skipped.",
 		Example: "  reroll doctor\n  reroll doctor --context east --reroll-namespace reroll --as system:serviceaccount:reroll:reroll\n" +
-			"  reroll doctor --audit-policy audit-policy.yaml --audit-kubeconfig audit-webhook.yaml --cluster local\n" +
-			"  reroll doctor --nats-url nats://nats:4222 --certificate tls.crt -o json",
+			"  reroll doctor --audit-policy audit-policy.yaml\n" +
+			"  reroll doctor --nats-url nats://nats:4222 -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
 	}
@@ -40,10 +37,6 @@ func doctorCommand(version string) *cobra.Command {
 	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
 	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
 	f.StringVar(&q.policy, "audit-policy", "", "file of the API server's --audit-policy-file")
-	f.StringVar(&q.auditKubeconfig, "audit-kubeconfig", "", "file of the API server's --audit-webhook-config-file")
-	f.StringVar(&q.cluster, "cluster", "", "the cluster that the kubeconfig must speak for; any if empty")
-	f.BoolVar(&q.connect, "connect", false, "also connect to the ingest that the kubeconfig names, as the API server would")
-	f.StringArrayVar(&q.certificates, "certificate", nil, "file of certificates whose dates are examined; may be given several times")
 	return cmd
 }
 
@@ -66,8 +59,6 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 		{"rights", f.examineRights},
 		{"NATS", f.examineNATS},
 		{"the audit policy", f.examinePolicy},
-		{"the audit kubeconfig", f.examineKubeconfig},
-		{"certificates", f.examineCertificates},
 	} {
 		p.say("looking at %s", examination.name)
 		found = append(found, examination.run(s)...)
@@ -89,49 +80,18 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-func (f *doctorFlags) examineCertificates(s *session) (found findings) {
-	for _, file := range f.certificates {
-		check := "certificate " + file
-		content, err := readFile(file)
-		if err != nil {
-			found.add(check, unclear, err.Error(), "")
-			continue
-		}
-		found.checkCertificates(check, content, s.now)
-	}
-	return found
-}
-
-// examineFile reads a file that was asked for, or says how to ask for it.
-func examineFile(found *findings, check, flag, file string) (content []byte, ok bool) {
-	if file == "" {
-		found.add(check, skipped, "not asked for", "give "+flag)
-		return nil, false
-	}
-	content, err := readFile(file)
-	if err != nil {
-		found.add(check, unclear, err.Error(), "")
-		return nil, false
-	}
-	return content, true
-}
-
 func (f *doctorFlags) examinePolicy(*session) (found findings) {
-	if content, ok := examineFile(&found, "audit policy", "--audit-policy, the file of the API server's --audit-policy-file", f.policy); ok {
-		found.checkPolicy(content, f.own)
-	}
-	return found
-}
-
-func (f *doctorFlags) examineKubeconfig(s *session) (found findings) {
-	content, ok := examineFile(&found, "audit kubeconfig", "--audit-kubeconfig, the file of the API server's --audit-webhook-config-file", f.auditKubeconfig)
-	if !ok {
+	const check = "audit policy"
+	if f.policy == "" {
+		found.add(check, skipped, "not asked for", "give --audit-policy, the file of the API server's --audit-policy-file")
 		return found
 	}
-	k := found.checkKubeconfig(content, "", f.cluster, s.now)
-	if f.connect && k != nil {
-		found.connect(s, k, webhookPort(k), s.now)
+	content, err := readFile(f.policy)
+	if err != nil {
+		found.add(check, unclear, err.Error(), "")
+		return found
 	}
+	found.checkPolicy(content, f.own)
 	return found
 }
 

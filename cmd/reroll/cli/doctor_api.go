@@ -112,7 +112,7 @@ func (f *findings) checkFeed(check string, feed view.Feed, attribution string, n
 	case "notSetUp":
 		f.add(check, skipped, name+" do not come in. "+attribution, "reroll audit setup --for DISTRIBUTION, if you want to know the user")
 	case "silent":
-		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; examine these with --audit-policy and --audit-kubeconfig --connect")
+		f.add(check, wrong, name+" do not come in", "give the API server --audit-policy-file and --audit-webhook-config-file; reroll audit setup writes both, and reroll audit check follows the first event")
 	case "refused":
 		f.add(check, wrong, feed.Address+" takes no canaries", "grant patch on the ConfigMap and the Secret reroll-canary; examine the rights with --as")
 	default:

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
-	"fmt"
 	"io"
 	"slices"
-	"time"
 )
 
 // grade is what an examination comes to.
@@ -91,51 +87,4 @@ func (f findings) table() *table {
 		t.add(cell{string(one.Verdict), signs[one.Verdict].style}, text(one.Check), text(one.Message), text(orDash(one.Mend)))
 	}
 	return t
-}
-
-// soon is how long before its end a certificate is to be renewed at the latest.
-const soon = 30 * 24 * time.Hour
-
-// checkCertificates examines the dates of all certificates in PEM, and returns the first.
-func (f *findings) checkCertificates(check string, content []byte, now time.Time) *x509.Certificate {
-	var first *x509.Certificate
-	for {
-		var block *pem.Block
-		if block, content = pem.Decode(content); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			f.add(check, wrong, "a certificate cannot be read", "issue it again")
-			continue
-		}
-		f.checkDates(check, certificate, now)
-		if first == nil {
-			first = certificate
-		}
-	}
-	if first == nil {
-		f.add(check, wrong, "there is no certificate in PEM", "give the file that has it")
-	}
-	return first
-}
-
-func (f *findings) checkDates(check string, c *x509.Certificate, now time.Time) {
-	name := c.Subject.CommonName
-	if name == "" && len(c.DNSNames) > 0 {
-		name = c.DNSNames[0]
-	}
-	switch left := c.NotAfter.Sub(now); {
-	case now.Before(c.NotBefore):
-		f.add(check, wrong, fmt.Sprintf("%s is not valid before %s", name, exactly(c.NotBefore)), "look at the clocks")
-	case left <= 0:
-		f.add(check, wrong, fmt.Sprintf("%s has expired on %s", name, exactly(c.NotAfter)), "issue it again; the API server and Reroll read a changed file by themselves")
-	case left < soon:
-		f.add(check, careful, fmt.Sprintf("%s expires in %d days, on %s", name, int(left.Hours()/24), exactly(c.NotAfter)), "issue it again; the API server and Reroll read a changed file by themselves")
-	default:
-		f.add(check, fine, fmt.Sprintf("%s is valid until %s", name, exactly(c.NotAfter)), "")
-	}
 }

@@ -9,45 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
-
-// FuzzKubeconfig judges kubeconfigs. What is found says nothing of the credentials in them.
-func FuzzKubeconfig(f *testing.F) {
-	f.Add([]byte(kubeconfigOf("https://reroll.example/v1/audit/local", []byte("ca"), pair{[]byte("cert"), []byte("key")})))
-	f.Add([]byte("current-context: a\ncontexts: [{name: a, context: {cluster: b, user: c}}]\nclusters: [{name: b, cluster: {server: 'http://x:y@z/v1/audit/A?b#c', insecure-skip-tls-verify: true}}]\nusers: [{name: c, user: {token: hunter2}}]\n"))
-	f.Add([]byte("contexts: [null]\nclusters: {}\n"))
-	f.Add([]byte("a: &a [*a]"))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		if config, err := clientcmd.Load(content); err == nil && namesFiles(config) {
-			return // whoever gives such a kubeconfig has files
-		}
-		var found findings
-		target := found.checkKubeconfig(content, "", "local", now)
-		if len(found) == 0 {
-			t.Error("nothing is said of it")
-		}
-		if target != nil && target.Address.Host == "" {
-			t.Errorf("it would post to %s", target.Address)
-		}
-	})
-}
-
-// namesFiles reports whether something is to be read from elsewhere.
-func namesFiles(config *api.Config) bool {
-	for _, cluster := range config.Clusters {
-		if cluster.CertificateAuthority != "" {
-			return true
-		}
-	}
-	for _, user := range config.AuthInfos {
-		if user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "" {
-			return true
-		}
-	}
-	return false
-}
 
 // FuzzPolicy judges audit policies.
 func FuzzPolicy(f *testing.F) {
