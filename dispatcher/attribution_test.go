@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -19,16 +18,6 @@ func bases(c reloader.Change) map[string]reloader.Basis {
 		found[who.Actor.User] = who.Basis
 	}
 	return found
-}
-
-// expectCandidates fails the test unless the newest change of app names these candidates, and returns it.
-func (w *world) expectCandidates(want map[string]reloader.Basis) reloader.Change {
-	w.t.Helper()
-	change, _ := w.store.changesOf(appConfig)
-	if d := cmp.Diff(want, bases(change)); d != "" {
-		w.t.Errorf("candidates (-want +got):\n%s", d)
-	}
-	return change
 }
 
 // editUnheard edits app and returns the hint of that, which nobody has got.
@@ -180,53 +169,10 @@ func TestLateHint(t *testing.T) {
 	})
 }
 
-// TestGeneratedNameMakesNothingElse: of a config that nobody has looked at yet, a hint about a generated name does not say who made it, unless
-// it was made then.
-func TestGeneratedNameMakesNothingElse(t *testing.T) {
-	for name, test := range map[string]struct {
-		age  time.Duration
-		want map[string]reloader.Basis
-	}{
-		"made before":          {time.Hour, map[string]reloader.Basis{}},
-		"made by that request": {0, map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.start()
-				w.cluster.failing(func(verb, _ string) error {
-					if verb == "get" || verb == "meta" {
-						return apierrors.NewServiceUnavailable("not now")
-					}
-					return nil
-				})
-				w.stream.hold()
-				w.usual()
-				w.stream.take()
-				w.pass(test.age)
-				w.stream.send(w.generated(bob))
-				w.cluster.failing(nil)
-				w.must(w.Quiesce(t.Context()))
-				w.expectCandidates(test.want)
-				w.rolled(web, 0)
-			})
-		})
+// generated is the hint about a ConfigMap of which only the API server knows the name.
+func (w *world) generated(by reloader.Actor) reloader.Hint {
+	return reloader.Hint{
+		Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
+		Source: reloader.SourceAudit, Actor: by, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
 	}
-}
-
-// TestWhoOfAChangeFoundEarly: a change that was found before its hint came, gets actor, source and times from the hint.
-func TestWhoOfAChangeFoundEarly(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		hint := w.editUnheard(alice, "2")
-		w.deploy("second", auto, "app")
-		w.pass(2 * time.Second)
-		w.stream.send(hint)
-		w.must(w.Quiesce(t.Context()))
-		change, _ := w.store.changesOf(appConfig)
-		if change.Source != reloader.SourceAudit || !change.RequestedAt.Equal(hint.Time) || bases(change)["alice"] == "" {
-			t.Errorf("change after its hint: %+v", change)
-		}
-	})
 }

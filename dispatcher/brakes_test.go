@@ -86,26 +86,6 @@ func TestFreezeEndsByItself(t *testing.T) {
 	})
 }
 
-func TestFreezeOutlivesARestart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.control = control.Frozen(control.Freeze{})
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.stop()
-		w.pass(quiet)
-		p := w.launch()
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.held(reloader.ReasonFrozen)
-		p.SetControl(control.Control{})
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
 func TestPausedByOperator(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
@@ -169,76 +149,6 @@ func TestMinInterval(t *testing.T) {
 	})
 }
 
-// TestClockThatWasAhead: what a process recorded whose clock was a day ahead holds nobody back for a day.
-func TestClockThatWasAhead(t *testing.T) {
-	const day = 24 * time.Hour
-	rolled := func(w *world, _ *process) {
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-	}
-	frozen := func(w *world, p *process) {
-		w.control = control.Frozen(control.Freeze{})
-		p.SetControl(w.control)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-	}
-	for name, c := range map[string]struct {
-		brakes turn.Limits
-		before func(w *world, p *process)
-		rolls  int64
-	}{
-		"a roll":                     {turn.Limits{}, rolled, 2},
-		"a roll, with a flap limit":  {turn.Limits{FlapLimit: 1}, rolled, 2},
-		"a change that waits":        {turn.Limits{}, frozen, 1},
-		"a change that waits longer": {turn.Limits{MinInterval: 10 * time.Minute}, frozen, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(t *testing.T, w *world) {
-				w.braked(c.brakes)
-				w.usual()
-				p := w.start()
-				w.pass(quiet)
-				c.before(w, p)
-				w.stop()
-				w.store.ahead(day)
-				w.control = control.Control{}
-				p = w.launch()
-				w.pass(time.Minute)
-				if w.stream.connect(p.Handle); c.rolls > 1 {
-					w.edit(alice, app, "3")
-				}
-				w.pass(time.Minute)
-				w.rolled(web, c.rolls)
-				w.held("")
-			})
-		})
-	}
-}
-
-// TestMinIntervalCountsWhatIsNotOnRecord: a roll that a process made and did not record is one.
-func TestMinIntervalCountsWhatIsNotOnRecord(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{MinInterval: 10 * time.Minute})
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.store.lose(nil, errLost)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.rolled(web, 1)
-		w.stop()
-		w.store.lose(nil, nil)
-		w.start()
-		w.pass(time.Minute)
-		w.edit(alice, app, "3")
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		w.held(reloader.ReasonTooSoon)
-		w.pass(10 * time.Minute)
-		w.rolled(web, 2)
-	})
-}
-
 // TestFlapping: two controllers that overwrite each other's content every second for a day.
 func TestFlapping(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -297,34 +207,5 @@ func TestRates(t *testing.T) {
 		if n := count(); n < workloads || n > workloads+70 {
 			t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
 		}
-	})
-}
-
-func TestNamespaceRateLeavesOthersAlone(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{NamespacePerMinute: 1})
-		w.usual()
-		w.deploy("second", auto, "app")
-		for _, manifest := range []string{
-			`{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`,
-			`{kind: Deployment, metadata: {name: web, namespace: other, annotations: {` + auto + `}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}`,
-		} {
-			w.must(w.create(alice, object(t, manifest)))
-		}
-		w.start()
-		w.pass(quiet)
-		elsewhere := scenario.NewRef("Deployment", "other", "web")
-		w.edit(alice, app, "2")
-		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-		w.pass(time.Second)
-		w.rolled(elsewhere, 1)
-		first := w.revision(web)
-		second := w.revision("Deployment/second")
-		if first+second != 3 {
-			t.Errorf("%d rolls of the two, want one", first+second-2)
-		}
-		w.pass(2 * time.Minute)
-		w.rolled(web, 1)
-		w.rolled("Deployment/second", 1)
 	})
 }

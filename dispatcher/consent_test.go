@@ -1,7 +1,6 @@
 package dispatcher_test
 
 import (
-	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -249,34 +248,6 @@ func TestConsentEndsWhileAChangeWaits(t *testing.T) {
 	})
 }
 
-// TestDeletedAfterSharing: of a config that was shared and is deleted, nothing tells whether it was made again without being shared.
-func TestDeletedAfterSharing(t *testing.T) {
-	tells := func(again bool) (all []string) {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.keep(`reroll.dev/share-with: "*"`)
-			w.deploy("web", `reroll.dev/secrets: theirs/kept`, "app")
-			w.give("app", "1")
-			w.start()
-			w.pass(time.Minute)
-			w.must(w.delete(bob, kept))
-			w.pass(time.Minute)
-			if again {
-				w.keep("")
-			}
-			w.pass(time.Minute)
-			all = append(all, w.told())
-			w.stop()
-			w.start()
-			w.pass(time.Minute)
-			all = append(all, w.told())
-		})
-		return all
-	}
-	if gone, there := tells(false), tells(true); !slices.Equal(gone, there) {
-		t.Errorf("the record tells\n%s\nand if it was made again\n%s", strings.Join(gone, "\n"), strings.Join(there, "\n"))
-	}
-}
-
 // waveMarkOfBoth is what Wave itself writes for the ConfigMap app as it is given, and a Secret kept whose key a has that value, in base64.
 func waveMarkOfBoth(guess string) string {
 	text := fmt.Sprintf(`{"configMaps":{"app":{"a":"MQ=="}},"secrets":{"kept":{"a":%q}}}`, guess)
@@ -304,28 +275,5 @@ func TestGuessedMarkProvesNothing(t *testing.T) {
 	}
 	if rolls["shared, MQ=="] != 0 {
 		t.Error("the mark of what is shared does not prove that nothing was missed: the guess is not right")
-	}
-}
-
-// TestGuessInAnothersPlace: two configs of one name have one variable. What stands there is not compared with the one that is not shared.
-func TestGuessInAnothersPlace(t *testing.T) {
-	var rolls []int64
-	for _, guess := range []string{"secret", "wrong"} {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web, annotations: {reroll.dev/configmaps: "app, theirs/app"}}
-spec: {template: {spec: {containers: [{name: main, env: [{name: STAKATER_APP_CONFIGMAP, value: %q}], envFrom: [{configMapRef: {name: app}}]}]}}}`, fmt.Sprintf("%x", sha1.Sum([]byte("a="+guess)))))))
-			w.pass(time.Minute)
-			w.must(w.create(bob, object(t, `{kind: ConfigMap, metadata: {name: app, namespace: theirs}, data: {a: secret}}`)))
-			w.give("app", "1")
-			w.start()
-			w.pass(quiet)
-			g := w.revision(web)
-			rolls = append(rolls, g-1)
-		})
-	}
-	if rolls[0] != rolls[1] {
-		t.Errorf("the right guess rolls %d times, a wrong one %d", rolls[0], rolls[1])
 	}
 }

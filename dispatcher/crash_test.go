@@ -1,17 +1,11 @@
 package dispatcher_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -53,97 +47,6 @@ func TestCrashBetweenPatchAndRecord(t *testing.T) {
 			})
 		})
 	}
-}
-
-// noRecord, once it is on, stores reloads and no record of a workload, as for a process that ends in between.
-type noRecord struct {
-	dispatcher.History
-	on *atomic.Bool
-}
-
-// PutWorkload fails.
-func (n noRecord) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error {
-	if n.on.Load() {
-		return errLost
-	}
-	return n.History.PutWorkload(ctx, r)
-}
-
-// TestCrashBetweenTwoOutcomesAndRecord: one decision had two outcomes, both are stored, and the record of the workload is not. The successor adds
-// nothing to that.
-func TestCrashBetweenTwoOutcomesAndRecord(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: b}, data: {a: "1", unused: "1"}}`)))
-		w.must(w.create(alice, object(t, `
-kind: Deployment
-metadata: {name: web, annotations: {reroll.dev/auto: "true", reroll.dev/keys: used}}
-spec: {template: {spec: {containers: [{name: main, env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: a}}}, {name: B, valueFrom: {configMapKeyRef: {name: b, key: a}}}]}]}}}`)))
-		var on atomic.Bool
-		w.configure = func(o *dispatcher.Options) { o.History = noRecord{o.History, &on} }
-		w.start()
-		w.pass(quiet)
-		on.Store(true)
-		w.edit(alice, app, "2")
-		w.must(w.patch(alice, "ConfigMap/b", types.MergePatchType, []byte(`{"data":{"unused":"2"}}`)))
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		w.stop()
-		on.Store(false)
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 || got[reloader.ReasonKeysUnused] == 0 {
-			t.Errorf("outcomes %v, want one Reloaded, and KeysUnused", got)
-		}
-		rolls := slices.DeleteFunc(slices.Clone(w.store.announced), func(r reloader.Reload) bool { return r.Outcome != reloader.ReasonReloaded })
-		if len(rolls) != 1 || rolls[0].Message != "" || rolls[0].PatchedAt.IsZero() {
-			t.Errorf("rolls were announced as %+v, want one, by whoever patched", rolls)
-		}
-	})
-}
-
-// TestCrashBetweenPatchAndRecordThenBack: the content is back at what the last record says, and the workload is not.
-func TestCrashBetweenPatchAndRecordThenBack(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.store.lose(nil, errLost)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.stop()
-		w.edit(alice, app, "1")
-		w.store.lose(nil, nil)
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 2)
-		w.stop()
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 2)
-	})
-}
-
-// TestCrashBeforePatch: the change is stored, the window is open, the process ends; the successor rolls once, when the stored time
-// says so.
-func TestCrashBeforePatch(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(4 * time.Second)
-		w.stop()
-		w.rolled(web, 0)
-		w.start()
-		w.pass(5 * time.Second)
-		w.rolled(web, 0)
-		w.pass(2 * time.Second)
-		w.rolled(web, 1)
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
 }
 
 // TestChangesWhileDown: the sweep at start finds what changed while nobody ran, with no hint left to tell.
@@ -252,29 +155,6 @@ func TestStateLost(t *testing.T) {
 	})
 }
 
-// TestStateRestored: records and changes of last week roll nothing that is up to date.
-func TestStateRestored(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		old := w.store.snapshot()
-		for _, value := range []string{"2", "3", "4"} {
-			w.edit(alice, app, value)
-			w.pass(quiet)
-		}
-		w.rolled(web, 3)
-		w.stop()
-		w.store = old
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 3)
-		w.edit(alice, app, "5")
-		w.pass(quiet)
-		w.rolled(web, 4)
-	})
-}
-
 // TestKeyRotated: a new digest key rolls nothing by itself; what changes while the old one is still known is seen. What has changed while no process
 // ran, when nobody has the old key any more, is not (exception X3).
 func TestKeyRotated(t *testing.T) {
@@ -338,37 +218,4 @@ func TestTwoDispatchers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSuccessorOfSilentLeader: a change that another process appended, and then did nothing about, is not lost.
-func TestSuccessorOfSilentLeader(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		silent := w.start()
-		w.pass(quiet)
-		other := w.start()
-		w.pass(quiet)
-		w.stream.disconnect()
-		patching := make(chan struct{})
-		w.failing(func(verb, _ string) error {
-			if verb == "patch" {
-				<-patching
-				return errLost
-			}
-			return nil
-		})
-		w.stream.connect(silent.Handle)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.failing(nil)
-		w.stream.disconnect()
-		w.stream.connect(other.Handle)
-		silent.cancel()
-		w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"z"}}}`)))
-		w.pass(time.Second)
-		w.rolled(web, 1)
-		close(patching)
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
 }

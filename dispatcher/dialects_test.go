@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -80,32 +78,6 @@ func TestAdoptionFromSAP(t *testing.T) {
 	})
 }
 
-func TestAdoptionFindsWhatSAPHasMissed(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
-		w.pass(time.Minute)
-		w.edit(alice, app, "2")
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
-// TestAdoptionOfVersionsThatOnlyWereRelabelled: the version is another one, and the data is older than the pods.
-func TestAdoptionOfVersionsThatOnlyWereRelabelled(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.pass(time.Minute)
-		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
-		w.pass(time.Minute)
-		w.must(w.patch(bob, app, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"team":"a"}}}`)))
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 0)
-	})
-}
-
 func TestAdoptionFromWave(t *testing.T) {
 	for name, c := range map[string]struct {
 		mark string
@@ -131,49 +103,6 @@ func TestAdoptionFromWave(t *testing.T) {
 	}
 }
 
-// TestCreationThatADialectCounts: who started without the config is rolled when it appears, and who waits for it is not.
-func TestCreationThatADialectCounts(t *testing.T) {
-	for name, c := range map[string]struct {
-		podStart time.Duration
-		want     int64
-	}{"pods run without it": {0, 1}, "pods wait for it": {time.Hour, 0}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.podStart = c.podStart
-				w.give("other", "1")
-				w.deploy("web", sapLists, "other")
-				w.start()
-				w.pass(quiet)
-				w.give("app", "1")
-				w.pass(quiet)
-				w.rolled(web, c.want)
-				w.edit(alice, app, "2")
-				w.pass(quiet)
-				w.rolled(web, c.want+1)
-			})
-		})
-	}
-}
-
-func TestUnusedKeysAreOnRecord(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", auto+`, reroll.dev/keys: "b*"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		if got := w.outcomes(webRef); got[reloader.ReasonKeysUnused] != 1 {
-			t.Errorf("outcomes %v", got)
-		}
-		w.stop()
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 0)
-	})
-}
-
 func TestWorkloadsOwnTimes(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
@@ -191,25 +120,6 @@ func TestWorkloadsOwnTimes(t *testing.T) {
 		w.rolled(web, 1)
 		w.pass(2 * time.Minute)
 		w.rolled(web, 2)
-	})
-}
-
-// TestOtherNamespacesConfig: a config of another namespace rolls a workload that names it if its owner says so.
-func TestOtherNamespacesConfig(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		for name, share := range map[string]string{"shared": "main", "kept": "another"} {
-			w.must(w.create(alice, object(t, fmt.Sprintf(
-				`{kind: ConfigMap, metadata: {name: %s, namespace: theirs, annotations: {reroll.dev/share-with: %s}}, data: {a: "1"}}`, name, share))))
-		}
-		w.deploy("web", `reroll.dev/configmaps: "theirs/shared, theirs/kept"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, "ConfigMap/theirs/kept", "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, "ConfigMap/theirs/shared", "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
 	})
 }
 
@@ -234,49 +144,6 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 	if alone := waveMark("2"); made("another") != alone || made("main") == alone {
 		t.Error("the mark is made of a config that is not shared, or not of one that is")
 	}
-}
-
-// TestOtherNamespacesConfigIsNamedNoMore: a glob for one's own namespace does not go on asking for it.
-func TestOtherNamespacesConfigIsNamedNoMore(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: shared, namespace: theirs, annotations: {reroll.dev/share-with: "*"}}, data: {a: "1"}}`)))
-		w.deploy("web", `reroll.dev/configmaps: "theirs/shared, s*"`, "app")
-		w.start()
-		w.pass(quiet)
-		theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "theirs", Name: "shared"}
-		asked := func() bool {
-			r, _ := w.store.recordOf(webRef)
-			return slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == theirs })
-		}
-		if !asked() {
-			t.Fatal("what the list names is not asked for")
-		}
-		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/configmaps":"s*"}}}`)))
-		w.pass(quiet)
-		if asked() {
-			t.Error("it is still asked for")
-		}
-	})
-}
-
-// TestDeletionThatOneOfTwoDialectsCounts: the one that says nothing about it, and has not marked the workload, is no hindrance.
-func TestDeletionThatOneOfTwoDialectsCounts(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", auto+", "+sapLists, "app")
-		w.start()
-		w.pass(quiet)
-		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.rolled(web, 1)
-		if w.templateAnnotation(mark.SAPHashKey) == "" {
-			t.Error("the workload is not marked")
-		}
-		w.stop()
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
 }
 
 // TestNewReferenceIsNoMissedChange: a mark of several configs together that is older than the reference to one of them says nothing about that
@@ -353,53 +220,4 @@ func TestMissedChangeOfOneOfSeveral(t *testing.T) {
 		w.pass(quiet)
 		w.rolled(web, 1)
 	})
-}
-
-// TestAdoptionOfAMixedUpHash: with a list of two, fabric8's tool writes the hash of the one that changed last for both. Whoever comes from it is
-// rolled once for the other, unless its pods are newer.
-func TestAdoptionOfAMixedUpHash(t *testing.T) {
-	for name, test := range map[string]struct {
-		podsLate bool
-		rolls    int64
-	}{"older pods": {false, 1}, "newer pods": {true, 0}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				deploy := func() {
-					sum := sha256.Sum256([]byte("a=1"))
-					hash := base64.URLEncoding.EncodeToString(sum[:])
-					w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web, annotations: {configmap.fabric8.io/update-on-change: "app,more"}}
-spec:
-  template:
-    spec:
-      containers:
-      - name: main
-        env: [{name: FABRIC8_APP_CONFIGMAP, value: %[1]q}, {name: FABRIC8_MORE_CONFIGMAP, value: %[1]q}]
-        envFrom: [{configMapRef: {name: app, optional: true}}, {configMapRef: {name: more, optional: true}}]`, hash))))
-				}
-				if !test.podsLate {
-					deploy()
-					w.pass(time.Minute)
-				}
-				w.give("app", "1")
-				w.give("more", "2")
-				if test.podsLate {
-					w.pass(time.Minute)
-					deploy()
-				}
-				w.pass(time.Minute)
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, test.rolls)
-				w.forget()
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, test.rolls)
-				w.edit(alice, "ConfigMap/more", "3")
-				w.pass(quiet)
-				w.rolled(web, test.rolls+1)
-			})
-		})
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -38,32 +36,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		}
 		if r, _ := w.store.recordOf(webRef); slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Pending != "" }) {
 			t.Errorf("something is pending for ever: %+v", r.Edges)
-		}
-	})
-}
-
-// TestDryRunForgetsWhatIsNotAskedForAnyMore: a config that was reported, left out and named again is reported again for the same content.
-func TestDryRunForgetsWhatIsNotAskedForAnyMore(t *testing.T) {
-	inWorld(t, scenario.Settings{DryRun: true}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.give("other", "1")
-		w.deploy("web", `configmap.reloader.stakater.com/reload: "app,other"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		name := func(list string) {
-			w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"configmap.reloader.stakater.com/reload":"`+list+`"}}}`)))
-			w.pass(quiet)
-		}
-		name("other")
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		name("app,other")
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		if got := w.outcomes(webRef)[reloader.ReasonDryRun]; got != 2 {
-			t.Errorf("%d dry runs, want one for each of the two changes that count", got)
 		}
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -94,56 +92,4 @@ func (w *world) editTimes(n int64) {
 		w.edit(alice, app, time.Now().String())
 		w.pass(quiet)
 	}
-}
-
-// TestEtcdRestoredToOtherReferences: a workload that goes back to a template with other references is rolled for those, and not for the
-// ones it has no more.
-func TestEtcdRestoredToOtherReferences(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = func(o *dispatcher.Options) { o.SweepInterval = 10 * time.Minute }
-		w.usual()
-		w.give("other", "1")
-		w.start()
-		w.pass(quiet)
-		old := w.backUp()
-		w.must(w.patch(alice, web, types.JSONPatchType,
-			[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"other"}]`)))
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.stop()
-		w.restore(old)
-		w.start()
-		w.pass(time.Minute)
-		w.edit(alice, "ConfigMap/other", "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
-// TestVersionGivenTwice: what has the resource version that another content had, because etcd went back, is read all the same.
-func TestVersionGivenTwice(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		old := w.backUp()
-		w.edit(alice, app, "2")
-		obj, _ := w.read(app)
-		version := obj.GetResourceVersion()
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.stop()
-		w.restore(old)
-		w.deaf()
-		w.edit(alice, app, "3")
-		if obj, _ = w.read(app); obj.GetResourceVersion() != version {
-			t.Fatalf("the edit got version %s, and the test needs %s again", obj.GetResourceVersion(), version)
-		}
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
 }

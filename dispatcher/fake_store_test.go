@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -69,29 +68,6 @@ func (s *store) wipe() {
 	clear(s.changes)
 	clear(s.records)
 	s.reloads, s.history = nil, nil
-}
-
-// ahead has everything on record say times that are so much later, as it does if the clock of who recorded it was ahead.
-func (s *store) ahead(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for config, c := range s.changes {
-		change := decode[reloader.Change](c.data)
-		change.VerifiedAt = change.VerifiedAt.Add(by)
-		s.changes[config] = stored{encode(change), c.sequence}
-	}
-	for ref, data := range s.records {
-		r := decode[reloader.WorkloadRecord](data)
-		for _, at := range []*time.Time{&r.Pace.At, &r.WaitsSince} {
-			if !at.IsZero() {
-				*at = at.Add(by)
-			}
-		}
-		if r.Rollout != nil {
-			r.Rollout.StartedAt = r.Rollout.StartedAt.Add(by)
-		}
-		s.records[ref] = encode(r)
-	}
 }
 
 // snapshot returns a copy to restore later.

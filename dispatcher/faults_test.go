@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -142,46 +141,6 @@ func TestUnreadableConfig(t *testing.T) {
 	}
 }
 
-// TestForbiddenConfigAtStart: a config that may not be read does not keep the process from being ready, is named in the record, and
-// gets its baseline when it may be read.
-func TestForbiddenConfigAtStart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.failing(only("meta", "/app", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)))
-		w.start()
-		w.pass(quiet)
-		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 0 || len(record.Unreadable) != 1 || record.Unreadable[0].Config.Name != "app" {
-			t.Errorf("unreadable %+v, want one; problems %q, want none", record.Unreadable, record.Problems)
-		}
-		w.failing(nil)
-		w.pass(quiet)
-		if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != 0 || record.Edges[0].Handled.How == "" {
-			t.Errorf("record after the config may be read: %+v", record)
-		}
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
-// TestNotReadyWithoutBaselines: as long as a baseline is missing for want of an answer, the process is not ready.
-func TestNotReadyWithoutBaselines(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.failing(only("get", "/app", errLost))
-		p := w.launch()
-		w.pass(10 * time.Minute)
-		if p.Ready() == nil {
-			t.Error("ready without a baseline")
-		}
-		w.failing(nil)
-		w.pass(2 * time.Minute)
-		if err := p.Ready(); err != nil {
-			t.Errorf("not ready with every baseline: %v", err)
-		}
-	})
-}
-
 // TestStoreLost: without the stream and without records workloads still roll, and all is recorded when they are back, also about a workload
 // that is gone by then.
 func TestStoreLost(t *testing.T) {
@@ -209,28 +168,6 @@ func TestStoreLost(t *testing.T) {
 		if record, ok := w.store.recordOf(webRef); ok {
 			t.Errorf("record of a workload that is gone: %+v", record)
 		}
-	})
-}
-
-// TestStoreLostAtOnce: without a window the patch does not wait for the change to be stored, and is not repeated once it is.
-func TestStoreLostAtOnce(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.store.lose(errLost, nil)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.store.lose(nil, nil)
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
-			t.Errorf("outcomes %v, want one Reloaded", got)
-		}
-		w.edit(alice, app, "1")
-		w.pass(time.Minute)
-		w.rolled(web, 2)
 	})
 }
 
@@ -303,106 +240,5 @@ func TestManyUnknownOutcomes(t *testing.T) {
 		w.editUnheard(alice, "2")
 		w.pass(70 * time.Second)
 		w.rolled(web, 1)
-	})
-}
-
-// TestUnknownOutcomesWaitAlone: hints that wait for a second look keep no other from being looked at, and are all acknowledged by it.
-func TestUnknownOutcomesWaitAlone(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		for range 3 {
-			hint := w.editUnheard(alice, "1")
-			hint.Code = http.StatusInternalServerError
-			w.stream.send(hint)
-			w.pass(time.Second)
-		}
-		w.edit(bob, app, "2")
-		w.pass(time.Second)
-		w.rolled(web, 1)
-		w.pass(70 * time.Second)
-		if n := w.stream.unacknowledged(); n != 0 {
-			t.Errorf("%d hints are not acknowledged after the second look", n)
-		}
-		w.rolled(web, 1)
-	})
-}
-
-// TestFaultyAnnotation: an expression that cannot be compiled hurts its own workload alone, and is named in its record.
-func TestFaultyAnnotation(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", `configmap.reloader.stakater.com/reload: "["`, "app")
-		w.deploy("other", auto, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.rolled("Deployment/other", 1)
-		if record, _ := w.store.recordOf(webRef); len(record.Problems) != 1 {
-			t.Errorf("problems %q, want one", record.Problems)
-		}
-	})
-}
-
-// TestDryRunRecords: a dry run patches nothing and records what it would have done, once for each change.
-func TestDryRunRecords(t *testing.T) {
-	inWorld(t, scenario.Settings{DryRun: true}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		if n := w.counted("patch"); n != 0 {
-			t.Errorf("%d patches in a dry run", n)
-		}
-		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonDryRun] != 2 {
-			t.Errorf("outcomes %v, want two DryRun", got)
-		}
-	})
-}
-
-// TestCollisionIsMarked: a change that Stakater's hash does not show is written beside the mark.
-func TestCollisionIsMarked(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app}, data: {a: "0"}}`)))
-		w.deploy("web", auto, "app")
-		w.start()
-		w.pass(quiet)
-		for i, data := range []string{`{"a":"1","b":"3"}`, `{"a":"1;b=3","b":null}`} {
-			w.must(w.patch(alice, app, "application/merge-patch+json", []byte(`{"data":`+data+`}`)))
-			w.pass(quiet)
-			w.rolled(web, int64(i+1))
-		}
-		template, _ := w.Template(t.Context(), web)
-		if template.Annotations[workload.HashKey] == "" {
-			t.Error("no hash is on the template")
-		}
-		if got := template.Spec.Containers[0].Env[0].Value; got != "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d" {
-			t.Errorf("mark is %s", got)
-		}
-	})
-}
-
-// TestLostChanges: the stream comes back empty under a running dispatcher. The next edit is still a change, and only one.
-func TestLostChanges(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.store.wipe()
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 2)
-		w.edit(alice, app, "4")
-		w.pass(quiet)
-		w.rolled(web, 3)
 	})
 }

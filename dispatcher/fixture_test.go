@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -83,4 +84,22 @@ func (w *world) usual() {
 	w.t.Helper()
 	w.give("app", "1")
 	w.deploy("web", auto, "app")
+}
+
+// twoConfigs creates a Deployment with annotations that references app and other.
+func (w *world) twoConfigs(first, second string) {
+	w.t.Helper()
+	w.give(first, "1")
+	w.give(second, "1")
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: %s}}, {configMapRef: {name: %s}}]}]}}}`, auto, first, second))))
+}
+
+// restarted has the pods of a workload be made anew, as when their node is lost.
+func (w *world) restarted(ref scenario.Ref) {
+	w.cluster.mu.Lock()
+	defer w.cluster.mu.Unlock()
+	w.cluster.started[ref] = time.Now()
 }

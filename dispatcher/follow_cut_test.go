@@ -5,12 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // refusedFlags is what cluster c1 tells when it lets nobody follow its flags any more.
@@ -180,32 +176,6 @@ func TestOwnerWithAnotherClock(t *testing.T) {
 	})
 }
 
-// TestStepsForAnOwnerWithAnotherClock: who was given a change counts as given it although its owner says that it came later.
-func TestStepsForAnOwnerWithAnotherClock(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.configure = func(o *dispatcher.Options) { o.HaltOnFailedRollouts, o.RolloutDeadline = true, time.Hour }
-		w.give("app", "1")
-		f := &fleet{world: w, n: 3, said: map[scenario.Ref]int{}}
-		for i := range f.n {
-			w.deploy(fmt.Sprintf("web-%02d", i), followsFlags, "app")
-		}
-		for _, ref := range f.all() {
-			w.say(ref, 1, allNew)
-			f.said[ref] = 1
-		}
-		p := w.start()
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		ahead := copyOfFlags(2)
-		ahead.Change.VerifiedAt = ahead.Change.VerifiedAt.Add(20 * time.Minute)
-		p.Receive(ahead)
-		w.pass(quiet)
-		f.answer(f.reached(1), gaveUp)
-		w.pass(quiet)
-		f.reached(1)
-	})
-}
-
 // TestOwnerRotatesItsKeyWithinACut: the hub keeps one copy of each config. Of a change that came after a rotation only that copy tells.
 func TestOwnerRotatesItsKeyWithinACut(t *testing.T) {
 	rotated := func(n int) reloader.Copy { // from n-1 to n, both under another key
@@ -317,33 +287,4 @@ func TestFollowersReloadNamesWhoMadeTheChange(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestCopiesThatNobodyFollowsAreNotKept: an owner may send what it likes, and what is not followed any more would be out of date.
-func TestCopiesThatNobodyFollowsAreNotKept(t *testing.T) {
-	follow := func(w *world, text string) {
-		w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/follow":%s}}}`, text)))
-		w.pass(quiet)
-	}
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.give("app", "1")
-		w.deploy("web", auto, "app")
-		p := w.start()
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		follow(w, `"c1/shared/configmap/flags"`)
-		w.wantProblem(t, "nothing has come from cluster c1")
-		p.Followed()
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		w.wantProblem(t, "")
-		follow(w, "null")
-		p.Followed()
-		follow(w, `"c1/shared/configmap/flags"`)
-		w.wantProblem(t, "nothing has come from cluster c1")
-		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.wantProblem(t, "")
-		w.rolled(web, 0)
-	})
 }

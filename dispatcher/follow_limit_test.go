@@ -87,33 +87,6 @@ func TestFollowThatIsPushedOutIsTold(t *testing.T) {
 // perWorkload is how many configs each of some workloads follows, so that no one of them follows too many.
 const perWorkload = 60
 
-// TestFollowingTooMuchIsToldOnTheWorkload: no owner is asked for more than it would hear, and who is left out is told.
-func TestFollowingTooMuchIsToldOnTheWorkload(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.give("app", "1")
-		names := make([]string, reloader.MaxWanted+2)
-		for i := range names {
-			names[i] = fmt.Sprintf("c1/shared/configmap/f-%04d", i)
-		}
-		deploy := func(name string, follow []string) {
-			w.deploy(name, fmt.Sprintf("reroll.dev/follow: %q", strings.Join(follow, ",")), "app")
-		}
-		last := names[reloader.MaxWanted-1:]
-		for i := 0; i < reloader.MaxWanted-1; i += perWorkload {
-			deploy(fmt.Sprint("web-", i), names[i:min(i+perWorkload, reloader.MaxWanted-1)])
-		}
-		deploy("web", append(last, "c5/shared/configmap/flags"))
-		p := w.start()
-		w.pass(quiet)
-		followed := p.Followed()
-		if n := len(followed); n != reloader.MaxWanted+1 || followed[n-2].Config.Name != fmt.Sprintf("f-%04d", reloader.MaxWanted-1) || followed[n-1].Config.Cluster != "c5" {
-			t.Fatalf("%d configs are asked for, the last are %v", n, followed[max(0, n-2):])
-		}
-		w.pass(quiet)
-		w.wantProblem(t, fmt.Sprintf("f-%04d cannot be followed: workloads here follow more than %d configs of cluster c1", reloader.MaxWanted+1, reloader.MaxWanted))
-	})
-}
-
 // TestNamespacesShareWhatMayBeFollowed: one in which far too much is followed takes nothing from another that follows little, whatever their names are.
 func TestNamespacesShareWhatMayBeFollowed(t *testing.T) {
 	amongClusters(t, func(t *testing.T, w *world, _ *copies) {

@@ -11,9 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/dispatcher"
-	fleetpkg "github.com/reroll-dev/reroll/dispatcher/fleet"
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -25,49 +22,6 @@ const sharedFlags scenario.Ref = "ConfigMap/shared/flags"
 func (w *world) share(t *testing.T, followers string) {
 	t.Helper()
 	w.must(w.create(alice, object(t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: flags, namespace: shared, annotations: {reroll.dev/followers: %q}}, data: {a: "1"}}`, followers))))
-}
-
-// TestFollowerInTheClusterOfTheOwner: the manifest that follows a config from elsewhere does so there, too, with a hub and without.
-func TestFollowerInTheClusterOfTheOwner(t *testing.T) {
-	for name, copies := range map[string]fleetpkg.Copies{"without a hub": nil, "with a hub": &copies{}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.Copies = copies }
-				w.share(t, clusterName)
-				w.give("app", "1")
-				w.deploy("web", followsOwn, "app")
-				p := w.start()
-				w.pass(quiet)
-				w.rolled(web, 0)
-				w.wantProblem(t, "")
-				if n := len(w.store.problems); n > 0 {
-					t.Errorf("%d problems were told: %q", n, w.store.problems)
-				}
-				for n := range 2 {
-					w.edit(bob, sharedFlags, fmt.Sprint(n+2))
-					w.pass(quiet)
-					w.rolled(web, int64(n+1))
-				}
-				w.pass(26 * time.Hour) // longer than who asks is remembered
-				w.edit(bob, sharedFlags, "4")
-				w.pass(quiet)
-				w.rolled(web, 3)
-				if followed := p.Followed(); len(followed) > 0 {
-					t.Errorf("the hub is asked for %v", followed)
-				}
-				w.stop()
-				w.edit(bob, sharedFlags, "5") // while nobody looks
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, 4)
-				for _, r := range w.store.reloadsOf(webRef) {
-					if why := r.Causes[0].Why; why != reloader.ReasonFollowed {
-						t.Errorf("it was rolled since %s", why)
-					}
-				}
-			})
-		})
-	}
 }
 
 // TestOwnerDecidesInItsOwnCluster: what another namespace has is followed by those whom it names.

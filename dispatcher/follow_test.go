@@ -107,25 +107,6 @@ func TestFollowerRollsOnceForEachChangeAndNotAtFirstSight(t *testing.T) {
 	})
 }
 
-func TestFollowerThatDiesBeforeItsRecordRollsOnce(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.give("app", "1")
-		w.deploy("web", followsFlags, "app")
-		p := w.start()
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		before := w.store.snapshot()
-		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.stop()
-		w.store = before // as if the process had ended right after the patch
-		p = w.start()
-		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.rolled(web, 1)
-	})
-}
-
 // TestFollowerWithAConfigOfTheSameName: the marks of tools are of one's own configs alone, and each is rolled for by itself.
 func TestFollowerWithAConfigOfTheSameName(t *testing.T) {
 	for name, opted := range map[string]struct{ annotations, mark string }{
@@ -164,29 +145,6 @@ func TestFollowerWithAConfigOfTheSameName(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestFollowedConfigSaysNothingOfMarks: one's own config of the same name is judged by its mark although nothing has come from the other.
-func TestFollowedConfigSaysNothingOfMarks(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.give("flags", "1")
-		w.deploy("web", followsFlags+", "+auto, "flags")
-		p := w.start()
-		w.pass(quiet)
-		w.edit(alice, "ConfigMap/flags", "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.rolled(web, 2)
-		w.forget()
-		w.edit(alice, "ConfigMap/flags", "3") // while nobody looks
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 3)
-	})
 }
 
 func TestIgnoredWorkloadFollowsNothing(t *testing.T) {

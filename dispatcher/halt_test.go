@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -190,18 +188,6 @@ func TestHaltEndsWithTheNextChange(t *testing.T) {
 	})
 }
 
-func TestHaltEndsWhenTheStalledRollsOut(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		failed := f.reached(1)
-		f.answer(failed, gaveUp)
-		f.pass(time.Hour)
-		f.answer(failed, allNew)
-		f.reached(4)
-	})
-}
-
 // TestStepsSurviveARestart: whoever comes after counts as before, also what it finds patched and not on record.
 func TestStepsSurviveARestart(t *testing.T) {
 	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
@@ -246,35 +232,6 @@ func TestStepsPassOverTheRefused(t *testing.T) {
 	})
 }
 
-// TestRetryOfAFollower: a change of another cluster's config goes on, too.
-func TestRetryOfAFollower(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, sent *copies) {
-		f := &fleet{world: w, n: 5, said: map[scenario.Ref]int{}}
-		w.configure = func(o *dispatcher.Options) { o.Copies, o.HaltOnFailedRollouts = sent, true }
-		w.give("app", "1")
-		for i := range f.n {
-			w.deploy(fmt.Sprintf("web-%02d", i), followsFlags, "app")
-		}
-		f.answer(f.all(), allNew)
-		p := w.start()
-		p.Receive(copyOfFlags(1))
-		f.pass(quiet)
-		p.Receive(copyOfFlags(2))
-		f.pass(time.Second)
-		failed := f.reached(1)
-		f.answer(failed, gaveUp)
-		f.pass(10 * time.Minute)
-		f.reached(1)
-		if n, message := f.holds(reloader.ReasonHalted); n != 4 || !strings.HasPrefix(message, "c1/ConfigMap/shared/flags: ") {
-			t.Errorf("%d are halted, with the message %q", n, message)
-		}
-		f.annotateWith(failed[0], dispatcher.RetryAnnotation, "1")
-		f.pass(time.Second)
-		f.answer(f.reached(2), allNew)
-		f.reached(3)
-	})
-}
-
 // TestRetryOfTheHalted: one of those that wait goes alone, over a restart, and the rest wait on.
 func TestRetryOfTheHalted(t *testing.T) {
 	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
@@ -293,42 +250,6 @@ func TestRetryOfTheHalted(t *testing.T) {
 		f.pass(10 * time.Minute)
 		if open := f.reached(2); len(open) != 1 || open[0] != waits {
 			t.Errorf("%v went, want %s", open, waits)
-		}
-	})
-}
-
-// TestStepsByAClockThatWasAhead: whom a change has reached is known also if it was found tomorrow, by the clock of the process that found it.
-func TestStepsByAClockThatWasAhead(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, p *process) {
-		f.control = control.Frozen(control.Freeze{})
-		p.SetControl(f.control)
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		f.stop()
-		f.store.ahead(24 * time.Hour)
-		f.control = control.Control{}
-		f.start()
-		f.pass(10 * time.Minute)
-		f.answer(f.reached(1), gaveUp)
-		f.pass(10 * time.Minute)
-		f.reached(1)
-		if n, _ := f.holds(reloader.ReasonHalted); n != 29 {
-			t.Errorf("%d are halted, want 29", n)
-		}
-	})
-}
-
-// TestStepsAreOffByDefault: without the flag everybody goes at once.
-func TestStepsAreOffByDefault(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		f := newFleet(w, 5)
-		w.configure = nil
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		if open := f.reached(5); !slices.Equal(open, f.all()) {
-			t.Errorf("under way: %v", open)
 		}
 	})
 }

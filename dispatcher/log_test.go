@@ -160,19 +160,3 @@ func TestLogNamesWhatFails(t *testing.T) {
 		})
 	})
 }
-
-// TestLogNamesRequests: a reload that somebody asked for is logged with the words in which they did.
-func TestLogNamesRequests(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		log := w.logging()
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.request("new certificates")
-		w.pass(quiet)
-		_, reloads := w.recorded()
-		if l := log.one(t, "reload"); l.Requested != "new certificates" || !slices.Contains(reloads, l.Reload) {
-			t.Errorf("%+v, want one of the reloads %q", l, reloads)
-		}
-	})
-}

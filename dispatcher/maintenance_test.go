@@ -44,24 +44,3 @@ func TestOwnMaintenanceWindow(t *testing.T) {
 		w.rolled(api, 1)
 	})
 }
-
-// TestUnreadableMinInterval: after a roll, a workload whose own interval cannot be read waits for as long as one may ask for.
-func TestUnreadableMinInterval(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", auto+`, reroll.dev/min-interval: "a day"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.edit(alice, app, "3")
-		w.pass(24 * time.Hour)
-		w.rolled(web, 1)
-		if hold := w.held(reloader.ReasonTooSoon); time.Until(hold.Due) < 5*24*time.Hour {
-			t.Errorf("due %s", hold.Due)
-		}
-		w.pass(6 * 24 * time.Hour)
-		w.rolled(web, 2)
-	})
-}

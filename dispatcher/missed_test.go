@@ -142,28 +142,3 @@ func TestCausesOutliveARestart(t *testing.T) {
 		})
 	}
 }
-
-// TestCausesOutliveACrash: two edits inside one window, and the process that saw them ends before it closes. The newest is told.
-func TestCausesOutliveACrash(t *testing.T) {
-	window := scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}
-	inWorld(t, window, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.set(alice, "k1", "x")
-		w.pass(time.Second)
-		w.set(bob, "k2", "x")
-		w.pass(time.Second)
-		w.stop()
-		w.start()
-		w.must(w.Quiesce(t.Context()))
-		w.rolled(web, 1)
-		reloads := w.store.reloadsOf(webRef)
-		if len(reloads) != 1 {
-			t.Fatalf("reloads: %+v", reloads)
-		}
-		if d := cmp.Diff([]string{"k2 bob OnlyWriter"}, blamed(reloads[0])); d != "" {
-			t.Errorf("causes (-want +got):\n%s", d)
-		}
-	})
-}

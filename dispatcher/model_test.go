@@ -347,3 +347,14 @@ func (m *model) unknowable(name string) bool {
 	}
 	return slices.ContainsFunc(all[:at], func(c content) bool { return c.value == now })
 }
+
+// losePods has the pods start anew, with what is live.
+func (m *model) losePods() {
+	m.did("pods are lost")
+	m.restarted(web)
+	m.reads.Lock()
+	defer m.reads.Unlock()
+	for name, all := range m.contents {
+		m.pods[name] = len(all) - 1
+	}
+}

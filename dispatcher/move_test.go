@@ -1,8 +1,11 @@
 package dispatcher_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +13,8 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -71,86 +76,6 @@ spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: main, envFrom:
 	})
 }
 
-// TestSwapOfARestart: Stakater Reloader restarted the Rollout for the change that the dry run saw.
-func TestSwapOfARestart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.restarting()
-		w.watched(func() {
-			w.edit(alice, app, "2")
-			w.must(w.patch(stakater, rollout, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"restartAt":%q}}`, time.Now().UTC().Format(time.RFC3339))))
-			w.cluster.mu.Lock()
-			w.started[rollout] = time.Now().Add(2 * time.Second) // what Argo's controller does
-			w.cluster.mu.Unlock()
-		})
-		if n := w.counted("patch"); n != 0 {
-			t.Errorf("%d restarts at the swap, want none", n)
-		}
-	})
-}
-
-// TestSwapAfterARestartOfAll: nobody marked the workload for the change that the dry run saw, but all its pods have started since.
-func TestSwapAfterARestartOfAll(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.watched(func() {
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.must(w.patch(bob, web, types.StrategicMergePatchType,
-				[]byte(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2000-01-01T00:05:00Z"}}}}}`)))
-		})
-		w.rolled(web, 1)
-	})
-}
-
-// TestSwapAfterALateLabel: the audit events of the edit and of a later label came in together, as a batch.
-func TestSwapAfterALateLabel(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.watched(func() {
-			w.stream.hold()
-			w.edit(alice, app, "2")
-			w.markAsStakater("a=2")
-			w.pass(10 * time.Second)
-			w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
-			w.pass(time.Second)
-			w.stream.send(w.stream.take()...)
-		})
-		w.rolled(web, 1)
-	})
-}
-
-// TestSwapBackAndForth: Stakater Reloader followed the content there and back.
-func TestSwapBackAndForth(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.watched(func() {
-			for _, value := range []string{"2", "1", "2", "1"} {
-				w.edit(alice, app, value)
-				w.pass(time.Second)
-				w.markAsStakater("a=" + value)
-				w.pass(time.Minute)
-			}
-		})
-		w.rolled(web, 4)
-	})
-}
-
-// TestDryRunSaysWhatComesAgain: each change is said, also one that brings content of before.
-func TestDryRunSaysWhatComesAgain(t *testing.T) {
-	inWorld(t, scenario.Settings{DryRun: true}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		for _, value := range []string{"2", "1", "2"} {
-			w.edit(alice, app, value)
-			w.pass(quiet)
-		}
-		if got := w.outcomes(webRef); got[reloader.ReasonDryRun] < 2 {
-			t.Errorf("outcomes %v, want DryRun for each change to other content", got)
-		}
-	})
-}
-
 // TestOneJobAfterACrash: the Job was started, the process ended before the change was stored, and a label of the config changed before
 // the next began. The Job has the name of the first.
 func TestOneJobAfterACrash(t *testing.T) {
@@ -181,20 +106,44 @@ spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: main, envFrom:
 	})
 }
 
-// TestSwapAfterALabelWhileAway: between the dry run and the swap a config was edited, which Stakater Reloader rolled for, and then its
-// writer gave it a label.
-func TestSwapAfterALabelWhileAway(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.watched(func() {
-			w.stop()
-			w.edit(alice, app, "2")
-			w.markAsStakater("a=2")
-			w.pass(10 * time.Second)
-			w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
-			w.rewrote(app)
-			w.stream.forget()
-		})
-		w.rolled(web, 1)
-	})
+// halfDeaf commits every roll and, while lost is set, does not hear the answer. It keeps the names of the rolls.
+type halfDeaf struct {
+	dispatcher.Workloads
+	lost atomic.Bool
+
+	mu    sync.Mutex
+	names []string
+}
+
+// Roll rolls.
+func (h *halfDeaf) Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
+	h.mu.Lock()
+	h.names = append(h.names, r.Name)
+	h.mu.Unlock()
+	if w.Roll() == workload.NewJob {
+		return w, nil // the CronJob stays as it is
+	}
+	rolled, err := h.Workloads.Roll(ctx, w, r)
+	if h.lost.Load() {
+		return nil, errLost
+	}
+	return rolled, err
+}
+
+// hear has dispatchers write through h.
+func (h *halfDeaf) hear(o *dispatcher.Options) {
+	h.Workloads = o.Workloads
+	o.Workloads = h
+}
+
+// slowChanges take five seconds to fail, as calls to a lost server do.
+type slowChanges struct{ dispatcher.History }
+
+// AppendChange appends.
+func (s slowChanges) AppendChange(ctx context.Context, c reloader.Change, last uint64) (uint64, error) {
+	n, err := s.History.AppendChange(ctx, c, last)
+	if err != nil {
+		<-time.After(5 * time.Second)
+	}
+	return n, err
 }

@@ -153,24 +153,3 @@ func TestMadeAndPendingAtTheEnd(t *testing.T) {
 		})
 	}
 }
-
-// TestMadeIsNotMadeAgain: that the state is found out anew does not make a creation of what was rolled for.
-func TestMadeIsNotMadeAgain(t *testing.T) {
-	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
-		w.configure = absences(true, false)
-		w.patterned(anyPart)
-		w.start()
-		w.pass(quiet)
-		w.give("part-2", "1")
-		w.pass(quiet)
-		w.edit(alice, "ConfigMap/part-1", "2") // takes the place of its mark
-		w.pass(quiet)
-		w.rolled(web, 2)
-		w.store.lose(nil, errLost)
-		w.stop()
-		w.store.lose(nil, nil)
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 2)
-	})
-}

@@ -19,23 +19,6 @@ func TestPauseOfTheFutureEnds(t *testing.T) {
 	})
 }
 
-// TestPauseEndsOutOfScopeAtOnce: the namespace leaves scope before the watch has shown the pause.
-func TestPauseEndsOutOfScopeAtOnce(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", pausing, "app")
-		w.start()
-		w.pass(time.Second)
-		w.stall()
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.wantPaused(true, true)
-		w.running[0].Forget(webRef)
-		w.pass(30 * time.Minute)
-		w.wantPaused(false, false)
-	})
-}
-
 // TestPauseEndsBeforeItIsForgotten: the namespace leaves scope in the middle of a pause, and the process ends before that is over: the next
 // one does not see the workload at all.
 func TestPauseEndsBeforeItIsForgotten(t *testing.T) {
@@ -44,34 +27,6 @@ func TestPauseEndsBeforeItIsForgotten(t *testing.T) {
 		w.wantPaused(true, true)
 		w.running[0].Forget(webRef)
 		w.pass(time.Second)
-		w.wantPaused(false, false)
-	})
-}
-
-// TestPauseEndsThroughManyRestarts: several starts, each too short for anything, and every call fails in between.
-func TestPauseEndsThroughManyRestarts(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		for range 4 {
-			w.stop()
-			w.failing(func(verb, _ string) error {
-				if verb == "patch" {
-					return errLost
-				}
-				return nil
-			})
-			w.start()
-			w.pass(4 * time.Minute)
-		}
-		w.wantPaused(true, true)
-		w.failing(nil)
-		w.pass(2 * time.Minute)
-		w.wantPaused(false, false)
-		w.edit(alice, app, "3")
-		w.pass(time.Second)
-		w.wantPaused(true, true)
-		w.rolled(web, 2)
-		w.pass(11 * time.Minute)
 		w.wantPaused(false, false)
 	})
 }

@@ -159,23 +159,6 @@ func TestConfigRecreatedBetweenLooks(t *testing.T) {
 	}
 }
 
-// TestCreatedAndEditedBetweenLooks: a config that was absent, created, read by a pod and edited before anybody looked has changed.
-func TestCreatedAndEditedBetweenLooks(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.podStart = 2 * time.Second
-		w.deploy("web", auto, "app")
-		w.start()
-		w.stream.hold()
-		w.give("app", "1")
-		w.pass(10 * time.Second)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.stream.send(w.stream.take()...)
-		w.must(w.Quiesce(t.Context()))
-		w.rolled(web, 1)
-	})
-}
-
 // TestNamelessHint: a hint about every config of a namespace, as deletecollection and generateName leave, looks at all known ones.
 func TestNamelessHint(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -5,10 +5,7 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/reroll-dev/reroll/dispatcher/turn"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -30,68 +27,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 			rolls += g - 1
 		}
 		return rolls
-	}
-}
-
-// TestRatesHoldAfterAnotherBrake: who stood in line when everything was frozen, or when the window closed, does not go with all others at
-// once when that ends.
-func TestRatesHoldAfterAnotherBrake(t *testing.T) {
-	window, err := control.ParseWindow("CRON_TZ=UTC 0 1 * * * 1h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		windows []control.Window
-		// before passes until the change, on a clock that begins at midnight, and closed while nothing may roll.
-		before, closed time.Duration
-		freeze         bool
-		// refused says that all were tried, and refused, before the freeze.
-		refused bool
-	}{
-		"a freeze":                      {nil, quiet, time.Hour, true, false},
-		"a window":                      {[]control.Window{window}, 2*time.Hour - time.Minute, 23 * time.Hour, false, false},
-		"a freeze of what was given up": {nil, quiet, time.Hour, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.braked(turn.Limits{PerMinute: 60, Windows: c.windows})
-				count := w.fleetOf("other", 300)
-				p := w.start()
-				w.pass(c.before)
-				if c.refused {
-					w.failing(func(verb, _ string) error {
-						if verb == "patch" {
-							return apierrors.NewForbidden(deployments, "any", errNoRight)
-						}
-						return nil
-					})
-				}
-				w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-				if c.refused {
-					w.pass(10 * time.Minute)
-				}
-				w.pass(30 * time.Second)
-				if c.freeze {
-					p.SetControl(control.Frozen(control.Freeze{}))
-				}
-				w.pass(c.closed)
-				if n := count(); n > 70 {
-					t.Fatalf("%d rolls although they are held back", n)
-				}
-				w.failing(nil)
-				p.SetControl(control.Control{})
-				for range 10 {
-					before := count()
-					w.pass(time.Minute)
-					if n := count() - before; n > 67 {
-						t.Fatalf("%d rolls in one minute, want 66 at most", n)
-					}
-				}
-				if n := count(); n != 300 {
-					t.Errorf("%d rolls in all, want 300", n)
-				}
-			})
-		})
 	}
 }
 

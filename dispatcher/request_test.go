@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -94,57 +93,6 @@ func TestRequestWhileNobodyRuns(t *testing.T) {
 	})
 }
 
-// TestRequestSurvivesItsProcess: a roll that was made and not recorded is not made again, and an edit after it still rolls.
-func TestRequestSurvivesItsProcess(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		before := w.store.snapshot()
-		w.request("1")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.stop()
-		w.store = before
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 1)
-		if got := w.outcomes(webRef)[reloader.ReasonReloaded]; got != 1 {
-			t.Errorf("%d reloads on record, want 1", got)
-		}
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 2)
-	})
-}
-
-// TestRequestOfAnotherToolsWorkload: its mark stays, and goes on to prove what the workload was brought to.
-func TestRequestOfAnotherToolsWorkload(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", sapLists, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		was := w.templateAnnotation(mark.SAPHashKey)
-		w.request("1")
-		w.pass(quiet)
-		w.rolled(web, 2)
-		reloads := w.store.reloadsOf(webRef)
-		if last := reloads[len(reloads)-1]; w.templateAnnotation(mark.SAPHashKey) != was || last.Strategy != reloads[0].Strategy || last.Dialect != "sap" {
-			t.Errorf("the mark is %s, was %s; on record: %+v", w.templateAnnotation(mark.SAPHashKey), was, last)
-		}
-		w.forget()
-		w.start()
-		w.pass(quiet)
-		w.rolled(web, 2)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 3)
-	})
-}
-
 // TestRequestMeetsAnEdit: a roll at somebody's request takes the change along that waits, which rolls once.
 func TestRequestMeetsAnEdit(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
@@ -208,19 +156,4 @@ func TestRequestIsHeldBack(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestRequestInADryRunIsRecordedAlone(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = func(o *dispatcher.Options) { o.DryRun = true }
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.request("1")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		if got := w.outcomes(webRef)[reloader.ReasonDryRun]; got != 1 {
-			t.Errorf("%d on record, want 1", got)
-		}
-	})
 }

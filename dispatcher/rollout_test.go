@@ -355,28 +355,6 @@ func TestRolloutOutlivesARestart(t *testing.T) {
 	}
 }
 
-// TestRolloutAfterACrash: who finds the patch of another that could not record it follows that.
-func TestRolloutAfterACrash(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.say(web, 1, allNew)
-		w.start()
-		w.pass(quiet)
-		w.store.lose(nil, errLost)
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.stop()
-		w.store.lose(nil, nil)
-		w.start()
-		w.pass(quiet)
-		w.say(web, 2, allNew)
-		w.rolled(web, 1)
-		if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonRolledOut}}, w.results()); diff != "" {
-			t.Errorf("recorded (-want +got):\n%s", diff)
-		}
-	})
-}
-
 // TestRolloutIsNotLostWithTheConnection: it is recorded when it can be.
 func TestRolloutIsNotLostWithTheConnection(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

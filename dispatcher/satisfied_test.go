@@ -9,7 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -46,21 +46,6 @@ func TestRolledByOthersWhileItWaits(t *testing.T) {
 		w.edit(alice, app, "1")
 		w.pass(2 * time.Hour)
 		w.rolled(web, 2)
-	})
-}
-
-// TestWrittenByOthersWhileItWaits: a write that starts no pods is none of that.
-func TestWrittenByOthersWhileItWaits(t *testing.T) {
-	settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
-	inWorld(t, settings, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(10 * time.Minute)
-		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
-		w.pass(2 * time.Hour)
-		w.rolled(web, 1)
 	})
 }
 
@@ -153,84 +138,89 @@ func TestRolledByOthersWhileAway(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileItWaits: a deletion, and a workload that somebody changes after that, leave nothing to do; but not the other way round, and not if
-// nobody saw the config go before the pods came, as no object is left that could say when it went.
-func TestDeletedWhileItWaits(t *testing.T) {
-	remove := func(w *world) { w.must(w.delete(alice, "ConfigMap/more")) }
-	restart := func(w *world) { w.restart(web) }
-	for name, c := range map[string]struct {
-		do    []func(*world)
-		down  bool
-		rolls int
+// TestBackAfterPodsHaveStarted: while a workload is held back its config changes, pods start, and the content is back. What is on record, and
+// on the workload, is that content; but the pods have the one of between. Without such pods there is nothing to do. A pod that started after the last look
+// that found the content may have either: it is rolled once more.
+func TestBackAfterPodsHaveStarted(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(w *world)
+		rolls     int64
 	}{
-		"deleted before pods":            {[]func(*world){remove, restart}, false, 0},
-		"pods before":                    {[]func(*world){restart, remove}, false, 1},
-		"deleted before pods, unseen":    {[]func(*world){remove, restart}, true, 1},
-		"deleted while nobody was there": {[]func(*world){restart, remove}, true, 1},
+		"nothing started":  {func(*world) {}, 1},
+		"pods were lost":   {func(w *world) { w.restarted(web) }, 2},
+		"restarted before": {func(*world) {}, 2}, // X8: the pods may have started after it left
+		"pods were lost, and it is made anew": {func(w *world) {
+			w.restarted(web)
+			w.pass(time.Minute)
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.must(w.delete(alice, app))
+			w.pass(time.Minute)
+			w.give("app", "2")
+			w.pass(time.Minute)
+		}, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
-			inWorld(t, settings, func(t *testing.T, w *world) {
-				w.give("app", "1")
-				w.give("more", "1")
-				w.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
-				w.start()
-				w.pass(2 * time.Hour)
-				if c.down {
-					w.stop()
-				}
-				for _, do := range c.do {
+		for _, strategy := range []string{"env-vars", "annotations"} {
+			t.Run(name+", "+strategy, func(t *testing.T) {
+				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+					w.usual()
+					p := w.start()
+					w.pass(quiet)
+					w.edit(alice, app, "2")
+					w.pass(quiet)
+					if name == "restarted before" {
+						w.restarted(web)
+						w.pass(time.Minute)
+					}
+					p.SetControl(control.Frozen(control.Freeze{}))
+					w.edit(alice, app, "3")
 					w.pass(time.Minute)
-					do(w)
-				}
-				w.pass(time.Minute)
-				if c.down {
+					test.meanwhile(w)
+					w.pass(time.Minute)
+					w.edit(alice, app, "2")
+					w.pass(time.Minute)
+					p.SetControl(control.Control{})
+					w.pass(quiet)
+					w.rolled(web, test.rolls)
+					w.stop()
 					w.start()
-				}
-				w.pass(2 * time.Hour)
-				if got := w.outcomes(webRef)[reloader.ReasonReloaded]; got != c.rolls {
-					t.Errorf("it was rolled %d times, want %d: %v", got, c.rolls, w.outcomes(webRef))
-				}
+					w.pass(quiet)
+					w.rolled(web, test.rolls)
+				})
 			})
-		})
+		}
 	}
 }
 
-// TestDeletionThatIsStamped: another reloader that runs beside Reroll has marked a workload for a deletion. Marks count at first sight alone, so that Reroll
-// rolls it once more; who runs two reloaders is warned at the start.
-func TestDeletionThatIsStamped(t *testing.T) {
-	made := markOfAbsence(t)
-	inWorld(t, scenario.Settings{Window: scenario.Duration(10 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.give("more", "1")
-		w.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.starting(-time.Hour) // its old pods still run
-		w.must(w.delete(alice, "ConfigMap/more"))
-		w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil,
-			`{"spec":{"template":{"metadata":{"annotations":{%q:%q}},"spec":{"hostname":"new"}}}}`, mark.SAPHashKey, made)))
-		w.pass(quiet)
-		w.rolled(web, 3)
-		w.give("more", "3")
-		w.pass(quiet)
-		w.rolled(web, 4)
-	})
-}
-
-// markOfAbsence returns the mark of a workload that lists app, with the value 2, and more, which is not there.
-func markOfAbsence(t *testing.T) (value string) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, other *world) {
-		other.give("app", "1")
-		other.deploy("web", `pod-reloader.cs.sap.com/configmaps: "app,more"`, "app")
-		other.start()
-		other.pass(quiet)
-		other.edit(alice, app, "2")
-		other.pass(quiet)
-		value = other.templateAnnotation(mark.SAPHashKey)
-	})
-	return value
+// TestPartsOfPodsStartedMeanwhile: a container of the template that started with the content of between counts, be it a sidecar. One that somebody
+// else has put into the pods does not.
+func TestPartsOfPodsStartedMeanwhile(t *testing.T) {
+	for part, rolls := range map[string]int64{"main": 1, "sidecar": 1, "setup": 1, "injected": 0} {
+		t.Run(part, func(t *testing.T) {
+			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.give("app", "1")
+				w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+auto+`}}
+spec: {template: {spec: {
+  initContainers: [{name: setup}, {name: sidecar, restartPolicy: Always}],
+  containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
+				p := w.start()
+				w.pass(quiet)
+				p.SetControl(control.Frozen(control.Freeze{}))
+				w.edit(alice, app, "2")
+				w.pass(time.Minute)
+				w.cluster.mu.Lock()
+				w.part = part
+				w.cluster.mu.Unlock()
+				w.restarted(web)
+				w.pass(time.Minute)
+				w.edit(alice, app, "1")
+				w.pass(time.Minute)
+				p.SetControl(control.Control{})
+				w.pass(quiet)
+				w.rolled(web, rolls)
+			})
+		})
+	}
 }

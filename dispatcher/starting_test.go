@@ -6,12 +6,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -103,36 +101,5 @@ func TestStartMayNotList(t *testing.T) {
 		}
 		w.pass(quiet)
 		w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
-	})
-}
-
-// TestEditAfterTheList: what is written after the list of a start, and before the config is looked at by it, rolls once.
-func TestEditAfterTheList(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(_ *testing.T, w *world) {
-		w.crowd()
-		w.start()
-		w.pass(quiet)
-		w.stop()
-		w.edit(alice, "ConfigMap/crowd/c-7", "2")
-		edit := sync.OnceFunc(func() {
-			for i := range crowdSize {
-				w.edit(bob, scenario.NewRef("ConfigMap", "crowd", fmt.Sprint("c-", i)), "3")
-			}
-		})
-		w.requestsIn(func(verb string) error {
-			if verb == "get" { // the list has come
-				edit()
-			}
-			return nil
-		})
-		w.start()
-		w.pass(quiet)
-		w.crowdRolled(1)
-		for i := range crowdSize {
-			c := reloader.Config{Kind: reloader.ConfigMap, Namespace: "crowd", Name: fmt.Sprint("c-", i)}
-			if latest, ok, err := w.store.LatestChange(t.Context(), clusterName, c); err != nil || !ok || latest.Change.Type != reloader.ChangeUpdated {
-				t.Errorf("the latest change of %s is %q, error %v, want an update", c.Name, latest.Change.Type, err)
-			}
-		}
 	})
 }

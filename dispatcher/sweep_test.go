@@ -275,20 +275,6 @@ func TestSweepCostsOneListWhenNothingChanged(t *testing.T) {
 	})
 }
 
-func TestSuspicionSweepsAtOnce(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.sweeping()
-		w.usual()
-		p := w.start()
-		w.pass(time.Minute)
-		w.deaf()
-		w.edit(alice, app, "2")
-		p.Suspect("the canary is silent")
-		w.pass(time.Second)
-		w.rolled(web, 1)
-	})
-}
-
 // TestSuspicionMidwayIsAboutEverything: who suspects a gap while a sweep is under way means what was looked at before, too.
 func TestSuspicionMidwayIsAboutEverything(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -59,21 +59,6 @@ func TestUnlistedButReferenced(t *testing.T) {
 	})
 }
 
-// TestUnlistedReferencedLater: the same holds for what a later template names.
-func TestUnlistedReferencedLater(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.unlisted(`{name: main}`)
-		w.start()
-		w.pass(quiet)
-		w.must(w.patch(alice, web, types.StrategicMergePatchType,
-			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"secretRef":{"name":"part-1"}}]}]}}}}`)))
-		w.pass(quiet)
-		w.labels(alice, part1)
-		w.pass(quiet)
-		w.rolled(web, 1) // by alice
-	})
-}
-
 // TestFirstHintAboutTheUnlisted: the content of before is not known, and what was written is told as far as the managed fields do.
 func TestFirstHintAboutTheUnlisted(t *testing.T) {
 	tests := map[string]struct {

@@ -108,27 +108,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 	})
 }
 
-// TestDoubtEndsAndWhatIsPendingRolls: content that nothing proves is compared with nothing, by whichever process, until something does.
-func TestDoubtEndsAndWhatIsPendingRolls(t *testing.T) {
-	inDoubt(t, func(o *dispatcher.Options) { o.Limits.Window, o.Limits.MaxWait = time.Minute, time.Minute }, func(w *world, doubt *atomic.Bool) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(bob, app, "2")
-		w.pass(5 * time.Second)
-		w.stop() // the workload waits
-		doubt.Store(true)
-		w.start()
-		w.pass(2 * time.Minute)
-		w.rolled(web, 0)
-		w.stop()
-		doubt.Store(false)
-		w.start()
-		w.pass(2 * time.Minute)
-		w.rolled(web, 1)
-	})
-}
-
 func TestClassesComeAndGoWithoutReload(t *testing.T) {
 	inDoubt(t, absences(true, true), func(w *world, _ *atomic.Bool) {
 		w.must(w.create(alice, object(t, fmt.Sprintf(`
