@@ -33,16 +33,13 @@ func TestReloadOnCreate(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(true, false)
 		w.deploy("web", auto, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.give("app", "1")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
 		w.give("app", "1")
-		w.pass(quiet)
-		w.rolled(web, 1) // its deletion rolled nothing, so that equal content is no change
+		w.rolls(1) // its deletion rolled nothing, so that equal content is no change
 	})
 }
 
@@ -50,13 +47,11 @@ func TestReloadOnCreateFindsWhatAppearedMeanwhile(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(true, false)
 		w.deploy("web", auto, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stop()
 		w.give("app", "1")
 		w.pass(quiet)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 	})
 }
@@ -72,58 +67,43 @@ func TestCreationByApplyRollsNothingByDefault(t *testing.T) {
 			put(h)
 		}
 		w.deploy("web", auto, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.give("app", "1")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(0)
+		w.edited("2", 1)
 	})
 }
 
 func TestReloadOnDelete(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(true, true)
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.give("app", "2")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(2)
 		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.rolled(web, 3)
+		w.rolls(3)
 		if value, found := w.mark(); found {
 			t.Errorf("the mark %s of a deleted config stayed", value)
 		}
 		w.give("app", "2")
-		w.pass(quiet)
-		w.rolled(web, 4)
+		w.rolls(4)
 	})
 }
 
 func TestReloadOnDeleteFindsWhatWentMeanwhile(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = absences(false, true)
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		w.stop()
 		w.must(w.delete(alice, app))
 		w.pass(quiet)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 2)
-		w.stop()
-		w.start()
-		w.pass(quiet)
+		w.successor()
 		w.rolled(web, 2)
 	})
 }
@@ -131,13 +111,10 @@ func TestReloadOnDeleteFindsWhatWentMeanwhile(t *testing.T) {
 func TestDeletionInEndingNamespaceRollsNothing(t *testing.T) {
 	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
 		w.configure = absences(false, true)
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.cluster.terminating = true
 		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		if got := w.outcomes(webRef); got[reloader.ReasonNamespaceEnds] != 1 {
 			t.Errorf("outcomes %v, want one NamespaceEnds", got)
 		}
@@ -150,10 +127,8 @@ func TestIgnoredConfigMayGo(t *testing.T) {
 		w.configure = absences(false, true)
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, annotations: {reloader.stakater.com/ignore: "true"}}, data: {a: "1"}}`)))
 		w.deploy("web", auto, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 	})
 }

@@ -56,37 +56,34 @@ func TestForecastIsWhatTheFirstStartDoes(t *testing.T) {
 		"the config is gone": {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){func(w *world) { w.must(w.delete(alice, app)) }}, "Absent"},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, tc.settings, func(t *testing.T, w *world) {
-				w.give("app", "1")
-				w.pass(time.Minute)
-				env := ""
-				if len(tc.variables) > 0 {
-					env = fmt.Sprintf(`{name: %s, value: %q}`, tc.variables[0], tc.variables[1])
-				}
-				w.must(w.create(alice, object(t, fmt.Sprintf(`
+		runWorld(t, name, tc.settings, func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.pass(time.Minute)
+			env := ""
+			if len(tc.variables) > 0 {
+				env = fmt.Sprintf(`{name: %s, value: %q}`, tc.variables[0], tc.variables[1])
+			}
+			w.must(w.create(alice, object(t, fmt.Sprintf(`
 kind: Deployment
 metadata: {name: web, annotations: {%s}}
 spec: {template: {spec: {containers: [{name: main, env: [%s], envFrom: [{configMapRef: {name: app}}]}]}}}`, tc.annotations, env))))
-				for _, then := range tc.then {
-					w.pass(time.Minute)
-					then(w)
-				}
+			for _, then := range tc.then {
 				w.pass(time.Minute)
-				w.stream.forget() // nothing told of writes before Reroll was installed
-				said := w.forecast()
-				if i := slices.IndexFunc(said.Configs, func(f adoption.Forecast) bool { return f.Config == appConfig }); i < 0 || string(said.Configs[i].State) != tc.state {
-					t.Errorf("migrate says %+v, want %s", said.Configs, tc.state)
-				}
-				w.start()
-				w.pass(quiet)
-				rolls := int64(0)
-				if said.Rolls {
-					rolls = 1
-				}
-				w.rolled(web, rolls)
-				w.stop()
-			})
+				then(w)
+			}
+			w.pass(time.Minute)
+			w.stream.forget() // nothing told of writes before Reroll was installed
+			said := w.forecast()
+			if i := slices.IndexFunc(said.Configs, func(f adoption.Forecast) bool { return f.Config == appConfig }); i < 0 || string(said.Configs[i].State) != tc.state {
+				t.Errorf("migrate says %+v, want %s", said.Configs, tc.state)
+			}
+			w.settled()
+			rolls := int64(0)
+			if said.Rolls {
+				rolls = 1
+			}
+			w.rolled(web, rolls)
+			w.stop()
 		})
 	}
 }

@@ -139,17 +139,13 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.SweepInterval = time.Minute }
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				test.act(w)
-				w.must(w.Quiesce(t.Context()))
-				w.rolled(web, int64(test.before)+1)
-				w.checkWho(test.reason, test.want, test.before)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.SweepInterval = time.Minute }
+			w.usually()
+			test.act(w)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, int64(test.before)+1)
+			w.checkWho(test.reason, test.want, test.before)
 		})
 	}
 }

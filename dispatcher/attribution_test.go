@@ -116,24 +116,20 @@ func TestWho(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.stream.hold()
-				test.act(w)
-				w.stream.send(w.stream.take()...)
-				w.must(w.Quiesce(t.Context()))
-				change, _ := w.store.changesOf(appConfig)
-				if d := cmp.Diff(test.want, bases(change)); d != "" {
-					t.Errorf("candidates (-want +got), because %s:\n%s", test.reason, d)
-				}
-				reloads := w.store.reloadsOf(webRef)
-				if len(reloads) != 1 || len(reloads[0].Causes) != 1 || len(reloads[0].Causes[0].Candidates) != len(change.Candidates) {
-					t.Errorf("the reload does not carry the candidates of its change: %+v", reloads)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.stream.hold()
+			test.act(w)
+			w.stream.send(w.stream.take()...)
+			w.must(w.Quiesce(t.Context()))
+			change, _ := w.store.changesOf(appConfig)
+			if d := cmp.Diff(test.want, bases(change)); d != "" {
+				t.Errorf("candidates (-want +got), because %s:\n%s", test.reason, d)
+			}
+			reloads := w.store.reloadsOf(webRef)
+			if len(reloads) != 1 || len(reloads[0].Causes) != 1 || len(reloads[0].Causes[0].Candidates) != len(change.Candidates) {
+				t.Errorf("the reload does not carry the candidates of its change: %+v", reloads)
+			}
 		})
 	}
 }
@@ -141,9 +137,7 @@ func TestWho(t *testing.T) {
 // TestLateHint: a hint of a request before the change was verified adds its actor; one of a request after it does not.
 func TestLateHint(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stream.hold()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)

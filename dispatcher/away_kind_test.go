@@ -13,8 +13,7 @@ func TestKindAwayAtStart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
 		w.deploy("gone", auto, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stop()
 
 		w.serve(nil, "Deployment")

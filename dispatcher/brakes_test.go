@@ -39,9 +39,7 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 
 func TestFreezeAndThaw(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		p.SetControl(control.Frozen(control.Freeze{Reason: "incident 7"}))
 		for _, value := range []string{"2", "3"} {
 			w.edit(alice, app, value)
@@ -70,9 +68,7 @@ func TestFreezeAndThaw(t *testing.T) {
 
 func TestFreezeEndsByItself(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		until := time.Now().Add(2 * time.Hour)
 		p.SetControl(control.Frozen(control.Freeze{Until: until}))
 		w.edit(alice, app, "2")
@@ -93,8 +89,7 @@ func TestPausedByOperator(t *testing.T) {
 kind: Deployment
 metadata: {name: other, labels: {app: other}, annotations: {`+auto+`}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
-		p := w.start()
-		w.pass(quiet)
+		p := w.settled()
 		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
 		w.edit(alice, app, "2")
 		w.pass(30 * time.Minute)
@@ -122,18 +117,14 @@ func TestMaintenanceWindow(t *testing.T) {
 		}
 		w.pass(2 * time.Hour)
 		w.rolled(web, 1)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.edited("3", 2)
 	})
 }
 
 func TestMinInterval(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.braked(turn.Limits{MinInterval: 10 * time.Minute})
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		for _, value := range []string{"2", "3", "4"} {
 			w.edit(alice, app, value)
 			w.pass(time.Minute)
@@ -153,9 +144,7 @@ func TestMinInterval(t *testing.T) {
 func TestFlapping(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.braked(turn.Limits{FlapLimit: 30})
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		const edits = 24 * 60
 		for i := range edits {
 			w.edit(alice, app, fmt.Sprint("a", i))
@@ -184,8 +173,7 @@ func TestRates(t *testing.T) {
 		for i := range workloads {
 			w.deploy(fmt.Sprint("web-", i), auto, "app")
 		}
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		count := func() (n int64) {
 			for i := range workloads {
 				g := w.revision(scenario.Ref(fmt.Sprint("Deployment/web-", i)))

@@ -41,8 +41,7 @@ func TestChaos(t *testing.T) {
 				c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 7)), value: "1", anew: seed/8%2 == 0}
 				w.usual()
 				w.pass(time.Minute)
-				w.start()
-				w.pass(quiet)
+				w.settled()
 				for range 40 {
 					c.act()
 					w.pass(time.Duration(c.random.IntN(3000)) * time.Millisecond)

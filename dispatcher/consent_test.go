@@ -153,8 +153,7 @@ func TestUnsharedDelaysNothing(t *testing.T) {
 			w.keep("")
 			w.give("app", "1")
 			w.deploy("web", auto+`, reroll.dev/secrets: theirs/kept`, "app")
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			if busy {
 				w.requestsFor(keptConfig, func(string) error {
 					<-time.After(10 * time.Second)
@@ -163,9 +162,7 @@ func TestUnsharedDelaysNothing(t *testing.T) {
 				w.editKept("Mg==")
 			}
 			at := time.Now()
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			w.rolled(web, 1)
+			w.edited("2", 1)
 			for _, r := range w.store.reloadsOf(webRef) {
 				after = max(after, r.PatchedAt.Sub(at))
 			}
@@ -232,8 +229,7 @@ func TestConsentEndsWhileAChangeWaits(t *testing.T) {
 		w.keep(`reroll.dev/share-with: "*"`)
 		w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")
 		w.give("app", "1")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.editKept("Mg==")
 		w.pass(30 * time.Second)
 		w.annotateKept("reroll.dev/share-with", "another")
@@ -264,8 +260,7 @@ func TestGuessedMarkProvesNothing(t *testing.T) {
 			w.pass(time.Minute)
 			w.keep("reroll.dev/share-with: " + share)
 			w.give("app", "1")
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			g := w.revision(web)
 			rolls[guess] = g - 1
 		})

@@ -16,35 +16,28 @@ var errLost = errors.New("connection lost")
 // TestCrashBetweenPatchAndRecord: the successor patches nothing and completes the record.
 func TestCrashBetweenPatchAndRecord(t *testing.T) {
 	for _, strategy := range []string{"env-vars", "annotations"} {
-		t.Run(strategy, func(t *testing.T) {
-			inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.store.lose(nil, errLost)
-				w.edit(alice, app, "2")
-				w.pass(time.Second)
-				w.rolled(web, 1)
-				w.stop()
-				w.store.lose(nil, nil)
-				if n := len(w.store.reloadsOf(webRef)); n != 0 {
-					t.Fatalf("%d reloads are recorded before the restart, want 0", n)
-				}
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, 1)
-				reloads := w.store.reloadsOf(webRef)
-				if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded || reloads[0].Causes[0].Config != appConfig {
-					t.Errorf("reloads after the restart: %+v", reloads)
-				}
-				record, _ := w.store.recordOf(webRef)
-				if record.LastReload != reloads[0].ID || record.Edges[0].Pending != "" {
-					t.Errorf("record after the restart: %+v", record)
-				}
-				w.edit(alice, app, "3")
-				w.pass(quiet)
-				w.rolled(web, 2)
-			})
+		runWorld(t, strategy, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+			w.usually()
+			w.store.lose(nil, errLost)
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			w.rolled(web, 1)
+			w.stop()
+			w.store.lose(nil, nil)
+			if n := len(w.store.reloadsOf(webRef)); n != 0 {
+				t.Fatalf("%d reloads are recorded before the restart, want 0", n)
+			}
+			w.settled()
+			w.rolled(web, 1)
+			reloads := w.store.reloadsOf(webRef)
+			if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded || reloads[0].Causes[0].Config != appConfig {
+				t.Errorf("reloads after the restart: %+v", reloads)
+			}
+			record, _ := w.store.recordOf(webRef)
+			if record.LastReload != reloads[0].ID || record.Edges[0].Pending != "" {
+				t.Errorf("record after the restart: %+v", record)
+			}
+			w.edited("3", 2)
 		})
 	}
 }
@@ -55,21 +48,17 @@ func TestChangesWhileDown(t *testing.T) {
 		w.usual()
 		w.give("other", "1")
 		w.deploy("idle", auto, "other")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stop()
 		w.edit(alice, app, "2")
 		w.must(w.delete(alice, "ConfigMap/other"))
 		w.give("other", "1")
 		w.stream.forget()
 		w.pass(time.Hour)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 		w.rolled("Deployment/idle", 0)
-		w.stop()
-		w.start()
-		w.pass(quiet)
+		w.successor()
 		w.rolled(web, 1)
 	})
 }
@@ -84,39 +73,36 @@ func TestChangesWhileDownGoOutTogether(t *testing.T) {
 		"two reads":          {read: 300 * time.Millisecond},
 		"behind many others": {others: 40, read: time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.podStart = 30 * time.Second
-				for i := range test.others {
-					own := fmt.Sprintf("own-%d", i)
-					w.give(own, "1")
-					w.must(w.create(alice, object(t, fmt.Sprintf(`
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.podStart = 30 * time.Second
+			for i := range test.others {
+				own := fmt.Sprintf("own-%d", i)
+				w.give(own, "1")
+				w.must(w.create(alice, object(t, fmt.Sprintf(`
 kind: Deployment
 metadata: {name: a-%d, annotations: {%s}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: %s}}]}]}}}`, i, auto, own))))
+			}
+			w.twoConfigs("app", "other")
+			w.settled()
+			w.stop()
+			w.edit(alice, app, "2")
+			w.edit(alice, "ConfigMap/other", "2")
+			w.stream.forget()
+			w.failing(func(verb, ref string) error {
+				if verb == "meta" || verb == "get" {
+					<-time.After(test.read)
 				}
-				w.twoConfigs("app", "other")
-				w.start()
-				w.pass(quiet)
-				w.stop()
-				w.edit(alice, app, "2")
-				w.edit(alice, "ConfigMap/other", "2")
-				w.stream.forget()
-				w.failing(func(verb, ref string) error {
-					if verb == "meta" || verb == "get" {
-						<-time.After(test.read)
-					}
-					return nil
-				})
-				w.launch()
-				w.pass(12 * time.Second)
-				w.rolled(web, 1)
-				w.pass(10 * quiet)
-				w.rolled(web, 1)
-				if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
-					t.Errorf("outcomes %v, want one Reloaded", got)
-				}
+				return nil
 			})
+			w.launch()
+			w.pass(12 * time.Second)
+			w.rolled(web, 1)
+			w.pass(10 * quiet)
+			w.rolled(web, 1)
+			if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
+				t.Errorf("outcomes %v, want one Reloaded", got)
+			}
 		})
 	}
 }
@@ -131,20 +117,17 @@ func TestStateLost(t *testing.T) {
 		w.give("missed", "1")
 		w.deploy("behind", auto, "missed")
 		w.pass(time.Minute)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, app, "2")
 		w.edit(alice, "ConfigMap/missed", "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.rolled("Deployment/behind", 1)
 		w.stop()
 		w.store.wipe()
 		w.edit(alice, "ConfigMap/missed", "3")
 		w.stream.forget()
 		w.pass(quiet)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 		w.rolled("Deployment/unmarked", 0)
 		w.rolled("Deployment/behind", 2)
@@ -165,35 +148,31 @@ func TestKeyRotated(t *testing.T) {
 		"the old key is kept": {[]digest.Key{key(2), key(1)}, 1},
 		"the old key is lost": {[]digest.Key{key(2)}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.give("calm", "1")
-				w.deploy("calm", auto, "calm")
-				w.give("missed", "1")
-				w.deploy("behind", auto, "missed")
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(quiet)
-				w.stop()
-				w.edit(alice, "ConfigMap/missed", "2")
-				w.stream.forget()
-				w.keys = test.keys
-				w.pass(time.Minute)
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, 1)
-				w.rolled("Deployment/calm", 0)
-				w.rolled("Deployment/behind", test.behind)
-				w.edit(alice, "ConfigMap/calm", "2")
-				w.edit(alice, "ConfigMap/missed", "3")
-				w.edit(alice, app, "3")
-				w.pass(quiet)
-				w.rolled("Deployment/behind", test.behind+1)
-				w.rolled("Deployment/calm", 1)
-				w.rolled(web, 2)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			w.give("calm", "1")
+			w.deploy("calm", auto, "calm")
+			w.give("missed", "1")
+			w.deploy("behind", auto, "missed")
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			w.stop()
+			w.edit(alice, "ConfigMap/missed", "2")
+			w.stream.forget()
+			w.keys = test.keys
+			w.pass(time.Minute)
+			w.settled()
+			w.rolled(web, 1)
+			w.rolled("Deployment/calm", 0)
+			w.rolled("Deployment/behind", test.behind)
+			w.edit(alice, "ConfigMap/calm", "2")
+			w.edit(alice, "ConfigMap/missed", "3")
+			w.edit(alice, app, "3")
+			w.pass(quiet)
+			w.rolled("Deployment/behind", test.behind+1)
+			w.rolled("Deployment/calm", 1)
+			w.rolled(web, 2)
 		})
 	}
 }
@@ -201,21 +180,16 @@ func TestKeyRotated(t *testing.T) {
 // TestTwoDispatchers: an old leader that does not know it has been replaced doubles nothing.
 func TestTwoDispatchers(t *testing.T) {
 	for _, window := range []time.Duration{0, time.Second} {
-		t.Run(window.String(), func(t *testing.T) {
-			inWorld(t, scenario.Settings{Window: scenario.Duration(window)}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.start()
-				w.pass(quiet)
-				for i, value := range []string{"2", "3", "1"} {
-					w.edit(alice, app, value)
-					w.pass(quiet)
-					w.rolled(web, int64(i+1))
-				}
-				if _, types := w.store.changesOf(appConfig); types[reloader.ChangeUpdated] != 3 {
-					t.Errorf("changes: %v, want 3 Updated", types)
-				}
-			})
+		runWorld(t, window.String(), scenario.Settings{Window: scenario.Duration(window)}, func(t *testing.T, w *world) {
+			w.usual()
+			w.start()
+			w.settled()
+			for i, value := range []string{"2", "3", "1"} {
+				w.edited(value, int64(i+1))
+			}
+			if _, types := w.store.changesOf(appConfig); types[reloader.ChangeUpdated] != 3 {
+				t.Errorf("changes: %v, want 3 Updated", types)
+			}
 		})
 	}
 }

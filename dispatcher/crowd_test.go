@@ -20,8 +20,7 @@ func TestConcurrencyLimit(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		f := newFleet(w, 10)
 		w.braked(turn.Limits{Concurrent: 3})
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		f.edit(alice, app, "2")
 		f.pass(10 * time.Minute)
 		open := f.reached(3)
@@ -32,9 +31,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		f.reached(4)
 		f.answer(open[1:2], gaveUp)
 		open = f.reached(5)
-		w.stop()
-		w.start()
-		w.pass(quiet)
+		w.successor()
 		f.reached(5)
 		for done := 5; done < 10; done++ {
 			f.answer(open[:1], allNew)
@@ -51,8 +48,7 @@ func TestRollingWorkloadMayRollAgain(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		f := newFleet(w, 1)
 		w.braked(turn.Limits{Concurrent: 1, NamespaceConcurrent: 1})
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		f.edit(alice, app, "2")
 		f.pass(time.Minute)
 		f.reached(1)
@@ -66,9 +62,7 @@ func TestRollingWorkloadMayRollAgain(t *testing.T) {
 func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.braked(turn.Limits{Concurrent: 1})
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		moves := 0
 		w.failing(func(verb, ref string) error {
 			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
@@ -101,8 +95,7 @@ func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.braked(turn.Limits{NamespaceConcurrent: 2})
 		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
 		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
 		w.pass(10 * time.Minute)

@@ -44,41 +44,37 @@ func TestDeadLetter(t *testing.T) {
 		"invalid":         {unprocessable("spec.template is wrong"), reloader.ReasonRefused},
 		"fails each time": {apierrors.NewInternalError(errLost), reloader.ReasonFailing},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				registry := prometheus.NewRegistry()
-				w.configure = func(o *dispatcher.Options) { o.Registerer = registry }
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.deadLetter(c.err, c.reason)
-				if hold := w.held(c.reason); name == "forbidden" && !strings.Contains(hold.Message, `cannot patch resource "deployments" in API group "apps"`) {
-					t.Errorf("%q does not name the missing right", hold.Message)
-				}
-				want := `
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			registry := prometheus.NewRegistry()
+			w.configure = func(o *dispatcher.Options) { o.Registerer = registry }
+			w.usually()
+			w.deadLetter(c.err, c.reason)
+			if hold := w.held(c.reason); name == "forbidden" && !strings.Contains(hold.Message, `cannot patch resource "deployments" in API group "apps"`) {
+				t.Errorf("%q does not name the missing right", hold.Message)
+			}
+			want := `
 # HELP reroll_dead_letters Workloads that could not be patched and will not be without help, by reason.
 # TYPE reroll_dead_letters gauge
 reroll_dead_letters{reason="Failing"} 0
 reroll_dead_letters{reason="Invalid"} 0
 reroll_dead_letters{reason="Refused"} 0
 `
-				want = strings.Replace(want, string(c.reason)+`"} 0`, string(c.reason)+`"} 1`, 1)
-				if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "reroll_dead_letters"); err != nil {
-					t.Error(err)
-				}
-				if got := w.outcomes(webRef); len(got) != 1 || got[c.reason] != 1 {
-					t.Errorf("on record: %v, want %s once", got, c.reason)
-				}
-				w.counted("patch")
-				w.pass(time.Hour)
-				if n := w.counted("patch"); n < 11 || n > 13 {
-					t.Errorf("%d attempts in an hour, want one in five minutes", n)
-				}
-				w.failing(nil)
-				w.pass(6 * time.Minute)
-				w.rolled(web, 1)
-				w.held("")
-			})
+			want = strings.Replace(want, string(c.reason)+`"} 0`, string(c.reason)+`"} 1`, 1)
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "reroll_dead_letters"); err != nil {
+				t.Error(err)
+			}
+			if got := w.outcomes(webRef); len(got) != 1 || got[c.reason] != 1 {
+				t.Errorf("on record: %v, want %s once", got, c.reason)
+			}
+			w.counted("patch")
+			w.pass(time.Hour)
+			if n := w.counted("patch"); n < 11 || n > 13 {
+				t.Errorf("%d attempts in an hour, want one in five minutes", n)
+			}
+			w.failing(nil)
+			w.pass(6 * time.Minute)
+			w.rolled(web, 1)
+			w.held("")
 		})
 	}
 }
@@ -103,27 +99,23 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 		"its config":  func(w *world, _ *process) { w.edit(bob, app, "3") },
 		"a new start": func(w *world, _ *process) { w.stop(); w.start() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				p := w.start()
-				w.pass(quiet)
-				before := w.deadLetter(unprocessable("spec.template is wrong"), reloader.ReasonRefused)
-				w.pass(time.Minute)
-				w.counted("patch")
-				ask(w, p)
-				w.pass(time.Second)
-				if n := w.counted("patch"); n == 0 {
-					t.Error("it was not tried again")
-				}
-				after := w.held(reloader.ReasonRefused)
-				if after.Attempts <= before.Attempts || !after.Since.Equal(before.Since) {
-					t.Errorf("%+v does not go on from %+v", after, before)
-				}
-				if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
-					t.Errorf("on record: %v, want Refused once", got)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			p := w.usually()
+			before := w.deadLetter(unprocessable("spec.template is wrong"), reloader.ReasonRefused)
+			w.pass(time.Minute)
+			w.counted("patch")
+			ask(w, p)
+			w.pass(time.Second)
+			if n := w.counted("patch"); n == 0 {
+				t.Error("it was not tried again")
+			}
+			after := w.held(reloader.ReasonRefused)
+			if after.Attempts <= before.Attempts || !after.Since.Equal(before.Since) {
+				t.Errorf("%+v does not go on from %+v", after, before)
+			}
+			if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
+				t.Errorf("on record: %v, want Refused once", got)
+			}
 		})
 	}
 }
@@ -131,9 +123,7 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 // TestStatusIsNoReasonToTryAgain: pods that come and go do not have a refused workload tried all the time.
 func TestStatusIsNoReasonToTryAgain(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		w.deadLetter(unprocessable("spec.template is wrong"), reloader.ReasonRefused)
 		obj, _ := w.read(web)
 		w.counted("patch")
@@ -152,41 +142,37 @@ func TestStatusIsNoReasonToTryAgain(t *testing.T) {
 func TestDeadLetterBehindABrake(t *testing.T) {
 	frozen := control.Frozen(control.Freeze{})
 	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				p := w.start()
-				w.pass(quiet)
-				before := w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
-				p.SetControl(frozen)
-				w.pass(quiet)
-				if restart {
-					w.stop()
-					w.control = frozen
-					p = w.start()
-				}
-				before.Attempts = max(before.Attempts, w.held(reloader.ReasonRefused).Attempts)
-				w.counted("patch")
-				w.pass(time.Hour)
-				if n := w.counted("patch"); n != 0 {
-					t.Errorf("%d attempts although everything is frozen", n)
-				}
-				if hold := w.held(reloader.ReasonRefused); hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
-					t.Errorf("%+v behind the freeze, want %+v", hold, before)
-				}
-				p.SetControl(control.Control{})
-				w.pass(6 * time.Minute)
-				if hold := w.held(reloader.ReasonRefused); hold.Attempts <= before.Attempts || !hold.Since.Equal(before.Since) {
-					t.Errorf("%+v does not go on from %+v", hold, before)
-				}
-				if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
-					t.Errorf("on record: %v, want Refused once", got)
-				}
-				w.failing(nil)
-				w.pass(6 * time.Minute)
-				w.rolled(web, 1)
-				w.held("")
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			p := w.usually()
+			before := w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
+			p.SetControl(frozen)
+			w.pass(quiet)
+			if restart {
+				w.stop()
+				w.control = frozen
+				p = w.start()
+			}
+			before.Attempts = max(before.Attempts, w.held(reloader.ReasonRefused).Attempts)
+			w.counted("patch")
+			w.pass(time.Hour)
+			if n := w.counted("patch"); n != 0 {
+				t.Errorf("%d attempts although everything is frozen", n)
+			}
+			if hold := w.held(reloader.ReasonRefused); hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
+				t.Errorf("%+v behind the freeze, want %+v", hold, before)
+			}
+			p.SetControl(control.Control{})
+			w.pass(6 * time.Minute)
+			if hold := w.held(reloader.ReasonRefused); hold.Attempts <= before.Attempts || !hold.Since.Equal(before.Since) {
+				t.Errorf("%+v does not go on from %+v", hold, before)
+			}
+			if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
+				t.Errorf("on record: %v, want Refused once", got)
+			}
+			w.failing(nil)
+			w.pass(6 * time.Minute)
+			w.rolled(web, 1)
+			w.held("")
 		})
 	}
 }

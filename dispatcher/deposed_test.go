@@ -45,8 +45,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		o.Workers = 2
 		o.History = counting{o.History, recorded}
 	}
-	p = w.start()
-	w.pass(quiet)
+	p = w.settled()
 	w.failing(func(verb, _ string) error {
 		if verb == "patch" {
 			<-time.After(time.Second)
@@ -82,8 +81,7 @@ func TestDeposedLeaderBeginsNothing(t *testing.T) {
 			t.Errorf("%d times something was recorded", n)
 		}
 		w.failing(nil)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		for n := range 40 {
 			w.rolled(scenario.NewRef("Deployment", scenario.DefaultNamespace, fmt.Sprint("web-", n)), 1)
 		}

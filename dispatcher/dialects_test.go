@@ -60,20 +60,16 @@ func TestAdoptionFromSAP(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 0)
 		was := w.templateAnnotation(mark.SAPHashKey)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.edited("2", 1)
 		now := w.templateAnnotation(mark.SAPHashKey)
 		if now == was || now == w.sapMark() {
 			t.Errorf("the mark is %s: it is to be of content after the first roll", now)
 		}
 		w.forget()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 	})
 }
@@ -83,22 +79,18 @@ func TestAdoptionFromWave(t *testing.T) {
 		mark string
 		want int64
 	}{"of what is there": {waveMark("1"), 0}, "of what was there": {waveMark("0"), 1}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.marked(waveLists, mark.WaveHashKey, c.mark)
-				w.pass(time.Minute)
-				w.give("app", "1")
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, c.want)
-				w.forget()
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, c.want)
-				if got := w.templateAnnotation(mark.WaveHashKey); got != waveMark("1") {
-					t.Errorf("the mark is %s", got)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.marked(waveLists, mark.WaveHashKey, c.mark)
+			w.pass(time.Minute)
+			w.give("app", "1")
+			w.settled()
+			w.rolled(web, c.want)
+			w.forget()
+			w.settled()
+			w.rolled(web, c.want)
+			if got := w.templateAnnotation(mark.WaveHashKey); got != waveMark("1") {
+				t.Errorf("the mark is %s", got)
+			}
 		})
 	}
 }
@@ -108,8 +100,7 @@ func TestWorkloadsOwnTimes(t *testing.T) {
 		w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
 		w.give("app", "1")
 		w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(29 * time.Second)
 		w.rolled(web, 0)
@@ -132,11 +123,8 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 				`{kind: ConfigMap, metadata: {name: kept, namespace: theirs, annotations: {reroll.dev/share-with: %s}}, data: {a: "1"}}`, share))))
 			w.give("app", "1")
 			w.deploy("web", `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-configmaps: theirs/kept`, "app")
-			w.start()
-			w.pass(quiet)
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			w.rolled(web, 1)
+			w.settled()
+			w.edited("2", 1)
 			value = w.templateAnnotation(mark.WaveHashKey)
 		})
 		return value
@@ -166,42 +154,33 @@ func TestNewReferenceIsNoMissedChange(t *testing.T) {
 		"Wave's template":                {waveLists, refers, 1, false, false},
 		"Wave's template while we sleep": {waveLists, refers, 1, true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.give("app", "1")
-				w.deploy("web", c.annotations, "app")
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", c.annotations, "app")
+			w.settled()
+			w.edited("2", 1)
+			if c.down {
+				w.stop()
+			}
+			w.podStart = -time.Minute // its old pods still run
+			w.give("more", "1")
+			w.pass(2 * time.Second)
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(c.body)))
+			if c.unheard {
+				w.pass(5 * time.Second)
+				w.stream.hold()
+				w.edit(alice, "ConfigMap/more", "unheard")
+				w.stream.take()
+				w.stream.forget()
+				c.template++
+			}
+			if c.down {
 				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(quiet)
-				w.rolled(web, 1)
-				if c.down {
-					w.stop()
-				}
-				w.podStart = -time.Minute // its old pods still run
-				w.give("more", "1")
-				w.pass(2 * time.Second)
-				w.must(w.patch(bob, web, types.MergePatchType, []byte(c.body)))
-				if c.unheard {
-					w.pass(5 * time.Second)
-					w.stream.hold()
-					w.edit(alice, "ConfigMap/more", "unheard")
-					w.stream.take()
-					w.stream.forget()
-					c.template++
-				}
-				if c.down {
-					w.start()
-				}
-				w.pass(quiet)
-				w.rolled(web, 1+c.template)
-				w.edit(alice, "ConfigMap/more", "2")
-				w.pass(quiet)
-				w.rolled(web, 2+c.template)
-				w.edit(alice, app, "3")
-				w.pass(quiet)
-				w.rolled(web, 3+c.template)
-			})
+			}
+			w.rolls(1 + c.template)
+			w.edit(alice, "ConfigMap/more", "2")
+			w.rolls(2 + c.template)
+			w.edited("3", 3+c.template)
 		})
 	}
 }
@@ -216,8 +195,7 @@ func TestMissedChangeOfOneOfSeveral(t *testing.T) {
 		w.pass(time.Minute)
 		w.edit(alice, "ConfigMap/more", "2")
 		w.pass(time.Minute)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 	})
 }

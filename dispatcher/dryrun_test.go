@@ -19,8 +19,7 @@ kind: Deployment
 metadata: {name: web, annotations: {reloader.stakater.com/auto: "true"}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: other}}],
   env: [{name: STAKATER_APP_CONFIGMAP, value: 0123456789abcdef0123456789abcdef01234567}]}]}}}`)))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		if got := w.outcomes(webRef)[reloader.ReasonDryRun]; got != 1 {
 			t.Fatalf("%d dry runs for the missed change, want 1", got)
 		}

@@ -63,24 +63,20 @@ func (w *world) restore(b backup) {
 // mark went back with its config is not rolled, and every edit after that rolls once. A dispatcher that runs is to be restarted after a restore.
 func TestEtcdRestored(t *testing.T) {
 	for name, rolls := range map[string]int64{"to a roll": 1, "to a time before any mark": 0} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.SweepInterval = 10 * time.Minute }
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.editTimes(rolls)
-				old := w.backUp()
-				w.editTimes(3)
-				w.rolled(web, rolls+3)
-				w.stop()
-				w.restore(old)
-				w.start()
-				w.pass(15 * time.Minute)
-				w.rolled(web, rolls)
-				w.editTimes(4)
-				w.rolled(web, rolls+4)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.SweepInterval = 10 * time.Minute }
+			w.usually()
+			w.editTimes(rolls)
+			old := w.backUp()
+			w.editTimes(3)
+			w.rolled(web, rolls+3)
+			w.stop()
+			w.restore(old)
+			w.start()
+			w.pass(15 * time.Minute)
+			w.rolled(web, rolls)
+			w.editTimes(4)
+			w.rolled(web, rolls+4)
 		})
 	}
 }

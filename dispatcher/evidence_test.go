@@ -18,8 +18,7 @@ func TestCallsOfTwoDispatchers(t *testing.T) {
 		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
 		w.usual()
 		w.start()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		keys := map[string]bool{}

@@ -22,9 +22,7 @@ kind: Deployment
 metadata: {name: web-%d, namespace: stuck, annotations: {reroll.dev/auto: "true"}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, n))))
 		}
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.failing(func(verb, ref string) error {
 			if verb == "patch" && strings.Contains(ref, "/stuck/") {
 				<-time.After(30 * time.Second)

@@ -92,6 +92,12 @@ func inWorld(t *testing.T, s scenario.Settings, test func(t *testing.T, w *world
 	})
 }
 
+// runWorld is a part of a test in a world of its own.
+func runWorld(t *testing.T, name string, s scenario.Settings, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inWorld(t, s, test) })
+}
+
 // observe hands a workload to every dispatcher, or keeps it if the informer is late.
 func (w *world) observe(ref scenario.Ref, obj scenario.Typed) {
 	w.mu.Lock()

@@ -41,38 +41,35 @@ func TestRefusedWorkload(t *testing.T) {
 		"connection lost": {errLost, reloader.ReasonRetrying, 0},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.deploy("other", auto, "app")
-				w.start()
-				w.pass(quiet)
-				w.failing(only("patch", "/web", test.err))
-				w.edit(alice, app, "2")
-				w.pass(30 * time.Second)
-				w.rolled(web, 0)
-				w.rolled("Deployment/other", 1)
-				record, _ := w.store.recordOf(webRef)
-				if record.Hold == nil || record.Hold.Reason != test.hold || record.Edges[0].Pending == "" {
-					t.Errorf("record while the workload is refused: %+v", record)
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			w.deploy("other", auto, "app")
+			w.settled()
+			w.failing(only("patch", "/web", test.err))
+			w.edit(alice, app, "2")
+			w.pass(30 * time.Second)
+			w.rolled(web, 0)
+			w.rolled("Deployment/other", 1)
+			record, _ := w.store.recordOf(webRef)
+			if record.Hold == nil || record.Hold.Reason != test.hold || record.Edges[0].Pending == "" {
+				t.Errorf("record while the workload is refused: %+v", record)
+			}
+			held := w.store.reloadsOf(webRef)
+			if len(held) != test.recorded {
+				t.Errorf("%d reloads are recorded while the workload is held, want %d", len(held), test.recorded)
+			}
+			w.failing(nil)
+			w.pass(10 * time.Minute)
+			w.rolled(web, 1)
+			record, _ = w.store.recordOf(webRef)
+			if record.Hold != nil || record.Edges[0].Pending != "" {
+				t.Errorf("record after the workload is rolled: %+v", record)
+			}
+			for _, r := range held {
+				if r.Outcome != test.hold || !strings.HasSuffix(r.ID, "-"+string(test.hold)) || r.ID == record.LastReload {
+					t.Errorf("refusal recorded as %q with ID %q; the reload is %q", r.Outcome, r.ID, record.LastReload)
 				}
-				held := w.store.reloadsOf(webRef)
-				if len(held) != test.recorded {
-					t.Errorf("%d reloads are recorded while the workload is held, want %d", len(held), test.recorded)
-				}
-				w.failing(nil)
-				w.pass(10 * time.Minute)
-				w.rolled(web, 1)
-				record, _ = w.store.recordOf(webRef)
-				if record.Hold != nil || record.Edges[0].Pending != "" {
-					t.Errorf("record after the workload is rolled: %+v", record)
-				}
-				for _, r := range held {
-					if r.Outcome != test.hold || !strings.HasSuffix(r.ID, "-"+string(test.hold)) || r.ID == record.LastReload {
-						t.Errorf("refusal recorded as %q with ID %q; the reload is %q", r.Outcome, r.ID, record.LastReload)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -83,8 +80,7 @@ func TestHoldEndsWithDependency(t *testing.T) {
 		w.give("app", "1")
 		w.give("second", "1")
 		w.deploy("web", `configmap.reloader.stakater.com/reload: "app,second"`, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.failing(only("patch", "/web", errLost))
 		w.edit(alice, app, "2")
 		w.pass(30 * time.Second)
@@ -99,8 +95,7 @@ func TestHoldEndsWithDependency(t *testing.T) {
 		w.edit(alice, "ConfigMap/second", "2")
 		w.pass(900 * time.Millisecond)
 		w.rolled(web, 0)
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 
@@ -110,33 +105,29 @@ func TestUnreadableConfig(t *testing.T) {
 		"forbidden":    apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost),
 		"server error": apierrors.NewInternalError(errLost),
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.failing(only("get", "/app", err))
-				w.edit(alice, app, "2")
-				w.pass(5 * time.Minute)
-				if w.stream.unacknowledged() != 0 {
-					t.Error("the hint still holds its place in the stream")
-				}
-				w.rolled(web, 0)
-				w.failing(nil)
-				w.must(w.Quiesce(t.Context()))
-				w.rolled(web, 1)
-				change, _ := w.store.changesOf(appConfig)
-				if len(change.Candidates) != 1 || change.Candidates[0].Actor.User != alice.User {
-					t.Errorf("candidates %+v, want alice", change.Candidates)
-				}
-				if w.counted("get"); w.counted("get") != 0 {
-					t.Error("it is looked at on and on")
-				}
-				w.pass(quiet)
-				if n := w.counted("get"); n != 0 {
-					t.Errorf("it was read %d times more", n)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.failing(only("get", "/app", err))
+			w.edit(alice, app, "2")
+			w.pass(5 * time.Minute)
+			if w.stream.unacknowledged() != 0 {
+				t.Error("the hint still holds its place in the stream")
+			}
+			w.rolled(web, 0)
+			w.failing(nil)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, 1)
+			change, _ := w.store.changesOf(appConfig)
+			if len(change.Candidates) != 1 || change.Candidates[0].Actor.User != alice.User {
+				t.Errorf("candidates %+v, want alice", change.Candidates)
+			}
+			if w.counted("get"); w.counted("get") != 0 {
+				t.Error("it is looked at on and on")
+			}
+			w.pass(quiet)
+			if n := w.counted("get"); n != 0 {
+				t.Errorf("it was read %d times more", n)
+			}
 		})
 	}
 }
@@ -145,13 +136,9 @@ func TestUnreadableConfig(t *testing.T) {
 // that is gone by then.
 func TestStoreLost(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.store.lose(errLost, nil)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.edited("2", 1)
 		w.store.lose(nil, errLost)
 		w.pass(time.Minute)
 		w.rolled(web, 1)
@@ -174,29 +161,25 @@ func TestStoreLost(t *testing.T) {
 // TestUnknownOutcome: a write that was answered 500 and is committed later is found a minute after its hint.
 func TestUnknownOutcome(t *testing.T) {
 	for _, code := range []int{0, http.StatusInternalServerError, http.StatusGatewayTimeout, http.StatusOK} {
-		t.Run(http.StatusText(code), func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.stream.hold()
-				w.edit(alice, app, "1")
-				hint := w.stream.take()[0]
-				hint.Code = code
-				w.stream.send(hint)
-				w.pass(30 * time.Second)
-				w.stream.hold()
-				w.edit(alice, app, "2")
-				w.stream.take()
-				w.pass(25 * time.Second)
-				w.rolled(web, 0)
-				w.pass(quiet)
-				want := int64(1)
-				if code == http.StatusOK {
-					want = 0
-				}
-				w.rolled(web, want)
-			})
+		runWorld(t, http.StatusText(code), scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.stream.hold()
+			w.edit(alice, app, "1")
+			hint := w.stream.take()[0]
+			hint.Code = code
+			w.stream.send(hint)
+			w.pass(30 * time.Second)
+			w.stream.hold()
+			w.edit(alice, app, "2")
+			w.stream.take()
+			w.pass(25 * time.Second)
+			w.rolled(web, 0)
+			w.pass(quiet)
+			want := int64(1)
+			if code == http.StatusOK {
+				want = 0
+			}
+			w.rolled(web, want)
 		})
 	}
 }
@@ -204,9 +187,7 @@ func TestUnknownOutcome(t *testing.T) {
 // TestUnknownOutcomeOverARestart: the second look at a write that was answered 504 does not end with the process that took the first.
 func TestUnknownOutcomeOverARestart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		hint := w.editUnheard(alice, "1")
 		hint.Code = http.StatusGatewayTimeout
 		w.stream.send(hint)
@@ -227,9 +208,7 @@ func TestUnknownOutcomeOverARestart(t *testing.T) {
 // is found all the same.
 func TestManyUnknownOutcomes(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		hint := w.editUnheard(alice, "1")
 		hint.Code = http.StatusServiceUnavailable
 		w.stream.send(slices.Repeat([]reloader.Hint{hint}, 12_000)...)

@@ -103,3 +103,39 @@ func (w *world) restarted(ref scenario.Ref) {
 	defer w.cluster.mu.Unlock()
 	w.cluster.started[ref] = time.Now()
 }
+
+// settled starts one more dispatcher and waits until all is quiet.
+func (w *world) settled() *process {
+	w.t.Helper()
+	p := w.start()
+	w.pass(quiet)
+	return p
+}
+
+// usually is what most tests start with, and a dispatcher that has seen it.
+func (w *world) usually() *process {
+	w.t.Helper()
+	w.usual()
+	return w.settled()
+}
+
+// successor ends every dispatcher and starts one.
+func (w *world) successor() *process {
+	w.t.Helper()
+	w.stop()
+	return w.settled()
+}
+
+// rolls fails the test unless the template of web has changed n times when all is quiet.
+func (w *world) rolls(n int64) {
+	w.t.Helper()
+	w.pass(quiet)
+	w.rolled(web, n)
+}
+
+// edited gives app a new value, after which the template of web has changed n times.
+func (w *world) edited(value string, n int64) {
+	w.t.Helper()
+	w.edit(alice, app, value)
+	w.rolls(n)
+}

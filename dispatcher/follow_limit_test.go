@@ -107,8 +107,7 @@ spec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}
 			follow("greedy", fmt.Sprint("w-", i), names("a", i, i+perWorkload))
 		}
 		follow("modest", "web", append(names("z", 0, 10), names("a", 0, 3)...))
-		p := w.start()
-		w.pass(quiet)
+		p := w.settled()
 		asked := map[string]int{}
 		for _, f := range p.Followed() {
 			of, _, _ := strings.Cut(f.Config.Name, "-")

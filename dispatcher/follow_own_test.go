@@ -30,19 +30,16 @@ func TestOwnerDecidesInItsOwnCluster(t *testing.T) {
 		w.share(t, "c2")
 		w.give("app", "1")
 		w.deploy("web", followsOwn, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.wantProblem(t, "reroll.dev/followers does not name "+clusterName)
 		w.edit(bob, sharedFlags, "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		w.must(w.patch(bob, sharedFlags, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/followers":"*"}}}`)))
 		w.pass(quiet)
 		w.wantProblem(t, "")
 		w.rolled(web, 0)
 		w.edit(bob, sharedFlags, "3")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 
@@ -59,15 +56,13 @@ func TestOwnerThatCannotReadSaysSo(t *testing.T) {
 		w.share(t, clusterName)
 		w.give("app", "1")
 		w.deploy("web", followsOwn, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.wantProblem(t, "could not be looked at here")
 		readable.Store(true)
 		w.pass(time.Hour)
 		w.wantProblem(t, "")
 		w.edit(bob, sharedFlags, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 
@@ -86,25 +81,22 @@ func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 			later: "annotations: {reloader.stakater.com/match: null}",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.must(w.create(alice, object(t, fmt.Sprintf(
-					`{kind: ConfigMap, metadata: {name: flags, labels: {%s}, annotations: {reroll.dev/followers: "*"%s}}, data: {a: "1"}}`, c.labels, c.annotations))))
-				w.deploy("web", follow+c.workload, "flags")
-				w.start()
-				w.pass(quiet)
-				w.edit(bob, "ConfigMap/flags", "2")
-				w.pass(2 * time.Hour)
-				w.rolled(web, 1)
-				later, err := yaml.YAMLToJSON([]byte("metadata: {" + c.later + "}"))
-				w.must(err)
-				w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, later))
-				w.pass(2 * time.Hour)
-				w.rolled(web, 1)
-				w.edit(bob, "ConfigMap/flags", "3")
-				w.pass(2 * time.Hour)
-				w.rolled(web, 2)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.must(w.create(alice, object(t, fmt.Sprintf(
+				`{kind: ConfigMap, metadata: {name: flags, labels: {%s}, annotations: {reroll.dev/followers: "*"%s}}, data: {a: "1"}}`, c.labels, c.annotations))))
+			w.deploy("web", follow+c.workload, "flags")
+			w.settled()
+			w.edit(bob, "ConfigMap/flags", "2")
+			w.pass(2 * time.Hour)
+			w.rolled(web, 1)
+			later, err := yaml.YAMLToJSON([]byte("metadata: {" + c.later + "}"))
+			w.must(err)
+			w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, later))
+			w.pass(2 * time.Hour)
+			w.rolled(web, 1)
+			w.edit(bob, "ConfigMap/flags", "3")
+			w.pass(2 * time.Hour)
+			w.rolled(web, 2)
 		})
 	}
 }

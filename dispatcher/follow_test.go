@@ -75,28 +75,22 @@ func TestFollowerRollsOnceForEachChangeAndNotAtFirstSight(t *testing.T) {
 		w.deploy("web", followsFlags, "app")
 		p := w.start()
 		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		for range 2 {
 			p.Receive(copyOfFlags(2))
-			w.pass(quiet)
-			w.rolled(web, 1)
+			w.rolls(1)
 		}
 		w.stop()
 		p = w.start() // the hub is away
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.stop()
 		p = w.start()
 		p.Receive(copyOfFlags(60)) // of an hour in which it was cut off
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(2)
 		w.edit(alice, app, "2") // which it refers to, and does not ask for
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(2)
 		r := w.store.reloadsOf(webRef)
 		cause := r[len(r)-1].Causes[len(r[len(r)-1].Causes)-1]
 		followed := flags
@@ -122,26 +116,22 @@ func TestFollowerWithAConfigOfTheSameName(t *testing.T) {
 				p.Receive(copyOfFlags(1))
 				w.pass(quiet)
 				w.edit(alice, "ConfigMap/flags", "2")
-				w.pass(quiet)
-				w.rolled(web, 1)
+				w.rolls(1)
 				was := w.templateAnnotation(opted.mark)
 				p.Receive(copyOfFlags(2))
-				w.pass(quiet)
-				w.rolled(web, 2)
+				w.rolls(2)
 				if w.templateAnnotation(opted.mark) != was {
 					t.Errorf("for a config of another cluster the mark is %q", w.templateAnnotation(opted.mark))
 				}
 				before := w.store.snapshot()
 				w.edit(alice, "ConfigMap/flags", "3")
 				p.Receive(copyOfFlags(3))
-				w.pass(quiet)
-				w.rolled(web, 3)
+				w.rolls(3)
 				w.stop()
 				w.store = before // as if the process had ended right after the patch
 				p = w.start()
 				p.Receive(copyOfFlags(3))
-				w.pass(quiet)
-				w.rolled(web, 3)
+				w.rolls(3)
 			})
 		})
 	}
@@ -167,8 +157,7 @@ func TestFollowThatIsRefusedIsNamedOnTheWorkload(t *testing.T) {
 	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
 		w.give("app", "1")
 		w.deploy("web", followsFlags, "app")
-		p := w.start()
-		w.pass(quiet)
+		p := w.settled()
 		w.wantProblem(t, "nothing has come from cluster c1")
 		p.Receive(reloader.Copy{Owner: "c1", Target: clusterName, Config: flags, Refused: "no followers", At: time.Now()})
 		w.pass(quiet)
@@ -180,8 +169,7 @@ func TestFollowThatIsRefusedIsNamedOnTheWorkload(t *testing.T) {
 		w.pass(quiet)
 		w.wantProblem(t, "")
 		p.Receive(copyOfFlags(2))
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 

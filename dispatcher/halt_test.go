@@ -94,8 +94,7 @@ func inFleet(t *testing.T, test func(t *testing.T, f *fleet, p *process)) {
 	t.Helper()
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		f := newFleet(w, 30)
-		p := w.start()
-		w.pass(quiet)
+		p := w.settled()
 		test(t, f, p)
 	})
 }

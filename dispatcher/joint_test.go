@@ -17,8 +17,7 @@ func TestJointMarkIsOfOneMoment(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.deploy("web", waveLists, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		var requests atomic.Int64
 		w.failing(func(verb, _ string) error {
 			if n := requests.Add(1); verb == "get" && n < 12 {
@@ -48,11 +47,8 @@ func TestJointMarkOfWhatGoesAway(t *testing.T) {
 		w.give("app", "1")
 		w.give("more", "1")
 		w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.settled()
+		w.edited("2", 1)
 		var away atomic.Bool
 		w.failing(func(verb, ref string) error {
 			if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
@@ -60,9 +56,7 @@ func TestJointMarkOfWhatGoesAway(t *testing.T) {
 			}
 			return nil
 		})
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.edited("3", 2)
 		if !away.Load() {
 			t.Error("nobody read the other config")
 		}

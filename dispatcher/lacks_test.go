@@ -28,8 +28,7 @@ spec:
         envFrom: [{configMapRef: {name: extras, optional: true}}]
         volumeMounts: [{name: certs, mountPath: /certs}]
       volumes: [{name: certs, configMap: {name: db-certs}}]`)))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		says := func(want ...reloader.Missing) {
 			t.Helper()
 			record, _ := w.store.recordOf(webRef)
@@ -59,9 +58,7 @@ spec:
 // config can be read again.
 func TestUnreadableIsOnRecord(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		unreadable := func(want int) {
 			t.Helper()
 			if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != want || len(record.Problems) != 0 {

@@ -50,22 +50,18 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 		}},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.give("other", "1")
-				w.deploy("victim", test.annotations, "other")
-				test.prepare(w)
-				p := w.launch()
-				w.pass(10 * time.Second)
-				if err := p.Ready(); err != nil {
-					t.Fatalf("not ready because of one workload: %v", err)
-				}
-				w.stream.connect(p.Handle)
-				w.edit(alice, app, "2")
-				w.pass(quiet)
-				w.rolled(web, 1)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			w.give("other", "1")
+			w.deploy("victim", test.annotations, "other")
+			test.prepare(w)
+			p := w.launch()
+			w.pass(10 * time.Second)
+			if err := p.Ready(); err != nil {
+				t.Fatalf("not ready because of one workload: %v", err)
+			}
+			w.stream.connect(p.Handle)
+			w.edited("2", 1)
 		})
 	}
 }
@@ -136,8 +132,7 @@ func TestOneWildcardInALargeNamespace(t *testing.T) {
 		w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
 		ref := webRef
 		ref.Name = "all"
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		first := w.dependencies(ref)
 		if len(first) != dialect.MaxConfigs {
 			t.Fatalf("%d dependencies, want %d", len(first), dialect.MaxConfigs)
@@ -148,8 +143,7 @@ func TestOneWildcardInALargeNamespace(t *testing.T) {
 		}
 		w.stop()
 		w.give("aaa", "1") // it would be the first by its name
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		if again := w.dependencies(ref); !slices.Equal(again, first) {
 			t.Error("other configs count after a restart")
 		}
@@ -182,8 +176,7 @@ func TestNamespaceIsBounded(t *testing.T) {
 		for i := range workloads {
 			w.deploy(fmt.Sprintf("greedy-%02d", i), `configmap.reloader.stakater.com/reload: "`+strings.Join(names, ",")+`"`, "app")
 		}
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		edges, full := 0, 0
 		for i := range workloads {
 			ref := webRef

@@ -92,9 +92,7 @@ func (w *world) recorded() (changes, reloads []string) {
 func TestLogNamesWhatIsOnRecord(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		log := w.logging()
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		w.say(web, 2, allNew)
@@ -122,41 +120,33 @@ func TestLogNamesWhatIsOnRecord(t *testing.T) {
 
 // TestLogNamesWhatFails: so it is where something goes wrong.
 func TestLogNamesWhatFails(t *testing.T) {
-	t.Run("the patch", func(t *testing.T) {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			log := w.logging()
-			w.usual()
-			w.start()
-			w.pass(quiet)
-			w.failing(only("patch", "/web", errors.NewForbidden(deployments, "web", errNoRight)))
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			changes, reloads := w.recorded()
-			failed := log.lines(t, "workload cannot be rolled yet")
-			if len(failed) == 0 || len(reloads) != 1 || failed[0].Reload != reloads[0] || !slices.Equal(failed[0].Changes, changes) {
-				t.Errorf("%+v, want reload %q and changes %q", failed, reloads, changes)
-			}
-		})
+	runWorld(t, "the patch", scenario.Settings{}, func(t *testing.T, w *world) {
+		log := w.logging()
+		w.usually()
+		w.failing(only("patch", "/web", errors.NewForbidden(deployments, "web", errNoRight)))
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		changes, reloads := w.recorded()
+		failed := log.lines(t, "workload cannot be rolled yet")
+		if len(failed) == 0 || len(reloads) != 1 || failed[0].Reload != reloads[0] || !slices.Equal(failed[0].Changes, changes) {
+			t.Errorf("%+v, want reload %q and changes %q", failed, reloads, changes)
+		}
 	})
-	t.Run("the record", func(t *testing.T) {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			log := w.logging()
-			w.usual()
-			w.start()
-			w.pass(quiet)
-			w.store.lose(nil, errLost)
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			w.store.lose(nil, nil)
-			w.pass(time.Minute)
-			changes, reloads := w.recorded()
-			failed := log.lines(t, "the record of a workload is not stored yet")
-			// The first look may be at a record without a reload.
-			if len(reloads) != 1 || !slices.ContainsFunc(failed, func(l line) bool {
-				return l.Reload == reloads[0] && slices.Equal(l.Changes, changes)
-			}) {
-				t.Errorf("%+v, want reload %q and changes %q", failed, reloads, changes)
-			}
-		})
+	runWorld(t, "the record", scenario.Settings{}, func(t *testing.T, w *world) {
+		log := w.logging()
+		w.usually()
+		w.store.lose(nil, errLost)
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.store.lose(nil, nil)
+		w.pass(time.Minute)
+		changes, reloads := w.recorded()
+		failed := log.lines(t, "the record of a workload is not stored yet")
+		// The first look may be at a record without a reload.
+		if len(reloads) != 1 || !slices.ContainsFunc(failed, func(l line) bool {
+			return l.Reload == reloads[0] && slices.Equal(l.Changes, changes)
+		}) {
+			t.Errorf("%+v, want reload %q and changes %q", failed, reloads, changes)
+		}
 	})
 }

@@ -114,31 +114,27 @@ func TestCausesOutliveARestart(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				p := w.start()
-				w.pass(quiet)
-				if test.before != nil {
-					test.before(w)
-				}
-				rolled := len(w.store.reloadsOf(webRef))
-				w.control = control.Frozen(control.Freeze{})
-				p.SetControl(w.control)
-				test.act(w)
-				w.stop()
-				p = w.start()
-				w.pass(time.Minute)
-				p.SetControl(control.Control{})
-				w.must(w.Quiesce(t.Context()))
-				reloads := w.store.reloadsOf(webRef)[rolled:]
-				if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded {
-					t.Fatalf("reloads: %+v", reloads)
-				}
-				if d := cmp.Diff(test.want, blamed(reloads[0])); d != "" {
-					t.Errorf("causes (-want +got), because %s:\n%s", test.reason, d)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			p := w.usually()
+			if test.before != nil {
+				test.before(w)
+			}
+			rolled := len(w.store.reloadsOf(webRef))
+			w.control = control.Frozen(control.Freeze{})
+			p.SetControl(w.control)
+			test.act(w)
+			w.stop()
+			p = w.start()
+			w.pass(time.Minute)
+			p.SetControl(control.Control{})
+			w.must(w.Quiesce(t.Context()))
+			reloads := w.store.reloadsOf(webRef)[rolled:]
+			if len(reloads) != 1 || reloads[0].Outcome != reloader.ReasonReloaded {
+				t.Fatalf("reloads: %+v", reloads)
+			}
+			if d := cmp.Diff(test.want, blamed(reloads[0])); d != "" {
+				t.Errorf("causes (-want +got), because %s:\n%s", test.reason, d)
+			}
 		})
 	}
 }

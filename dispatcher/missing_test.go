@@ -36,8 +36,7 @@ func TestMissingHolds(t *testing.T) {
 		w.give("app", "1")
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
 		w.waved()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.says("ConfigMap/more", `{"data":{"b":null,"c":"2"}}`)
 		w.says(app, `{"data":{"a":"2"}}`)
 		w.rolled(web, 0)
@@ -45,14 +44,12 @@ func TestMissingHolds(t *testing.T) {
 			t.Errorf("hold %+v", hold)
 		}
 		w.must(w.delete(alice, "ConfigMap/more"))
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		if hold := w.held(reloader.ReasonMissingConfig); hold.Message != "missing: ConfigMap/main/more" {
 			t.Errorf("hold %+v", hold)
 		}
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.held("")
 	})
 }
@@ -62,13 +59,11 @@ func TestMissingOutlivesARestart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.waved()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.says(app, `{"data":{"a":"2"}}`)
 		w.stop()
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 		w.held("")
 	})

@@ -98,8 +98,7 @@ func TestModel(t *testing.T) {
 				w.cluster.watch = m.watched
 				w.twoConfigs("app", "other")
 				w.pass(time.Minute)
-				w.start()
-				w.pass(quiet)
+				w.settled()
 				for range 30 {
 					m.act()
 					w.pass([]time.Duration{0, 100 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second, time.Minute}[m.random.IntN(5)])

@@ -24,14 +24,12 @@ import (
 func (w *world) watched(meanwhile func()) {
 	w.t.Helper()
 	w.configure = func(o *dispatcher.Options) { o.DryRun = true }
-	w.start()
-	w.pass(quiet)
+	w.settled()
 	meanwhile()
 	w.pass(quiet)
 	w.stop()
 	w.configure = nil
-	w.start()
-	w.pass(quiet)
+	w.settled()
 }
 
 // stakater is the other tool, as it writes.
@@ -90,16 +88,14 @@ func TestOneJobAfterACrash(t *testing.T) {
 kind: CronJob
 metadata: {name: nightly, annotations: {`+auto+`}}
 spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}}`)))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.store.lose(errLost, errLost)
 		w.edit(alice, app, "2")
 		w.pass(2 * time.Second)
 		w.stop()
 		w.store.lose(nil, nil)
 		w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		if names := slices.Compact(slices.Clone(h.names)); len(names) != 1 {
 			t.Errorf("Jobs named after %q were started for one change, want one", names)
 		}

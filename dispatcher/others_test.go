@@ -35,23 +35,16 @@ func (w *world) undo(to *appsv1.Deployment) {
 // the bad content.
 func TestRollbackOfAll(t *testing.T) {
 	for _, strategy := range []string{"env-vars", "annotations"} {
-		t.Run(strategy, func(t *testing.T) {
-			inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "good")
-				w.pass(quiet)
-				good := w.copyOf()
-				w.edit(alice, app, "bad")
-				w.pass(quiet)
-				w.undo(good)
-				w.pass(quiet)
-				w.rolled(web, 3)
-				w.edit(alice, app, "good")
-				w.pass(quiet)
-				w.rolled(web, 4)
-			})
+		runWorld(t, strategy, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+			w.usually()
+			w.edit(alice, app, "good")
+			w.pass(quiet)
+			good := w.copyOf()
+			w.edit(alice, app, "bad")
+			w.pass(quiet)
+			w.undo(good)
+			w.rolls(3)
+			w.edited("good", 4)
 		})
 	}
 }
@@ -59,9 +52,7 @@ func TestRollbackOfAll(t *testing.T) {
 // TestRollbackAndRestart: what was rolled back has started with the present content, so that a start of ours finds nothing to do.
 func TestRollbackAndRestart(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		older := w.copyOf()
@@ -70,14 +61,10 @@ func TestRollbackAndRestart(t *testing.T) {
 		w.undo(older)
 		w.pass(quiet)
 		for range 3 {
-			w.stop()
-			w.start()
-			w.pass(quiet)
+			w.successor()
 			w.rolled(web, 3)
 		}
-		w.edit(alice, app, "4")
-		w.pass(quiet)
-		w.rolled(web, 4)
+		w.edited("4", 4)
 	})
 }
 
@@ -92,35 +79,28 @@ func TestAfterADryRun(t *testing.T) {
 		"nobody rolled, before there was a ledger": {false, false, 0},
 		"another did": {false, true, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				if c.installed {
-					w.start()
-					w.pass(quiet)
-					w.stop()
-				}
-				w.configure = func(o *dispatcher.Options) { o.DryRun = true }
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				if c.stakater {
-					w.markAsStakater("a=2")
-				}
-				w.pass(quiet)
-				if !c.stakater {
-					w.rolled(web, 0)
-				}
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			if c.installed {
+				w.settled()
 				w.stop()
-				w.configure = nil
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, c.want)
-				w.stop()
-				w.start()
-				w.pass(quiet)
-				w.rolled(web, c.want)
-			})
+			}
+			w.configure = func(o *dispatcher.Options) { o.DryRun = true }
+			w.settled()
+			w.edit(alice, app, "2")
+			if c.stakater {
+				w.markAsStakater("a=2")
+			}
+			w.pass(quiet)
+			if !c.stakater {
+				w.rolled(web, 0)
+			}
+			w.stop()
+			w.configure = nil
+			w.settled()
+			w.rolled(web, c.want)
+			w.successor()
+			w.rolled(web, c.want)
 		})
 	}
 }
@@ -130,8 +110,7 @@ func TestDryRunSaysItOnce(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
 		w.configure = func(o *dispatcher.Options) { o.DryRun, o.SweepInterval = true, 10*time.Minute }
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		for _, value := range []string{"2", "3"} {
 			w.edit(alice, app, value)
 			w.pass(time.Hour)
@@ -147,9 +126,7 @@ func TestDryRunSaysItOnce(t *testing.T) {
 func TestWebhookIsNotCalledForRollbacks(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		hook := &calls{}
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		older := w.copyOf()
@@ -159,8 +136,7 @@ func TestWebhookIsNotCalledForRollbacks(t *testing.T) {
 		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
 		w.undo(older)
 		for range 3 {
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			w.stop()
 		}
 		if n := len(hook.made()); n != 0 {

@@ -45,29 +45,24 @@ func TestMadeWhileDown(t *testing.T) {
 		"the hint is lost":               {"nobody needs it", true, func(w *world) { made(w); w.stream.forget() }, 1},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = absences(test.onCreate, false)
-				w.patterned(anyPart)
-				w.start()
-				w.pass(quiet)
-				w.stop()
-				w.pass(time.Minute)
-				test.down(w)
-				w.pass(time.Minute)
-				for range 2 {
-					w.start()
-					w.pass(quiet)
-					if g := w.revision(web); g != test.want+1 {
-						t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
-					}
-					w.stop()
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = absences(test.onCreate, false)
+			w.patterned(anyPart)
+			w.settled()
+			w.stop()
+			w.pass(time.Minute)
+			test.down(w)
+			w.pass(time.Minute)
+			for range 2 {
+				w.settled()
+				if g := w.revision(web); g != test.want+1 {
+					t.Fatalf("%d template changes, want %d: %s", g-1, test.want, test.reason)
 				}
-				w.start()
-				w.edit(alice, "ConfigMap/part-1", "2")
-				w.pass(quiet)
-				w.rolled(web, test.want+1)
-			})
+				w.stop()
+			}
+			w.start()
+			w.edit(alice, "ConfigMap/part-1", "2")
+			w.rolls(test.want + 1)
 		})
 	}
 }
@@ -84,8 +79,7 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = absences(onCreate, false)
 			w.patterned(anyPart)
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			put := w.cluster.audit
 			w.cluster.audit = func(h reloader.Hint) {
 				h.Config.Name, h.Code = "", http.StatusCreated
@@ -96,8 +90,7 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 			w.pass(5 * time.Second)
 			w.rolled(web, want)
 			w.edit(alice, "ConfigMap/part-x7k2p", "2")
-			w.pass(quiet)
-			w.rolled(web, want+1)
+			w.rolls(want + 1)
 		})
 	}
 }
@@ -108,8 +101,7 @@ func TestGeneratedNameReadsNothingThatIsThere(t *testing.T) {
 		w.usual()
 		w.deploy("waits", `configmap.reloader.stakater.com/reload: "part-x7k2p"`, "app")
 		w.configure = absences(true, false)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		put := w.cluster.audit
 		w.cluster.audit = func(h reloader.Hint) {
 			h.Config.Name, h.Code = "", http.StatusCreated
@@ -132,24 +124,21 @@ func TestGeneratedNameReadsNothingThatIsThere(t *testing.T) {
 func TestMadeAndPendingAtTheEnd(t *testing.T) {
 	settings := scenario.Settings{Strategy: "annotations", Window: scenario.Duration(5 * time.Minute), MaxWait: scenario.Duration(5 * time.Minute)}
 	for name, restart := range map[string]time.Duration{"soon after the start": time.Second, "in its window": 2 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, settings, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.ReloadOnCreate, o.SweepInterval = true, 10*time.Minute }
-				w.patterned(anyPart)
-				w.start()
-				w.pass(quiet)
-				w.stop()
-				w.give("part-2", "1")
-				w.pass(time.Minute)
-				w.start()
-				w.pass(restart)
-				w.stop()
-				w.rolled(web, 0)
-				w.pass(time.Minute)
-				w.start()
-				w.pass(time.Hour)
-				w.rolled(web, 1)
-			})
+		runWorld(t, name, settings, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.ReloadOnCreate, o.SweepInterval = true, 10*time.Minute }
+			w.patterned(anyPart)
+			w.settled()
+			w.stop()
+			w.give("part-2", "1")
+			w.pass(time.Minute)
+			w.start()
+			w.pass(restart)
+			w.stop()
+			w.rolled(web, 0)
+			w.pass(time.Minute)
+			w.start()
+			w.pass(time.Hour)
+			w.rolled(web, 1)
 		})
 	}
 }

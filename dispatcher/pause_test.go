@@ -74,16 +74,14 @@ func TestPauseEnds(t *testing.T) {
 
 func TestPauseEndsAfterRestart(t *testing.T) {
 	for name, away := range map[string]time.Duration{"within": time.Minute, "beyond": time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				pausingWorld(t, w)
-				w.stop()
-				w.pass(away)
-				w.wantPaused(true, true)
-				w.start()
-				w.pass(10 * time.Minute)
-				w.wantPaused(false, false)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			pausingWorld(t, w)
+			w.stop()
+			w.pass(away)
+			w.wantPaused(true, true)
+			w.start()
+			w.pass(10 * time.Minute)
+			w.wantPaused(false, false)
 		})
 	}
 }
@@ -112,13 +110,11 @@ func TestPauseEndsForWhoOptedOut(t *testing.T) {
 		"of pausing":      `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`,
 		"by a bad period": `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":"soon"}}}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				pausingWorld(t, w)
-				w.must(w.patch(bob, web, types.MergePatchType, []byte(patch)))
-				w.pass(10 * time.Minute)
-				w.wantPaused(false, false)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			pausingWorld(t, w)
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(patch)))
+			w.pass(10 * time.Minute)
+			w.wantPaused(false, false)
 		})
 	}
 }
@@ -144,9 +140,7 @@ func TestBadPeriodIsComplainedOf(t *testing.T) {
 		w.give("app", "1")
 		w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: soon`, "app")
 		w.start()
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.edited("2", 1)
 		w.wantPaused(false, false)
 		if len(w.store.problems) != 1 {
 			t.Errorf("problems %q, want one", w.store.problems)
@@ -212,9 +206,7 @@ func TestWebhookInsteadOfRolling(t *testing.T) {
 		if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 3 {
 			t.Errorf("outcomes %v, want three Notified", got)
 		}
-		w.stop()
-		w.start()
-		w.pass(quiet)
+		w.successor()
 		if len(hook.made()) != 3 {
 			t.Errorf("%d calls after a restart, want 3", len(hook.made()))
 		}
@@ -230,25 +222,21 @@ func TestWebhookAnswers(t *testing.T) {
 		"busy":        {refusal(false), reloader.ReasonRetrying},
 		"refused":     {refusal(true), reloader.ReasonRefused},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				hook := &calls{answer: c.answer}
-				w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				record, _ := w.store.recordOf(webRef)
-				if len(hook.made()) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
-					t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made()), record.Hold, c.reason)
-				}
-				hook.answers(nil)
-				w.pass(10 * time.Minute)
-				if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 1 {
-					t.Errorf("outcomes %v, want one Notified", got)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			hook := &calls{answer: c.answer}
+			w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
+			w.usually()
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			record, _ := w.store.recordOf(webRef)
+			if len(hook.made()) < 2 || record.Hold == nil || record.Hold.Reason != c.reason {
+				t.Errorf("%d calls, hold %+v; want several, and %s", len(hook.made()), record.Hold, c.reason)
+			}
+			hook.answers(nil)
+			w.pass(10 * time.Minute)
+			if got := w.outcomes(webRef); got[reloader.ReasonNotified] != 1 {
+				t.Errorf("outcomes %v, want one Notified", got)
+			}
 		})
 	}
 }

@@ -19,9 +19,7 @@ import (
 // TestHintsRepeatedAndReordered: five copies of every hint, in any order, cause what one does.
 func TestHintsRepeatedAndReordered(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stream.hold()
 		for _, value := range []string{"2", "3", "4"} {
 			w.edit(alice, app, value)
@@ -55,27 +53,22 @@ func TestInformerLate(t *testing.T) {
 		"pods of the second of the change": {5 * time.Second, 1, "equal is not proven"},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.podStart = test.podStart
-				w.give("app", "1")
-				w.start()
-				w.pass(quiet)
-				w.stall()
-				w.deploy("web", auto, "app")
-				w.pass(5 * time.Second)
-				w.edit(alice, app, "2")
-				w.pass(2 * time.Minute)
-				w.catchUp()
-				w.pass(quiet)
-				if g := w.revision(web); g != test.want+1 {
-					t.Errorf("%d template changes, want %d: %s", g-1, test.want, test.reason)
-				}
-				w.podStart = 0
-				w.edit(alice, app, "3")
-				w.pass(quiet)
-				w.rolled(web, test.want+1)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.podStart = test.podStart
+			w.give("app", "1")
+			w.settled()
+			w.stall()
+			w.deploy("web", auto, "app")
+			w.pass(5 * time.Second)
+			w.edit(alice, app, "2")
+			w.pass(2 * time.Minute)
+			w.catchUp()
+			w.pass(quiet)
+			if g := w.revision(web); g != test.want+1 {
+				t.Errorf("%d template changes, want %d: %s", g-1, test.want, test.reason)
+			}
+			w.podStart = 0
+			w.edited("3", test.want+1)
 		})
 	}
 }
@@ -85,37 +78,28 @@ func TestOptedInAroundTheChange(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.deploy("web", "example.com/team: one", "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stall()
 		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
 		w.pass(2 * time.Second)
 		w.edit(alice, app, "2")
 		w.pass(2 * time.Second)
 		w.catchUp()
-		w.pass(quiet)
-		w.rolled(web, 1)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(1)
+		w.edited("3", 2)
 	})
 }
 
 // TestStaleWorkload: what was decided about an older generation is refused, and decided again about the newer one.
 func TestStaleWorkload(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stall()
 		w.must(w.patch(alice, web, types.StrategicMergePatchType,
 			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"OTHER","value":"kept"}]}]}}}}`)))
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.edited("2", 2)
 		w.catchUp()
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(2)
 		template, _ := w.Template(t.Context(), web)
 		env := template.Spec.Containers[0].Env
 		if len(env) != 2 || !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "OTHER" && e.Value == "kept" }) ||
@@ -142,19 +126,15 @@ func TestConfigRecreatedBetweenLooks(t *testing.T) {
 		"other content, deletion is lost":     {"2", func(h []reloader.Hint) []reloader.Hint { return h[1:] }, 1},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.stream.hold()
-				w.must(w.delete(alice, app))
-				w.pass(time.Second)
-				w.give("app", test.value)
-				w.stream.send(test.keep(w.stream.take())...)
-				w.must(w.Quiesce(t.Context()))
-				w.rolled(web, test.want)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.stream.hold()
+			w.must(w.delete(alice, app))
+			w.pass(time.Second)
+			w.give("app", test.value)
+			w.stream.send(test.keep(w.stream.take())...)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, test.want)
 		})
 	}
 }
@@ -165,8 +145,7 @@ func TestNamelessHint(t *testing.T) {
 		w.usual()
 		w.give("other", "1")
 		w.deploy("second", auto, "other")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stream.hold()
 		w.edit(alice, app, "2")
 		w.edit(alice, "ConfigMap/other", "2")
@@ -183,16 +162,13 @@ func TestNamelessHint(t *testing.T) {
 func TestMaximumWait(t *testing.T) {
 	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}
 	inWorld(t, settings, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		for i := range 56 {
 			w.edit(alice, app, string(rune('A'+i)))
 			w.pass(500 * time.Millisecond)
 		}
 		w.rolled(web, 2)
-		w.pass(quiet)
-		w.rolled(web, 3)
+		w.rolls(3)
 	})
 }
 
@@ -200,9 +176,7 @@ func TestMaximumWait(t *testing.T) {
 func TestMaximumWaitOverRestarts(t *testing.T) {
 	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}
 	inWorld(t, settings, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		for i := range 48 {
 			w.edit(alice, app, string(rune('A'+i)))
 			w.pass(250 * time.Millisecond)
@@ -212,8 +186,7 @@ func TestMaximumWaitOverRestarts(t *testing.T) {
 			}
 		}
 		w.rolled(web, 1)
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.rolls(2)
 		w.edit(alice, app, "a")
 		w.pass(500 * time.Millisecond)
 		w.rolled(web, 2) // what has waited is over
@@ -229,8 +202,7 @@ func TestRequestsPerChange(t *testing.T) {
 			for _, name := range dependents {
 				w.deploy(string(name), auto, "app")
 			}
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			for _, verb := range []string{"meta", "get", "list", "read", "patch", "pods"} {
 				w.counted(verb)
 			}
@@ -288,12 +260,10 @@ func TestWindowWaitsForHints(t *testing.T) {
 			settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(test.longest)}
 			inWorld(t, settings, func(t *testing.T, w *world) {
 				w.twoConfigs("app", "other")
-				w.start()
-				w.pass(quiet)
+				w.settled()
 				w.stop()
 				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
-				w.start()
-				w.pass(quiet)
+				w.settled()
 				w.starting(time.Minute)
 				w.edit(alice, "ConfigMap/other", "2")
 				w.edit(alice, app, "2")

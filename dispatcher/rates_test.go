@@ -35,8 +35,7 @@ func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
 		crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
 		w.pass(time.Second)
 		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
@@ -54,26 +53,23 @@ func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
 // TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
 func TestRatesHoldThroughRestarts(t *testing.T) {
 	for name, b := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.braked(b)
-				count := w.fleetOf("other", 200)
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.braked(b)
+			count := w.fleetOf("other", 200)
+			w.settled()
+			w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+			for range 12 {
+				w.pass(5 * time.Second)
+				w.stop()
 				w.start()
-				w.pass(quiet)
-				w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-				for range 12 {
-					w.pass(5 * time.Second)
-					w.stop()
-					w.start()
-				}
-				if rolls := count(); rolls < 40 || rolls > 75 {
-					t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
-				}
-				w.pass(quiet)
-				if rolls := count(); rolls != 200 {
-					t.Errorf("%d rolls at the end, want 200", rolls)
-				}
-			})
+			}
+			if rolls := count(); rolls < 40 || rolls > 75 {
+				t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
+			}
+			w.pass(quiet)
+			if rolls := count(); rolls != 200 {
+				t.Errorf("%d rolls at the end, want 200", rolls)
+			}
 		})
 	}
 }

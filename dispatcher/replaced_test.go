@@ -16,9 +16,7 @@ import (
 // TestWorkloadReplaced: a workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
 func TestWorkloadReplaced(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stall()
 		w.edit(alice, app, "2")
 		w.must(w.delete(alice, web))
@@ -26,11 +24,8 @@ func TestWorkloadReplaced(t *testing.T) {
 		w.deploy("web", auto, "app")
 		w.pass(quiet)
 		w.catchUp()
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(0)
+		w.edited("3", 1)
 	})
 }
 
@@ -50,16 +45,10 @@ func (w *world) replacing(replace func()) {
 // TestReplacedBeforeTheAnswer: that the predecessor is gone does not make the dispatcher forget the successor that it has seen by then.
 func TestReplacedBeforeTheAnswer(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(5 * time.Second)}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.replacing(func() { w.deploy("web", auto, "app") })
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.edited("2", 0)
+		w.edited("3", 1)
 	})
 }
 

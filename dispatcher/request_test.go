@@ -29,9 +29,7 @@ func (w *world) request(value string) {
 // TestRequest: each new value is one roll, also one that was there before the last, and is on record with it.
 func TestRequest(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		for n, value := range []string{"new certificates", "again", "new certificates"} {
 			w.request(value)
 			w.pass(time.Minute)
@@ -48,9 +46,7 @@ func TestRequest(t *testing.T) {
 		if r.Requested != "new certificates" || r.Outcome != reloader.ReasonReloaded || r.PatchedAt.IsZero() || len(r.Causes) != 0 || r.ID == reloads[2].ID {
 			t.Errorf("on record: %+v", r)
 		}
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 4)
+		w.edited("2", 4)
 	})
 }
 
@@ -59,19 +55,15 @@ func TestRequestAtFirstSight(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
 		w.request("1")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 0)
 		w.forget()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 0)
 		w.request("2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		w.forget()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 	})
 }
@@ -79,14 +71,11 @@ func TestRequestAtFirstSight(t *testing.T) {
 // TestRequestWhileNobodyRuns: the next process rolls, once.
 func TestRequestWhileNobodyRuns(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stop()
 		w.request("1")
 		for range 2 {
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			w.rolled(web, 1)
 			w.stop()
 		}
@@ -96,13 +85,10 @@ func TestRequestWhileNobodyRuns(t *testing.T) {
 // TestRequestMeetsAnEdit: a roll at somebody's request takes the change along that waits, which rolls once.
 func TestRequestMeetsAnEdit(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.request("1")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 		if record, _ := w.store.recordOf(webRef); record.Edges[0].Pending != "" || record.Edges[0].Handled.How != reloader.ReasonReloaded {
 			t.Errorf("the change still waits: %+v", record.Edges)
 		}
@@ -137,23 +123,19 @@ func TestRequestIsHeldBack(t *testing.T) {
 			reason: reloader.ReasonRefused,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-				w.usual()
-				p := w.start()
-				w.pass(quiet)
-				c.hold(w, p)
-				w.request("1")
-				w.pass(time.Minute)
-				w.rolled(web, 0)
-				w.held(c.reason)
-				c.let(w, p)
-				w.pass(time.Second)
-				w.rolled(web, 1)
-				w.pass(time.Hour)
-				w.rolled(web, 1)
-				w.held("")
-			})
+		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
+			p := w.usually()
+			c.hold(w, p)
+			w.request("1")
+			w.pass(time.Minute)
+			w.rolled(web, 0)
+			w.held(c.reason)
+			c.let(w, p)
+			w.pass(time.Second)
+			w.rolled(web, 1)
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			w.held("")
 		})
 	}
 }

@@ -263,24 +263,21 @@ func TestRollout(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadlineIs }
-				w.usual()
-				w.say(web, 1, allNew)
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(time.Second)
-				c.after(w)
-				w.pass(time.Second)
-				if diff := cmp.Diff(c.want, w.results()); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-				}
-				if record, _ := w.store.recordOf(webRef); record.Rollout == nil || record.Rollout.Result != c.last {
-					t.Errorf("the record says %+v, want %s", record.Rollout, c.last)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadlineIs }
+			w.usual()
+			w.say(web, 1, allNew)
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			c.after(w)
+			w.pass(time.Second)
+			if diff := cmp.Diff(c.want, w.results()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if record, _ := w.store.recordOf(webRef); record.Rollout == nil || record.Rollout.Result != c.last {
+				t.Errorf("the record says %+v, want %s", record.Rollout, c.last)
+			}
 		})
 	}
 }
@@ -302,19 +299,15 @@ func TestRolloutOfWhatGoes(t *testing.T) {
 			w.catchUp()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(time.Second)
-				leave(w)
-				w.pass(time.Second)
-				if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonOvertaken}}, w.results()); diff != "" {
-					t.Errorf("recorded (-want +got):\n%s", diff)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			leave(w)
+			w.pass(time.Second)
+			if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonOvertaken}}, w.results()); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
@@ -332,25 +325,22 @@ func TestRolloutOutlivesARestart(t *testing.T) {
 			func(w *world) { w.say(web, 2, halfNew); w.pass(deadline - time.Minute) }, func(w *world) { w.pass(2 * time.Minute) }, reloader.ReasonStalled,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadline }
-				w.usual()
-				w.say(web, 1, allNew)
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "2")
-				w.pass(time.Second)
-				w.stop()
-				c.meanwhile(w)
-				w.start()
-				c.after(w)
-				w.pass(time.Second)
-				if diff := cmp.Diff(map[int][]reloader.Reason{0: {c.want}}, w.results()); diff != "" {
-					t.Errorf("recorded (-want +got):\n%s", diff)
-				}
-				w.rolled(web, 1)
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadline }
+			w.usual()
+			w.say(web, 1, allNew)
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			w.stop()
+			c.meanwhile(w)
+			w.start()
+			c.after(w)
+			w.pass(time.Second)
+			if diff := cmp.Diff(map[int][]reloader.Reason{0: {c.want}}, w.results()); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+			w.rolled(web, 1)
 		})
 	}
 }
@@ -358,9 +348,7 @@ func TestRolloutOutlivesARestart(t *testing.T) {
 // TestRolloutIsNotLostWithTheConnection: it is recorded when it can be.
 func TestRolloutIsNotLostWithTheConnection(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)
 		w.store.lose(nil, errLost)
@@ -381,8 +369,7 @@ func TestRolloutOfAPausePeriod(t *testing.T) {
 		w.give("app", "1")
 		w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: "5m"`, "app")
 		w.say(web, 1, allNew)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)
 		w.say(web, 1, allOld)
@@ -405,8 +392,7 @@ func TestRolloutIsTold(t *testing.T) {
 		w.configure = func(o *dispatcher.Options) { o.Registerer = registry }
 		w.usual()
 		w.say(web, 1, allNew)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)
 		w.say(web, 2, gaveUp)
@@ -454,8 +440,7 @@ func TestControllerIsFasterThanTheAnswer(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
 		w.spec(web, `{"paused":true}`)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		watched := w.cluster.watch
 		w.cluster.watch = func(ref scenario.Ref, obj scenario.Typed) {
 			watched(ref, obj)

@@ -21,38 +21,31 @@ var markers = map[string]string{
 func TestKeyIsRotatedWhileDown(t *testing.T) {
 	for name, forget := range map[string]bool{"nothing else": false, "and the state is lost": true} {
 		for tool, annotations := range markers {
-			t.Run(name+"/"+tool, func(t *testing.T) {
-				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-					w.give("app", "1")
-					w.deploy("web", annotations, "app")
-					w.start()
-					w.pass(quiet)
-					w.edit(alice, app, "2")
-					w.pass(quiet)
-					w.rolled(web, 1)
-					restart := func() {
-						w.stop()
-						if forget {
-							w.forget()
-						}
-						w.stream.forget()
+			runWorld(t, name+"/"+tool, scenario.Settings{}, func(t *testing.T, w *world) {
+				w.give("app", "1")
+				w.deploy("web", annotations, "app")
+				w.settled()
+				w.edited("2", 1)
+				restart := func() {
+					w.stop()
+					if forget {
+						w.forget()
 					}
-					restart()
-					w.keys = []digest.Key{key(2), key(1)}
-					for range 2 {
-						w.start()
-						w.pass(time.Hour)
-						w.rolled(web, 1)
-						restart()
-					}
-					w.edit(alice, app, "1") // while nobody looks
+					w.stream.forget()
+				}
+				restart()
+				w.keys = []digest.Key{key(2), key(1)}
+				for range 2 {
 					w.start()
 					w.pass(time.Hour)
-					w.rolled(web, 2)
-					w.edit(alice, app, "3")
-					w.pass(quiet)
-					w.rolled(web, 3)
-				})
+					w.rolled(web, 1)
+					restart()
+				}
+				w.edit(alice, app, "1") // while nobody looks
+				w.start()
+				w.pass(time.Hour)
+				w.rolled(web, 2)
+				w.edited("3", 3)
 			})
 		}
 	}

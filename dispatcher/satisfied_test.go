@@ -32,9 +32,7 @@ func (w *world) starting(takes time.Duration) {
 func TestRolledByOthersWhileItWaits(t *testing.T) {
 	settings := scenario.Settings{Window: scenario.Duration(time.Hour), MaxWait: scenario.Duration(time.Hour)}
 	inWorld(t, settings, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.edit(alice, app, "2")
 		w.pass(10 * time.Minute)
 		w.restart(web)
@@ -62,25 +60,18 @@ func TestRolledByOthersWhileItIsRead(t *testing.T) {
 			w.start()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, settings, func(t *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "app"} }
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.edit(alice, app, "marked")
-				w.pass(quiet)
-				w.rolled(web, 1)
-				w.edit(alice, app, "2")
-				w.pass(2 * time.Second)
-				w.restart(web)
-				w.pass(2 * time.Second)
-				w.edit(alice, app, "3")
-				w.pass(20 * time.Second)
-				then(w)
-				w.pass(quiet)
-				w.rolled(web, 3)
-			})
+		runWorld(t, name, settings, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "app"} }
+			w.usually()
+			w.edited("marked", 1)
+			w.edit(alice, app, "2")
+			w.pass(2 * time.Second)
+			w.restart(web)
+			w.pass(2 * time.Second)
+			w.edit(alice, app, "3")
+			w.pass(20 * time.Second)
+			then(w)
+			w.rolls(3)
 		})
 	}
 }
@@ -109,31 +100,26 @@ func TestRolledByOthersWhileAway(t *testing.T) {
 			w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
 		}}, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"z":"1"}}`)))
-				w.pass(quiet)
-				w.stop()
-				before := w.outcomes(webRef)[reloader.ReasonReloaded]
-				for _, do := range c.away {
-					w.pass(time.Minute)
-					do(w)
-				}
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.must(w.patch(alice, app, types.MergePatchType, []byte(`{"data":{"z":"1"}}`)))
+			w.pass(quiet)
+			w.stop()
+			before := w.outcomes(webRef)[reloader.ReasonReloaded]
+			for _, do := range c.away {
 				w.pass(time.Minute)
-				w.start()
-				w.pass(quiet)
-				if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls {
-					t.Errorf("it was rolled %d times, want %d: %v", got, c.rolls, w.outcomes(webRef))
-				}
-				w.edit(alice, app, "4")
-				w.pass(quiet)
-				if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls+1 {
-					t.Errorf("after the next change it was rolled %d times, want %d", got, c.rolls+1)
-				}
-			})
+				do(w)
+			}
+			w.pass(time.Minute)
+			w.settled()
+			if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls {
+				t.Errorf("it was rolled %d times, want %d: %v", got, c.rolls, w.outcomes(webRef))
+			}
+			w.edit(alice, app, "4")
+			w.pass(quiet)
+			if got := w.outcomes(webRef)[reloader.ReasonReloaded] - before; got != c.rolls+1 {
+				t.Errorf("after the next change it was rolled %d times, want %d", got, c.rolls+1)
+			}
 		})
 	}
 }
@@ -161,32 +147,25 @@ func TestBackAfterPodsHaveStarted(t *testing.T) {
 		}, 2},
 	} {
 		for _, strategy := range []string{"env-vars", "annotations"} {
-			t.Run(name+", "+strategy, func(t *testing.T) {
-				inWorld(t, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
-					w.usual()
-					p := w.start()
-					w.pass(quiet)
-					w.edit(alice, app, "2")
-					w.pass(quiet)
-					if name == "restarted before" {
-						w.restarted(web)
-						w.pass(time.Minute)
-					}
-					p.SetControl(control.Frozen(control.Freeze{}))
-					w.edit(alice, app, "3")
+			runWorld(t, name+", "+strategy, scenario.Settings{Strategy: strategy}, func(t *testing.T, w *world) {
+				p := w.usually()
+				w.edit(alice, app, "2")
+				w.pass(quiet)
+				if name == "restarted before" {
+					w.restarted(web)
 					w.pass(time.Minute)
-					test.meanwhile(w)
-					w.pass(time.Minute)
-					w.edit(alice, app, "2")
-					w.pass(time.Minute)
-					p.SetControl(control.Control{})
-					w.pass(quiet)
-					w.rolled(web, test.rolls)
-					w.stop()
-					w.start()
-					w.pass(quiet)
-					w.rolled(web, test.rolls)
-				})
+				}
+				p.SetControl(control.Frozen(control.Freeze{}))
+				w.edit(alice, app, "3")
+				w.pass(time.Minute)
+				test.meanwhile(w)
+				w.pass(time.Minute)
+				w.edit(alice, app, "2")
+				w.pass(time.Minute)
+				p.SetControl(control.Control{})
+				w.rolls(test.rolls)
+				w.successor()
+				w.rolled(web, test.rolls)
 			})
 		}
 	}
@@ -196,31 +175,27 @@ func TestBackAfterPodsHaveStarted(t *testing.T) {
 // else has put into the pods does not.
 func TestPartsOfPodsStartedMeanwhile(t *testing.T) {
 	for part, rolls := range map[string]int64{"main": 1, "sidecar": 1, "setup": 1, "injected": 0} {
-		t.Run(part, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.give("app", "1")
-				w.must(w.create(alice, object(t, `
+		runWorld(t, part, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.must(w.create(alice, object(t, `
 kind: Deployment
 metadata: {name: web, annotations: {`+auto+`}}
 spec: {template: {spec: {
   initContainers: [{name: setup}, {name: sidecar, restartPolicy: Always}],
   containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
-				p := w.start()
-				w.pass(quiet)
-				p.SetControl(control.Frozen(control.Freeze{}))
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				w.cluster.mu.Lock()
-				w.part = part
-				w.cluster.mu.Unlock()
-				w.restarted(web)
-				w.pass(time.Minute)
-				w.edit(alice, app, "1")
-				w.pass(time.Minute)
-				p.SetControl(control.Control{})
-				w.pass(quiet)
-				w.rolled(web, rolls)
-			})
+			p := w.settled()
+			p.SetControl(control.Frozen(control.Freeze{}))
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.cluster.mu.Lock()
+			w.part = part
+			w.cluster.mu.Unlock()
+			w.restarted(web)
+			w.pass(time.Minute)
+			w.edit(alice, app, "1")
+			w.pass(time.Minute)
+			p.SetControl(control.Control{})
+			w.rolls(rolls)
 		})
 	}
 }

@@ -18,11 +18,9 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		t.Run(s.Name, func(t *testing.T) {
-			inWorld(t, s.Settings, func(t *testing.T, w *world) {
-				w.start()
-				scenario.Run(t.Context(), t, s, w)
-			})
+		runWorld(t, s.Name, s.Settings, func(t *testing.T, w *world) {
+			w.start()
+			scenario.Run(t.Context(), t, s, w)
 		})
 	}
 }

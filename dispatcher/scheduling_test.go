@@ -47,22 +47,20 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 		"the annotation says nothing": {waveLists + `, wave.pusher.com/scheduling-disabled: ""`, "default-scheduler"},
 		"the annotation is no help":   {waveLists + `, wave.pusher.com/scheduling-disabled: wave.pusher.com/invalid`, "default-scheduler"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-				w.podStart = 2 * time.Second
-				w.unscheduled(c.annotations)
-				p := w.start()
-				p.SetControl(control.Frozen(control.Freeze{}))
-				w.pass(quiet)
-				w.scheduledBy(c.want)
-				w.rolled(web, 1)
-				p.SetControl(control.Control{})
-				w.give("app", "1")
-				w.pass(time.Hour)
-				w.rolled(web, 1)
-				w.says(app, `{"data":{"a":"2"}}`)
-				w.rolled(web, 2)
-			})
+		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
+			w.podStart = 2 * time.Second
+			w.unscheduled(c.annotations)
+			p := w.start()
+			p.SetControl(control.Frozen(control.Freeze{}))
+			w.pass(quiet)
+			w.scheduledBy(c.want)
+			w.rolled(web, 1)
+			p.SetControl(control.Control{})
+			w.give("app", "1")
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			w.says(app, `{"data":{"a":"2"}}`)
+			w.rolled(web, 2)
 		})
 	}
 }
@@ -96,14 +94,12 @@ func TestNotReleased(t *testing.T) {
 		"not opted in": {`wave.pusher.com/scheduling-disabled: other-scheduler`, false},
 		"dry run":      {byOther, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-				w.configure = func(o *dispatcher.Options) { o.DryRun = c.dry }
-				w.unscheduled(c.annotations)
-				w.start()
-				w.pass(time.Hour)
-				w.scheduledBy(mark.NoScheduler)
-			})
+		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.DryRun = c.dry }
+			w.unscheduled(c.annotations)
+			w.start()
+			w.pass(time.Hour)
+			w.scheduledBy(mark.NoScheduler)
 		})
 	}
 }

@@ -66,8 +66,7 @@ func (w *world) crowdRolled(n int64) {
 func TestStartListsMetadata(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
 		w.crowd()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stop()
 		w.edit(alice, "ConfigMap/crowd/c-7", "2")
 		taken := w.requestsIn(noAnswer)
@@ -90,8 +89,7 @@ func TestStartMayNotList(t *testing.T) {
 			}
 			return nil
 		})
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.stop()
 		taken()
 		w.edit(alice, "ConfigMap/crowd/c-7", "2")

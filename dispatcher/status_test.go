@@ -19,9 +19,7 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 6h")
 		w.must(err)
 		w.braked(turn.Limits{Windows: []control.Window{window}})
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze.Frozen || s.Notifies || !s.At.Equal(time.Now()) {
 			t.Errorf("at rest: %+v", s)
 		}
@@ -63,9 +61,7 @@ func TestStatusSaysWhatHoldsBack(t *testing.T) {
 // TestStatusTellsOfTheLag: what is on its way lags, also while patches fail; what somebody holds back, or has to mend, does not.
 func TestStatusTellsOfTheLag(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(20 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		look := func(when string, lag time.Duration) {
 			t.Helper()
 			s := p.Status()
@@ -107,9 +103,7 @@ func TestStatusTellsOfTheLag(t *testing.T) {
 func TestStatusTellsOfSweepsAndDrift(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.sweeping()
-		w.usual()
-		p := w.start()
-		w.pass(quiet)
+		p := w.usually()
 		if s := p.Status(); time.Since(s.SweptAt) > quiet || s.Drift != 0 {
 			t.Errorf("after the sweep at the start: %+v", s)
 		}

@@ -12,12 +12,8 @@ import (
 // that is not served now. Nothing rolls by that, nor by the next start.
 func TestLostRecords(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.usually()
+		w.edited("2", 1)
 		before := handledOf(t, w)
 		for _, away := range []string{"", "Deployment"} {
 			w.stop()
@@ -34,9 +30,7 @@ func TestLostRecords(t *testing.T) {
 			w.serve(p, "")
 		}
 		w.pass(10 * time.Minute)
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 2)
+		w.edited("3", 2)
 	})
 }
 

@@ -55,40 +55,38 @@ func TestSweepTriesAConfigAgain(t *testing.T) {
 		"the server could not do it": {apierrors.NewServerTimeout(configMaps, "get", 1), 20, 1},
 	} {
 		for _, listed := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, listed %v", name, listed), func(t *testing.T) {
-				inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-					w.sweeping()
-					w.usual()
-					w.start()
-					refused := func(verb, _ string) error {
-						if verb == "list" && !listed {
-							return apierrors.NewForbidden(configMaps, "", errLost)
-						}
-						return nil
+			runWorld(t, fmt.Sprintf("%s, listed %v", name, listed), scenario.Settings{}, func(t *testing.T, w *world) {
+				w.sweeping()
+				w.usual()
+				w.start()
+				refused := func(verb, _ string) error {
+					if verb == "list" && !listed {
+						return apierrors.NewForbidden(configMaps, "", errLost)
 					}
-					w.failing(refused)
-					w.pass(61 * time.Minute)
-					w.deaf()
-					w.edit(alice, app, "2")
-					w.counted("meta")
-					w.failing(func(verb, ref string) error {
-						if verb == "meta" {
-							return test.err
-						}
-						return refused(verb, ref)
-					})
-					w.passUntilRead()
-					w.pass(4 * time.Minute)
-					if n := w.counted("meta"); n > test.most {
-						t.Errorf("%d reads that failed, want at most %d", n, test.most)
+					return nil
+				}
+				w.failing(refused)
+				w.pass(61 * time.Minute)
+				w.deaf()
+				w.edit(alice, app, "2")
+				w.counted("meta")
+				w.failing(func(verb, ref string) error {
+					if verb == "meta" {
+						return test.err
 					}
-					w.rolled(web, 0)
-					w.failing(refused)
-					w.pass(time.Minute + time.Second)
-					w.rolled(web, test.rolls)
-					w.pass(2 * time.Hour)
-					w.rolled(web, 1)
+					return refused(verb, ref)
 				})
+				w.passUntilRead()
+				w.pass(4 * time.Minute)
+				if n := w.counted("meta"); n > test.most {
+					t.Errorf("%d reads that failed, want at most %d", n, test.most)
+				}
+				w.rolled(web, 0)
+				w.failing(refused)
+				w.pass(time.Minute + time.Second)
+				w.rolled(web, test.rolls)
+				w.pass(2 * time.Hour)
+				w.rolled(web, 1)
 			})
 		}
 	}

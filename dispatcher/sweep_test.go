@@ -54,9 +54,7 @@ func sample(t *testing.T, r *prometheus.Registry, name string) *dto.Metric {
 func TestSweepFindsWhatTheFeedLost(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		r := w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.deaf()
 		w.edit(alice, app, "2")
 		w.pass(10*time.Minute + time.Second)
@@ -82,24 +80,22 @@ func TestLateHintIsNoDrift(t *testing.T) {
 		"alone":            func(*world) {},
 		"the first of two": func(w *world) { w.pass(time.Minute); w.label("new") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				r := w.sweeping()
-				w.usual()
-				w.start()
-				w.pass(9*time.Minute + 59*time.Second)
-				w.stream.hold()
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				w.rolled(web, 1)
-				w.stream.send(w.stream.take()...)
-				after(w)
-				w.pass(time.Hour)
-				w.rolled(web, 1)
-				if got := drifts(t, r); got != 0 {
-					t.Errorf("drift %v although the hint came, want 0", got)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usual()
+			w.start()
+			w.pass(9*time.Minute + 59*time.Second)
+			w.stream.hold()
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.rolled(web, 1)
+			w.stream.send(w.stream.take()...)
+			after(w)
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			if got := drifts(t, r); got != 0 {
+				t.Errorf("drift %v although the hint came, want 0", got)
+			}
 		})
 	}
 }
@@ -175,32 +171,30 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				r := w.sweeping()
-				w.usual()
-				for _, name := range []string{"good", "bad"} {
-					w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: `+name+`}, data: {a: MQ==}}`)))
-					w.must(w.create(alice, object(t, `{kind: Deployment, metadata: {name: of-`+name+`, annotations: {`+auto+
-						`}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: `+name+`}}]}]}}}}`)))
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usual()
+			for _, name := range []string{"good", "bad"} {
+				w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: `+name+`}, data: {a: MQ==}}`)))
+				w.must(w.create(alice, object(t, `{kind: Deployment, metadata: {name: of-`+name+`, annotations: {`+auto+
+					`}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: `+name+`}}]}]}}}}`)))
+			}
+			w.start()
+			began := time.Now()
+			if c.fails != nil {
+				w.failing(func(verb, ref string) error { return c.fails(time.Since(began), verb, ref) })
+			}
+			for _, at := range slices.Sorted(maps.Keys(c.after)) {
+				w.pass(time.Until(began.Add(at)))
+				s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue()
+				got := time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
+				if want := c.after[at]; got != want && (want >= 0 || got > time.Hour) {
+					t.Errorf("after %s every config was looked at %s ago, want %s", at, got, want)
 				}
-				w.start()
-				began := time.Now()
-				if c.fails != nil {
-					w.failing(func(verb, ref string) error { return c.fails(time.Since(began), verb, ref) })
-				}
-				for _, at := range slices.Sorted(maps.Keys(c.after)) {
-					w.pass(time.Until(began.Add(at)))
-					s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue()
-					got := time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
-					if want := c.after[at]; got != want && (want >= 0 || got > time.Hour) {
-						t.Errorf("after %s every config was looked at %s ago, want %s", at, got, want)
-					}
-				}
-				if got := sample(t, r, "reroll_sweep_interval_seconds").GetGauge().GetValue(); got != 600 {
-					t.Errorf("it says that it sweeps every %v seconds", got)
-				}
-			})
+			}
+			if got := sample(t, r, "reroll_sweep_interval_seconds").GetGauge().GetValue(); got != 600 {
+				t.Errorf("it says that it sweeps every %v seconds", got)
+			}
 		})
 	}
 }
@@ -305,26 +299,24 @@ func TestDriftOfABusyConfig(t *testing.T) {
 		"an earlier write": func(*world) {},
 		"a later one, too": func(w *world) { w.label("new") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				r := w.sweeping()
-				w.usual()
-				w.start()
-				w.pass(8 * time.Minute)
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				w.deaf()
-				w.edit(alice, app, "3")
-				w.pass(2 * time.Minute)
-				w.rolled(web, 2)
-				w.cluster.audit = w.hear
-				later(w)
-				w.pass(20 * time.Minute)
-				w.rolled(web, 2)
-				if got := drifts(t, r); got != 1 {
-					t.Errorf("drift %v, want 1", got)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usual()
+			w.start()
+			w.pass(8 * time.Minute)
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.deaf()
+			w.edit(alice, app, "3")
+			w.pass(2 * time.Minute)
+			w.rolled(web, 2)
+			w.cluster.audit = w.hear
+			later(w)
+			w.pass(20 * time.Minute)
+			w.rolled(web, 2)
+			if got := drifts(t, r); got != 1 {
+				t.Errorf("drift %v, want 1", got)
+			}
 		})
 	}
 }
@@ -338,26 +330,22 @@ func TestDriftFoundAtTheStart(t *testing.T) {
 		"its hint waits in the stream": {false, 0},
 		"its hint is lost":             {true, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.sweeping()
-				w.usual()
-				w.start()
-				w.pass(quiet)
-				w.stop()
-				if c.lost {
-					w.deaf()
-				}
-				w.edit(alice, app, "2")
-				w.pass(time.Hour)
-				r := w.sweeping()
-				w.start()
-				w.pass(time.Hour)
-				w.rolled(web, 1)
-				if got := drifts(t, r); got != c.want {
-					t.Errorf("drift %v, want %v", got, c.want)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.sweeping()
+			w.usually()
+			w.stop()
+			if c.lost {
+				w.deaf()
+			}
+			w.edit(alice, app, "2")
+			w.pass(time.Hour)
+			r := w.sweeping()
+			w.start()
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			if got := drifts(t, r); got != c.want {
+				t.Errorf("drift %v, want %v", got, c.want)
+			}
 		})
 	}
 }

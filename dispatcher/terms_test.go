@@ -16,8 +16,7 @@ func TestTerms(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.give("app", "1")
 		w.waved()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
 		says := func(want reloader.Terms, missing ...reloader.Missing) {
 			t.Helper()
@@ -56,8 +55,7 @@ kind: CronJob
 metadata: {name: nightly, annotations: {`+auto+`}}
 spec: {suspend: true, jobTemplate: {spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}}`)))
 		w.deploy("web", auto+`, reroll.dev/keys: "used, *.yaml ,,!debug*"`, "app")
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		says := func(ref reloader.WorkloadRef, want reloader.Terms) {
 			t.Helper()
 			record, _ := w.store.recordOf(ref)
@@ -87,8 +85,7 @@ func TestUsedKeys(t *testing.T) {
 		w.give("app", "1")
 		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
 		w.waved()
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		edges := func() map[string]reloader.Edge {
 			record, _ := w.store.recordOf(webRef)
 			found := map[string]reloader.Edge{}
@@ -121,9 +118,7 @@ func TestUsedKeys(t *testing.T) {
 // before it changes.
 func TestWhyIsToldAnew(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		says := func(want reloader.Reason) {
 			t.Helper()
 			if record, _ := w.store.recordOf(webRef); len(record.Edges) != 1 || record.Edges[0].Why != want {

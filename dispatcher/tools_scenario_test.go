@@ -84,13 +84,11 @@ func TestToolScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			inWorld(t, c.Settings, func(t *testing.T, w *world) {
-				w.flags(c.Flags)
-				w.failing(w.refuse)
-				w.start()
-				scenario.Run(t.Context(), t, c.Scenario, stoppable{w})
-			})
+		runWorld(t, c.Name, c.Settings, func(t *testing.T, w *world) {
+			w.flags(c.Flags)
+			w.failing(w.refuse)
+			w.start()
+			scenario.Run(t.Context(), t, c.Scenario, stoppable{w})
 		})
 	}
 }

@@ -48,14 +48,11 @@ func (w *world) labels(by reloader.Actor, ref scenario.Ref) {
 func TestUnlistedButReferenced(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.unlisted(`{name: main, envFrom: [{secretRef: {name: part-1}}]}`)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.labels(alice, part1)
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		w.must(w.patch(bob, part1, types.MergePatchType, []byte(`{"data":{"a":"Mg=="}}`)))
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 
@@ -76,22 +73,19 @@ func TestFirstHintAboutTheUnlisted(t *testing.T) {
 		"a label, by who wrote the content": {"nobody can tell", func(w *world) { w.labels(alice, part1) }, 1},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-				w.unlisted(`{name: main}`)
-				w.start()
-				w.pass(quiet)
-				test.act(w)
-				w.pass(quiet)
-				if g := w.revision(web); g != test.rolls+1 {
-					t.Errorf("%d template changes, want %d: %s", g-1, test.rolls, test.reason)
-				}
-				w.labels(alice, part1)
-				w.pass(quiet)
-				if g := w.revision(web); g != test.rolls+1 {
-					t.Errorf("%d template changes after a second label, want %d: the content is known by then", g-1, test.rolls)
-				}
-			})
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.unlisted(`{name: main}`)
+			w.settled()
+			test.act(w)
+			w.pass(quiet)
+			if g := w.revision(web); g != test.rolls+1 {
+				t.Errorf("%d template changes, want %d: %s", g-1, test.rolls, test.reason)
+			}
+			w.labels(alice, part1)
+			w.pass(quiet)
+			if g := w.revision(web); g != test.rolls+1 {
+				t.Errorf("%d template changes after a second label, want %d: the content is known by then", g-1, test.rolls)
+			}
 		})
 	}
 }

@@ -62,34 +62,26 @@ func asUsual(*dispatcher.Options) {}
 
 func TestWhatIsKnownStaysTrueInDoubt(t *testing.T) {
 	inDoubt(t, asUsual, func(w *world, doubt *atomic.Bool) {
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		doubt.Store(true)
 		w.edit(bob, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		w.edit(bob, app, "1")
 		doubt.Store(false)
-		w.pass(quiet)
-		w.rolled(web, 0)
+		w.rolls(0)
 		w.edit(bob, app, "3")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.rolls(1)
 	})
 }
 
 func TestDoubtIsWhereItBegins(t *testing.T) {
 	inDoubt(t, asUsual, func(w *world, doubt *atomic.Bool) {
 		doubt.Store(true)
-		w.usual()
-		w.start()
-		w.pass(quiet)
+		w.usually()
 		w.stop()
 		w.edit(bob, app, "2")
 		doubt.Store(false)
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 1)
 	})
 }
@@ -102,8 +94,7 @@ func TestNoMarkIsHeldAgainstDoubt(t *testing.T) {
 kind: Deployment
 metadata: {name: web, annotations: {%s}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [{name: %s, value: old}]}]}}}`, auto, appVariable))))
-		w.start()
-		w.pass(quiet)
+		w.settled()
 		w.rolled(web, 0)
 	})
 }
@@ -117,8 +108,7 @@ spec: {template: {spec: {
   containers: [{name: main, volumeMounts: [{name: v, mountPath: /v}]}],
   volumes: [{name: v, csi: {driver: d, volumeAttributes: {secretProviderClass: app}}}]}}}`, auto))))
 		again := func() {
-			w.start()
-			w.pass(quiet)
+			w.settled()
 			w.stop()
 		}
 		again()

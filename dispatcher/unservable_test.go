@@ -29,9 +29,7 @@ func TestOneConfigThatCannotBeServed(t *testing.T) {
 			t.Fatalf("not ready because of one config: %v", err)
 		}
 		w.stream.connect(p.Handle)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
+		w.edited("2", 1)
 		record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: scenario.DefaultNamespace, Name: "victim"})
 		if len(record.Unreadable) == 0 {
 			t.Error("nothing on record says why the other workload has no baseline")
