@@ -43,19 +43,6 @@ func TestReloadOnCreate(t *testing.T) {
 	})
 }
 
-func TestReloadOnCreateFindsWhatAppearedMeanwhile(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = absences(true, false)
-		w.deploy("web", auto, "app")
-		w.settled()
-		w.stop()
-		w.give("app", "1")
-		w.pass(quiet)
-		w.settled()
-		w.rolled(web, 1)
-	})
-}
-
 // TestCreationByApplyRollsNothingByDefault: an apply makes what is not there, and the API server calls that a patch.
 func TestCreationByApplyRollsNothingByDefault(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

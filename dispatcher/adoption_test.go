@@ -36,15 +36,11 @@ func TestForecastIsWhatTheFirstStartDoes(t *testing.T) {
 	}{
 		"no mark":                        {auto, nil, scenario.Settings{}, nil, "Baseline"},
 		"no mark and an edit":            {auto, nil, scenario.Settings{}, []func(*world){edit("2")}, "Baseline"},
-		"no mark, no annotation":         {"", nil, scenario.Settings{AutoReloadAll: true}, []func(*world){edit("2")}, "Baseline"},
 		"the mark of the content":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, nil, "AlreadyCurrent"},
 		"an edit that was missed":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2")}, "Missed"},
 		"an edit that was reverted":      {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2"), edit("1")}, "AlreadyCurrent"},
 		"pods that started since":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2"), again}, "PodsNewer"},
-		"pods that started before":       {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){again, edit("2")}, "Missed"},
 		"one hash in all variables":      {fabric8, []string{"FABRIC8_APP_CONFIGMAP", hash("of two")}, scenario.Settings{}, nil, "PodsNewer"},
-		"a mark that means nothing":      {auto, []string{"STAKATER_APP_CONFIGMAP", "mine"}, scenario.Settings{}, []func(*world){edit("2")}, "Baseline"},
-		"the mark of a deletion":         {auto, []string{"STAKATER_APP_CONFIGMAP", mark.DeletedValue}, scenario.Settings{}, []func(*world){edit("2")}, "Baseline"},
 		"a strategy that does not write": {auto, []string{"STAKATER_APP_CONFIGMAP", hash("0")}, scenario.Settings{Strategy: "annotations"}, []func(*world){edit("2")}, "Baseline"},
 		"a mark, and opted in later": {
 			"",

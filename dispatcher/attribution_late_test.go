@@ -20,17 +20,6 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 		want   map[string]reloader.Basis
 		before int // changes before it, each with a roll
 	}{
-		"nobody ran": {
-			"the hint waited in the stream",
-			func(w *world) {
-				w.stop()
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				w.start()
-			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
-			0,
-		},
 		"nobody ran, and two edited": {
 			"the first of two cannot be told from no candidate",
 			func(w *world) {
@@ -42,20 +31,6 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.start()
 			},
 			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous, "bob": reloader.BasisFieldManager},
-			0,
-		},
-		"the hint of who wrote last is lost": {
-			"content was written after the only hint",
-			func(w *world) {
-				w.stop()
-				w.edit(alice, app, "2")
-				w.pass(time.Minute)
-				w.stream.hold()
-				w.edit(bob, app, "3")
-				w.stream.take()
-				w.start()
-			},
-			map[string]reloader.Basis{"alice": reloader.BasisAmbiguous},
 			0,
 		},
 		"the feed is late": {
@@ -96,45 +71,6 @@ func TestWhoOfAChangeWhileDown(t *testing.T) {
 				w.start()
 			},
 			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
-			0,
-		},
-		"a hint about the change before leads to the next": {
-			"the one that has made it is still to come",
-			func(w *world) {
-				w.edit(alice, app, "1.5")
-				again := w.stream.last[appConfig]
-				w.pass(500 * time.Millisecond)
-				w.stop()
-				w.start()
-				bobs := w.editUnheard(bob, "2")
-				w.stream.send(again)
-				w.pass(time.Second)
-				w.stream.send(bobs)
-			},
-			map[string]reloader.Basis{"bob": reloader.BasisOnlyWriter},
-			1,
-		},
-		"a name was generated for another at that time": {
-			"it is about a config that was made then",
-			func(w *world) {
-				w.edit(alice, app, "2")
-				w.stream.send(w.generated(bob))
-			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
-			0,
-		},
-		"a name was generated for another": {
-			"it is about a config that was made then",
-			func(w *world) {
-				w.stop()
-				w.edit(alice, app, "2")
-				h := w.stream.last[appConfig]
-				h.Config.Name, h.Verb, h.Actor = "", reloader.VerbCreate, bob
-				w.stream.send(h)
-				w.pass(time.Minute)
-				w.start()
-			},
-			map[string]reloader.Basis{"alice": reloader.BasisOnlyWriter},
 			0,
 		},
 	}

@@ -66,22 +66,6 @@ func TestFreezeAndThaw(t *testing.T) {
 	})
 }
 
-func TestFreezeEndsByItself(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		p := w.usually()
-		until := time.Now().Add(2 * time.Hour)
-		p.SetControl(control.Frozen(control.Freeze{Until: until}))
-		w.edit(alice, app, "2")
-		w.pass(time.Until(until) - time.Minute)
-		w.rolled(web, 0)
-		if hold := w.held(reloader.ReasonFrozen); hold.Due.Sub(until).Abs() > time.Second {
-			t.Errorf("due %s, want %s", hold.Due, until)
-		}
-		w.pass(2 * time.Minute)
-		w.rolled(web, 1)
-	})
-}
-
 func TestPausedByOperator(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.usual()
@@ -98,45 +82,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		w.held(reloader.ReasonPausedByOperator)
 		w.pass(time.Hour)
 		w.rolled(web, 1)
-	})
-}
-
-func TestMaintenanceWindow(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 2h")
-		w.must(err)
-		w.braked(turn.Limits{Windows: []control.Window{window}})
-		w.usual()
-		w.start()
-		w.pass(quiet) // the bubble's clock began at midnight
-		w.edit(alice, app, "2")
-		w.pass(20 * time.Hour)
-		w.rolled(web, 0)
-		if hold := w.held(reloader.ReasonOutsideWindow); hold.Due.UTC().Hour() != 22 {
-			t.Errorf("due %s, want 22:00", hold.Due)
-		}
-		w.pass(2 * time.Hour)
-		w.rolled(web, 1)
-		w.edited("3", 2)
-	})
-}
-
-func TestMinInterval(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{MinInterval: 10 * time.Minute})
-		w.usually()
-		for _, value := range []string{"2", "3", "4"} {
-			w.edit(alice, app, value)
-			w.pass(time.Minute)
-		}
-		w.rolled(web, 1)
-		w.held(reloader.ReasonTooSoon)
-		w.stop()
-		w.start() // who comes after knows when the last roll was
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		w.pass(10 * time.Minute)
-		w.rolled(web, 2)
 	})
 }
 

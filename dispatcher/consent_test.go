@@ -12,7 +12,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -117,16 +116,12 @@ func TestUnsharedIsAsAbsent(t *testing.T) {
 		there := func(w *world) { w.keep("") }
 		edit := func(w *world) { w.editKept("Mg==") }
 		remove := func(w *world) { w.must(w.delete(bob, kept)) }
-		secrets := schema.GroupResource{Resource: "secrets"}
 		want := tells(nothing, nothing, nothing, noAnswer, false)
 		for name, got := range map[string][]string{
 			"there":               tells(there, nothing, nothing, noAnswer, false),
 			"edited":              tells(there, edit, func(w *world) { w.editKept("Mw==") }, noAnswer, false),
-			"made and deleted":    tells(nothing, there, remove, noAnswer, false),
-			"deleted and made":    tells(there, remove, there, noAnswer, false),
 			"it ignores changes":  tells(func(w *world) { w.keep(`reroll.dev/ignore: "true"`) }, edit, remove, noAnswer, false),
 			"shared with another": tells(there, func(w *world) { w.annotateKept("reroll.dev/share-with", "another") }, edit, noAnswer, false),
-			"may not be read":     tells(there, edit, remove, func(string) error { return apierrors.NewForbidden(secrets, "kept", nil) }, false),
 			"cannot be decrypted": tells(there, edit, nothing, func(string) error { return apierrors.NewInternalError(errors.New("no key")) }, false),
 			"used in its own namespace": tells(func(w *world) {
 				w.keep("")

@@ -70,7 +70,6 @@ func TestChangesWhileDownGoOutTogether(t *testing.T) {
 		others int
 		read   time.Duration
 	}{
-		"two reads":          {read: 300 * time.Millisecond},
 		"behind many others": {others: 40, read: time.Second},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {

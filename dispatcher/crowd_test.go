@@ -43,21 +43,6 @@ func TestConcurrencyLimit(t *testing.T) {
 	})
 }
 
-// TestRollingWorkloadMayRollAgain: a workload takes its own place, not another one.
-func TestRollingWorkloadMayRollAgain(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		f := newFleet(w, 1)
-		w.braked(turn.Limits{Concurrent: 1, NamespaceConcurrent: 1})
-		w.settled()
-		f.edit(alice, app, "2")
-		f.pass(time.Minute)
-		f.reached(1)
-		f.edit(alice, app, "3")
-		f.pass(time.Minute)
-		f.reached(2)
-	})
-}
-
 // TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
 func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -86,12 +86,6 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 	}
 	for name, ask := range map[string]func(w *world, p *process){
 		"its annotation": func(w *world, _ *process) { annotate(w, `"reroll.dev/retry":"please"`) },
-		"another word in it": func(w *world, _ *process) {
-			annotate(w, `"reroll.dev/retry":"please"`)
-			w.pass(time.Second)
-			w.counted("patch")
-			annotate(w, `"reroll.dev/retry":"now"`)
-		},
 		"its spec": func(w *world, _ *process) {
 			w.starting(-2 * time.Hour) // no pod is new from now on
 			w.image(web, "other")
@@ -118,24 +112,6 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestStatusIsNoReasonToTryAgain: pods that come and go do not have a refused workload tried all the time.
-func TestStatusIsNoReasonToTryAgain(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		p := w.usually()
-		w.deadLetter(unprocessable("spec.template is wrong"), reloader.ReasonRefused)
-		obj, _ := w.read(web)
-		w.counted("patch")
-		for i := range 50 {
-			obj.SetResourceVersion(string(rune('a' + i)))
-			p.observe(web, obj)
-		}
-		w.pass(time.Second)
-		if n := w.counted("patch"); n > 1 {
-			t.Errorf("%d attempts for its status", n)
-		}
-	})
 }
 
 // TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted anew.

@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"context"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -68,16 +67,6 @@ func (s *store) wipe() {
 	clear(s.changes)
 	clear(s.records)
 	s.reloads, s.history = nil, nil
-}
-
-// snapshot returns a copy to restore later.
-func (s *store) snapshot() *store {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &store{
-		sequence: s.sequence, changes: maps.Clone(s.changes), records: maps.Clone(s.records),
-		reloads: slices.Clone(s.reloads), history: slices.Clone(s.history),
-	}
 }
 
 // LoadChanges returns the newest change of every config.

@@ -74,8 +74,6 @@ func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 		"by itself":                    {workload: `, reroll.dev/auto: "true"`},
 		"excluded and matching":        {workload: `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`},
 		"selected by a label it lacks": {workload: ", reroll.dev/configmap-selector: app=web", later: "labels: {app: web}"},
-		"selected by a label it has":   {workload: ", reroll.dev/configmap-selector: app=web", labels: "app: web", later: "labels: {app: api}"},
-		"search without match":         {workload: `, reloader.stakater.com/search: "true"`, later: `annotations: {reloader.stakater.com/match: "true"}`},
 		"search with match": {
 			workload: `, reloader.stakater.com/search: "true"`, annotations: `, reloader.stakater.com/match: "true"`,
 			later: "annotations: {reloader.stakater.com/match: null}",

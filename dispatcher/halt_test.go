@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -209,25 +207,6 @@ func TestStepsSurviveARestart(t *testing.T) {
 		f.answer(second[1:], allNew)
 		f.pass(time.Minute)
 		f.reached(30)
-	})
-}
-
-// TestStepsPassOverTheRefused: a workload that cannot be patched keeps nobody waiting.
-func TestStepsPassOverTheRefused(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.failing(func(verb, ref string) error {
-			if verb == "patch" && strings.HasSuffix(ref, "5") {
-				return apierrors.NewForbidden(deployments, ref, errLost)
-			}
-			return nil
-		})
-		f.edit(alice, app, "2")
-		f.pass(10 * time.Minute)
-		f.answer(f.reached(1), allNew)
-		f.pass(10 * time.Minute)
-		f.answer(f.reached(4), allNew)
-		f.pass(10 * time.Minute)
-		f.reached(27)
 	})
 }
 

@@ -95,32 +95,6 @@ func TestTroubleOfAllIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestTooManySaysSoBeforeItsReads: the looks at what a glob matches take very long. The workload says meanwhile that there is more than counts.
-func TestTooManySaysSoBeforeItsReads(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		for i := range dialect.MaxConfigs + 100 {
-			w.give(fmt.Sprintf("part-%04d", i), "1")
-		}
-		w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
-		w.failing(func(verb, ref string) error {
-			if strings.Contains(ref, "/part-") {
-				<-time.After(time.Minute)
-			}
-			return nil
-		})
-		w.launch()
-		w.pass(10 * time.Second)
-		ref := webRef
-		ref.Name = "all"
-		r, _ := w.store.recordOf(ref)
-		if problems := strings.Join(r.Problems, "\n"); !strings.Contains(problems, "more than 1000 configs") {
-			t.Errorf("problems %q do not say that there are too many", problems)
-		}
-		w.failing(nil)
-		w.pass(10 * time.Minute)
-	})
-}
-
 // TestOneWildcardInALargeNamespace: a glob matches more configs than a workload may depend on. Those that count are always the same, the workload
 // says that there are more, and nobody else is held up.
 func TestOneWildcardInALargeNamespace(t *testing.T) {

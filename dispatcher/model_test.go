@@ -28,9 +28,10 @@ type model struct {
 	// contents are those that each config had, the newest last; pods tells with which of them the present pods have started.
 	contents map[string][]content
 	pods     map[string]int
-	// changed counts the changes of contents, and undone the rollbacks; rolls counts what Reroll did.
-	changed, undone, rolls int
-	revision               int64
+	// changed counts the changes of contents, undone the rollbacks, and made the configs that were made anew, each of which may add a roll: a pod
+	// that started after the last look that found the content may have started while it was away. rolls counts what Reroll did.
+	changed, undone, made, rolls int
+	revision                     int64
 	// reads guards what is written in contents, and past.
 	reads  sync.Mutex
 	copies []*appsv1.Deployment
@@ -46,7 +47,7 @@ type content struct {
 }
 
 // modelSeeds is how many histories are tried each time, always the same ones. MODEL_HISTORIES=n tries n others, MODEL_SEED=n the one of a seed.
-const modelSeeds = 60
+const modelSeeds = 120
 
 // histories are the seeds to try.
 func histories(t *testing.T) []uint64 {
@@ -92,6 +93,7 @@ func TestModel(t *testing.T) {
 					contents: map[string][]content{"app": {{value: "1"}}, "other": {{value: "1"}}}, pods: map[string]int{},
 				}
 				m.reading(nil)
+				w.overhears = seed%8 < 4
 				if seed%4 < 2 {
 					w.configure = func(o *dispatcher.Options) { o.SweepInterval = 30 * time.Second }
 				}
@@ -149,7 +151,7 @@ func (m *model) did(format string, args ...any) {
 
 // act does one thing.
 func (m *model) act() {
-	switch m.random.IntN(17) {
+	switch m.random.IntN(19) {
 	case 0, 1, 2, 3:
 		m.change([]string{"app", "other"}[m.random.IntN(2)], fmt.Sprint(m.random.IntN(3)))
 	case 4:
@@ -180,6 +182,16 @@ func (m *model) act() {
 		m.second()
 	case 16:
 		m.losePods()
+	case 17:
+		m.remake([]string{"app", "other"}[m.random.IntN(2)])
+	case 18:
+		m.did("a third of all requests fail")
+		m.reading(func(string, string) error {
+			if time.Now().UnixNano()%3 == 0 {
+				return errLost
+			}
+			return nil
+		})
 	}
 }
 
@@ -194,6 +206,15 @@ func (m *model) change(name, value string) {
 	m.reads.Lock()
 	defer m.reads.Unlock()
 	m.now(name, value)
+}
+
+// remake deletes a config and makes it anew as it was.
+func (m *model) remake(name string) {
+	all := m.contents[name]
+	m.did("%s is made anew", name)
+	m.made++
+	m.must(m.delete(bob, scenario.Ref("ConfigMap/"+name)))
+	m.give(name, all[len(all)-1].value)
 }
 
 // now takes note of what is live, which whoever changed it may not have done yet. The caller holds reads.
@@ -331,8 +352,8 @@ func (m *model) check(when string) {
 			m.t.Errorf("%s the pods have %s %s, and it is %s: lost", when, name, m.has(name), now)
 		}
 	}
-	if most := m.changed + m.undone; m.rolls > most {
-		m.t.Errorf("%s there are %d rolls for %d changes and %d rollbacks: doubled", when, m.rolls, m.changed, m.undone)
+	if most := m.changed + m.undone + m.made; m.rolls > most {
+		m.t.Errorf("%s there are %d rolls for %d changes, %d rollbacks and %d configs made anew: doubled", when, m.rolls, m.changed, m.undone, m.made)
 	}
 }
 

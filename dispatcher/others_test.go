@@ -3,7 +3,6 @@ package dispatcher_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -103,23 +102,6 @@ func TestAfterADryRun(t *testing.T) {
 			w.rolled(web, c.want)
 		})
 	}
-}
-
-// TestDryRunSaysItOnce: also after restarts of the dry run nothing is done, and each change is said once by each process.
-func TestDryRunSaysItOnce(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.configure = func(o *dispatcher.Options) { o.DryRun, o.SweepInterval = true, 10*time.Minute }
-		w.settled()
-		for _, value := range []string{"2", "3"} {
-			w.edit(alice, app, value)
-			w.pass(time.Hour)
-		}
-		if got := w.outcomes(webRef); got[reloader.ReasonDryRun] != 2 || len(got) != 1 {
-			t.Errorf("outcomes %v, want two DryRun", got)
-		}
-		w.rolled(web, 0)
-	})
 }
 
 // TestWebhookIsNotCalledForRollbacks: where others roll, what the workload carries is their business.

@@ -34,15 +34,12 @@ func TestMadeWhileDown(t *testing.T) {
 		down     func(w *world)
 		want     int64
 	}{
-		"creations roll":                 {"it was not there when all were looked for", true, made, 1},
-		"they do not":                    {"nobody asked for it", false, made, 0},
-		"the pattern is a newer one":     {"nobody knows that it was not asked for when it was made", true, func(w *world) { made(w); w.pass(time.Minute); w.annotate("part-.") }, 1},
-		"the pattern is an older one":    {"somebody asked for it when it was made", true, func(w *world) { w.annotate("part-."); w.pass(time.Minute); made(w) }, 1},
-		"the history is lost":            {"the ledger says when all were looked for", true, func(w *world) { made(w); w.forget() }, 1},
-		"all is lost":                    {"a first start rolls nothing", true, func(w *world) { made(w); w.forget(); w.ledger.wipe() }, 0},
-		"another of its name took over":  {"its pods have started with it", true, func(w *world) { made(w); w.must(w.delete(alice, web)); w.deploy("web", anyPart, "app") }, 0},
-		"gone again before anybody came": {"there is nothing to roll for", true, func(w *world) { made(w); w.must(w.delete(alice, "ConfigMap/part-2")) }, 0},
-		"the hint is lost":               {"nobody needs it", true, func(w *world) { made(w); w.stream.forget() }, 1},
+		"creations roll":                {"it was not there when all were looked for", true, made, 1},
+		"they do not":                   {"nobody asked for it", false, made, 0},
+		"the pattern is a newer one":    {"nobody knows that it was not asked for when it was made", true, func(w *world) { made(w); w.pass(time.Minute); w.annotate("part-.") }, 1},
+		"all is lost":                   {"a first start rolls nothing", true, func(w *world) { made(w); w.forget(); w.ledger.wipe() }, 0},
+		"another of its name took over": {"its pods have started with it", true, func(w *world) { made(w); w.must(w.delete(alice, web)); w.deploy("web", anyPart, "app") }, 0},
+		"the hint is lost":              {"nobody needs it", true, func(w *world) { made(w); w.stream.forget() }, 1},
 	}
 	for name, test := range tests {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -93,31 +90,6 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 			w.rolls(want + 1)
 		})
 	}
-}
-
-// TestGeneratedNameReadsNothingThatIsThere: what was made under a generated name is none of the configs that were there before.
-func TestGeneratedNameReadsNothingThatIsThere(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.deploy("waits", `configmap.reloader.stakater.com/reload: "part-x7k2p"`, "app")
-		w.configure = absences(true, false)
-		w.settled()
-		put := w.cluster.audit
-		w.cluster.audit = func(h reloader.Hint) {
-			h.Config.Name, h.Code = "", http.StatusCreated
-			put(h)
-		}
-		read := func() int { return w.counted("meta") + w.counted("get") }
-		read() // those until now
-		w.give("other-1", "1")
-		w.pass(5 * time.Second)
-		if n := read(); n > 1 {
-			t.Errorf("%d reads for a config that nobody names, want one of the absent config that may have been made", n)
-		}
-		w.give("part-x7k2p", "1")
-		w.pass(quiet)
-		w.rolled("Deployment/waits", 1)
-	})
 }
 
 // TestMadeAndPendingAtTheEnd: a creation whose window is open when the process ends is rolled by the next, once.

@@ -107,13 +107,6 @@ func TestRequestIsHeldBack(t *testing.T) {
 			let:    func(_ *world, p *process) { p.SetControl(control.Control{}) },
 			reason: reloader.ReasonFrozen,
 		},
-		"paused": {
-			hold: func(_ *world, p *process) {
-				p.SetControl(control.Parse(map[string]string{control.Key: "pauses: [{namespace: main, until: 2100-01-01T00:00:00Z}]"}))
-			},
-			let:    func(_ *world, p *process) { p.SetControl(control.Control{}) },
-			reason: reloader.ReasonPausedByOperator,
-		},
 		"forbidden": {
 			hold: func(w *world, _ *process) { w.failing(forbidden) },
 			let: func(w *world, _ *process) {

@@ -42,10 +42,8 @@ func (w *world) scheduledBy(scheduler string) {
 // whatever is frozen. What changes after that rolls once.
 func TestReleasesWhatWaveLeft(t *testing.T) {
 	for name, c := range map[string]struct{ annotations, want string }{
-		"with the scheduler before":   {byOther, "other-scheduler"},
-		"the annotation is gone":      {waveLists, "default-scheduler"},
-		"the annotation says nothing": {waveLists + `, wave.pusher.com/scheduling-disabled: ""`, "default-scheduler"},
-		"the annotation is no help":   {waveLists + `, wave.pusher.com/scheduling-disabled: wave.pusher.com/invalid`, "default-scheduler"},
+		"with the scheduler before": {byOther, "other-scheduler"},
+		"the annotation is gone":    {waveLists, "default-scheduler"},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
 			w.podStart = 2 * time.Second

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -76,28 +75,24 @@ func TestSweepFindsWhatTheFeedLost(t *testing.T) {
 
 // TestLateHintIsNoDrift: a hint that comes a minute late is one, and stays one after others have come.
 func TestLateHintIsNoDrift(t *testing.T) {
-	for name, after := range map[string]func(w *world){
-		"alone":            func(*world) {},
-		"the first of two": func(w *world) { w.pass(time.Minute); w.label("new") },
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			r := w.sweeping()
-			w.usual()
-			w.start()
-			w.pass(9*time.Minute + 59*time.Second)
-			w.stream.hold()
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.rolled(web, 1)
-			w.stream.send(w.stream.take()...)
-			after(w)
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-			if got := drifts(t, r); got != 0 {
-				t.Errorf("drift %v although the hint came, want 0", got)
-			}
-		})
-	}
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(9*time.Minute + 59*time.Second)
+		w.stream.hold()
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.stream.send(w.stream.take()...)
+		w.pass(time.Minute)
+		w.label("new")
+		w.pass(time.Hour)
+		w.rolled(web, 1)
+		if got := drifts(t, r); got != 0 {
+			t.Errorf("drift %v although the hint came, want 0", got)
+		}
+	})
 }
 
 func TestSweepWithoutList(t *testing.T) {
@@ -146,28 +141,12 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 			fails: during(0, 75*time.Minute, refused(broken, "list")),
 			after: ages{65 * time.Minute: 65 * time.Minute, 85 * time.Minute: 5 * time.Minute},
 		},
-		"once in an hour in vain, and again": {
-			fails: either(refused(forbidden, "list", "Secret/"), hourly(refused(broken, "list", "ConfigMap/"))),
-			after: ages{55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
-		},
-		"the last of a round in vain, and again": {
-			fails: either(refused(forbidden, "list", "ConfigMap/"), hourly(refused(broken, "list", "Secret/"))),
-			after: ages{65 * time.Minute: 65 * time.Minute, 75 * time.Minute: 5 * time.Minute, 135 * time.Minute: 5 * time.Minute},
-		},
-		"a turn in vain": {
-			fails: either(during(25*time.Minute, 35*time.Minute, refused(broken, "list", "Secret/")), refused(forbidden, "list", "Secret/")),
-			after: ages{65 * time.Minute: 65 * time.Minute, 95 * time.Minute: 95 * time.Minute, 105 * time.Minute: 5 * time.Minute},
-		},
 		"neither listed nor read": {
 			fails: either(refused(forbidden, "list", "Secret/"), during(0, 3*time.Hour, refused(forbidden, "meta", "Secret/"))),
 			after: ages{65 * time.Minute: 65 * time.Minute, 175 * time.Minute: 175 * time.Minute, 245 * time.Minute: -1},
 		},
 		"one can never be read": {
 			fails: either(refused(forbidden, "list", "Secret/"), refused(forbidden, "meta", "Secret/", "/bad")),
-			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
-		},
-		"read when it was tried again": {
-			fails: either(refused(forbidden, "list", "Secret/"), hourly(refused(broken, "meta", "Secret/", "/good")), refused(forbidden, "meta", "Secret/", "/bad")),
 			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
 		},
 	} {
@@ -224,23 +203,6 @@ func during(from, until time.Duration, fails func(time.Duration, string, string)
 	}
 }
 
-// hourly fails as fails does, once in each hour.
-func hourly(fails func(time.Duration, string, string) error) func(time.Duration, string, string) error {
-	var mu sync.Mutex
-	failed := map[time.Duration]bool{}
-	return func(at time.Duration, verb, ref string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		hour := at.Truncate(time.Hour)
-		if failed[hour] {
-			return nil
-		}
-		err := fails(at, verb, ref)
-		failed[hour] = err != nil
-		return err
-	}
-}
-
 // either fails as the first does that fails.
 func either(all ...func(time.Duration, string, string) error) func(time.Duration, string, string) error {
 	return func(at time.Duration, verb, ref string) error {
@@ -293,32 +255,27 @@ func TestSuspicionMidwayIsAboutEverything(t *testing.T) {
 	})
 }
 
-// TestDriftOfABusyConfig: that the feed told of an earlier write, or tells of a later one, does not make up for the one that it has missed.
+// TestDriftOfABusyConfig: that the feed told of an earlier write, and tells of a later one, does not make up for the one that it has missed.
 func TestDriftOfABusyConfig(t *testing.T) {
-	for name, later := range map[string]func(w *world){
-		"an earlier write": func(*world) {},
-		"a later one, too": func(w *world) { w.label("new") },
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			r := w.sweeping()
-			w.usual()
-			w.start()
-			w.pass(8 * time.Minute)
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.deaf()
-			w.edit(alice, app, "3")
-			w.pass(2 * time.Minute)
-			w.rolled(web, 2)
-			w.cluster.audit = w.hear
-			later(w)
-			w.pass(20 * time.Minute)
-			w.rolled(web, 2)
-			if got := drifts(t, r); got != 1 {
-				t.Errorf("drift %v, want 1", got)
-			}
-		})
-	}
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.sweeping()
+		w.usual()
+		w.start()
+		w.pass(8 * time.Minute)
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.deaf()
+		w.edit(alice, app, "3")
+		w.pass(2 * time.Minute)
+		w.rolled(web, 2)
+		w.cluster.audit = w.hear
+		w.label("new")
+		w.pass(20 * time.Minute)
+		w.rolled(web, 2)
+		if got := drifts(t, r); got != 1 {
+			t.Errorf("drift %v, want 1", got)
+		}
+	})
 }
 
 // TestDriftFoundAtTheStart: what the feed lost while nobody was there is missed all the same, unless its hint comes yet.
