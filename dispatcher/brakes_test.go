@@ -2,8 +2,12 @@ package dispatcher_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
@@ -140,5 +144,183 @@ func TestRates(t *testing.T) {
 		if n := count(); n < workloads || n > workloads+70 {
 			t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
 		}
+	})
+}
+
+// fleetOf creates n Deployments of app in its namespace and returns what counts the rolls of all.
+func (w *world) fleetOf(namespace string, n int) (count func() int64) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: app, namespace: %s}, data: {a: "1"}}`, namespace))))
+	refs := make([]scenario.Ref, n)
+	for i := range refs {
+		refs[i] = scenario.NewRef("Deployment", namespace, fmt.Sprint("web-", i))
+		w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web-%d, namespace: %s, annotations: {%s}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, i, namespace, auto))))
+	}
+	return func() (rolls int64) {
+		for _, ref := range refs {
+			g := w.revision(ref)
+			rolls += g - 1
+		}
+		return rolls
+	}
+}
+
+// TestNamespaceInLineTakesNoPlaceOfOthers: the limit of all is for those who may go, not for those whose own namespace holds them back.
+func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
+		crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
+		w.settled()
+		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+		w.pass(time.Second)
+		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+		w.pass(2 * time.Second)
+		if n := alone(); n != 1 {
+			t.Errorf("%d rolls of who is alone, want 1: the others hardly use the limit of all", n)
+		}
+		w.pass(10 * time.Minute)
+		if n := crowd(); n < 20 || n > 22 {
+			t.Errorf("%d rolls of the crowd in ten minutes, want two a minute", n)
+		}
+	})
+}
+
+// TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
+func TestRatesHoldThroughRestarts(t *testing.T) {
+	for name, b := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.braked(b)
+			count := w.fleetOf("other", 200)
+			w.settled()
+			w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+			for range 12 {
+				w.pass(5 * time.Second)
+				w.stop()
+				w.start()
+			}
+			if rolls := count(); rolls < 40 || rolls > 75 {
+				t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
+			}
+			w.pass(quiet)
+			if rolls := count(); rolls != 200 {
+				t.Errorf("%d rolls at the end, want 200", rolls)
+			}
+		})
+	}
+}
+
+// TestConcurrencyLimit: as many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
+func TestConcurrencyLimit(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		f := newFleet(w, 10)
+		w.braked(turn.Limits{Concurrent: 3})
+		w.settled()
+		f.edit(alice, app, "2")
+		f.pass(10 * time.Minute)
+		open := f.reached(3)
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
+			t.Errorf("%d wait until others have rolled out, want 7", n)
+		}
+		f.answer(open[:1], allNew)
+		f.reached(4)
+		f.answer(open[1:2], gaveUp)
+		open = f.reached(5)
+		w.successor()
+		f.reached(5)
+		for done := 5; done < 10; done++ {
+			f.answer(open[:1], allNew)
+			open = f.reached(done + 1)
+		}
+		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
+			t.Errorf("%d still wait", n)
+		}
+	})
+}
+
+// TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
+func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(turn.Limits{Concurrent: 1})
+		p := w.usually()
+		moves := 0
+		w.failing(func(verb, ref string) error {
+			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
+				return nil
+			}
+			moves++
+			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
+			return apierrors.NewConflict(deployments, "web", errLost)
+		})
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if moves < 5 {
+			t.Fatalf("it moved %d times, too few to be left alone", moves)
+		}
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
+		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+		w.pass(quiet)
+		w.held(reloader.ReasonPausedByOperator)
+		w.failing(nil)
+		w.give("other", "1")
+		w.deploy("other", auto, "other")
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/other", 1)
+	})
+}
+
+func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(turn.Limits{NamespaceConcurrent: 2})
+		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
+		w.settled()
+		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+		w.pass(10 * time.Minute)
+		if n := crowd(); n != 2 {
+			t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
+		}
+		if n := alone(); n != 1 {
+			t.Errorf("%d rolls of who is alone, want 1", n)
+		}
+	})
+}
+
+const api scenario.Ref = "Deployment/api"
+
+// TestOwnMaintenanceWindow: a workload's own windows hold beside those of the installation, and one that cannot be read holds until it is corrected.
+func TestOwnMaintenanceWindow(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.deploy("web", auto+`, reroll.dev/maintenance-window: "CRON_TZ=UTC 0 3 * * * 1h"`, "app")
+		w.deploy("api", auto+`, reroll.dev/maintenance-window: "nonsense"`, "app")
+		w.settled()
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.rolled(web, 0)
+		w.rolled(api, 0)
+		hold := w.held(reloader.ReasonOutsideWindow)
+		if hold.Due.UTC().Hour() != 3 || hold.Due.UTC().Minute() != 0 {
+			t.Errorf("due %s", hold.Due)
+		}
+		w.pass(time.Until(hold.Due) - time.Minute)
+		w.rolled(web, 0)
+		w.pass(2 * time.Minute)
+		w.rolled(web, 1)
+		record, _ := w.store.recordOf(webNamed("api"))
+		if len(record.Problems) != 1 || !strings.HasPrefix(record.Problems[0], "reroll.dev/maintenance-window: ") {
+			t.Errorf("problems %q", record.Problems)
+		}
+		if record.Hold == nil || record.Hold.Reason != reloader.ReasonOutsideWindow || !record.Hold.Due.IsZero() {
+			t.Errorf("held by %+v", record.Hold)
+		}
+		w.rolled(api, 0)
+		w.says(api, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 0 * * * 24h"}}}`)
+		w.pass(quiet)
+		w.rolled(api, 1)
 	})
 }

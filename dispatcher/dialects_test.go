@@ -5,12 +5,15 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -134,50 +137,25 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestNewReferenceIsNoMissedChange: a mark of several configs together that is older than the reference to one of them says nothing about that
-// one, be it that an annotation names it or that the request which brings the config refers to it.
+// TestNewReferenceIsNoMissedChange: a mark of several configs together that is older than the reference to one of them says nothing about that one.
 func TestNewReferenceIsNoMissedChange(t *testing.T) {
-	waveSays := `{"metadata":{"annotations":{"wave.pusher.com/extra-configmaps":"more"}}}`
-	refers := `{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"app"}},{"configMapRef":{"name":"more"}}]}]}}}}`
-	for name, c := range map[string]struct {
-		annotations, body string
-		// template says that the request itself changes the pod template, and down that nobody of ours is there then.
-		template int64
-		down     bool
-		// unheard says that the new one is edited then, too, and that no event of it is left.
-		unheard bool
-	}{
-		"Wave's list":                   {waveLists, waveSays, 0, false, false},
-		"and an edit that nobody heard": {waveLists, refers, 1, true, true},
-		"SAP's list":                    {sapLists, `{"metadata":{"annotations":{"pod-reloader.cs.sap.com/configmaps":"app,more"}}}`, 0, false, false},
+	for lists, names := range map[string]string{
+		waveLists: `"wave.pusher.com/extra-configmaps":"more"`,
+		sapLists:  `"pod-reloader.cs.sap.com/configmaps":"app,more"`,
 	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+		runWorld(t, lists, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.give("app", "1")
-			w.deploy("web", c.annotations, "app")
+			w.deploy("web", lists, "app")
 			w.settled()
 			w.edited("2", 1)
-			if c.down {
-				w.stop()
-			}
 			w.podStart = -time.Minute // its old pods still run
 			w.give("more", "1")
 			w.pass(2 * time.Second)
-			w.must(w.patch(bob, web, types.MergePatchType, []byte(c.body)))
-			if c.unheard {
-				w.pass(5 * time.Second)
-				w.stream.hold()
-				w.edit(alice, "ConfigMap/more", "unheard")
-				w.stream.take()
-				w.stream.forget()
-				c.template++
-			}
-			if c.down {
-				w.start()
-			}
-			w.rolls(1 + c.template)
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{`+names+`}}}`)))
+			w.rolls(1)
 			w.edit(alice, "ConfigMap/more", "2")
-			w.rolls(2 + c.template)
-			w.edited("3", 3+c.template)
+			w.rolls(2)
+			w.edited("3", 3)
 		})
 	}
 }
@@ -195,4 +173,89 @@ func TestMissedChangeOfOneOfSeveral(t *testing.T) {
 		w.settled()
 		w.rolled(web, 1)
 	})
+}
+
+// TestJointMarkOfWhatGoesAway: a config that is deleted and made again while the mark is made of it takes neither the workload with it nor what
+// waits for it.
+func TestJointMarkOfWhatGoesAway(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.give("app", "1")
+		w.give("more", "1")
+		w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
+		w.settled()
+		w.edited("2", 1)
+		var away atomic.Bool
+		w.failing(func(verb, ref string) error {
+			if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
+				return notFound("ConfigMap/more")
+			}
+			return nil
+		})
+		w.edited("3", 2)
+		if !away.Load() {
+			t.Error("nobody read the other config")
+		}
+	})
+}
+
+// unscheduled creates web with annotations, which needs all of ConfigMap app and whose pods Wave has kept from being scheduled.
+func (w *world) unscheduled(annotations string) {
+	w.t.Helper()
+	w.must(w.create(alice, object(w.t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+annotations+`}}
+spec:
+  template:
+    spec:
+      schedulerName: wave.pusher.com/invalid
+      containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]`)))
+}
+
+const byOther = waveLists + `, wave.pusher.com/scheduling-disabled: other-scheduler`
+
+// scheduledBy fails the test unless web's pods are those of a scheduler, and Wave's annotation is there only if that is none.
+func (w *world) scheduledBy(scheduler string) {
+	w.t.Helper()
+	obj, _ := w.read(web)
+	_, says := obj.GetAnnotations()[mark.SchedulingKey]
+	if got := obj.(*appsv1.Deployment).Spec.Template.Spec.SchedulerName; got != scheduler || says && got != mark.NoScheduler {
+		w.t.Errorf("schedulerName %q, annotations %v; want scheduler %q", got, obj.GetAnnotations(), scheduler)
+	}
+}
+
+// TestReleasesWhatWaveLeft: pods that Wave kept from being scheduled are released as soon as a write succeeds, whatever is missing and whatever is
+// frozen. What changes after that rolls once. What has not opted in is not written, and a dry run writes nothing.
+func TestReleasesWhatWaveLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations, want string
+		dry               bool
+	}{
+		"with the scheduler before": {byOther, "other-scheduler", false},
+		"the annotation is gone":    {waveLists, "default-scheduler", false},
+		"not opted in":              {`wave.pusher.com/scheduling-disabled: other-scheduler`, mark.NoScheduler, false},
+		"dry run":                   {byOther, mark.NoScheduler, true},
+	} {
+		runWorld(t, name, scenario.Settings{DryRun: c.dry}, func(_ *testing.T, w *world) {
+			w.podStart = 2 * time.Second
+			w.unscheduled(c.annotations)
+			w.failing(only("patch", "", errLost))
+			p := w.start()
+			p.SetControl(control.Frozen(control.Freeze{}))
+			w.pass(time.Minute)
+			w.scheduledBy(mark.NoScheduler)
+			w.failing(nil)
+			w.pass(10 * time.Minute)
+			w.scheduledBy(c.want)
+			if c.want == mark.NoScheduler {
+				w.rolled(web, 0)
+				return
+			}
+			p.SetControl(control.Control{})
+			w.give("app", "1")
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			w.says(app, `{"data":{"a":"2"}}`)
+			w.rolled(web, 2)
+		})
+	}
 }

@@ -139,3 +139,10 @@ func (w *world) edited(value string, n int64) {
 	w.edit(alice, app, value)
 	w.rolls(n)
 }
+
+// webNamed is webRef with another name.
+func webNamed(name string) reloader.WorkloadRef {
+	ref := webRef
+	ref.Name = name
+	return ref
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/scenario"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // refusing refuses the records of one workload.
@@ -36,18 +37,21 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 	tests := map[string]struct {
 		annotations string
 		prepare     func(w *world)
+		unreadable  bool
+		rolls       int64
 	}{
 		"its record is refused": {auto, func(w *world) {
 			w.configure = func(o *dispatcher.Options) { o.History = refusing{w.store, "victim"} }
-		}},
+		}, false, 1},
 		"its configs cannot be listed": {`configmap.reloader.stakater.com/reload: "part-.*"`, func(w *world) {
-			w.failing(func(verb, _ string) error { return map[bool]error{true: errLost}[verb == "list"] })
-		}},
+			w.failing(only("list", "", errLost))
+		}, false, 0},
 		"its config cannot be read": {auto, func(w *world) {
-			w.failing(func(verb, ref string) error {
-				return map[bool]error{true: errLost}[strings.HasSuffix(ref, "/other") && (verb == "meta" || verb == "get")]
-			})
-		}},
+			w.failing(only("meta get", "/other", errLost))
+		}, false, 1},
+		"its config cannot be decrypted": {auto, func(w *world) {
+			w.failing(only("meta get", "/other", apierrors.NewInternalError(errLost)))
+		}, true, 1},
 	}
 	for name, test := range tests {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -56,12 +60,20 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 			w.deploy("victim", test.annotations, "other")
 			test.prepare(w)
 			p := w.launch()
-			w.pass(10 * time.Second)
+			w.pass(time.Minute)
 			if err := p.Ready(); err != nil {
 				t.Fatalf("not ready because of one workload: %v", err)
 			}
 			w.stream.connect(p.Handle)
 			w.edited("2", 1)
+			if record, _ := w.store.recordOf(webNamed("victim")); test.unreadable != (len(record.Unreadable) > 0) {
+				t.Errorf("on record as unreadable: %+v", record.Unreadable)
+			}
+			w.failing(nil)
+			w.pass(quiet)
+			w.edit(alice, "ConfigMap/other", "2")
+			w.must(w.Quiesce(t.Context()))
+			w.rolled("Deployment/victim", test.rolls)
 		})
 	}
 }
@@ -72,9 +84,7 @@ func TestTroubleOfAllIsWaitedFor(t *testing.T) {
 		w.usual()
 		w.give("other", "1")
 		w.deploy("second", auto, "other")
-		w.failing(func(verb, _ string) error {
-			return map[bool]error{true: errLost}[verb == "meta" || verb == "get" || verb == "list"]
-		})
+		w.failing(only("meta get list", "", errLost))
 		p := w.launch()
 		w.pass(10 * time.Minute)
 		if p.Ready() == nil {
@@ -86,8 +96,7 @@ func TestTroubleOfAllIsWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"web", "second"} {
-			ref := webRef
-			ref.Name = name
+			ref := webNamed(name)
 			if r, ok := w.store.recordOf(ref); !ok || len(r.Edges) != 1 || r.Edges[0].Handled.How == "" {
 				t.Errorf("ready without a baseline of %s: %+v", name, r)
 			}
@@ -104,8 +113,7 @@ func TestOneWildcardInALargeNamespace(t *testing.T) {
 			w.give(fmt.Sprintf("part-%04d", i), "1")
 		}
 		w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
-		ref := webRef
-		ref.Name = "all"
+		ref := webNamed("all")
 		w.settled()
 		first := w.dependencies(ref)
 		if len(first) != dialect.MaxConfigs {
@@ -153,8 +161,7 @@ func TestNamespaceIsBounded(t *testing.T) {
 		w.settled()
 		edges, full := 0, 0
 		for i := range workloads {
-			ref := webRef
-			ref.Name = fmt.Sprintf("greedy-%02d", i)
+			ref := webNamed(fmt.Sprintf("greedy-%02d", i))
 			r, _ := w.store.recordOf(ref)
 			edges += len(r.Edges)
 			if strings.Contains(strings.Join(r.Problems, "\n"), "namespace") {
@@ -163,6 +170,52 @@ func TestNamespaceIsBounded(t *testing.T) {
 		}
 		if edges != 50_000 || full != 1 {
 			t.Errorf("%d dependencies, and %d workloads say that the namespace is full", edges, full)
+		}
+	})
+}
+
+// TestStuckNamespaceHoldsUpNoOther: patches that hang, more than there are workers, are those of one namespace alone. What waits there rolls when
+// they have ended.
+func TestStuckNamespaceHoldsUpNoOther(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		const stuck = 64
+		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, namespace: stuck}, data: {k: "1"}}`)))
+		for n := range stuck {
+			w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web-%d, namespace: stuck, annotations: {reroll.dev/auto: "true"}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, n))))
+		}
+		w.usually()
+		w.failing(func(verb, ref string) error {
+			if verb == "patch" && strings.Contains(ref, "/stuck/") {
+				<-time.After(30 * time.Second)
+			}
+			return nil
+		})
+		w.edit(alice, "ConfigMap/stuck/app", "2")
+		w.pass(time.Second)
+		w.edit(alice, app, "2")
+		w.pass(5 * time.Second)
+		w.rolled(web, 1)
+		w.pass(5 * time.Second)
+		said := 0
+		for n := range stuck {
+			record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
+			if record.Hold != nil && record.Hold.Reason == reloader.ReasonWaitingForNamespace {
+				said++
+			}
+		}
+		if workers := 32; said < stuck-workers {
+			t.Errorf("%d of %d workloads say that they wait for others of their namespace, and at most %d have a worker", said, stuck, workers)
+		}
+		w.pass(10 * time.Minute)
+		for n := range stuck {
+			w.rolled(scenario.NewRef("Deployment", "stuck", fmt.Sprint("web-", n)), 1)
+			ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)}
+			if got := w.outcomes(ref); got[reloader.ReasonReloaded] != 1 {
+				t.Errorf("outcomes of %s: %v", ref, got)
+			}
 		}
 	})
 }

@@ -89,12 +89,7 @@ func TestPauseEndsAfterRestart(t *testing.T) {
 func TestPauseEndsWhateverFails(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		pausingWorld(t, w)
-		w.failing(func(verb, _ string) error {
-			if verb == "patch" {
-				return errLost
-			}
-			return nil
-		})
+		w.failing(only("patch", "", errLost))
 		w.pass(time.Hour)
 		w.wantPaused(true, true)
 		w.failing(nil)
@@ -239,4 +234,26 @@ func TestWebhookAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPauseOfTheFutureEnds: a pause that says it began in years to come, by a wrong clock, lasts no longer than its period.
+func TestPauseOfTheFutureEnds(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"2099-01-01T00:00:00Z"}}}`)))
+		w.pass(30 * time.Minute)
+		w.wantPaused(false, false)
+	})
+}
+
+// TestPauseEndsBeforeItIsForgotten: the namespace leaves scope in the middle of a pause, and the process ends before that is over: the next
+// one does not see the workload at all.
+func TestPauseEndsBeforeItIsForgotten(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		pausingWorld(t, w)
+		w.wantPaused(true, true)
+		w.running[0].Forget(webRef)
+		w.pass(time.Second)
+		w.wantPaused(false, false)
+	})
 }

@@ -1,13 +1,19 @@
 package dispatcher_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -112,6 +118,56 @@ func TestStatusTellsOfSweepsAndDrift(t *testing.T) {
 		w.pass(time.Hour)
 		if s := p.Status(); s.Drift != 1 || time.Since(s.SweptAt) > 11*time.Minute || s.SweptAt.After(time.Now()) {
 			t.Errorf("after an edit that the feed has missed: drift %d, swept at %s", s.Drift, s.SweptAt)
+		}
+	})
+}
+
+// journal keeps what is logged, as JSON.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// TestLogNamesWhatIsOnRecord: at each stage of a change the log has the IDs under which the stage is on record, which are those of the API.
+func TestLogNamesWhatIsOnRecord(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		j := &journal{}
+		w.configure = func(o *dispatcher.Options) { o.Logger = slog.New(slog.NewJSONHandler(j, nil)) }
+		w.usually()
+		w.edit(alice, app, "2")
+		w.pass(quiet)
+		w.say(web, 2, allNew)
+		w.stop()
+		change, _ := w.store.changesOf(appConfig)
+		reload, said := w.store.reloadsOf(webRef)[0], map[string]int{}
+		for text := range bytes.Lines(j.text.Bytes()) {
+			var l struct {
+				Msg, Type, Reload, Change string
+				Changes                   []string
+			}
+			w.must(json.Unmarshal(text, &l))
+			switch l.Msg {
+			case "change":
+				if l.Type == string(reloader.ChangeBaseline) {
+					continue
+				}
+				l.Reload, l.Changes = reload.ID, []string{l.Change}
+			case "reload", "rollout":
+			default:
+				continue
+			}
+			if said[l.Msg]++; l.Reload != reload.ID || !slices.Equal(l.Changes, []string{change.ID}) {
+				t.Errorf("%s: want reload %s and change %s", text, reload.ID, change.ID)
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"change": 1, "reload": 1, "rollout": 1}, said); diff != "" {
+			t.Errorf("lines by stage (-want +got):\n%s", diff)
 		}
 	})
 }

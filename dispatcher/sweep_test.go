@@ -99,12 +99,7 @@ func TestSweepWithoutList(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.sweeping()
 		w.usual()
-		w.failing(func(verb, _ string) error {
-			if verb == "list" {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
-			}
-			return nil
-		})
+		w.failing(only("list", "", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)))
 		w.start()
 		w.pass(time.Minute)
 		w.deaf()

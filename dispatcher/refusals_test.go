@@ -2,6 +2,8 @@ package dispatcher_test
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
@@ -116,26 +119,22 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 
 // TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted anew.
 func TestDeadLetterBehindABrake(t *testing.T) {
-	frozen := control.Frozen(control.Freeze{})
 	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			p := w.usually()
 			before := w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
-			p.SetControl(frozen)
+			w.control = control.Frozen(control.Freeze{})
+			p.SetControl(w.control)
 			w.pass(quiet)
 			if restart {
 				w.stop()
-				w.control = frozen
 				p = w.start()
 			}
 			before.Attempts = max(before.Attempts, w.held(reloader.ReasonRefused).Attempts)
 			w.counted("patch")
 			w.pass(time.Hour)
-			if n := w.counted("patch"); n != 0 {
-				t.Errorf("%d attempts although everything is frozen", n)
-			}
-			if hold := w.held(reloader.ReasonRefused); hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
-				t.Errorf("%+v behind the freeze, want %+v", hold, before)
+			if hold := w.held(reloader.ReasonRefused); w.counted("patch") != 0 || hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
+				t.Errorf("%+v behind the freeze, want %+v and no attempts", hold, before)
 			}
 			p.SetControl(control.Control{})
 			w.pass(6 * time.Minute)
@@ -149,6 +148,122 @@ func TestDeadLetterBehindABrake(t *testing.T) {
 			w.pass(6 * time.Minute)
 			w.rolled(web, 1)
 			w.held("")
+		})
+	}
+}
+
+var deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
+
+// only makes requests of these verbs about objects whose name ends so meet err.
+func only(verbs, suffix string, err error) func(string, string) error {
+	return func(verb, ref string) error {
+		if slices.Contains(strings.Fields(verbs), verb) && strings.HasSuffix(ref, suffix) {
+			return err
+		}
+		return nil
+	}
+}
+
+// TestRetriedWorkload: one workload that cannot be patched yet is held with its reason, not recorded, tried again, and blocks nobody.
+func TestRetriedWorkload(t *testing.T) {
+	for name, err := range map[string]error{"conflict": apierrors.NewConflict(deployments, "web", errLost), "connection lost": errLost} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			w.deploy("other", auto, "app")
+			w.settled()
+			w.failing(only("patch", "/web", err))
+			w.edit(alice, app, "2")
+			w.pass(30 * time.Second)
+			w.rolled(web, 0)
+			w.rolled("Deployment/other", 1)
+			w.held(reloader.ReasonRetrying)
+			if record, _ := w.store.recordOf(webRef); record.Edges[0].Pending == "" || len(w.store.reloadsOf(webRef)) != 0 {
+				t.Errorf("record while the workload is refused: %+v, reloads %+v", record, w.store.reloadsOf(webRef))
+			}
+			w.failing(nil)
+			w.pass(10 * time.Minute)
+			w.rolled(web, 1)
+			w.held("")
+		})
+	}
+}
+
+// TestUnreadableConfig: hints about a config that cannot be read hold no place in the stream for long, and are answered when it can be read.
+func TestUnreadableConfig(t *testing.T) {
+	for name, err := range map[string]error{
+		"forbidden":    apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost),
+		"server error": apierrors.NewInternalError(errLost),
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			w.failing(only("get", "/app", err))
+			w.edit(alice, app, "2")
+			w.pass(5 * time.Minute)
+			if w.stream.unacknowledged() != 0 {
+				t.Error("the hint still holds its place in the stream")
+			}
+			w.rolled(web, 0)
+			w.failing(nil)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, 1)
+			change, _ := w.store.changesOf(appConfig)
+			if len(change.Candidates) != 1 || change.Candidates[0].Actor.User != alice.User {
+				t.Errorf("candidates %+v, want alice", change.Candidates)
+			}
+			if w.counted("get"); w.counted("get") != 0 {
+				t.Error("it is looked at on and on")
+			}
+			w.pass(quiet)
+			if n := w.counted("get"); n != 0 {
+				t.Errorf("it was read %d times more", n)
+			}
+		})
+	}
+}
+
+// TestStoreLost: without the stream and without records workloads still roll, and all is recorded when they are back, also about a workload
+// that is gone by then.
+func TestStoreLost(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
+		w.usually()
+		w.store.lose(errLost, nil)
+		w.edited("2", 1)
+		w.store.lose(nil, errLost)
+		w.pass(time.Minute)
+		w.rolled(web, 1)
+		w.edit(alice, app, "3")
+		w.pass(time.Minute)
+		w.rolled(web, 2)
+		w.must(w.delete(alice, web))
+		w.pass(time.Minute)
+		w.store.lose(nil, nil)
+		w.pass(quiet)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 2 {
+			t.Errorf("outcomes %v, want two Reloaded", got)
+		}
+		if record, ok := w.store.recordOf(webRef); ok {
+			t.Errorf("record of a workload that is gone: %+v", record)
+		}
+	})
+}
+
+// TestUnknownOutcome: a write that was answered 500 and is committed later is found a minute after its hint. However many hints wait for that, they
+// hold no place in the stream.
+func TestUnknownOutcome(t *testing.T) {
+	for _, code := range []int{0, http.StatusInternalServerError, http.StatusGatewayTimeout, http.StatusOK} {
+		runWorld(t, http.StatusText(code), scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usually()
+			hint := w.editUnheard(alice, "1")
+			hint.Code = code
+			w.stream.send(slices.Repeat([]reloader.Hint{hint}, 3000)...)
+			w.pass(30 * time.Second)
+			if n := w.stream.unacknowledged(); n != 0 {
+				t.Errorf("%d hints are not acknowledged after the first look", n)
+			}
+			w.editUnheard(alice, "2")
+			w.pass(25 * time.Second)
+			w.rolled(web, 0)
+			w.rolls(map[bool]int64{true: 1}[code != http.StatusOK])
 		})
 	}
 }
