@@ -1,13 +1,13 @@
 package dispatcher_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
@@ -53,201 +53,71 @@ func (w *world) image(ref scenario.Ref, image string) {
 	w.pass(time.Second)
 }
 
-// results returns what is recorded of the rollouts of web, for each reload that rolled it all that was recorded of it.
-func (w *world) results() map[int][]reloader.Reason {
+// results returns what is recorded of the rollouts of web: of each reload that rolled it all that was recorded of it.
+func (w *world) results() string {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	var decided []time.Time
-	found := map[int][]reloader.Reason{}
+	var found []string
 	for _, data := range w.store.reloads {
 		r := decode[reloader.Reload](data)
 		if r.Workload != webRef || r.Outcome != reloader.ReasonReloaded {
 			continue
 		}
 		if r.Rollout == nil {
-			decided = append(decided, r.DecidedAt)
+			decided, found = append(decided, r.DecidedAt), append(found, "")
 			continue
 		}
 		at := slices.IndexFunc(decided, r.DecidedAt.Equal)
 		if at < 0 || r.Rollout.EndedAt.Before(r.Rollout.StartedAt) || r.Rollout.StartedAt.IsZero() {
 			w.t.Errorf("not a later word about a reload: %+v", r)
 		}
-		found[at] = append(found[at], r.Rollout.Result)
+		found[at] = strings.TrimSpace(found[at] + " " + string(r.Rollout.Result))
 	}
-	return found
+	return strings.Join(found, "; ")
 }
 
-// TestRollout: what is recorded of a rollout, by what happens after the patch.
+// TestRollout: what is recorded of the rollouts of each reload, by what happens after the patch. The record of the workload says the last of it.
 func TestRollout(t *testing.T) {
-	const (
-		rolledOut  = reloader.ReasonRolledOut
-		stalled    = reloader.ReasonStalled
-		waiting    = reloader.ReasonWaitingForOperator
-		overtaken  = reloader.ReasonOvertaken
-		stillOn    = reloader.ReasonRolling
-		deadlineIs = 10 * time.Minute
-	)
-	cases := map[string]struct {
-		reason string
-		after  func(w *world)
-		// want is what is recorded of each reload, and last what the workload's record says.
-		want map[int][]reloader.Reason
-		last reloader.Reason
+	const deadline = 10 * time.Minute
+	type step = func(w *world)
+	say := func(revision int, status string) step { return func(w *world) { w.say(web, revision, status) } }
+	spec := func(spec string) step { return func(w *world) { w.spec(web, spec) } }
+	edit := func(value string) step { return func(w *world) { w.edit(alice, app, value); w.pass(time.Second) } }
+	passes := func(d time.Duration) step { return func(w *world) { w.pass(d) } }
+	paused, resumed := spec(`{"paused":true}`), spec(`{"paused":false}`)
+	ends, starts := func(w *world) { w.stop() }, func(w *world) { w.start() }
+	deleted := func(w *world) { w.must(w.delete(alice, web)) }
+	for name, c := range map[string]struct {
+		steps []step
+		want  string
 	}{
-		"it rolls out": {
-			"the usual", func(w *world) { w.say(web, 2, halfNew); w.say(web, 2, allNew) },
-			map[int][]reloader.Reason{0: {rolledOut}},
-			rolledOut,
-		},
-		"not begun": {
-			"the pods are all of the revision before", func(w *world) { w.say(web, 1, allNew) }, map[int][]reloader.Reason{}, stillOn,
-		},
-		"it stalls": {
-			"its own deadline has passed", func(w *world) { w.say(web, 2, gaveUp) }, map[int][]reloader.Reason{0: {stalled}}, stalled,
-		},
-		"it stalls, and rolls out": {
-			"a node came back", func(w *world) { w.say(web, 2, gaveUp); w.say(web, 2, halfNew); w.say(web, 2, allNew) },
-			map[int][]reloader.Reason{0: {stalled, rolledOut}},
-			rolledOut,
-		},
-		"somebody else's template": {
-			"a deployment in the middle of ours", func(w *world) { w.say(web, 2, halfNew); w.image(web, "next"); w.say(web, 3, halfNew) },
-			map[int][]reloader.Reason{0: {overtaken}},
-			overtaken,
-		},
-		"somebody scales it": {
-			"another generation is not another template",
-			func(w *world) { w.say(web, 2, halfNew); w.spec(web, `{"minReadySeconds":1}`); w.say(web, 2, allNew) },
-			map[int][]reloader.Reason{0: {rolledOut}},
-			rolledOut,
-		},
-		"the next change": {
-			"each reload has its own end",
-			func(w *world) {
-				w.say(web, 2, halfNew)
-				w.edit(alice, app, "3")
-				w.pass(time.Second)
-				w.say(web, 3, allNew)
-			},
-			map[int][]reloader.Reason{0: {overtaken}, 1: {rolledOut}},
-			rolledOut,
-		},
-		"the content comes back during a pause": {
-			"what is paused gets no revision, however long it is", func(w *world) {
-				w.spec(web, `{"paused":true}`)
-				w.say(web, 1, allOld)
-				w.edit(alice, app, "1")
-				w.pass(time.Second)
-				w.say(web, 1, allNew)
-			},
-			map[int][]reloader.Reason{0: {waiting, overtaken}, 1: {rolledOut}},
-			rolledOut,
-		},
-		"it waited, and stalls": {
-			"somebody has let it go on, and from then on it has its time", func(w *world) {
-				w.spec(web, `{"paused":true}`)
-				w.say(web, 1, allOld)
-				w.pass(deadlineIs * 2)
-				w.spec(web, `{"paused":false}`)
-				w.say(web, 2, halfNew)
-				w.pass(deadlineIs - time.Minute)
-				if record, _ := w.store.recordOf(webRef); record.Rollout.Result != stillOn || record.Rollout.Message != "" {
-					w.t.Errorf("after it was resumed, the record says %+v", record.Rollout)
-				}
-				w.pass(time.Minute)
-			},
-			map[int][]reloader.Reason{0: {waiting, stalled}},
-			stalled,
-		},
-		"it is paused, and resumed": {
-			"that is no failure", func(w *world) {
-				w.spec(web, `{"paused":true}`)
-				w.say(web, 1, allOld)
-				w.pass(deadlineIs * 2)
-				w.spec(web, `{"paused":false}`)
-				w.say(web, 2, halfNew)
-				w.say(web, 2, allNew)
-			},
-			map[int][]reloader.Reason{0: {waiting, rolledOut}},
-			rolledOut,
-		},
-		"no replicas": {
-			"the next pods start with the new content", func(w *world) { w.spec(web, `{"replicas":0}`); w.say(web, 2, `"replicas":0`) },
-			map[int][]reloader.Reason{0: {waiting}},
-			waiting,
-		},
-		"the deadline": {
-			"nobody else gives it up", func(w *world) { w.say(web, 2, halfNew); w.pass(deadlineIs) },
-			map[int][]reloader.Reason{0: {stalled}},
-			stalled,
-		},
-		"no controller": {
-			"its own deadline never passes", func(w *world) { w.spec(web, `{"progressDeadlineSeconds":600}`); w.pass(deadlineIs) },
-			map[int][]reloader.Reason{0: {stalled}},
-			stalled,
-		},
-	}
-	for name, c := range cases {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadlineIs }
-			w.usual()
-			w.say(web, 1, allNew)
-			w.settled()
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			c.after(w)
-			w.pass(time.Second)
-			if diff := cmp.Diff(c.want, w.results()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-			if record, _ := w.store.recordOf(webRef); record.Rollout == nil || record.Rollout.Result != c.last {
-				t.Errorf("the record says %+v, want %s", record.Rollout, c.last)
-			}
-		})
-	}
-}
-
-// TestRolloutOfWhatGoes: a workload that is deleted, or opts out, is not followed any more, and the reload says so.
-func TestRolloutOfWhatGoes(t *testing.T) {
-	for name, leave := range map[string]func(w *world){
-		"deleted": func(w *world) { w.must(w.delete(alice, web)) },
-		"opted out": func(w *world) {
-			w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`)))
-		},
-		"made anew": func(w *world) {
-			w.stall()
-			w.must(w.delete(alice, web))
+		"it rolls out":                          {[]step{say(2, halfNew), say(2, allNew)}, "RolledOut"},
+		"not begun":                             {[]step{say(1, allNew)}, ""},
+		"it stalls, and rolls out":              {[]step{say(2, gaveUp), say(2, halfNew), say(2, allNew)}, "Stalled RolledOut"},
+		"somebody else's template":              {[]step{say(2, halfNew), func(w *world) { w.image(web, "next") }, say(3, halfNew)}, "Overtaken"},
+		"another generation is no template":     {[]step{say(2, halfNew), spec(`{"minReadySeconds":1}`), say(2, allNew)}, "RolledOut"},
+		"each reload has its own end":           {[]step{say(2, halfNew), edit("3"), say(3, allNew)}, "Overtaken; RolledOut"},
+		"the content comes back during a pause": {[]step{paused, say(1, allOld), edit("1"), say(1, allNew)}, "WaitingForOperator Overtaken; RolledOut"},
+		"a pause, and a new process":            {[]step{paused, say(1, allOld), ends, resumed, say(2, halfNew), starts, passes(deadline)}, "WaitingForOperator Stalled"},
+		"a long pause":                          {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), say(2, allNew)}, "WaitingForOperator RolledOut"},
+		"from the end of a pause it has time":   {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), passes(deadline - time.Minute)}, "WaitingForOperator Rolling"},
+		"and no more than that":                 {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), passes(deadline)}, "WaitingForOperator Stalled"},
+		"no replicas":                           {[]step{spec(`{"replicas":0}`), say(2, `"replicas":0`)}, "WaitingForOperator"},
+		"the deadline":                          {[]step{say(2, halfNew), passes(deadline)}, "Stalled"},
+		"no controller":                         {[]step{spec(`{"progressDeadlineSeconds":600}`), passes(deadline)}, "Stalled"},
+		"deleted":                               {[]step{deleted}, "Overtaken"},
+		"made anew, and seen alone": {[]step{func(w *world) { w.stall() }, deleted, func(w *world) {
 			w.deploy("web", auto, "app")
 			w.mu.Lock()
-			w.late = w.late[1:] // the informer was away, and sees the new one alone
+			w.late = w.late[1:]
 			w.mu.Unlock()
 			w.catchUp()
-		},
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usually()
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			leave(w)
-			w.pass(time.Second)
-			if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonOvertaken}}, w.results()); diff != "" {
-				t.Errorf("recorded (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestRolloutOutlivesARestart: who comes after goes on following, records the same reload once more, and keeps its deadline.
-func TestRolloutOutlivesARestart(t *testing.T) {
-	const deadline = 10 * time.Minute
-	for name, c := range map[string]struct {
-		meanwhile, after func(w *world)
-		want             reloader.Reason
-	}{
-		"it ends later": {func(*world) {}, func(w *world) { w.say(web, 2, allNew) }, reloader.ReasonRolledOut},
-		"the deadline is the old one": {
-			func(w *world) { w.say(web, 2, halfNew); w.pass(deadline - time.Minute) }, func(w *world) { w.pass(2 * time.Minute) }, reloader.ReasonStalled,
-		},
+		}}, "Overtaken"},
+		"opted out":              {[]step{func(w *world) { w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`) }}, "Overtaken"},
+		"it ends for the next":   {[]step{ends, starts, say(2, allNew)}, "RolledOut"},
+		"the deadline stays":     {[]step{ends, say(2, halfNew), passes(deadline - time.Minute), starts, passes(2 * time.Minute)}, "Stalled"},
+		"the connection is lost": {[]step{func(w *world) { w.store.lose(nil, errLost) }, say(2, allNew), passes(time.Minute), func(w *world) { w.store.lose(nil, nil) }, passes(time.Minute)}, "RolledOut"},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadline }
@@ -256,34 +126,20 @@ func TestRolloutOutlivesARestart(t *testing.T) {
 			w.settled()
 			w.edit(alice, app, "2")
 			w.pass(time.Second)
-			w.stop()
-			c.meanwhile(w)
-			w.start()
-			c.after(w)
-			w.pass(time.Second)
-			if diff := cmp.Diff(map[int][]reloader.Reason{0: {c.want}}, w.results()); diff != "" {
-				t.Errorf("recorded (-want +got):\n%s", diff)
+			for _, step := range c.steps {
+				step(w)
 			}
-			w.rolled(web, 1)
+			w.pass(time.Second)
+			recorded := strings.TrimSpace(strings.TrimSuffix(c.want, "Rolling"))
+			if got := w.results(); got != recorded {
+				t.Errorf("recorded are %q, want %q", got, recorded)
+			}
+			record, there := w.store.recordOf(webRef)
+			if last := c.want[strings.LastIndex(c.want, " ")+1:]; there && record.Rollout != nil && string(record.Rollout.Result) != cmp.Or(last, "Rolling") {
+				t.Errorf("the record says %+v, want %s", record.Rollout, last)
+			}
 		})
 	}
-}
-
-// TestRolloutIsNotLostWithTheConnection: it is recorded when it can be.
-func TestRolloutIsNotLostWithTheConnection(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.store.lose(nil, errLost)
-		w.say(web, 2, allNew)
-		w.pass(time.Minute)
-		w.store.lose(nil, nil)
-		w.pass(time.Minute)
-		if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonRolledOut}}, w.results()); diff != "" {
-			t.Errorf("recorded (-want +got):\n%s", diff)
-		}
-	})
 }
 
 // TestRolloutOfAPausePeriod: a pause that we ourselves began, and end, is not left to anybody.
@@ -291,20 +147,20 @@ func TestRolloutOfAPausePeriod(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = time.Minute }
 		w.give("app", "1")
-		w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: "5m"`, "app")
+		w.deploy("web", pausing, "app")
 		w.say(web, 1, allNew)
 		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)
 		w.say(web, 1, allOld)
-		w.pass(2 * time.Minute)
-		if got := w.results(); len(got) > 0 {
+		w.pass(9 * time.Minute)
+		if got := w.results(); got != "" {
 			t.Errorf("recorded during the pause: %v", got)
 		}
-		w.pass(3*time.Minute + 30*time.Second)
+		w.pass(90 * time.Second)
 		w.say(web, 2, allNew)
-		if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonRolledOut}}, w.results()); diff != "" {
-			t.Errorf("recorded (-want +got):\n%s", diff)
+		if got := w.results(); got != "RolledOut" {
+			t.Errorf("recorded is %q", got)
 		}
 	})
 }
@@ -376,8 +232,8 @@ func TestControllerIsFasterThanTheAnswer(t *testing.T) {
 		}
 		w.edit(alice, app, "2")
 		w.pass(quiet)
-		if diff := cmp.Diff(map[int][]reloader.Reason{0: {reloader.ReasonWaitingForOperator}}, w.results()); diff != "" {
-			t.Errorf("results of the rollout (-want +got):\n%s", diff)
+		if got := w.results(); got != "WaitingForOperator" {
+			t.Errorf("results of the rollout: %q", got)
 		}
 	})
 }
