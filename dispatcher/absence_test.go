@@ -35,94 +35,80 @@ func (w *world) mark() (string, bool) {
 	return "", false
 }
 
-func TestReloadOnCreate(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = absences(true, false)
-		w.deploy("web", auto, "app")
-		w.settled()
-		w.give("app", "1")
-		w.rolls(1)
-		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.give("app", "1")
-		w.rolls(1) // its deletion rolled nothing, so that equal content is no change
-	})
-}
-
-// TestCreationByApplyRollsNothingByDefault: an apply makes what is not there, and the API server calls that a patch.
-func TestCreationByApplyRollsNothingByDefault(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		put := w.cluster.audit
-		w.cluster.audit = func(h reloader.Hint) {
-			if h.Verb == reloader.VerbCreate {
-				h.Verb, h.Code = reloader.VerbPatch, http.StatusCreated
+// TestAbsence: what the creation and the deletion of a config roll.
+func TestAbsence(t *testing.T) {
+	gone := func(w *world) { w.must(w.delete(alice, app)) }
+	each(t, scenario.Settings{}, worlds{
+		"creations roll": func(_ *testing.T, w *world) {
+			w.configure = absences(true, false)
+			w.deploy("web", auto, "app")
+			w.settled()
+			w.give("app", "1")
+			w.rolls(1)
+			gone(w)
+			w.pass(quiet)
+			w.give("app", "1")
+			w.rolls(1) // its deletion rolled nothing, so that equal content is no change
+		},
+		"an apply that makes what is not there, which the API server calls a patch": func(_ *testing.T, w *world) {
+			put := w.cluster.audit
+			w.cluster.audit = func(h reloader.Hint) {
+				if h.Verb == reloader.VerbCreate {
+					h.Verb, h.Code = reloader.VerbPatch, http.StatusCreated
+				}
+				put(h)
 			}
-			put(h)
-		}
-		w.deploy("web", auto, "app")
-		w.settled()
-		w.give("app", "1")
-		w.rolls(0)
-		w.edited("2", 1)
-	})
-}
-
-func TestReloadOnDelete(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = absences(true, true)
-		w.usually()
-		w.must(w.delete(alice, app))
-		w.rolls(1)
-		w.give("app", "2")
-		w.rolls(2)
-		w.must(w.delete(alice, app))
-		w.rolls(3)
-		if value, found := w.mark(); found {
-			t.Errorf("the mark %s of a deleted config stayed", value)
-		}
-		w.give("app", "2")
-		w.rolls(4)
-	})
-}
-
-func TestReloadOnDeleteFindsWhatWentMeanwhile(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = absences(false, true)
-		w.usually()
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.stop()
-		w.must(w.delete(alice, app))
-		w.pass(quiet)
-		w.settled()
-		w.rolled(web, 2)
-		w.successor()
-		w.rolled(web, 2)
-	})
-}
-
-func TestDeletionInEndingNamespaceRollsNothing(t *testing.T) {
-	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
-		w.configure = absences(false, true)
-		w.usually()
-		w.cluster.terminating = true
-		w.must(w.delete(alice, app))
-		w.rolls(0)
-		if got := w.outcomes(webRef); got[reloader.ReasonNamespaceEnds] != 1 {
-			t.Errorf("outcomes %v, want one NamespaceEnds", got)
-		}
-	})
-}
-
-// TestIgnoredConfigMayGo: what a config said about itself holds for its deletion.
-func TestIgnoredConfigMayGo(t *testing.T) {
-	inWorld(t, scenario.Settings{Strategy: "annotations"}, func(t *testing.T, w *world) {
-		w.configure = absences(false, true)
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, annotations: {reloader.stakater.com/ignore: "true"}}, data: {a: "1"}}`)))
-		w.deploy("web", auto, "app")
-		w.settled()
-		w.must(w.delete(alice, app))
-		w.rolls(0)
+			w.deploy("web", auto, "app")
+			w.settled()
+			w.give("app", "1")
+			w.rolls(0)
+			w.edited("2", 1)
+		},
+		"both roll": func(t *testing.T, w *world) {
+			w.configure = absences(true, true)
+			w.usually()
+			gone(w)
+			w.rolls(1)
+			w.give("app", "2")
+			w.rolls(2)
+			gone(w)
+			w.rolls(3)
+			if value, found := w.mark(); found {
+				t.Errorf("the mark %s of a deleted config stayed", value)
+			}
+			w.give("app", "2")
+			w.rolls(4)
+		},
+		"deletions roll, also while nobody runs": func(_ *testing.T, w *world) {
+			w.configure = absences(false, true)
+			w.usually()
+			w.edited("2", 1)
+			w.stop()
+			gone(w)
+			w.pass(quiet)
+			w.settled()
+			w.rolled(web, 2)
+			w.successor()
+			w.rolled(web, 2)
+		},
+		"a deletion in a namespace that ends": func(t *testing.T, w *world) {
+			w.configure = absences(false, true)
+			w.usually()
+			w.cluster.terminating = true
+			gone(w)
+			w.rolls(0)
+			if got := w.outcomes(webRef); got[reloader.ReasonNamespaceEnds] != 1 {
+				t.Errorf("outcomes %v, want one NamespaceEnds", got)
+			}
+		},
+		"the deletion of what said that it is to be ignored": func(t *testing.T, w *world) {
+			w.configure = absences(false, true)
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, annotations: {reloader.stakater.com/ignore: "true"}}, data: {a: "1"}}`)))
+			w.deploy("web", auto, "app")
+			w.settled()
+			gone(w)
+			w.rolls(0)
+		},
 	})
 }
 
@@ -208,25 +194,22 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 
 // TestMadeAndPendingAtTheEnd: a creation whose window is open when the process ends is rolled by the next, once.
 func TestMadeAndPendingAtTheEnd(t *testing.T) {
-	settings := scenario.Settings{Strategy: "annotations", Window: scenario.Duration(5 * time.Minute), MaxWait: scenario.Duration(5 * time.Minute)}
-	for name, restart := range map[string]time.Duration{"soon after the start": time.Second, "in its window": 2 * time.Minute} {
-		runWorld(t, name, settings, func(t *testing.T, w *world) {
-			w.configure = func(o *dispatcher.Options) { o.ReloadOnCreate, o.SweepInterval = true, 10*time.Minute }
-			w.patterned(anyPart)
-			w.settled()
-			w.stop()
-			w.give("part-2", "1")
-			w.pass(time.Minute)
-			w.start()
-			w.pass(restart)
-			w.stop()
-			w.rolled(web, 0)
-			w.pass(time.Minute)
-			w.start()
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-		})
-	}
+	inWorld(t, scenario.Settings{Window: scenario.Duration(5 * time.Minute), MaxWait: scenario.Duration(5 * time.Minute)}, func(_ *testing.T, w *world) {
+		w.configure = absences(true, false)
+		w.patterned(anyPart)
+		w.settled()
+		w.stop()
+		w.give("part-2", "1")
+		w.pass(time.Minute)
+		w.start()
+		w.pass(2 * time.Minute)
+		w.stop()
+		w.rolled(web, 0)
+		w.pass(time.Minute)
+		w.start()
+		w.pass(time.Hour)
+		w.rolled(web, 1)
+	})
 }
 
 // Secrets may be read, and not listed, so that nobody finds those that a pattern matches before something happens to them.
@@ -260,48 +243,32 @@ func (w *world) labels(by reloader.Actor, ref scenario.Ref) {
 	w.must(w.patch(by, ref, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"at":%q}}}`, time.Now().Format("150405"))))
 }
 
-// TestUnlistedButReferenced: what the pod template names is known without a list, so that the first label of it is none but a label.
-func TestUnlistedButReferenced(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.unlisted(`{name: main, envFrom: [{secretRef: {name: part-1}}]}`)
-		w.settled()
-		w.labels(alice, part1)
-		w.rolls(0)
-		w.must(w.patch(bob, part1, types.MergePatchType, []byte(`{"data":{"a":"Mg=="}}`)))
-		w.rolls(1)
-	})
-}
-
-// TestFirstHintAboutTheUnlisted: the content of before is not known, and what was written is told as far as the managed fields do.
-func TestFirstHintAboutTheUnlisted(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		act    func(w *world)
-		rolls  int64
-	}{
-		"the content, by who writes nothing else": {
-			"their time is that of the content",
-			func(w *world) { w.must(w.patch(alice, part1, types.MergePatchType, []byte(`{"data":{"a":"Mg=="}}`))) }, 1,
-		},
-		"a label, by another": {
-			"the content was written before", func(w *world) { w.labels(bob, part1) }, 0,
-		},
-		"a label, by who wrote the content": {"nobody can tell", func(w *world) { w.labels(alice, part1) }, 1},
+// TestUnlisted: what the pod template names is known without a list. Of other configs the content of before is not known, and what was written is told
+// as far as the managed fields do.
+func TestUnlisted(t *testing.T) {
+	label := func(by reloader.Actor) func(w *world) { return func(w *world) { w.labels(by, part1) } }
+	edit := func(by reloader.Actor) func(w *world) {
+		return func(w *world) { w.must(w.patch(by, part1, types.MergePatchType, []byte(`{"data":{"a":"Mg=="}}`))) }
 	}
-	for name, test := range tests {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.unlisted(`{name: main}`)
+	const named, unnamed = `{name: main, envFrom: [{secretRef: {name: part-1}}]}`, `{name: main}`
+	for name, test := range map[string]struct {
+		container string
+		act       func(w *world)
+		rolls     int64
+	}{
+		"a label of what is named":                {named, label(alice), 0},
+		"the content of what is named":            {named, edit(bob), 1},
+		"the content, by who writes nothing else": {unnamed, edit(alice), 1},
+		"a label, by another":                     {unnamed, label(bob), 0},
+		"a label, by who wrote the content":       {unnamed, label(alice), 1}, // nobody can tell
+	} {
+		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
+			w.unlisted(test.container)
 			w.settled()
 			test.act(w)
-			w.pass(quiet)
-			if g := w.revision(web); g != test.rolls+1 {
-				t.Errorf("%d template changes, want %d: %s", g-1, test.rolls, test.reason)
-			}
-			w.labels(alice, part1)
-			w.pass(quiet)
-			if g := w.revision(web); g != test.rolls+1 {
-				t.Errorf("%d template changes after a second label, want %d: the content is known by then", g-1, test.rolls)
-			}
+			w.rolls(test.rolls)
+			w.labels(alice, part1) // the content is known by then
+			w.rolls(test.rolls)
 		})
 	}
 }

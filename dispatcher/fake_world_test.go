@@ -98,6 +98,16 @@ func runWorld(t *testing.T, name string, s scenario.Settings, test func(t *testi
 	t.Run(name, func(t *testing.T) { inWorld(t, s, test) })
 }
 
+// worlds are parts of a test, each in a world of its own.
+type worlds map[string]func(t *testing.T, w *world)
+
+func each(t *testing.T, s scenario.Settings, tests worlds) {
+	t.Helper()
+	for name, test := range tests {
+		runWorld(t, name, s, test)
+	}
+}
+
 // observe hands a workload to every dispatcher, or keeps it if the informer is late.
 func (w *world) observe(ref scenario.Ref, obj scenario.Typed) {
 	w.mu.Lock()

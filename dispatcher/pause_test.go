@@ -54,92 +54,81 @@ func pausingWorld(t *testing.T, w *world) {
 	}
 }
 
+// TestPauseEnds: a pause period ends after its time, whatever happens to the process, the API server, the annotations or the scope. Nothing stays paused.
 func TestPauseEnds(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		w.edit(alice, app, "3")
-		w.pass(9 * time.Minute)
-		w.wantPaused(true, true)
-		if record, ok := w.store.recordOf(webRef); !ok || record.Hold == nil || record.Hold.Reason != reloader.ReasonPaused || record.Hold.Due.IsZero() {
-			t.Errorf("the record does not say until when the workload is paused: %+v", record.Hold)
-		}
-		w.pass(time.Minute)
-		w.wantPaused(false, false)
-		w.pass(quiet)
-		if record, _ := w.store.recordOf(webRef); record.Hold != nil {
-			t.Errorf("hold %+v after the pause", record.Hold)
-		}
-	})
-}
-
-func TestPauseEndsAfterRestart(t *testing.T) {
-	for name, away := range map[string]time.Duration{"within": time.Minute, "beyond": time.Hour} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			pausingWorld(t, w)
-			w.stop()
-			w.pass(away)
-			w.wantPaused(true, true)
-			w.start()
-			w.pass(10 * time.Minute)
-			w.wantPaused(false, false)
-		})
+	const minutes = 10 * time.Minute
+	says := func(body string) func(w *world) {
+		return func(w *world) { w.must(w.patch(bob, web, types.MergePatchType, []byte(body))); w.pass(minutes) }
 	}
-}
-
-func TestPauseEndsWhateverFails(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		w.failing(only("patch", "", errLost))
-		w.pass(time.Hour)
-		w.wantPaused(true, true)
-		w.failing(nil)
-		w.pass(2 * time.Minute)
-		w.wantPaused(false, false)
-	})
-}
-
-// TestPauseEndsForWhoOptedOut: nothing is left paused because somebody took the annotations away.
-func TestPauseEndsForWhoOptedOut(t *testing.T) {
-	for name, patch := range map[string]string{
-		"of reloading":    `{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`,
-		"of pausing":      `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`,
-		"by a bad period": `{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":"soon"}}}`,
+	away := func(d time.Duration) func(w *world) {
+		return func(w *world) { w.stop(); w.pass(d); w.wantPaused(true, true); w.start(); w.pass(minutes) }
+	}
+	for name, act := range map[string]func(w *world){
+		"by itself": func(w *world) {
+			w.edit(alice, app, "3")
+			w.pass(9 * time.Minute)
+			w.wantPaused(true, true)
+			if hold := w.held(reloader.ReasonPaused); hold.Due.IsZero() {
+				w.t.Errorf("the record does not say until when the workload is paused: %+v", hold)
+			}
+			w.pass(time.Minute)
+		},
+		"after a restart within it": away(time.Minute),
+		"after a restart beyond it": away(time.Hour),
+		"after an outage": func(w *world) {
+			w.failing(only("patch", "", errLost))
+			w.pass(time.Hour)
+			w.wantPaused(true, true)
+			w.failing(nil)
+			w.pass(2 * time.Minute)
+		},
+		"for who opted out of reloading": says(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`),
+		"for who opted out of pausing":   says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`),
+		"for who has a bad period":       says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":"soon"}}}`),
+		"of the future":                  says(`{"metadata":{"annotations":{"` + pausedAt + `":"2099-01-01T00:00:00Z"}}}`),
+		"out of scope, at once": func(w *world) {
+			w.running[0].Forget(webRef) // the next process would not see it at all
+			w.pass(time.Second)
+		},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			pausingWorld(t, w)
-			w.must(w.patch(bob, web, types.MergePatchType, []byte(patch)))
-			w.pass(10 * time.Minute)
+			act(w)
 			w.wantPaused(false, false)
+			w.pass(quiet)
+			if record, known := w.store.recordOf(webRef); known && record.Hold != nil {
+				t.Errorf("hold %+v after the pause", record.Hold)
+			}
 		})
 	}
 }
 
-func TestPausedBySomebodyElseStaysPaused(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", pausing, "app")
-		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"spec":{"paused":true}}`)))
-		w.start()
-		w.pass(time.Second)
-		w.edit(alice, app, "2")
-		w.pass(time.Hour)
-		w.wantPaused(true, false)
-		if _, found := w.mark(); !found {
-			t.Error("the mark is missing")
-		}
-	})
-}
-
-func TestBadPeriodIsComplainedOf(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: soon`, "app")
-		w.start()
-		w.edited("2", 1)
-		w.wantPaused(false, false)
-		if len(w.store.problems) != 1 {
-			t.Errorf("problems %q, want one", w.store.problems)
-		}
+// TestNoPause: what somebody else paused stays paused, and a bad period is complained of.
+func TestNoPause(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"somebody else's": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", pausing, "app")
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"spec":{"paused":true}}`)))
+			w.start()
+			w.pass(time.Second)
+			w.edit(alice, app, "2")
+			w.pass(time.Hour)
+			w.wantPaused(true, false)
+			if _, found := w.mark(); !found {
+				t.Error("the mark is missing")
+			}
+		},
+		"a bad period": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: soon`, "app")
+			w.start()
+			w.edited("2", 1)
+			w.wantPaused(false, false)
+			if len(w.store.problems) != 1 {
+				t.Errorf("problems %q, want one", w.store.problems)
+			}
+		},
 	})
 }
 
@@ -234,26 +223,4 @@ func TestWebhookAnswers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPauseOfTheFutureEnds: a pause that says it began in years to come, by a wrong clock, lasts no longer than its period.
-func TestPauseOfTheFutureEnds(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"2099-01-01T00:00:00Z"}}}`)))
-		w.pass(30 * time.Minute)
-		w.wantPaused(false, false)
-	})
-}
-
-// TestPauseEndsBeforeItIsForgotten: the namespace leaves scope in the middle of a pause, and the process ends before that is over: the next
-// one does not see the workload at all.
-func TestPauseEndsBeforeItIsForgotten(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		w.wantPaused(true, true)
-		w.running[0].Forget(webRef)
-		w.pass(time.Second)
-		w.wantPaused(false, false)
-	})
 }
