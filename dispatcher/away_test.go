@@ -12,31 +12,121 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestKindAwayAtStart: the record of a workload whose kind is not served when a process starts stays, and with it what is known of the workload: a
-// change that came meanwhile rolls it when the kind is back. The record of one that is gone by then goes.
-func TestKindAwayAtStart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.deploy("gone", auto, "app")
-		w.settled()
-		w.stop()
+// TestAway: what is not there for a while.
+func TestAway(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		// The record of a workload whose kind is not served when a process starts stays, and with it what is known of the workload: a change that came
+		// meanwhile rolls it when the kind is back. The record of one that is gone by then goes.
+		"kind away at start": func(t *testing.T, w *world) {
+			w.usual()
+			w.deploy("gone", auto, "app")
+			w.settled()
+			w.stop()
 
-		w.serve(nil, "Deployment")
-		w.edit(alice, app, "2")
-		p := w.start()
-		w.pass(10 * time.Minute)
-		if _, known := w.store.recordOf(webRef); !known {
-			t.Fatal("the record was deleted although nobody could see the workload")
-		}
-		w.must(w.delete(alice, "Deployment/gone"))
-		w.serve(p, "")
-		w.pass(10 * time.Minute)
-		w.rolled(web, 1)
-		gone := webRef
-		gone.Name = "gone"
-		if _, known := w.store.recordOf(gone); known {
-			t.Error("the record of a workload that is gone stays")
-		}
+			w.serve(nil, "Deployment")
+			w.edit(alice, app, "2")
+			p := w.start()
+			w.pass(10 * time.Minute)
+			if _, known := w.store.recordOf(webRef); !known {
+				t.Fatal("the record was deleted although nobody could see the workload")
+			}
+			w.must(w.delete(alice, "Deployment/gone"))
+			w.serve(p, "")
+			w.pass(10 * time.Minute)
+			w.rolled(web, 1)
+			gone := webRef
+			gone.Name = "gone"
+			if _, known := w.store.recordOf(gone); known {
+				t.Error("the record of a workload that is gone stays")
+			}
+		},
+		// The changes of a config are needed as long as a workload depends on it, be it one of a kind that is not served now, and not after that.
+		"needs": func(t *testing.T, w *world) {
+			unused := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "unused"}
+			check := func(when string, p *dispatcher.Dispatcher, app, other bool) {
+				t.Helper()
+				if p.Needs(appConfig) != app || p.Needs(unused) != other {
+					t.Errorf("%s: needs the config in use: %t, and the other: %t; want %t and %t", when, p.Needs(appConfig), p.Needs(unused), app, other)
+				}
+			}
+			w.usual()
+			w.give("unused", "1")
+			p := w.start().Dispatcher
+			check("with a workload", p, true, false)
+
+			w.stop()
+			w.serve(nil, "Deployment")
+			again := w.start()
+			p = again.Dispatcher
+			w.pass(10 * time.Minute)
+			check("while its kind is away", p, true, false)
+			w.serve(again, "")
+			w.pass(10 * time.Minute)
+			w.must(w.delete(alice, "Deployment/web"))
+			w.pass(quiet)
+			check("when the workload is gone", p, false, false)
+		},
+		// The store comes back empty under a running dispatcher, which stores the record of each workload once more, also of those of a kind that is
+		// not served now. Nothing rolls by that, nor by the next start.
+		"lost records": func(t *testing.T, w *world) {
+			w.usually()
+			w.edited("2", 1)
+			before := handledOf(t, w)
+			for _, away := range []string{"", "Deployment"} {
+				w.stop()
+				w.serve(nil, away)
+				p := w.start()
+				w.pass(10 * time.Minute)
+				w.store.wipe()
+				p.StoreAgain()
+				w.pass(quiet)
+				if got := handledOf(t, w); got != before {
+					t.Errorf("with kind %q away the record says that %v is handled, want %v", away, got, before)
+				}
+				w.rolled(web, 1)
+				w.serve(p, "")
+			}
+			w.pass(10 * time.Minute)
+			w.edited("3", 2)
+		},
+		// From when the leadership is lost, no patch is sent and nothing is recorded, and it has ended before its lease has.
+		"deposed leader begins nothing": func(t *testing.T, w *world) {
+			p, recorded := fanOut(t, w)
+			lost := time.Now()
+			p.depose()
+			if err := <-p.done; err != nil {
+				t.Errorf("it ended with %v", err)
+			}
+			p.done <- nil // for the end of the world
+			if took := time.Since(lost); took > 4*time.Second {
+				t.Errorf("it ended after %s", took)
+			}
+			if n := w.counted("patch"); n != 0 {
+				t.Errorf("%d patches were begun", n)
+			}
+			if n := recorded.Load(); n != 0 {
+				t.Errorf("%d times something was recorded", n)
+			}
+			w.failing(nil)
+			w.settled()
+			for n := range 40 {
+				w.rolled(scenario.NewRef("Deployment", scenario.DefaultNamespace, fmt.Sprint("web-", n)), 1)
+			}
+		},
+		"a process that is asked to end records what it has begun, and begins nothing": func(t *testing.T, w *world) {
+			p, recorded := fanOut(t, w)
+			p.cancel()
+			if err := <-p.done; err != nil {
+				t.Errorf("it ended with %v", err)
+			}
+			p.done <- nil
+			if n := w.counted("patch"); n != 0 {
+				t.Errorf("%d patches were begun", n)
+			}
+			if n := recorded.Load(); n < 2 {
+				t.Errorf("%d times something was recorded, want the reload and the workload", n)
+			}
+		},
 	})
 }
 
@@ -50,61 +140,6 @@ func (w *world) serve(p *process, away string) {
 			p.observe(ref, w.objects[ref])
 		}
 	}
-}
-
-// TestNeeds: the changes of a config are needed as long as a workload depends on it, be it one of a kind that is not served now, and not after that.
-func TestNeeds(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		unused := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "unused"}
-		check := func(when string, p *dispatcher.Dispatcher, app, other bool) {
-			t.Helper()
-			if p.Needs(appConfig) != app || p.Needs(unused) != other {
-				t.Errorf("%s: needs the config in use: %t, and the other: %t; want %t and %t", when, p.Needs(appConfig), p.Needs(unused), app, other)
-			}
-		}
-		w.usual()
-		w.give("unused", "1")
-		p := w.start().Dispatcher
-		check("with a workload", p, true, false)
-
-		w.stop()
-		w.serve(nil, "Deployment")
-		again := w.start()
-		p = again.Dispatcher
-		w.pass(10 * time.Minute)
-		check("while its kind is away", p, true, false)
-		w.serve(again, "")
-		w.pass(10 * time.Minute)
-		w.must(w.delete(alice, "Deployment/web"))
-		w.pass(quiet)
-		check("when the workload is gone", p, false, false)
-	})
-}
-
-// TestLostRecords: the store comes back empty under a running dispatcher, which stores the record of each workload once more, also of those of a kind
-// that is not served now. Nothing rolls by that, nor by the next start.
-func TestLostRecords(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.edited("2", 1)
-		before := handledOf(t, w)
-		for _, away := range []string{"", "Deployment"} {
-			w.stop()
-			w.serve(nil, away)
-			p := w.start()
-			w.pass(10 * time.Minute)
-			w.store.wipe()
-			p.StoreAgain()
-			w.pass(quiet)
-			if got := handledOf(t, w); got != before {
-				t.Errorf("with kind %q away the record says that %v is handled, want %v", away, got, before)
-			}
-			w.rolled(web, 1)
-			w.serve(p, "")
-		}
-		w.pass(10 * time.Minute)
-		w.edited("3", 2)
-	})
 }
 
 // handledOf returns what the record of web says of its only dependency.
@@ -164,49 +199,4 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 	}
 	recorded.Store(0)
 	return p, recorded
-}
-
-// TestDeposedLeaderBeginsNothing: from when the leadership is lost, no patch is sent and nothing is recorded, and it has ended before its lease has.
-func TestDeposedLeaderBeginsNothing(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		p, recorded := fanOut(t, w)
-		lost := time.Now()
-		p.depose()
-		if err := <-p.done; err != nil {
-			t.Errorf("it ended with %v", err)
-		}
-		p.done <- nil // for the end of the world
-		if took := time.Since(lost); took > 4*time.Second {
-			t.Errorf("it ended after %s", took)
-		}
-		if n := w.counted("patch"); n != 0 {
-			t.Errorf("%d patches were begun", n)
-		}
-		if n := recorded.Load(); n != 0 {
-			t.Errorf("%d times something was recorded", n)
-		}
-		w.failing(nil)
-		w.settled()
-		for n := range 40 {
-			w.rolled(scenario.NewRef("Deployment", scenario.DefaultNamespace, fmt.Sprint("web-", n)), 1)
-		}
-	})
-}
-
-// TestEndFinishesWhatHasBegun: a process that is asked to end records what it has begun, and begins nothing.
-func TestEndFinishesWhatHasBegun(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		p, recorded := fanOut(t, w)
-		p.cancel()
-		if err := <-p.done; err != nil {
-			t.Errorf("it ended with %v", err)
-		}
-		p.done <- nil
-		if n := w.counted("patch"); n != 0 {
-			t.Errorf("%d patches were begun", n)
-		}
-		if n := recorded.Load(); n < 2 {
-			t.Errorf("%d times something was recorded, want the reload and the workload", n)
-		}
-	})
 }

@@ -41,109 +41,216 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 	return hold
 }
 
-func TestFreezeAndThaw(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		p := w.usually()
-		p.SetControl(control.Frozen(control.Freeze{Reason: "incident 7"}))
-		for _, value := range []string{"2", "3"} {
-			w.edit(alice, app, value)
-			w.pass(time.Hour)
-		}
-		w.rolled(web, 0)
-		if hold := w.held(reloader.ReasonFrozen); hold.Message != "incident 7" {
-			t.Errorf("hold %+v does not say why", hold)
-		}
-		p.SetControl(control.Control{})
-		w.pass(time.Second)
-		w.rolled(web, 1)
-		w.held("")
-		w.edit(alice, app, "4")
-		w.pass(time.Minute)
-		w.rolled(web, 2)
-		held := map[reloader.Reason]int{}
-		for _, r := range w.store.reloadsOf(webRef) {
-			held[r.HeldBy]++
-		}
-		if held[reloader.ReasonFrozen] != 1 || held[""] != 1 {
-			t.Errorf("reloads by what held them: %v", held)
-		}
-	})
-}
-
-func TestPausedByOperator(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.must(w.create(alice, object(t, `
+// TestBrakes: what holds workloads back, and lets them go.
+func TestBrakes(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"freeze and thaw": func(t *testing.T, w *world) {
+			p := w.usually()
+			p.SetControl(control.Frozen(control.Freeze{Reason: "incident 7"}))
+			for _, value := range []string{"2", "3"} {
+				w.edit(alice, app, value)
+				w.pass(time.Hour)
+			}
+			w.rolled(web, 0)
+			if hold := w.held(reloader.ReasonFrozen); hold.Message != "incident 7" {
+				t.Errorf("hold %+v does not say why", hold)
+			}
+			p.SetControl(control.Control{})
+			w.pass(time.Second)
+			w.rolled(web, 1)
+			w.held("")
+			w.edit(alice, app, "4")
+			w.pass(time.Minute)
+			w.rolled(web, 2)
+			held := map[reloader.Reason]int{}
+			for _, r := range w.store.reloadsOf(webRef) {
+				held[r.HeldBy]++
+			}
+			if held[reloader.ReasonFrozen] != 1 || held[""] != 1 {
+				t.Errorf("reloads by what held them: %v", held)
+			}
+		},
+		"paused by operator": func(t *testing.T, w *world) {
+			w.usual()
+			w.must(w.create(alice, object(t, `
 kind: Deployment
 metadata: {name: other, labels: {app: other}, annotations: {`+auto+`}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
-		p := w.settled()
-		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
-		w.edit(alice, app, "2")
-		w.pass(30 * time.Minute)
-		w.rolled(web, 0)
-		w.rolled("Deployment/other", 1)
-		w.held(reloader.ReasonPausedByOperator)
-		w.pass(time.Hour)
-		w.rolled(web, 1)
-	})
-}
-
-// TestFlapping: two controllers that overwrite each other's content every second for a day.
-func TestFlapping(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{FlapLimit: 30})
-		w.usually()
-		const edits = 24 * 60
-		for i := range edits {
-			w.edit(alice, app, fmt.Sprint("a", i))
-			w.pass(30 * time.Second)
-			w.edit(bob, app, fmt.Sprint("b", i))
-			w.pass(30 * time.Second)
-		}
-		w.held(reloader.ReasonFlapping)
-		if g := w.revision(web); g < 30 || g > 30+24*5 {
-			t.Errorf("%d rolls for %d contents in a day, want the 30 that are let go, and a few an hour", g, 2*edits)
-		}
-		w.pass(2 * time.Hour)
-		w.held("")
-		if value, _ := w.mark(); value == "" {
-			t.Error("the mark is missing")
-		}
-	})
-}
-
-// TestRates: many workloads go one after the other, each once, and nobody is left behind.
-func TestRates(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		const workloads = 300
-		w.braked(turn.Limits{PerMinute: 60})
-		w.give("app", "1")
-		for i := range workloads {
-			w.deploy(fmt.Sprint("web-", i), auto, "app")
-		}
-		w.settled()
-		count := func() (n int64) {
-			for i := range workloads {
-				g := w.revision(scenario.Ref(fmt.Sprint("Deployment/web-", i)))
-				n += g - 1
+			p := w.settled()
+			p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
+			w.edit(alice, app, "2")
+			w.pass(30 * time.Minute)
+			w.rolled(web, 0)
+			w.rolled("Deployment/other", 1)
+			w.held(reloader.ReasonPausedByOperator)
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+		},
+		"two controllers that overwrite each other's content every second for a day": func(t *testing.T, w *world) {
+			w.braked(turn.Limits{FlapLimit: 30})
+			w.usually()
+			const edits = 24 * 60
+			for i := range edits {
+				w.edit(alice, app, fmt.Sprint("a", i))
+				w.pass(30 * time.Second)
+				w.edit(bob, app, fmt.Sprint("b", i))
+				w.pass(30 * time.Second)
 			}
-			return n
-		}
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		if n := count(); n < 6 || n > 7 {
-			t.Errorf("%d rolls at once, want 6", n)
-		}
-		w.pass(time.Minute)
-		if n := count(); n < 60 || n > 70 {
-			t.Errorf("%d rolls in the first minute, want 66", n)
-		}
-		w.edit(alice, app, "3")
-		w.pass(10 * time.Minute)
-		if n := count(); n < workloads || n > workloads+70 {
-			t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
-		}
+			w.held(reloader.ReasonFlapping)
+			if g := w.revision(web); g < 30 || g > 30+24*5 {
+				t.Errorf("%d rolls for %d contents in a day, want the 30 that are let go, and a few an hour", g, 2*edits)
+			}
+			w.pass(2 * time.Hour)
+			w.held("")
+			if value, _ := w.mark(); value == "" {
+				t.Error("the mark is missing")
+			}
+		},
+		"many workloads go one after the other, each once, and nobody is left behind": func(t *testing.T, w *world) {
+			const workloads = 300
+			w.braked(turn.Limits{PerMinute: 60})
+			w.give("app", "1")
+			for i := range workloads {
+				w.deploy(fmt.Sprint("web-", i), auto, "app")
+			}
+			w.settled()
+			count := func() (n int64) {
+				for i := range workloads {
+					g := w.revision(scenario.Ref(fmt.Sprint("Deployment/web-", i)))
+					n += g - 1
+				}
+				return n
+			}
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			if n := count(); n < 6 || n > 7 {
+				t.Errorf("%d rolls at once, want 6", n)
+			}
+			w.pass(time.Minute)
+			if n := count(); n < 60 || n > 70 {
+				t.Errorf("%d rolls in the first minute, want 66", n)
+			}
+			w.edit(alice, app, "3")
+			w.pass(10 * time.Minute)
+			if n := count(); n < workloads || n > workloads+70 {
+				t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
+			}
+		},
+		"the limit of all is for those who may go, not for those whose own namespace holds them back": func(t *testing.T, w *world) {
+			w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
+			crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
+			w.settled()
+			w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+			w.pass(time.Second)
+			w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+			w.pass(2 * time.Second)
+			if n := alone(); n != 1 {
+				t.Errorf("%d rolls of who is alone, want 1: the others hardly use the limit of all", n)
+			}
+			w.pass(10 * time.Minute)
+			if n := crowd(); n < 20 || n > 22 {
+				t.Errorf("%d rolls of the crowd in ten minutes, want two a minute", n)
+			}
+		},
+		// As many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
+		"concurrency limit": func(t *testing.T, w *world) {
+			f := newFleet(w, 10)
+			w.braked(turn.Limits{Concurrent: 3})
+			w.settled()
+			f.edit(alice, app, "2")
+			f.pass(10 * time.Minute)
+			open := f.reached(3)
+			if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
+				t.Errorf("%d wait until others have rolled out, want 7", n)
+			}
+			f.answer(open[:1], allNew)
+			f.reached(4)
+			f.answer(open[1:2], gaveUp)
+			open = f.reached(5)
+			w.successor()
+			f.reached(5)
+			for done := 5; done < 10; done++ {
+				f.answer(open[:1], allNew)
+				open = f.reached(done + 1)
+			}
+			if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
+				t.Errorf("%d still wait", n)
+			}
+		},
+		// One that moved each time it was to be patched, and that something holds back now, is not rolling.
+		"restless workload takes nobodys place": func(t *testing.T, w *world) {
+			w.braked(turn.Limits{Concurrent: 1})
+			p := w.usually()
+			moves := 0
+			w.failing(func(verb, ref string) error {
+				if verb != "patch" || !strings.HasSuffix(ref, "/web") {
+					return nil
+				}
+				moves++
+				w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
+				return apierrors.NewConflict(deployments, "web", errLost)
+			})
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			if moves < 5 {
+				t.Fatalf("it moved %d times, too few to be left alone", moves)
+			}
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
+			p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+			w.pass(quiet)
+			w.held(reloader.ReasonPausedByOperator)
+			w.failing(nil)
+			w.give("other", "1")
+			w.deploy("other", auto, "other")
+			w.pass(quiet)
+			w.edit(alice, "ConfigMap/other", "2")
+			w.pass(quiet)
+			w.rolled("Deployment/other", 1)
+		},
+		"crowded namespace leaves others alone": func(t *testing.T, w *world) {
+			w.braked(turn.Limits{NamespaceConcurrent: 2})
+			crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
+			w.settled()
+			w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
+			w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
+			w.pass(10 * time.Minute)
+			if n := crowd(); n != 2 {
+				t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
+			}
+			if n := alone(); n != 1 {
+				t.Errorf("%d rolls of who is alone, want 1", n)
+			}
+		},
+		// A workload's own windows hold beside those of the installation, and one that cannot be read holds until it is corrected.
+		"own maintenance window": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", auto+`, reroll.dev/maintenance-window: "CRON_TZ=UTC 0 3 * * * 1h"`, "app")
+			w.deploy("api", auto+`, reroll.dev/maintenance-window: "nonsense"`, "app")
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.rolled(web, 0)
+			w.rolled(api, 0)
+			hold := w.held(reloader.ReasonOutsideWindow)
+			if hold.Due.UTC().Hour() != 3 || hold.Due.UTC().Minute() != 0 {
+				t.Errorf("due %s", hold.Due)
+			}
+			w.pass(time.Until(hold.Due) - time.Minute)
+			w.rolled(web, 0)
+			w.pass(2 * time.Minute)
+			w.rolled(web, 1)
+			record, _ := w.store.recordOf(webNamed("api"))
+			if len(record.Problems) != 1 || !strings.HasPrefix(record.Problems[0], "reroll.dev/maintenance-window: ") {
+				t.Errorf("problems %q", record.Problems)
+			}
+			if record.Hold == nil || record.Hold.Reason != reloader.ReasonOutsideWindow || !record.Hold.Due.IsZero() {
+				t.Errorf("held by %+v", record.Hold)
+			}
+			w.rolled(api, 0)
+			w.says(api, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 0 * * * 24h"}}}`)
+			w.pass(quiet)
+			w.rolled(api, 1)
+		},
 	})
 }
 
@@ -166,26 +273,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		}
 		return rolls
 	}
-}
-
-// TestNamespaceInLineTakesNoPlaceOfOthers: the limit of all is for those who may go, not for those whose own namespace holds them back.
-func TestNamespaceInLineTakesNoPlaceOfOthers(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
-		crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
-		w.settled()
-		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
-		w.pass(time.Second)
-		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
-		w.pass(2 * time.Second)
-		if n := alone(); n != 1 {
-			t.Errorf("%d rolls of who is alone, want 1: the others hardly use the limit of all", n)
-		}
-		w.pass(10 * time.Minute)
-		if n := crowd(); n < 20 || n > 22 {
-			t.Errorf("%d rolls of the crowd in ten minutes, want two a minute", n)
-		}
-	})
 }
 
 // TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
@@ -212,115 +299,4 @@ func TestRatesHoldThroughRestarts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyLimit: as many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
-func TestConcurrencyLimit(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		f := newFleet(w, 10)
-		w.braked(turn.Limits{Concurrent: 3})
-		w.settled()
-		f.edit(alice, app, "2")
-		f.pass(10 * time.Minute)
-		open := f.reached(3)
-		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
-			t.Errorf("%d wait until others have rolled out, want 7", n)
-		}
-		f.answer(open[:1], allNew)
-		f.reached(4)
-		f.answer(open[1:2], gaveUp)
-		open = f.reached(5)
-		w.successor()
-		f.reached(5)
-		for done := 5; done < 10; done++ {
-			f.answer(open[:1], allNew)
-			open = f.reached(done + 1)
-		}
-		if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
-			t.Errorf("%d still wait", n)
-		}
-	})
-}
-
-// TestRestlessWorkloadTakesNobodysPlace: one that moved each time it was to be patched, and that something holds back now, is not rolling.
-func TestRestlessWorkloadTakesNobodysPlace(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{Concurrent: 1})
-		p := w.usually()
-		moves := 0
-		w.failing(func(verb, ref string) error {
-			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
-				return nil
-			}
-			moves++
-			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
-			return apierrors.NewConflict(deployments, "web", errLost)
-		})
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		if moves < 5 {
-			t.Fatalf("it moved %d times, too few to be left alone", moves)
-		}
-		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
-		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
-		w.pass(quiet)
-		w.held(reloader.ReasonPausedByOperator)
-		w.failing(nil)
-		w.give("other", "1")
-		w.deploy("other", auto, "other")
-		w.pass(quiet)
-		w.edit(alice, "ConfigMap/other", "2")
-		w.pass(quiet)
-		w.rolled("Deployment/other", 1)
-	})
-}
-
-func TestCrowdedNamespaceLeavesOthersAlone(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{NamespaceConcurrent: 2})
-		crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
-		w.settled()
-		w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
-		w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
-		w.pass(10 * time.Minute)
-		if n := crowd(); n != 2 {
-			t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
-		}
-		if n := alone(); n != 1 {
-			t.Errorf("%d rolls of who is alone, want 1", n)
-		}
-	})
-}
-
 const api scenario.Ref = "Deployment/api"
-
-// TestOwnMaintenanceWindow: a workload's own windows hold beside those of the installation, and one that cannot be read holds until it is corrected.
-func TestOwnMaintenanceWindow(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", auto+`, reroll.dev/maintenance-window: "CRON_TZ=UTC 0 3 * * * 1h"`, "app")
-		w.deploy("api", auto+`, reroll.dev/maintenance-window: "nonsense"`, "app")
-		w.settled()
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		w.rolled(web, 0)
-		w.rolled(api, 0)
-		hold := w.held(reloader.ReasonOutsideWindow)
-		if hold.Due.UTC().Hour() != 3 || hold.Due.UTC().Minute() != 0 {
-			t.Errorf("due %s", hold.Due)
-		}
-		w.pass(time.Until(hold.Due) - time.Minute)
-		w.rolled(web, 0)
-		w.pass(2 * time.Minute)
-		w.rolled(web, 1)
-		record, _ := w.store.recordOf(webNamed("api"))
-		if len(record.Problems) != 1 || !strings.HasPrefix(record.Problems[0], "reroll.dev/maintenance-window: ") {
-			t.Errorf("problems %q", record.Problems)
-		}
-		if record.Hold == nil || record.Hold.Reason != reloader.ReasonOutsideWindow || !record.Hold.Due.IsZero() {
-			t.Errorf("held by %+v", record.Hold)
-		}
-		w.rolled(api, 0)
-		w.says(api, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 0 * * * 24h"}}}`)
-		w.pass(quiet)
-		w.rolled(api, 1)
-	})
-}

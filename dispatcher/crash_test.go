@@ -44,24 +44,53 @@ func TestCrashBetweenPatchAndRecord(t *testing.T) {
 	}
 }
 
-// TestChangesWhileDown: the sweep at start finds what changed while nobody ran, with no hint left to tell.
-func TestChangesWhileDown(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.give("other", "1")
-		w.deploy("idle", auto, "other")
-		w.settled()
-		w.stop()
-		w.edit(alice, app, "2")
-		w.must(w.delete(alice, "ConfigMap/other"))
-		w.give("other", "1")
-		w.stream.forget()
-		w.pass(time.Hour)
-		w.settled()
-		w.rolled(web, 1)
-		w.rolled("Deployment/idle", 0)
-		w.successor()
-		w.rolled(web, 1)
+// TestRestarts: what a process finds that comes after another one.
+func TestRestarts(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"the sweep at start finds what changed while nobody ran, with no hint left to tell": func(_ *testing.T, w *world) {
+			w.usual()
+			w.give("other", "1")
+			w.deploy("idle", auto, "other")
+			w.settled()
+			w.stop()
+			w.edit(alice, app, "2")
+			w.must(w.delete(alice, "ConfigMap/other"))
+			w.give("other", "1")
+			w.stream.forget()
+			w.pass(time.Hour)
+			w.settled()
+			w.rolled(web, 1)
+			w.rolled("Deployment/idle", 0)
+			w.successor()
+			w.rolled(web, 1)
+		},
+		// With changes and records gone, marks that are right roll nothing, no mark rolls nothing, and a mark that is wrong rolls once.
+		"state lost": func(_ *testing.T, w *world) {
+			w.usual()
+			w.deploy("unmarked", auto, "calm")
+			w.give("calm", "1")
+			w.give("missed", "1")
+			w.deploy("behind", auto, "missed")
+			w.pass(time.Minute)
+			w.settled()
+			w.edit(alice, app, "2")
+			w.edit(alice, "ConfigMap/missed", "2")
+			w.rolls(1)
+			w.rolled("Deployment/behind", 1)
+			w.stop()
+			w.store.wipe()
+			w.edit(alice, "ConfigMap/missed", "3")
+			w.stream.forget()
+			w.pass(quiet)
+			w.settled()
+			w.rolled(web, 1)
+			w.rolled("Deployment/unmarked", 0)
+			w.rolled("Deployment/behind", 2)
+			w.edit(alice, "ConfigMap/calm", "2")
+			w.pass(quiet)
+			w.rolled("Deployment/unmarked", 1)
+			w.rolled("Deployment/behind", 2)
+		},
 	})
 }
 
@@ -106,37 +135,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 			}
 		})
 	}
-}
-
-// TestStateLost: with changes and records gone, marks that are right roll nothing, no mark rolls nothing, and a mark that is wrong
-// rolls once.
-func TestStateLost(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.deploy("unmarked", auto, "calm")
-		w.give("calm", "1")
-		w.give("missed", "1")
-		w.deploy("behind", auto, "missed")
-		w.pass(time.Minute)
-		w.settled()
-		w.edit(alice, app, "2")
-		w.edit(alice, "ConfigMap/missed", "2")
-		w.rolls(1)
-		w.rolled("Deployment/behind", 1)
-		w.stop()
-		w.store.wipe()
-		w.edit(alice, "ConfigMap/missed", "3")
-		w.stream.forget()
-		w.pass(quiet)
-		w.settled()
-		w.rolled(web, 1)
-		w.rolled("Deployment/unmarked", 0)
-		w.rolled("Deployment/behind", 2)
-		w.edit(alice, "ConfigMap/calm", "2")
-		w.pass(quiet)
-		w.rolled("Deployment/unmarked", 1)
-		w.rolled("Deployment/behind", 2)
-	})
 }
 
 // TestKeyRotated: a new digest key rolls nothing by itself; what changes while the old one is still known is seen. What has changed while no process

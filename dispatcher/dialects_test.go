@@ -59,21 +59,71 @@ func (w *world) forget() {
 	w.store = newStore()
 }
 
-func TestAdoptionFromSAP(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.marked(sapLists, mark.SAPHashKey, w.sapMark())
-		w.settled()
-		w.rolled(web, 0)
-		was := w.templateAnnotation(mark.SAPHashKey)
-		w.edited("2", 1)
-		now := w.templateAnnotation(mark.SAPHashKey)
-		if now == was || now == w.sapMark() {
-			t.Errorf("the mark is %s: it is to be of content after the first roll", now)
-		}
-		w.forget()
-		w.settled()
-		w.rolled(web, 1)
+// TestMarksOfTools: what the marks of other tools prove.
+func TestMarksOfTools(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"adoption from s a p": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.marked(sapLists, mark.SAPHashKey, w.sapMark())
+			w.settled()
+			w.rolled(web, 0)
+			was := w.templateAnnotation(mark.SAPHashKey)
+			w.edited("2", 1)
+			now := w.templateAnnotation(mark.SAPHashKey)
+			if now == was || now == w.sapMark() {
+				t.Errorf("the mark is %s: it is to be of content after the first roll", now)
+			}
+			w.forget()
+			w.settled()
+			w.rolled(web, 1)
+		},
+		"workloads own times": func(_ *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
+			w.give("app", "1")
+			w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(29 * time.Second)
+			w.rolled(web, 0)
+			w.pass(2 * time.Second)
+			w.rolled(web, 1)
+			w.edit(alice, app, "3")
+			w.pass(9 * time.Minute)
+			w.rolled(web, 1)
+			w.pass(2 * time.Minute)
+			w.rolled(web, 2)
+		},
+		// The mark of several configs together that was there before we were says that one of them was missed, also if the pods are newer than the
+		// others.
+		"missed change of one of several": func(_ *testing.T, w *world) {
+			w.give("app", "1")
+			w.give("more", "1")
+			w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, mark.SAPHashKey, strings.Repeat("0", 64))
+			w.pass(time.Minute)
+			w.edit(alice, "ConfigMap/more", "2")
+			w.pass(time.Minute)
+			w.settled()
+			w.rolled(web, 1)
+		},
+		// A config that is deleted and made again while the mark is made of it takes neither the workload with it nor what waits for it.
+		"joint mark of what goes away": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.give("more", "1")
+			w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
+			w.settled()
+			w.edited("2", 1)
+			var away atomic.Bool
+			w.failing(func(verb, ref string) error {
+				if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
+					return notFound("ConfigMap/more")
+				}
+				return nil
+			})
+			w.edited("3", 2)
+			if !away.Load() {
+				t.Error("nobody read the other config")
+			}
+		},
 	})
 }
 
@@ -96,25 +146,6 @@ func TestAdoptionFromWave(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestWorkloadsOwnTimes(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
-		w.give("app", "1")
-		w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
-		w.settled()
-		w.edit(alice, app, "2")
-		w.pass(29 * time.Second)
-		w.rolled(web, 0)
-		w.pass(2 * time.Second)
-		w.rolled(web, 1)
-		w.edit(alice, app, "3")
-		w.pass(9 * time.Minute)
-		w.rolled(web, 1)
-		w.pass(2 * time.Minute)
-		w.rolled(web, 2)
-	})
 }
 
 // TestMarkTellsNothingOfOtherNamespaces: a mark that is made of several configs together is made of those of other namespaces that are shared
@@ -158,44 +189,6 @@ func TestNewReferenceIsNoMissedChange(t *testing.T) {
 			w.edited("3", 3)
 		})
 	}
-}
-
-// TestMissedChangeOfOneOfSeveral: the mark of several configs together that was there before we were says that one of them was missed, also if
-// the pods are newer than the others.
-func TestMissedChangeOfOneOfSeveral(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.give("more", "1")
-		w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, mark.SAPHashKey, strings.Repeat("0", 64))
-		w.pass(time.Minute)
-		w.edit(alice, "ConfigMap/more", "2")
-		w.pass(time.Minute)
-		w.settled()
-		w.rolled(web, 1)
-	})
-}
-
-// TestJointMarkOfWhatGoesAway: a config that is deleted and made again while the mark is made of it takes neither the workload with it nor what
-// waits for it.
-func TestJointMarkOfWhatGoesAway(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.give("more", "1")
-		w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
-		w.settled()
-		w.edited("2", 1)
-		var away atomic.Bool
-		w.failing(func(verb, ref string) error {
-			if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
-				return notFound("ConfigMap/more")
-			}
-			return nil
-		})
-		w.edited("3", 2)
-		if !away.Load() {
-			t.Error("nobody read the other config")
-		}
-	})
 }
 
 // unscheduled creates web with annotations, which needs all of ConfigMap app and whose pods Wave has kept from being scheduled.

@@ -78,62 +78,128 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestTroubleOfAllIsWaitedFor: while the API server is away for everybody no workload has its baselines, and the process is not ready.
-func TestTroubleOfAllIsWaitedFor(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.give("other", "1")
-		w.deploy("second", auto, "other")
-		w.failing(only("meta get list", "", errLost))
-		p := w.launch()
-		w.pass(10 * time.Minute)
-		if p.Ready() == nil {
-			t.Fatal("ready although nothing was looked at")
-		}
-		w.failing(nil)
-		w.pass(quiet)
-		if err := p.Ready(); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"web", "second"} {
-			ref := webNamed(name)
-			if r, ok := w.store.recordOf(ref); !ok || len(r.Edges) != 1 || r.Edges[0].Handled.How == "" {
-				t.Errorf("ready without a baseline of %s: %+v", name, r)
+// TestLimits: what is bounded.
+func TestLimits(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		// While the API server is away for everybody no workload has its baselines, and the process is not ready.
+		"trouble of all is waited for": func(t *testing.T, w *world) {
+			w.usual()
+			w.give("other", "1")
+			w.deploy("second", auto, "other")
+			w.failing(only("meta get list", "", errLost))
+			p := w.launch()
+			w.pass(10 * time.Minute)
+			if p.Ready() == nil {
+				t.Fatal("ready although nothing was looked at")
 			}
-		}
-	})
-}
-
-// TestOneWildcardInALargeNamespace: a glob matches more configs than a workload may depend on. Those that count are always the same, the workload
-// says that there are more, and nobody else is held up.
-func TestOneWildcardInALargeNamespace(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		for i := range 1800 {
-			w.give(fmt.Sprintf("part-%04d", i), "1")
-		}
-		w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
-		ref := webNamed("all")
-		w.settled()
-		first := w.dependencies(ref)
-		if len(first) != dialect.MaxConfigs {
-			t.Fatalf("%d dependencies, want %d", len(first), dialect.MaxConfigs)
-		}
-		r, _ := w.store.recordOf(ref)
-		if problems := strings.Join(r.Problems, "\n"); !strings.Contains(problems, "more than 1000 configs") {
-			t.Errorf("problems %q do not say that there are too many", problems)
-		}
-		w.stop()
-		w.give("aaa", "1") // it would be the first by its name
-		w.settled()
-		if again := w.dependencies(ref); !slices.Equal(again, first) {
-			t.Error("other configs count after a restart")
-		}
-		w.edit(alice, "ConfigMap/part-0000", "2")
-		w.edit(alice, "ConfigMap/part-1799", "2")
-		w.pass(quiet)
-		w.rolled("Deployment/all", 1)
-		w.rolled(web, 0)
+			w.failing(nil)
+			w.pass(quiet)
+			if err := p.Ready(); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"web", "second"} {
+				ref := webNamed(name)
+				if r, ok := w.store.recordOf(ref); !ok || len(r.Edges) != 1 || r.Edges[0].Handled.How == "" {
+					t.Errorf("ready without a baseline of %s: %+v", name, r)
+				}
+			}
+		},
+		// Those that count are always the same, the workload says that there are more, and nobody else is held up.
+		"a glob matches more configs than a workload may depend on": func(t *testing.T, w *world) {
+			w.usual()
+			for i := range 1800 {
+				w.give(fmt.Sprintf("part-%04d", i), "1")
+			}
+			w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
+			ref := webNamed("all")
+			w.settled()
+			first := w.dependencies(ref)
+			if len(first) != dialect.MaxConfigs {
+				t.Fatalf("%d dependencies, want %d", len(first), dialect.MaxConfigs)
+			}
+			r, _ := w.store.recordOf(ref)
+			if problems := strings.Join(r.Problems, "\n"); !strings.Contains(problems, "more than 1000 configs") {
+				t.Errorf("problems %q do not say that there are too many", problems)
+			}
+			w.stop()
+			w.give("aaa", "1") // it would be the first by its name
+			w.settled()
+			if again := w.dependencies(ref); !slices.Equal(again, first) {
+				t.Error("other configs count after a restart")
+			}
+			w.edit(alice, "ConfigMap/part-0000", "2")
+			w.edit(alice, "ConfigMap/part-1799", "2")
+			w.pass(quiet)
+			w.rolled("Deployment/all", 1)
+			w.rolled(web, 0)
+		},
+		// The last of them says so, and whoever is elsewhere, or was there before, is served.
+		"workloads that name a thousand configs each fill the namespace": func(t *testing.T, w *world) {
+			names := make([]string, dialect.MaxConfigs)
+			for i := range names {
+				names[i] = fmt.Sprintf("none-%d", i)
+			}
+			w.give("app", "1")
+			const workloads = 51
+			for i := range workloads {
+				w.deploy(fmt.Sprintf("greedy-%02d", i), `configmap.reloader.stakater.com/reload: "`+strings.Join(names, ",")+`"`, "app")
+			}
+			w.settled()
+			edges, full := 0, 0
+			for i := range workloads {
+				ref := webNamed(fmt.Sprintf("greedy-%02d", i))
+				r, _ := w.store.recordOf(ref)
+				edges += len(r.Edges)
+				if strings.Contains(strings.Join(r.Problems, "\n"), "namespace") {
+					full++
+				}
+			}
+			if edges != 50_000 || full != 1 {
+				t.Errorf("%d dependencies, and %d workloads say that the namespace is full", edges, full)
+			}
+		},
+		// What waits there rolls when they have ended.
+		"patches that hang, more than there are workers, are those of one namespace alone": func(t *testing.T, w *world) {
+			const stuck = 64
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, namespace: stuck}, data: {k: "1"}}`)))
+			for n := range stuck {
+				w.must(w.create(alice, object(t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web-%d, namespace: stuck, annotations: {reroll.dev/auto: "true"}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, n))))
+			}
+			w.usually()
+			w.failing(func(verb, ref string) error {
+				if verb == "patch" && strings.Contains(ref, "/stuck/") {
+					<-time.After(30 * time.Second)
+				}
+				return nil
+			})
+			w.edit(alice, "ConfigMap/stuck/app", "2")
+			w.pass(time.Second)
+			w.edit(alice, app, "2")
+			w.pass(5 * time.Second)
+			w.rolled(web, 1)
+			w.pass(5 * time.Second)
+			said := 0
+			for n := range stuck {
+				record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
+				if record.Hold != nil && record.Hold.Reason == reloader.ReasonWaitingForNamespace {
+					said++
+				}
+			}
+			if workers := 32; said < stuck-workers {
+				t.Errorf("%d of %d workloads say that they wait for others of their namespace, and at most %d have a worker", said, stuck, workers)
+			}
+			w.pass(10 * time.Minute)
+			for n := range stuck {
+				w.rolled(scenario.NewRef("Deployment", "stuck", fmt.Sprint("web-", n)), 1)
+				ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)}
+				if got := w.outcomes(ref); got[reloader.ReasonReloaded] != 1 {
+					t.Errorf("outcomes of %s: %v", ref, got)
+				}
+			}
+		},
 	})
 }
 
@@ -143,79 +209,4 @@ func (w *world) dependencies(ref reloader.WorkloadRef) (names []string) {
 		names = append(names, e.Config.Name)
 	}
 	return names
-}
-
-// TestNamespaceIsBounded: workloads that name a thousand configs each fill the namespace. The last of them says so, and whoever is elsewhere, or was
-// there before, is served.
-func TestNamespaceIsBounded(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		names := make([]string, dialect.MaxConfigs)
-		for i := range names {
-			names[i] = fmt.Sprintf("none-%d", i)
-		}
-		w.give("app", "1")
-		const workloads = 51
-		for i := range workloads {
-			w.deploy(fmt.Sprintf("greedy-%02d", i), `configmap.reloader.stakater.com/reload: "`+strings.Join(names, ",")+`"`, "app")
-		}
-		w.settled()
-		edges, full := 0, 0
-		for i := range workloads {
-			ref := webNamed(fmt.Sprintf("greedy-%02d", i))
-			r, _ := w.store.recordOf(ref)
-			edges += len(r.Edges)
-			if strings.Contains(strings.Join(r.Problems, "\n"), "namespace") {
-				full++
-			}
-		}
-		if edges != 50_000 || full != 1 {
-			t.Errorf("%d dependencies, and %d workloads say that the namespace is full", edges, full)
-		}
-	})
-}
-
-// TestStuckNamespaceHoldsUpNoOther: patches that hang, more than there are workers, are those of one namespace alone. What waits there rolls when
-// they have ended.
-func TestStuckNamespaceHoldsUpNoOther(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		const stuck = 64
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: app, namespace: stuck}, data: {k: "1"}}`)))
-		for n := range stuck {
-			w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web-%d, namespace: stuck, annotations: {reroll.dev/auto: "true"}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, n))))
-		}
-		w.usually()
-		w.failing(func(verb, ref string) error {
-			if verb == "patch" && strings.Contains(ref, "/stuck/") {
-				<-time.After(30 * time.Second)
-			}
-			return nil
-		})
-		w.edit(alice, "ConfigMap/stuck/app", "2")
-		w.pass(time.Second)
-		w.edit(alice, app, "2")
-		w.pass(5 * time.Second)
-		w.rolled(web, 1)
-		w.pass(5 * time.Second)
-		said := 0
-		for n := range stuck {
-			record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
-			if record.Hold != nil && record.Hold.Reason == reloader.ReasonWaitingForNamespace {
-				said++
-			}
-		}
-		if workers := 32; said < stuck-workers {
-			t.Errorf("%d of %d workloads say that they wait for others of their namespace, and at most %d have a worker", said, stuck, workers)
-		}
-		w.pass(10 * time.Minute)
-		for n := range stuck {
-			w.rolled(scenario.NewRef("Deployment", "stuck", fmt.Sprint("web-", n)), 1)
-			ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)}
-			if got := w.outcomes(ref); got[reloader.ReasonReloaded] != 1 {
-				t.Errorf("outcomes of %s: %v", ref, got)
-			}
-		}
-	})
 }

@@ -55,22 +55,67 @@ func TestRollbackOfAll(t *testing.T) {
 	}
 }
 
-// TestRollbackAndRestart: what was rolled back has started with the present content, so that a start of ours finds nothing to do.
-func TestRollbackAndRestart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		older := w.copyOf()
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.undo(older)
-		w.pass(quiet)
-		for range 3 {
-			w.successor()
-			w.rolled(web, 3)
-		}
-		w.edited("4", 4)
+// TestOthers: what people and other tools do to workloads.
+func TestOthers(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		// What was rolled back has started with the present content, so that a start of ours finds nothing to do.
+		"rollback and restart": func(_ *testing.T, w *world) {
+			w.usually()
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			older := w.copyOf()
+			w.edit(alice, app, "3")
+			w.pass(quiet)
+			w.undo(older)
+			w.pass(quiet)
+			for range 3 {
+				w.successor()
+				w.rolled(web, 3)
+			}
+			w.edited("4", 4)
+		},
+		"where others roll, what the workload carries is their business": func(t *testing.T, w *world) {
+			hook := &calls{}
+			w.usually()
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			older := w.copyOf()
+			w.edit(alice, app, "3")
+			w.pass(quiet)
+			w.stop()
+			w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
+			w.undo(older)
+			for range 3 {
+				w.settled()
+				w.stop()
+			}
+			if n := len(hook.made()); n != 0 {
+				t.Errorf("%d calls without a change", n)
+			}
+		},
+		"stakater Reloader started a Job for the change that the dry run saw": func(t *testing.T, w *world) {
+			w.nightly("")
+			w.watched(func() { w.edit(alice, app, "2") })
+			if n := w.counted("patch"); n != 0 {
+				t.Errorf("%d Jobs were started at the swap, want none", n)
+			}
+		},
+		// The Job was started, the process ended before it could write that on the CronJob, and a label of the config changed before the next began.
+		// The Job has the name of the first.
+		"one job after a crash": func(t *testing.T, w *world) {
+			j := &jobs{}
+			w.configure = func(o *dispatcher.Options) { j.Workloads, o.Workloads = o.Workloads, j }
+			w.nightly("")
+			w.settled()
+			w.edit(alice, app, "2")
+			w.pass(2 * time.Second)
+			w.stop()
+			w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
+			w.settled()
+			if names := slices.Compact(slices.Clone(j.names)); len(j.names) < 2 || len(names) != 1 {
+				t.Errorf("Jobs named %q were started for one change, want one twice", j.names)
+			}
+		},
 	})
 }
 
@@ -109,29 +154,6 @@ func TestAfterADryRun(t *testing.T) {
 			w.rolled(web, c.want)
 		})
 	}
-}
-
-// TestWebhookIsNotCalledForRollbacks: where others roll, what the workload carries is their business.
-func TestWebhookIsNotCalledForRollbacks(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		hook := &calls{}
-		w.usually()
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		older := w.copyOf()
-		w.edit(alice, app, "3")
-		w.pass(quiet)
-		w.stop()
-		w.configure = func(o *dispatcher.Options) { o.Webhook = hook }
-		w.undo(older)
-		for range 3 {
-			w.settled()
-			w.stop()
-		}
-		if n := len(hook.made()); n != 0 {
-			t.Errorf("%d calls without a change", n)
-		}
-	})
 }
 
 // markAsStakater writes the mark that Stakater Reloader makes of entries, as it does.
@@ -210,36 +232,6 @@ func TestSwapWithOneMarkForTwo(t *testing.T) {
 			w.annotateAsStakater("other", "a=2")
 		})
 		w.rolled(web, 2)
-	})
-}
-
-// TestSwapOfACronJob: Stakater Reloader started a Job for the change that the dry run saw.
-func TestSwapOfACronJob(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.nightly("")
-		w.watched(func() { w.edit(alice, app, "2") })
-		if n := w.counted("patch"); n != 0 {
-			t.Errorf("%d Jobs were started at the swap, want none", n)
-		}
-	})
-}
-
-// TestOneJobAfterACrash: the Job was started, the process ended before it could write that on the CronJob, and a label of the config changed before
-// the next began. The Job has the name of the first.
-func TestOneJobAfterACrash(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		j := &jobs{}
-		w.configure = func(o *dispatcher.Options) { j.Workloads, o.Workloads = o.Workloads, j }
-		w.nightly("")
-		w.settled()
-		w.edit(alice, app, "2")
-		w.pass(2 * time.Second)
-		w.stop()
-		w.must(w.patch(bob, app, types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`)))
-		w.settled()
-		if names := slices.Compact(slices.Clone(j.names)); len(j.names) < 2 || len(names) != 1 {
-			t.Errorf("Jobs named %q were started for one change, want one twice", j.names)
-		}
 	})
 }
 

@@ -18,27 +18,101 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestHintsRepeatedAndReordered: five copies of every hint, in any order, cause what one does.
-func TestHintsRepeatedAndReordered(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.stream.hold()
-		for _, value := range []string{"2", "3", "4"} {
-			w.edit(alice, app, value)
-			w.pass(time.Second)
-		}
-		hints := slices.Repeat(w.stream.take(), 5)
-		random := rand.New(rand.NewPCG(1, 2))
-		random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })
-		for _, h := range hints {
-			w.stream.send(h)
-			w.pass(100 * time.Millisecond)
-		}
-		w.must(w.Quiesce(t.Context()))
-		w.rolled(web, 1)
-		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonReloaded] != 1 {
-			t.Errorf("outcomes %v, want one Reloaded", got)
-		}
+// TestRaces: what comes late, twice, in another order or not at all.
+func TestRaces(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"five copies of every hint, in any order, cause what one does": func(t *testing.T, w *world) {
+			w.usually()
+			w.stream.hold()
+			for _, value := range []string{"2", "3", "4"} {
+				w.edit(alice, app, value)
+				w.pass(time.Second)
+			}
+			hints := slices.Repeat(w.stream.take(), 5)
+			random := rand.New(rand.NewPCG(1, 2))
+			random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })
+			for _, h := range hints {
+				w.stream.send(h)
+				w.pass(100 * time.Millisecond)
+			}
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, 1)
+			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonReloaded] != 1 {
+				t.Errorf("outcomes %v, want one Reloaded", got)
+			}
+		},
+		"the annotation comes before the edit, and the informer after it": func(_ *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", "example.com/team: one", "app")
+			w.settled()
+			w.stall()
+			w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
+			w.pass(2 * time.Second)
+			w.edit(alice, app, "2")
+			w.pass(2 * time.Second)
+			w.catchUp()
+			w.rolls(1)
+			w.edited("3", 2)
+		},
+		"what was decided about an older generation is refused, and decided again about the newer one": func(t *testing.T, w *world) {
+			w.usually()
+			w.stall()
+			w.must(w.patch(alice, web, types.StrategicMergePatchType,
+				[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"OTHER","value":"kept"}]}]}}}}`)))
+			w.edited("2", 2)
+			w.catchUp()
+			w.rolls(2)
+			template, _ := w.Template(t.Context(), web)
+			env := template.Spec.Containers[0].Env
+			if len(env) != 2 || !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "OTHER" && e.Value == "kept" }) ||
+				!slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "STAKATER_APP_CONFIGMAP" }) {
+				t.Errorf("variables after the second decision: %v", env)
+			}
+			if n := w.counted("patch"); n != 2 {
+				t.Errorf("%d patches, want one refused and one accepted", n)
+			}
+		},
+		// A hint about every config of a namespace, as deletecollection and generateName leave, looks at all known ones.
+		"nameless hint": func(t *testing.T, w *world) {
+			w.usual()
+			w.give("other", "1")
+			w.deploy("second", auto, "other")
+			w.settled()
+			w.stream.hold()
+			w.edit(alice, app, "2")
+			w.edit(alice, "ConfigMap/other", "2")
+			hint := w.stream.take()[0]
+			hint.Config.Name, hint.Verb = "", reloader.VerbDeleteCollection
+			w.stream.send(hint)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, 1)
+			w.rolled("Deployment/second", 1)
+		},
+		// A workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
+		"workload replaced": func(_ *testing.T, w *world) {
+			w.usually()
+			w.stall()
+			w.edit(alice, app, "2")
+			w.must(w.delete(alice, web))
+			w.pass(10 * time.Second)
+			w.deploy("web", auto, "app")
+			w.pass(quiet)
+			w.catchUp()
+			w.rolls(0)
+			w.edited("3", 1)
+		},
+		"the successor was made of a copy that was taken during the pause": func(t *testing.T, w *world) {
+			pausingWorld(t, w)
+			w.replacing(func() {
+				w.deploy("web", pausing, "app")
+				since := time.Now().UTC().Format(time.RFC3339)
+				w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"`+since+`"}},"spec":{"paused":true}}`)))
+			})
+			w.pass(15 * time.Minute)
+			w.wantPaused(true, true)
+			w.pass(6 * time.Minute)
+			w.wantPaused(false, false)
+		},
 	})
 }
 
@@ -75,45 +149,6 @@ func TestInformerLate(t *testing.T) {
 	}
 }
 
-// TestOptedInAroundTheChange: the annotation comes before the edit, and the informer after it.
-func TestOptedInAroundTheChange(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.deploy("web", "example.com/team: one", "app")
-		w.settled()
-		w.stall()
-		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
-		w.pass(2 * time.Second)
-		w.edit(alice, app, "2")
-		w.pass(2 * time.Second)
-		w.catchUp()
-		w.rolls(1)
-		w.edited("3", 2)
-	})
-}
-
-// TestStaleWorkload: what was decided about an older generation is refused, and decided again about the newer one.
-func TestStaleWorkload(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.stall()
-		w.must(w.patch(alice, web, types.StrategicMergePatchType,
-			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"OTHER","value":"kept"}]}]}}}}`)))
-		w.edited("2", 2)
-		w.catchUp()
-		w.rolls(2)
-		template, _ := w.Template(t.Context(), web)
-		env := template.Spec.Containers[0].Env
-		if len(env) != 2 || !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "OTHER" && e.Value == "kept" }) ||
-			!slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "STAKATER_APP_CONFIGMAP" }) {
-			t.Errorf("variables after the second decision: %v", env)
-		}
-		if n := w.counted("patch"); n != 2 {
-			t.Errorf("%d patches, want one refused and one accepted", n)
-		}
-	})
-}
-
 // TestConfigRecreatedBetweenLooks: the hints of the deletion and of the creation arrive together, or only one of them does.
 func TestConfigRecreatedBetweenLooks(t *testing.T) {
 	tests := map[string]struct {
@@ -138,25 +173,6 @@ func TestConfigRecreatedBetweenLooks(t *testing.T) {
 			w.rolled(web, test.want)
 		})
 	}
-}
-
-// TestNamelessHint: a hint about every config of a namespace, as deletecollection and generateName leave, looks at all known ones.
-func TestNamelessHint(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.give("other", "1")
-		w.deploy("second", auto, "other")
-		w.settled()
-		w.stream.hold()
-		w.edit(alice, app, "2")
-		w.edit(alice, "ConfigMap/other", "2")
-		hint := w.stream.take()[0]
-		hint.Config.Name, hint.Verb = "", reloader.VerbDeleteCollection
-		w.stream.send(hint)
-		w.must(w.Quiesce(t.Context()))
-		w.rolled(web, 1)
-		w.rolled("Deployment/second", 1)
-	})
 }
 
 // TestMaximumWaitOverRestarts: it does not begin anew with each process.
@@ -234,51 +250,25 @@ func (s slowly) Get(ctx context.Context, c reloader.Config) (live.Object, error)
 }
 
 // TestWindowWaitsForHints: two configs that change together go out together, although the second is verified long after the window of
-// the first; but no later than the longest wait.
+// the first.
 func TestWindowWaitsForHints(t *testing.T) {
-	for name, test := range map[string]struct {
-		longest time.Duration
-		early   int64
-	}{
-		"in time": {10 * time.Second, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(test.longest)}
-			inWorld(t, settings, func(t *testing.T, w *world) {
-				w.twoConfigs("app", "other")
-				w.settled()
-				w.stop()
-				w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
-				w.settled()
-				w.starting(time.Minute)
-				w.edit(alice, "ConfigMap/other", "2")
-				w.edit(alice, app, "2")
-				w.pass(4 * time.Second)
-				w.rolled(web, test.early)
-				w.pass(time.Minute)
-				w.rolled(web, 1) // whose pods have both
-			})
-		})
-	}
+	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(t *testing.T, w *world) {
+		w.twoConfigs("app", "other")
+		w.settled()
+		w.stop()
+		w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
+		w.settled()
+		w.starting(time.Minute)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.edit(alice, app, "2")
+		w.pass(4 * time.Second)
+		w.rolled(web, 0)
+		w.pass(time.Minute)
+		w.rolled(web, 1) // whose pods have both
+	})
 }
 
 // Workloads that are deleted and made anew under the same name.
-
-// TestWorkloadReplaced: a workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
-func TestWorkloadReplaced(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		w.stall()
-		w.edit(alice, app, "2")
-		w.must(w.delete(alice, web))
-		w.pass(10 * time.Second)
-		w.deploy("web", auto, "app")
-		w.pass(quiet)
-		w.catchUp()
-		w.rolls(0)
-		w.edited("3", 1)
-	})
-}
 
 // replacing has the next patch of web find it gone, and replace make another one before the answer is heard.
 func (w *world) replacing(replace func()) {
@@ -300,21 +290,5 @@ func TestReplacedBeforeTheAnswer(t *testing.T) {
 		w.replacing(func() { w.deploy("web", auto, "app") })
 		w.edited("2", 0)
 		w.edited("3", 1)
-	})
-}
-
-// TestReplacedBeforeItsPauseEnds: the successor was made of a copy that was taken during the pause.
-func TestReplacedBeforeItsPauseEnds(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		pausingWorld(t, w)
-		w.replacing(func() {
-			w.deploy("web", pausing, "app")
-			since := time.Now().UTC().Format(time.RFC3339)
-			w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"`+since+`"}},"spec":{"paused":true}}`)))
-		})
-		w.pass(15 * time.Minute)
-		w.wantPaused(true, true)
-		w.pass(6 * time.Minute)
-		w.wantPaused(false, false)
 	})
 }

@@ -62,44 +62,42 @@ func (w *world) crowdRolled(n int64) {
 	}
 }
 
-// TestStartListsMetadata: a start lists the configs of a namespace once, whoever depends on them, and reads the content of those alone that have
-// changed.
-func TestStartListsMetadata(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-		w.crowd()
-		w.settled()
-		w.stop()
-		w.edit(alice, "ConfigMap/crowd/c-7", "2")
-		taken := w.requestsIn(noAnswer)
-		w.start()
-		if got := taken(); !slices.Equal(got, []string{"get", "list"}) {
-			t.Errorf("the requests were %v, want one list, and the content of what has changed", got)
-		}
-		w.pass(quiet)
-		w.crowdRolled(1)
-	})
-}
-
-// TestStartMayNotList: where configs may not be listed, a start reads the metadata of each.
-func TestStartMayNotList(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-		w.crowd()
-		taken := w.requestsIn(func(verb string) error {
-			if verb == "list" {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errLost)
+// TestStart: what a start asks for.
+func TestStart(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		// A start lists the configs of a namespace once, whoever depends on them, and reads the content of those alone that have changed.
+		"start lists metadata": func(t *testing.T, w *world) {
+			w.crowd()
+			w.settled()
+			w.stop()
+			w.edit(alice, "ConfigMap/crowd/c-7", "2")
+			taken := w.requestsIn(noAnswer)
+			w.start()
+			if got := taken(); !slices.Equal(got, []string{"get", "list"}) {
+				t.Errorf("the requests were %v, want one list, and the content of what has changed", got)
 			}
-			return nil
-		})
-		w.settled()
-		w.stop()
-		taken()
-		w.edit(alice, "ConfigMap/crowd/c-7", "2")
-		w.start()
-		if got := taken(); len(got) < crowdSize || !slices.Contains(got, "meta") {
-			t.Errorf("the requests were %v, want the metadata of each", got)
-		}
-		w.pass(quiet)
-		w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
+			w.pass(quiet)
+			w.crowdRolled(1)
+		},
+		"where configs may not be listed, a start reads the metadata of each": func(t *testing.T, w *world) {
+			w.crowd()
+			taken := w.requestsIn(func(verb string) error {
+				if verb == "list" {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errLost)
+				}
+				return nil
+			})
+			w.settled()
+			w.stop()
+			taken()
+			w.edit(alice, "ConfigMap/crowd/c-7", "2")
+			w.start()
+			if got := taken(); len(got) < crowdSize || !slices.Contains(got, "meta") {
+				t.Errorf("the requests were %v, want the metadata of each", got)
+			}
+			w.pass(quiet)
+			w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
+		},
 	})
 }
 

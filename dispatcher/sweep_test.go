@@ -50,66 +50,115 @@ func sample(t *testing.T, r *prometheus.Registry, name string) *dto.Metric {
 	return nil
 }
 
-func TestSweepFindsWhatTheFeedLost(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.sweeping()
-		w.usually()
-		w.deaf()
-		w.edit(alice, app, "2")
-		w.pass(10*time.Minute + time.Second)
-		w.rolled(web, 1)
-		if got := drifts(t, r); got != 0 {
-			t.Errorf("drift %v before the hint could have come late, want 0", got)
-		}
-		w.pass(10 * time.Minute)
-		if got := drifts(t, r); got != 1 {
-			t.Errorf("drift %v, want 1", got)
-		}
-		if reload := w.store.reloadsOf(webRef)[0]; reload.Causes[0].Source != reloader.SourceSweep {
-			t.Errorf("source %s, want the sweep", reload.Causes[0].Source)
-		}
-		w.pass(time.Hour)
-		w.rolled(web, 1)
-	})
-}
-
-// TestLateHintIsNoDrift: a hint that comes a minute late is one, and stays one after others have come.
-func TestLateHintIsNoDrift(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(9*time.Minute + 59*time.Second)
-		w.stream.hold()
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		w.rolled(web, 1)
-		w.stream.send(w.stream.take()...)
-		w.pass(time.Minute)
-		w.label("new")
-		w.pass(time.Hour)
-		w.rolled(web, 1)
-		if got := drifts(t, r); got != 0 {
-			t.Errorf("drift %v although the hint came, want 0", got)
-		}
-	})
-}
-
-func TestSweepWithoutList(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.sweeping()
-		w.usual()
-		w.failing(only("list", "", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)))
-		w.start()
-		w.pass(time.Minute)
-		w.deaf()
-		w.edit(alice, app, "2")
-		w.counted("meta") // starts counting anew
-		w.pass(2 * time.Hour)
-		w.rolled(web, 1)
-		if got := w.counted("meta"); got > 5 {
-			t.Errorf("%d reads in two hours, want one an hour", got)
-		}
+// TestSweep: what is found without a hint.
+func TestSweep(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"sweep finds what the feed lost": func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usually()
+			w.deaf()
+			w.edit(alice, app, "2")
+			w.pass(10*time.Minute + time.Second)
+			w.rolled(web, 1)
+			if got := drifts(t, r); got != 0 {
+				t.Errorf("drift %v before the hint could have come late, want 0", got)
+			}
+			w.pass(10 * time.Minute)
+			if got := drifts(t, r); got != 1 {
+				t.Errorf("drift %v, want 1", got)
+			}
+			if reload := w.store.reloadsOf(webRef)[0]; reload.Causes[0].Source != reloader.SourceSweep {
+				t.Errorf("source %s, want the sweep", reload.Causes[0].Source)
+			}
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+		},
+		"a hint that comes a minute late is one, and stays one after others have come": func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usual()
+			w.start()
+			w.pass(9*time.Minute + 59*time.Second)
+			w.stream.hold()
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.rolled(web, 1)
+			w.stream.send(w.stream.take()...)
+			w.pass(time.Minute)
+			w.label("new")
+			w.pass(time.Hour)
+			w.rolled(web, 1)
+			if got := drifts(t, r); got != 0 {
+				t.Errorf("drift %v although the hint came, want 0", got)
+			}
+		},
+		"sweep without list": func(t *testing.T, w *world) {
+			w.sweeping()
+			w.usual()
+			w.failing(only("list", "", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)))
+			w.start()
+			w.pass(time.Minute)
+			w.deaf()
+			w.edit(alice, app, "2")
+			w.counted("meta") // starts counting anew
+			w.pass(2 * time.Hour)
+			w.rolled(web, 1)
+			if got := w.counted("meta"); got > 5 {
+				t.Errorf("%d reads in two hours, want one an hour", got)
+			}
+		},
+		"sweep costs one list when nothing changed": func(t *testing.T, w *world) {
+			w.sweeping()
+			w.usual()
+			w.start()
+			w.pass(time.Minute)
+			for _, verb := range []string{"list", "meta", "get"} {
+				w.counted(verb) // starts counting anew
+			}
+			w.pass(time.Hour)
+			if lists, metas, gets := w.counted("list"), w.counted("meta"), w.counted("get"); lists != 6 || metas+gets != 0 {
+				t.Errorf("%d lists, %d metadata and %d content reads in an hour of sweeps; want 6, 0, 0", lists, metas, gets)
+			}
+		},
+		"who suspects a gap while a sweep is under way means what was looked at before, too": func(t *testing.T, w *world) {
+			w.sweeping()
+			w.usual()
+			for _, manifest := range []string{
+				`{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`,
+				`{kind: Deployment, metadata: {name: web, namespace: other, annotations: {` + auto + `}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}`,
+			} {
+				w.must(w.create(alice, object(t, manifest)))
+			}
+			elsewhere := scenario.NewRef("Deployment", "other", "web")
+			p := w.start()
+			w.pass(6 * time.Minute) // one of the two namespaces was looked at
+			w.deaf()
+			w.edit(alice, app, "2")
+			w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+			p.Suspect("a canary was lost")
+			w.pass(time.Second)
+			w.rolled(web, 1)
+			w.rolled(elsewhere, 1)
+		},
+		// That the feed told of an earlier write, and tells of a later one, does not make up for the one that it has missed.
+		"drift of a busy config": func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usual()
+			w.start()
+			w.pass(8 * time.Minute)
+			w.edit(alice, app, "2")
+			w.pass(time.Minute)
+			w.deaf()
+			w.edit(alice, app, "3")
+			w.pass(2 * time.Minute)
+			w.rolled(web, 2)
+			w.cluster.audit = w.hear
+			w.label("new")
+			w.pass(20 * time.Minute)
+			w.rolled(web, 2)
+			if got := drifts(t, r); got != 1 {
+				t.Errorf("drift %v, want 1", got)
+			}
+		},
 	})
 }
 
@@ -208,69 +257,6 @@ func either(all ...func(time.Duration, string, string) error) func(time.Duration
 		}
 		return nil
 	}
-}
-
-func TestSweepCostsOneListWhenNothingChanged(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(time.Minute)
-		for _, verb := range []string{"list", "meta", "get"} {
-			w.counted(verb) // starts counting anew
-		}
-		w.pass(time.Hour)
-		if lists, metas, gets := w.counted("list"), w.counted("meta"), w.counted("get"); lists != 6 || metas+gets != 0 {
-			t.Errorf("%d lists, %d metadata and %d content reads in an hour of sweeps; want 6, 0, 0", lists, metas, gets)
-		}
-	})
-}
-
-// TestSuspicionMidwayIsAboutEverything: who suspects a gap while a sweep is under way means what was looked at before, too.
-func TestSuspicionMidwayIsAboutEverything(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.sweeping()
-		w.usual()
-		for _, manifest := range []string{
-			`{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`,
-			`{kind: Deployment, metadata: {name: web, namespace: other, annotations: {` + auto + `}}, spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}`,
-		} {
-			w.must(w.create(alice, object(t, manifest)))
-		}
-		elsewhere := scenario.NewRef("Deployment", "other", "web")
-		p := w.start()
-		w.pass(6 * time.Minute) // one of the two namespaces was looked at
-		w.deaf()
-		w.edit(alice, app, "2")
-		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-		p.Suspect("a canary was lost")
-		w.pass(time.Second)
-		w.rolled(web, 1)
-		w.rolled(elsewhere, 1)
-	})
-}
-
-// TestDriftOfABusyConfig: that the feed told of an earlier write, and tells of a later one, does not make up for the one that it has missed.
-func TestDriftOfABusyConfig(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.sweeping()
-		w.usual()
-		w.start()
-		w.pass(8 * time.Minute)
-		w.edit(alice, app, "2")
-		w.pass(time.Minute)
-		w.deaf()
-		w.edit(alice, app, "3")
-		w.pass(2 * time.Minute)
-		w.rolled(web, 2)
-		w.cluster.audit = w.hear
-		w.label("new")
-		w.pass(20 * time.Minute)
-		w.rolled(web, 2)
-		if got := drifts(t, r); got != 1 {
-			t.Errorf("drift %v, want 1", got)
-		}
-	})
 }
 
 // TestDriftFoundAtTheStart: what the feed lost while nobody was there is missed all the same, unless its hint comes yet.

@@ -13,35 +13,182 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestTerms: the record says what the workload itself asks for, and what it lacks; and says it anew when either changes.
+// TestTerms: what the record of a workload says before anything changes.
 func TestTerms(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.waved()
-		w.settled()
-		more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
-		says := func(want reloader.Terms, missing ...reloader.Missing) {
-			t.Helper()
-			record, _ := w.store.recordOf(webRef)
-			if diff := cmp.Diff(want, record.Terms); diff != "" {
-				t.Errorf("terms (-want +got):\n%s", diff)
+	each(t, scenario.Settings{}, worlds{
+		// The record says what the workload itself asks for, and what it lacks; and says it anew when either changes.
+		"terms": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.waved()
+			w.settled()
+			more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
+			says := func(want reloader.Terms, missing ...reloader.Missing) {
+				t.Helper()
+				record, _ := w.store.recordOf(webRef)
+				if diff := cmp.Diff(want, record.Terms); diff != "" {
+					t.Errorf("terms (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(missing, record.Missing); diff != "" {
+					t.Errorf("missing (-want +got):\n%s", diff)
+				}
 			}
-			if diff := cmp.Diff(missing, record.Missing); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
+			gone := reloader.Missing{Config: more, Required: true, Awaited: true}
+			says(reloader.Terms{}, gone)
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {c: "1"}}`)))
+			w.pass(quiet)
+			says(reloader.Terms{}, reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
+			w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
+			says(reloader.Terms{})
+			w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m"}}}`)
+			says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600})
+			w.must(w.delete(alice, "ConfigMap/more"))
+			w.pass(quiet)
+			says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600}, gone)
+		},
+		// The record says of which configs the keys in use alone matter, and in what way they are used when that changes.
+		"used keys": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
+			w.waved()
+			w.settled()
+			edges := func() map[string]reloader.Edge {
+				record, _ := w.store.recordOf(webRef)
+				found := map[string]reloader.Edge{}
+				for _, e := range record.Edges {
+					found[e.Config.Name] = e
+				}
+				return found
 			}
-		}
-		gone := reloader.Missing{Config: more, Required: true, Awaited: true}
-		says(reloader.Terms{}, gone)
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {c: "1"}}`)))
-		w.pass(quiet)
-		says(reloader.Terms{}, reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
-		w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
-		says(reloader.Terms{})
-		w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m"}}}`)
-		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600})
-		w.must(w.delete(alice, "ConfigMap/more"))
-		w.pass(quiet)
-		says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600}, gone)
+			if got := edges(); got["app"].UsedKeys || !got["more"].UsedKeys {
+				t.Errorf("of what Wave takes keys of, and of nothing else, it hashes no others: %+v", got)
+			}
+			w.says("ConfigMap/more", `{"data":{"c":"1"}}`)
+			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonKeysUnused] != 1 {
+				t.Errorf("outcomes %v, want one KeysUnused as the record foretells", got)
+			}
+			w.must(w.patch(bob, web, types.StrategicMergePatchType, []byte(
+				`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"B","valueFrom":{"configMapKeyRef":{"name":"more","key":"c"}}}]}]}}}}`)))
+			w.pass(quiet)
+			if got := edges()["more"]; len(got.Uses) != 1 || !slices.Equal(got.Uses[0].Keys, []string{"c"}) {
+				t.Errorf("it uses another key now: %+v", got)
+			}
+			w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)
+			if got := edges()["more"]; got.UsedKeys {
+				t.Errorf("another dialect asks for every key: %+v", got)
+			}
+		},
+		// A config that asks not to roll anybody any more says so by its annotations alone, and the records of its dependents tell of it before it
+		// changes.
+		"why is told anew": func(t *testing.T, w *world) {
+			w.usually()
+			says := func(want reloader.Reason) {
+				t.Helper()
+				if record, _ := w.store.recordOf(webRef); len(record.Edges) != 1 || record.Edges[0].Why != want {
+					t.Errorf("the record says %+v, want %s", record.Edges, want)
+				}
+			}
+			says(reloader.ReasonAuto)
+			w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":"true"}}}`)
+			says(reloader.ReasonConfigIgnored)
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonConfigIgnored] != 1 {
+				t.Errorf("outcomes %v, want one ConfigIgnored as the record foretells", got)
+			}
+			w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":null}}}`)
+			says(reloader.ReasonAuto)
+		},
+		// The record of the workload says so, with the name that was probably meant, until it exists; what is optional is not missed.
+		"a config that is named or mounted and does not exist never changes": func(t *testing.T, w *world) {
+			w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: api-password}, stringData: {token: "1"}}`)))
+			w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {secret.reloader.stakater.com/reload: "api-pasword,api-password", configmap.reloader.stakater.com/reload: "db-certs,extras"}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        env: [{name: T, valueFrom: {secretKeyRef: {name: api-password, key: tokn}}}]
+        envFrom: [{configMapRef: {name: extras, optional: true}}]
+        volumeMounts: [{name: certs, mountPath: /certs}]
+      volumes: [{name: certs, configMap: {name: db-certs}}]`)))
+			w.settled()
+			says := func(want ...reloader.Missing) {
+				t.Helper()
+				record, _ := w.store.recordOf(webRef)
+				if diff := cmp.Diff(want, record.Missing); diff != "" {
+					t.Errorf("missing (-want +got):\n%s", diff)
+				}
+			}
+			of := func(kind reloader.ConfigKind, name string) reloader.Config {
+				return reloader.Config{Kind: kind, Namespace: scenario.DefaultNamespace, Name: name}
+			}
+			certs := reloader.Missing{Config: of(reloader.ConfigMap, "db-certs"), Required: true}
+			key := reloader.Missing{Config: of(reloader.Secret, "api-password"), Keys: []string{"tokn"}, Meant: "token, which it has", Required: true}
+			typo := reloader.Missing{Config: of(reloader.Secret, "api-pasword"), Meant: "api-password, which the pod template uses"}
+			says(certs, key, typo)
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: db-certs}, data: {ca: "1"}}`)))
+			w.pass(quiet)
+			says(key, typo)
+			w.says("Secret/api-password", `{"stringData":{"tokn":"1"}}`)
+			says(typo)
+			w.must(w.delete(alice, "ConfigMap/db-certs"))
+			w.pass(quiet)
+			says(certs, typo)
+		},
+		// The next change goes unnoticed, and the record says so until the config can be read again.
+		"the right to read is taken away after the baseline": func(t *testing.T, w *world) {
+			w.usually()
+			unreadable := func(want int) {
+				t.Helper()
+				if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != want || len(record.Problems) != 0 {
+					t.Errorf("unreadable %+v, want %d; problems %q", record.Unreadable, want, record.Problems)
+				}
+			}
+			unreadable(0)
+			forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)
+			w.failing(only("meta get", "", forbidden))
+			w.edit(alice, app, "2")
+			w.pass(quiet)
+			unreadable(1)
+			w.failing(nil)
+			w.pass(quiet)
+			unreadable(0)
+			w.rolled(web, 1)
+		},
+		// What no pod could start without keeps everything from being rolled, is named, and once it is there lets it go at once.
+		"missing holds": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
+			w.waved()
+			w.settled()
+			w.says("ConfigMap/more", `{"data":{"b":null,"c":"2"}}`)
+			w.says(app, `{"data":{"a":"2"}}`)
+			w.rolled(web, 0)
+			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != `missing: key "b" of ConfigMap/main/more` {
+				t.Errorf("hold %+v", hold)
+			}
+			w.must(w.delete(alice, "ConfigMap/more"))
+			w.rolls(0)
+			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != "missing: ConfigMap/main/more" {
+				t.Errorf("hold %+v", hold)
+			}
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
+			w.rolls(1)
+			w.held("")
+		},
+		"the hold is found again, and what it waited for is rolled once": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.waved()
+			w.settled()
+			w.says(app, `{"data":{"a":"2"}}`)
+			w.stop()
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
+			w.settled()
+			w.rolled(web, 1)
+			w.held("")
+		},
 	})
 }
 
@@ -77,132 +224,6 @@ func TestTermsOfWhatComesToNothing(t *testing.T) {
 	})
 }
 
-// TestUsedKeys: the record says of which configs the keys in use alone matter, and in what way they are used when that changes.
-func TestUsedKeys(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
-		w.waved()
-		w.settled()
-		edges := func() map[string]reloader.Edge {
-			record, _ := w.store.recordOf(webRef)
-			found := map[string]reloader.Edge{}
-			for _, e := range record.Edges {
-				found[e.Config.Name] = e
-			}
-			return found
-		}
-		if got := edges(); got["app"].UsedKeys || !got["more"].UsedKeys {
-			t.Errorf("of what Wave takes keys of, and of nothing else, it hashes no others: %+v", got)
-		}
-		w.says("ConfigMap/more", `{"data":{"c":"1"}}`)
-		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonKeysUnused] != 1 {
-			t.Errorf("outcomes %v, want one KeysUnused as the record foretells", got)
-		}
-		w.must(w.patch(bob, web, types.StrategicMergePatchType, []byte(
-			`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"B","valueFrom":{"configMapKeyRef":{"name":"more","key":"c"}}}]}]}}}}`)))
-		w.pass(quiet)
-		if got := edges()["more"]; len(got.Uses) != 1 || !slices.Equal(got.Uses[0].Keys, []string{"c"}) {
-			t.Errorf("it uses another key now: %+v", got)
-		}
-		w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)
-		if got := edges()["more"]; got.UsedKeys {
-			t.Errorf("another dialect asks for every key: %+v", got)
-		}
-	})
-}
-
-// TestWhyIsToldAnew: a config that asks not to roll anybody any more says so by its annotations alone, and the records of its dependents tell of it
-// before it changes.
-func TestWhyIsToldAnew(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		says := func(want reloader.Reason) {
-			t.Helper()
-			if record, _ := w.store.recordOf(webRef); len(record.Edges) != 1 || record.Edges[0].Why != want {
-				t.Errorf("the record says %+v, want %s", record.Edges, want)
-			}
-		}
-		says(reloader.ReasonAuto)
-		w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":"true"}}}`)
-		says(reloader.ReasonConfigIgnored)
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonConfigIgnored] != 1 {
-			t.Errorf("outcomes %v, want one ConfigIgnored as the record foretells", got)
-		}
-		w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":null}}}`)
-		says(reloader.ReasonAuto)
-	})
-}
-
-// TestMissingIsOnRecord: a config that is named or mounted and does not exist never changes. The record of the workload says so, with the name
-// that was probably meant, until it exists; what is optional is not missed.
-func TestMissingIsOnRecord(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: api-password}, stringData: {token: "1"}}`)))
-		w.must(w.create(alice, object(t, `
-kind: Deployment
-metadata: {name: web, annotations: {secret.reloader.stakater.com/reload: "api-pasword,api-password", configmap.reloader.stakater.com/reload: "db-certs,extras"}}
-spec:
-  template:
-    spec:
-      containers:
-      - name: main
-        env: [{name: T, valueFrom: {secretKeyRef: {name: api-password, key: tokn}}}]
-        envFrom: [{configMapRef: {name: extras, optional: true}}]
-        volumeMounts: [{name: certs, mountPath: /certs}]
-      volumes: [{name: certs, configMap: {name: db-certs}}]`)))
-		w.settled()
-		says := func(want ...reloader.Missing) {
-			t.Helper()
-			record, _ := w.store.recordOf(webRef)
-			if diff := cmp.Diff(want, record.Missing); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
-			}
-		}
-		of := func(kind reloader.ConfigKind, name string) reloader.Config {
-			return reloader.Config{Kind: kind, Namespace: scenario.DefaultNamespace, Name: name}
-		}
-		certs := reloader.Missing{Config: of(reloader.ConfigMap, "db-certs"), Required: true}
-		key := reloader.Missing{Config: of(reloader.Secret, "api-password"), Keys: []string{"tokn"}, Meant: "token, which it has", Required: true}
-		typo := reloader.Missing{Config: of(reloader.Secret, "api-pasword"), Meant: "api-password, which the pod template uses"}
-		says(certs, key, typo)
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: db-certs}, data: {ca: "1"}}`)))
-		w.pass(quiet)
-		says(key, typo)
-		w.says("Secret/api-password", `{"stringData":{"tokn":"1"}}`)
-		says(typo)
-		w.must(w.delete(alice, "ConfigMap/db-certs"))
-		w.pass(quiet)
-		says(certs, typo)
-	})
-}
-
-// TestUnreadableIsOnRecord: the right to read is taken away after the baseline. The next change goes unnoticed, and the record says so until the
-// config can be read again.
-func TestUnreadableIsOnRecord(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		unreadable := func(want int) {
-			t.Helper()
-			if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != want || len(record.Problems) != 0 {
-				t.Errorf("unreadable %+v, want %d; problems %q", record.Unreadable, want, record.Problems)
-			}
-		}
-		unreadable(0)
-		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)
-		w.failing(only("meta get", "", forbidden))
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		unreadable(1)
-		w.failing(nil)
-		w.pass(quiet)
-		unreadable(0)
-		w.rolled(web, 1)
-	})
-}
-
 // waved creates web, which needs all of ConfigMap app and key b of ConfigMap more, and does without ConfigMap maybe.
 func (w *world) waved() {
 	w.t.Helper()
@@ -222,43 +243,4 @@ func (w *world) says(ref scenario.Ref, body string) {
 	w.t.Helper()
 	w.must(w.patch(alice, ref, types.MergePatchType, []byte(body)))
 	w.pass(quiet)
-}
-
-// TestMissingHolds: what no pod could start without keeps everything from being rolled, is named, and once it is there lets it go at once.
-func TestMissingHolds(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
-		w.waved()
-		w.settled()
-		w.says("ConfigMap/more", `{"data":{"b":null,"c":"2"}}`)
-		w.says(app, `{"data":{"a":"2"}}`)
-		w.rolled(web, 0)
-		if hold := w.held(reloader.ReasonMissingConfig); hold.Message != `missing: key "b" of ConfigMap/main/more` {
-			t.Errorf("hold %+v", hold)
-		}
-		w.must(w.delete(alice, "ConfigMap/more"))
-		w.rolls(0)
-		if hold := w.held(reloader.ReasonMissingConfig); hold.Message != "missing: ConfigMap/main/more" {
-			t.Errorf("hold %+v", hold)
-		}
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
-		w.rolls(1)
-		w.held("")
-	})
-}
-
-// TestMissingOutlivesARestart: the hold is found again, and what it waited for is rolled once.
-func TestMissingOutlivesARestart(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.give("app", "1")
-		w.waved()
-		w.settled()
-		w.says(app, `{"data":{"a":"2"}}`)
-		w.stop()
-		w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
-		w.settled()
-		w.rolled(web, 1)
-		w.held("")
-	})
 }
