@@ -42,7 +42,7 @@ func (d *Dispatcher) compare(c reloader.Config, e *entry, before, f fact, told *
 	case !known && (before.absent && !before.began.IsZero() || anyCreates(hints)):
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0:
-		change.Type, change.Unproven = reloader.ChangeUpdated, !f.DataAlone
+		change.Type = reloader.ChangeUpdated
 	case !known || !old.New.Comparable(now):
 		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
 	case !old.New.Equal(now):
@@ -123,7 +123,7 @@ func (d *Dispatcher) remember(c reloader.Config, e *entry, change reloader.Chang
 	if e.before = nil; e.last.Change.Type != "" {
 		e.before = []actor.Past{{Attribution: attributionOf(e.last.Change), At: e.last.Change.VerifiedAt}}
 	}
-	e.last.Change, e.step = change, nil
+	e.last.Change = change
 	d.fleet.Touched(c)
 	if c.Cluster != "" {
 		return // its owner keeps its history

@@ -178,13 +178,13 @@ func (d *Dispatcher) rest(t *tracked, c reloader.Config, err error) {
 		return
 	}
 	wait := min(longestRest, firstRest<<min(e.tries, 20))
-	if fateOf(err) == fateNever {
-		wait = retryRefused
-	}
 	if e.tries++; e.tries == 1 {
 		d.recordQ.AddAfter(t.w.Ref(), recordDelay)
 	}
-	e.broken = fateOf(err) == fateNever || apierrors.IsInternalError(err) && e.tries >= maxBroken
+	if fateOf(err) == fateNever {
+		wait, e.tries = retryRefused, maxTries
+		d.sweeper.answered.Store(true)
+	}
 	e.rest = time.Now().Add(wait)
 	d.Logger.Warn("a config could not be decided about", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
 }

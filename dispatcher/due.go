@@ -143,31 +143,20 @@ func (d *Dispatcher) dependents(c reloader.Config) iter.Seq[turn.Peer] {
 	}
 }
 
-// steps returns how far the newest writes have come that t waits for. One that lets nobody go is counted again only after something has happened. The
-// caller holds mu.
+// steps returns how far the newest writes have come that t waits for. The caller holds mu.
 func (d *Dispatcher) steps(t *tracked) map[reloader.Config]turn.Step {
 	steps := map[reloader.Config]turn.Step{}
 	for c, e := range t.edges {
 		if !e.behind {
 			continue
 		}
-		known := d.entry(c)
-		if known.step == nil || known.step.Free() > 0 {
-			step := turn.Count(d.dependents(c))
-			if len(e.changes) > 0 {
-				step.Before = e.changes[0].Old.Short()
-			}
-			known.step = &step
+		step := turn.Count(d.dependents(c))
+		if len(e.changes) > 0 {
+			step.Before = e.changes[0].Old.Short()
 		}
-		steps[c] = *known.step
+		steps[c] = step
 	}
 	return steps
-}
-
-func (d *Dispatcher) forgetStep(c reloader.Config) {
-	if e := d.configs[c]; e != nil {
-		e.step = nil
-	}
 }
 
 // nextAfter has those tried that may go now that something has become of t. The others look again by themselves within a minute. The caller
@@ -175,7 +164,6 @@ func (d *Dispatcher) forgetStep(c reloader.Config) {
 func (d *Dispatcher) nextAfter(t *tracked) {
 	if d.HaltOnFailedRollouts {
 		for c := range t.edges {
-			d.forgetStep(c)
 			var held []turn.Held
 			for ref, other := range d.index.byConfig[c] {
 				if other.hold.ForOthers() {

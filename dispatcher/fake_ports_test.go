@@ -99,7 +99,7 @@ func metaOf(obj scenario.Typed) live.Meta {
 	for _, e := range obj.GetManagedFields() {
 		m.Written = slices.MaxFunc([]time.Time{m.Written, e.Time.Time}, time.Time.Compare)
 		if strings.Contains(e.FieldsV1.GetRawString(), "f:data") && e.Time.After(m.DataWritten) {
-			m.DataManager, m.DataWritten, m.DataAlone = e.Manager, e.Time.Time, !strings.Contains(e.FieldsV1.GetRawString(), "f:metadata")
+			m.DataManager, m.DataWritten = e.Manager, e.Time.Time
 		}
 	}
 	return m

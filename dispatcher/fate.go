@@ -47,7 +47,3 @@ func fateOf(err error) fate {
 	}
 	return fateAgain
 }
-
-// maxBroken is from which failure on, with the pauses between them some fifty seconds after the first, what fails is taken to do so for good, as
-// an API server does about a Secret that it cannot decrypt. A change of etcd's leader is over before that.
-const maxBroken = 11

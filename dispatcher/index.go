@@ -72,13 +72,9 @@ type edge struct {
 	open, behind bool
 	opened       int
 	wait         turn.Wait
-	// waited is since when an earlier process had the workload wait for what may be among changes; zero if none did.
-	waited time.Time
 	// tries is how often in a row it could not be decided about, and rest until when it is not tried again.
 	tries int
 	rest  time.Time
-	// broken says that the API server, or the owner of the config, has answered that it cannot be read.
-	broken bool
 	// changes are those that the workload is behind by, the oldest first.
 	changes []reloader.Change
 	// unwanted is the write of the config that was there when it was last found not to count for the workload: that is nothing it missed.
@@ -96,8 +92,7 @@ func (e *edge) reopen() {
 
 // close ends what was decided about.
 func (e *edge) close() {
-	e.waited = time.Time{}
-	e.open, e.behind, e.wait, e.changes, e.tries, e.broken = false, false, turn.Wait{}, nil, 0, false
+	e.open, e.behind, e.wait, e.changes, e.tries = false, false, turn.Wait{}, nil, 0
 }
 
 func (e *edge) rests(now time.Time) bool { return now.Before(e.rest) }

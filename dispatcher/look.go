@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/dispatcher/actor"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
@@ -29,8 +28,6 @@ type entry struct {
 	drifts []actor.Drift
 	// unreadable is why the config cannot be read; empty if it can.
 	unreadable string
-	// step is how far the newest write has come, if that was counted since it changed.
-	step *turn.Step
 }
 
 // fact is what looks at a live config found that saw the same write of it. It holds no content.

@@ -60,7 +60,7 @@ func (d *Dispatcher) adoptRecord(t *tracked) {
 		if edge := t.edges[e.Config]; edge != nil && strings.HasPrefix(e.Handled.Sum, t.state.Writes[e.Config].Sum) {
 			edge.how, edge.at = e.Handled.How, e.Handled.At
 			if e.Pending != "" {
-				edge.waited = r.WaitsSince
+				edge.wait = edge.wait.Heard(r.WaitsSince, time.Now())
 			}
 		}
 	}

@@ -73,9 +73,6 @@ func (d *Dispatcher) fallBehind(t *tracked, c reloader.Config, f fact) {
 	if c.Cluster != "" {
 		at = now
 	}
-	if !e.waited.IsZero() {
-		e.wait, e.waited = e.wait.Heard(e.waited, now), time.Time{}
-	}
 	e.behind, e.wait = true, e.wait.Heard(at, now)
 	e.addCause(change)
 	if t.hold == nil {

@@ -68,7 +68,7 @@ func (d *Dispatcher) settled() bool {
 			return false
 		}
 		for _, e := range t.edges {
-			if e.open && !e.behind && !e.broken && (e.tries < maxTries || !d.sweeper.answered.Load()) {
+			if e.open && !e.behind && (e.tries < maxTries || !d.sweeper.answered.Load()) {
 				return false
 			}
 		}

@@ -198,7 +198,6 @@ func (d *Dispatcher) retries(t *tracked) bool {
 // letOthersTry has the workloads tried that may wait for t. The caller holds mu.
 func (d *Dispatcher) letOthersTry(t *tracked) {
 	for c := range t.edges {
-		d.forgetStep(c)
 		for ref, other := range d.index.byConfig[c] {
 			if e := other.edges[c]; e != nil && e.behind {
 				d.workloadQ.Add(ref)

@@ -106,17 +106,11 @@ type Change struct {
 	Keys            []KeyChange `json:"keys,omitempty"`
 	Candidates      []Candidate `json:"candidates,omitempty"`
 	Source          Source      `json:"source"`
-	// Unproven says that nobody knows the content of before, and that what was written since may be something else than content: it is taken
-	// for a change because that is the safe side.
-	Unproven bool `json:"unproven,omitempty"`
 	// RequestedAt is the audit event's time of the newest hint behind this change, ReceivedAt is when it reached Reroll, and
 	// VerifiedAt is when the live object had been read: New was there by then. The first two are zero if no hint led here.
 	RequestedAt time.Time `json:"requestedAt,omitzero"`
 	ReceivedAt  time.Time `json:"receivedAt,omitzero"`
 	VerifiedAt  time.Time `json:"verifiedAt"`
-	// OldSeenAt is when the last look began that still found Old, so that it went away later; zero if nobody knows. What follows a tombstone
-	// has that of the tombstone.
-	OldSeenAt time.Time `json:"oldSeenAt,omitzero"`
 	// Shortened has what is left out because the record would be too large; empty if nothing is.
 	Shortened []Part `json:"shortened,omitempty"`
 }

@@ -11,27 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TestGoldenUnproven: a change that is not proved says so, and is otherwise written as ever: see TestGolden.
-func TestGoldenUnproven(t *testing.T) {
-	unproven := wholeChange
-	unproven.Old, unproven.Keys, unproven.Unproven = reloader.Digest{}, nil, true
-	golden(t, "change-unproven", unproven)
-	data, err := os.ReadFile("testdata/wire/change.v1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := reloader.Decode[reloader.Change](data); err != nil || got.Unproven {
-		t.Errorf("%v: what does not say so is proved%s", err, cmp.Diff(wholeChange, got))
-	}
-}
-
-// TestGoldenOldSeen: when the content of before was seen last.
-func TestGoldenOldSeen(t *testing.T) {
-	seen := wholeChange
-	seen.OldSeenAt = at.Add(-time.Minute)
-	golden(t, "change-old-seen", seen)
-}
-
 // TestGoldenTerms: what a workload itself asks for about when it is rolled, and what it lacks.
 func TestGoldenTerms(t *testing.T) {
 	w := wholeWorkload

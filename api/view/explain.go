@@ -183,9 +183,6 @@ func (x *Explanation) change(e Evidence) {
 	if c.Type != reloader.ChangeBaseline {
 		s.Result, s.Message = passed, fmt.Sprintf("It was last %s%s.", strings.ToLower(string(c.Type)), sayWho(c.Candidates))
 	}
-	if c.Unproven {
-		s.Message += " That its content changed is not proved: it had not been read before, and whoever wrote the content last owns other fields of it, too, which may be what they wrote."
-	}
 	x.step(s)
 }
 

@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,21 +61,6 @@ func TestNoListIsNull(t *testing.T) {
 		}
 		if strings.Contains(string(data), "null") {
 			t.Errorf("%T has a null: %s", v, data)
-		}
-	}
-}
-
-func TestExplanationSaysWhatIsNotProved(t *testing.T) {
-	config := reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "part-1"}
-	for _, unproven := range []bool{true, false} {
-		x := Explain(Evidence{
-			Config:      config,
-			Workload:    &reloader.WorkloadRecord{Edges: []reloader.Edge{{Config: config, Why: reloader.ReasonNamed}}},
-			ConfigState: &projection.ConfigState{Latest: &reloader.Change{ID: "c-1", Type: reloader.ChangeUpdated, Unproven: unproven}},
-		})
-		said := slices.ContainsFunc(x.Steps, func(s Step) bool { return s.Change == "c-1" && strings.Contains(s.Message, "not proved") })
-		if said != unproven {
-			t.Errorf("unproven %v: %+v", unproven, x.Steps)
 		}
 	}
 }

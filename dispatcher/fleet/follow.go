@@ -149,7 +149,6 @@ func (f *follows) unheard(c reloader.Config) error {
 // notAfter returns c with no time that is later than at: the clock of its owner may be ahead of ours.
 func notAfter(c reloader.Change, at time.Time) reloader.Change {
 	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = earlier(c.VerifiedAt, at), earlier(c.RequestedAt, at), earlier(c.ReceivedAt, at)
-	c.OldSeenAt = earlier(c.OldSeenAt, at)
 	c.Candidates = slices.Clone(c.Candidates)
 	for i := range c.Candidates {
 		c.Candidates[i].Time = earlier(c.Candidates[i].Time, at)

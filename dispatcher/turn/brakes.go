@@ -11,9 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// ReasonUnderWay holds back a workload whose pod template another writer has just changed: its new pods may start with the new content.
-const ReasonUnderWay reloader.Reason = "UnderWay"
-
 // Brake holds back workloads that are due. A new brake is one entry of Brakes.
 type Brake struct {
 	// Name is the reason of its holds.
@@ -32,7 +29,6 @@ var Brakes = []Brake{
 	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
 	{reloader.ReasonTooSoon, false, false, tooSoon},
 	{reloader.ReasonFlapping, false, false, flapping},
-	{ReasonUnderWay, false, false, underWay},
 	{reloader.ReasonMissingConfig, false, true, missing},
 	{reloader.ReasonHalted, false, false, halted},
 	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
@@ -125,10 +121,6 @@ func tooSoon(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
 
 func flapping(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
 	return until(t.Pace.last(now).Add(t.Pace.flapPause(t.Limits.FlapLimit)), now)
-}
-
-func underWay(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
-	return until(t.UnderWay, now)
 }
 
 func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {

@@ -57,7 +57,6 @@ var holds = []struct {
 	{reloader.ReasonFlapping, false, false, 4 * time.Minute, "", func(s *scene) {
 		s.turn.Limits.FlapLimit, s.turn.Pace = 3, turn.Pace{Rolls: 5, At: noon}
 	}},
-	{turn.ReasonUnderWay, false, false, 10 * time.Minute, "", func(s *scene) { s.turn.UnderWay = noon.Add(10 * time.Minute) }},
 	{reloader.ReasonMissingConfig, false, true, 0, "missing: ConfigMap/shop/absent", func(s *scene) { s.turn.Missing = "ConfigMap/shop/absent" }},
 	{reloader.ReasonHalted, false, false, 0, "ConfigMap/shop/app: the rollout of Deployment/shop/web has stalled; the content before was cafe", func(s *scene) {
 		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1, Failed: &web, Before: "cafe"}}

@@ -52,8 +52,6 @@ type Turn struct {
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
 	Missing string
-	// UnderWay is until when Reroll waits for a rollout that another writer began after the newest content was there; zero if there is none.
-	UnderWay time.Time
 	// Pace is how often the workload rolled lately, and Slot its place in the lines of the rates.
 	Pace Pace
 	Slot Slot

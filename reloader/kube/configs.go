@@ -89,11 +89,11 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	kept := maps.Clone(o.Annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
-	manager, written, alone := dataManager(o.ManagedFields)
+	manager, written, _ := dataManager(o.ManagedFields)
 	selector := c.options.ResourceSelector
 	return live.Meta{
 		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, Labels: o.Labels,
-		DataManager: manager, DataWritten: written, DataAlone: alone, Written: lastWritten(o.ManagedFields),
+		DataManager: manager, DataWritten: written, Written: lastWritten(o.ManagedFields),
 		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
 	}
 }

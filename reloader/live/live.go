@@ -20,9 +20,6 @@ type Meta struct {
 	// DataManager is the field manager that last wrote the config's data, and DataWritten is when, by the second; zero if nobody says.
 	DataManager string
 	DataWritten time.Time
-	// DataAlone says that the manager has written nothing but data, so that DataWritten is when it last did that. Otherwise it may be when
-	// it last wrote something else, as a label.
-	DataAlone bool
 	// Written is when anything of the config was last given a value, by the second; zero if nobody says. Taking something away is none of that.
 	Written time.Time
 	// Unselected says that the config's labels are not those that Reroll was told to look for: no workload is rolled because of it.
