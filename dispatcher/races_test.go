@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,6 +148,34 @@ func TestInformerLate(t *testing.T) {
 			w.edited("3", test.want+1)
 		})
 	}
+}
+
+// TestConfigMovesWhileItIsDecidedAbout: between the decision and the mark a newer content is looked at. The mark would be that of the newer one,
+// and State would have the older one, for which the same mark would be written once more.
+func TestConfigMovesWhileItIsDecidedAbout(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(2 * time.Second)}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/written":"since"}}}`))) // so the pods are read
+		var once sync.Once
+		w.failing(func(verb, _ string) error {
+			if verb == "pods" {
+				once.Do(func() {
+					w.edit(alice, app, "3")
+					<-time.After(500 * time.Millisecond)
+				})
+			}
+			return nil
+		})
+		w.pass(quiet)
+		if w.counted("pods") == 0 {
+			t.Fatal("the pods were not read, so that nothing came in between")
+		}
+		w.rolled(web, 1)
+	})
 }
 
 // TestConfigRecreatedBetweenLooks: the hints of the deletion and of the creation arrive together, or only one of them does.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,9 @@ func (d *Dispatcher) roll(ctx context.Context, s *sitting, out plan.Outcome, ver
 	if err != nil {
 		return next{wait: d.holdBack(s, out.Rolled, err)}
 	}
+	if d.outrun(s, out) {
+		return next{atOnce: true}
+	}
 	did.patched, err = d.execute(ctx, s, r, did)
 	did.at = time.Now()
 	switch fateOf(err) {
@@ -69,6 +73,15 @@ func (d *Dispatcher) roll(ctx context.Context, s *sitting, out plan.Outcome, ver
 		return next{atOnce: true}
 	}
 	return next{wait: d.holdBack(s, out.Rolled, err)}
+}
+
+// outrun reports whether a config was seen with another write than the one that the workload is to be rolled for: the marks are of that one.
+func (d *Dispatcher) outrun(s *sitting, out plan.Outcome) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(out.Rolled, func(c reloader.Config) bool {
+		return d.liveOf(s.t, c, d.entry(c).now).Version != out.State.Writes[c].Version
+	})
 }
 
 // calm holds back a workload that has moved each time it was to be rolled, and leaves it alone for a while, however often it moves meanwhile.
