@@ -91,6 +91,9 @@ func (d *Dispatcher) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
 // store records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its record. What cannot be stored
 // is tried again for as long as it takes.
 func (d *Dispatcher) store(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	if d.crowded() {
+		return ledgerDelay
+	}
 	d.mu.Lock()
 	waiting := slices.Clone(d.records.finished[ref])
 	var record *reloader.WorkloadRecord

@@ -146,8 +146,11 @@ func (d *Dispatcher) ledgerEntry(ref reloader.WorkloadRef) string {
 	return d.states.texts[ref]
 }
 
-// keepStates writes the ledger of a namespace.
+// keepStates writes the ledger of a namespace. It waits while a crowd is rolled: each write has all entries of the namespace.
 func (d *Dispatcher) keepStates(ctx context.Context, namespace string) time.Duration {
+	if d.crowded() {
+		return ledgerDelay
+	}
 	d.mu.Lock()
 	changed := d.states.changed[namespace]
 	delete(d.states.changed, namespace)
