@@ -1,15 +1,14 @@
-// Package audit turns audit events of Kubernetes API servers into hints: Decode those that a server posts to its audit webhook, an
-// EventList of audit.k8s.io/v1, and DecodeShipped those that come from an audit log, by whatever shipper.
+// Package audit turns the audit events of Kubernetes API servers into hints: Decode those that a server posts to its audit webhook, an
+// EventList of audit.k8s.io/v1, and DecodeShipped those that log shippers post.
 //
 // Guarantees:
-//   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret; where its outcome is unknown it becomes one.
+//   - An event becomes a hint unless it cannot have changed a ConfigMap or Secret. An unknown outcome counts as a change.
 //   - An update of a SecretProviderClassPodStatus becomes a hint about every SecretProviderClass of its namespace.
-//   - One bad event is skipped and counted, and never costs the others of its body. A body that is bad as a whole yields no hint.
-//   - No event is too deep: whatever nests in the parts that are passed over, the event is read and so are those after it.
+//   - An event that is too long, nested too deeply or not JSON is skipped and counted, and costs no other event of its body. A body that is
+//     bad as a whole yields no hint.
 //   - Every hint names a config that reloader.Config.Validate accepts, and its texts are within the limits of package reloader.
-//   - Request bodies, response bodies and annotations are passed over token by token. Nothing of them is kept, and no error quotes them.
-//   - Memory grows with the hints, not with the body: with Limits.MaxHints and, once for each level of envelopes, with the longest single
-//     event or text, itself at most Limits.MaxEventBytes. All of it is claimed before it is used (Options.Claim).
+//   - Request bodies, response bodies and other annotations are not decoded. No error quotes anything of a body.
+//   - Memory grows with the hints and with one event at a time, besides the body itself.
 //
 // The keys of the list and of its events are matched exactly, with case. Repeated keys and invalid UTF-8 are tolerated, the last
 // value wins: API servers up to 1.36 copy the body of a PATCH into the event unread, so that refusing either would let anyone who
@@ -19,7 +18,7 @@ package audit
 import (
 	"cmp"
 	"errors"
-	"io"
+	"fmt"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -31,11 +30,11 @@ type Limits struct {
 	MaxItems int
 	// MaxHints is how many different hints a body may yield, and with it how many different configs it may name.
 	MaxHints int
-	// MaxEventBytes is how long one event may be. No API server makes events of the default length: it takes at most 3 MiB of
-	// request and stores half of that.
-	MaxEventBytes int64
-	// MaxInflatedBytes is how long everything that is compressed within a body may be when it is not. Only shipped bodies hold such.
-	MaxInflatedBytes int64
+	// MaxEventBytes is how long one event may be, and one compressed record when it is not. No API server makes events of the default length: it
+	// takes at most 3 MiB of request and stores half of that.
+	MaxEventBytes int
+	// MaxInflatedBytes is how long all compressed records of a shipped body may be together when they are not.
+	MaxInflatedBytes int
 }
 
 // The defaults of Limits.
@@ -65,17 +64,6 @@ type Options struct {
 	// KeepHelmReleases keeps events about the Secrets in which Helm stores its releases, which no workload uses.
 	KeepHelmReleases bool
 	Limits           Limits
-	// Claim asks for more memory, in bytes, before it is used, and reports whether there is some; nil always has some. What was claimed
-	// is needed until the result is.
-	Claim func(bytes int64) bool
-}
-
-// claim asks for memory.
-func (o Options) claim(bytes int64) error {
-	if o.Claim == nil || o.Claim(bytes) {
-		return nil
-	}
-	return ErrNoRoom
 }
 
 func (o Options) withDefaults() Options {
@@ -83,7 +71,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// advice tells whoever sends bodies that are too large what to mend.
+// advice says how to send smaller bodies.
 func (o Options) advice() string {
 	if o.Source == reloader.SourceAudit {
 		return "lower --audit-webhook-batch-max-size"
@@ -101,21 +89,86 @@ type Result struct {
 	Skipped map[Skip]int
 }
 
-// The classes of errors. An error of neither class is one of the reader, and wraps it.
+// The classes of errors.
 var (
-	// ErrMalformed means that the body is not an EventList of audit.k8s.io/v1 or, if it was shipped, that nothing of it is JSON.
+	// ErrMalformed means that the body is not an EventList of audit.k8s.io/v1 or, if it was shipped, that nothing of it is an audit event.
 	ErrMalformed = errors.New("malformed body")
 	// ErrTooLarge means that the body exceeds one of the Limits.
 	ErrTooLarge = errors.New("body too large")
-	// ErrNoRoom means that Options.Claim had no memory left: the body may be read later.
-	ErrNoRoom = errors.New("no memory left for the body")
 )
 
-// Decode reads one EventList from r, up to its end. On an error there is no result at all.
-func Decode(r io.Reader, opts Options) (Result, error) {
-	d := newListDecoder(r, opts.withDefaults())
-	if err := d.list(); err != nil {
-		return Result{}, d.scan.explain(err)
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// What an EventList says of itself.
+const (
+	listKind       = "EventList"
+	listAPIVersion = "audit.k8s.io/v1"
+)
+
+// Decode reads body, one EventList. On an error there is no result at all.
+func Decode(body []byte, opts Options) (Result, error) {
+	object, rest := splitValue(body)
+	switch {
+	case len(object) == 0:
+		return Result{}, malformed("it is empty")
+	case object[0] != '{':
+		return Result{}, malformed("it is not a JSON object")
 	}
-	return d.events.result(), nil
+	b := newBatch(opts)
+	if err := b.list(object); err != nil {
+		return Result{}, err
+	}
+	if len(trimLeft(rest)) > 0 {
+		return Result{}, malformed("something follows the EventList at byte %d", len(body)-len(rest))
+	}
+	return b.Result, nil
+}
+
+// list adds the hints of an EventList, whose members may be in any order.
+func (b *batch) list(object []byte) error {
+	head := map[string]string{}
+	var items []byte
+	err := splitObject(object, func(name, value []byte) error {
+		switch string(name) {
+		case "items":
+			if items != nil {
+				return malformed("it has items twice")
+			}
+			items = value
+		case "kind", "apiVersion":
+			var text string
+			_ = read(value, &text) // what is not a text is not the right one
+			head[string(name)] = text
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errSplit):
+		return malformed("it is no valid JSON, or ends before it is complete: %v", err)
+	case err != nil:
+		return err
+	case head["kind"] != listKind || head["apiVersion"] != listAPIVersion:
+		return malformed("it is not kind %s of apiVersion %s; set --audit-webhook-version to that apiVersion", listKind, listAPIVersion)
+	case len(items) == 0 || string(items) == "null":
+		return nil
+	case items[0] != '[':
+		return malformed("its items are not an array")
+	}
+	if err := splitArray(items, b.item); errors.Is(err, errSplit) {
+		return malformed("it is no valid JSON, or ends before it is complete: %v", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// item adds one event of an EventList.
+func (b *batch) item(item []byte) error {
+	b.event = event{}
+	if item[0] != '{' || len(item) > b.opts.Limits.MaxEventBytes || read(item, &b.event) != nil {
+		return b.skip(SkipMalformed)
+	}
+	return b.add(&b.event)
 }

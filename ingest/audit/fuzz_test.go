@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -16,10 +15,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(list(item(f, objectText, podStatusText), item(f, objectText, podStatusText, verbText, `"verb":"create"`))))
 	f.Add([]byte(list(item(f, `"ana"`, `"\ud800\u0000"`, codeText, `"code":504`))))
 	f.Add([]byte(`{"items":null,"kind":"EventList","apiVersion":"audit.k8s.io/v1"} x`))
-	f.Add([]byte(list(`{"requestObject":`+nested(10_000)+"}", item(f))))
 	f.Add(encode(f, realistic(1, "update"), realistic(2, "delete")))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := Decode(strings.NewReader(string(body)), options())
+		got, err := Decode(body, options())
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrTooLarge) {
 				t.Errorf("error without a class: %v", err)
@@ -35,19 +33,19 @@ func FuzzDecodeShipped(f *testing.F) {
 	a, b := shippedEvent(f, "a"), shippedEvent(f, "b")
 	for _, body := range []string{
 		a + "\n" + b + "\n", "[" + a + "]", list(a, b), `{"log":` + quoted(a) + "}\nx\n", cloudWatch(a, "x"), azure(`{"log":` + quoted(a) + `}`),
-		firehose(zipped(cloudWatch(a)), b, "x"), entry(f), `{"requestObject":` + nested(20) + "}\n" + a, "{\n\"items\":\n[" + a + "]}", "\n\n[",
+		firehose(zipped(cloudWatch(a)), b, "x"), logEntry(f), "{\n\"items\":\n[" + a + "]}", "\n\n[",
 	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := DecodeShipped(bytes.NewReader(body), shippedOptions())
+		got, err := DecodeShipped(body, shippedOptions())
 		if err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("error without a class: %v", err)
 		}
 		checkResult(t, got)
 		inner := string(body)
 		for _, envelope := range []string{`{"log":` + quoted(inner) + "}", firehose(inner), firehose(zipped(inner)), firehose("\x1f\x8b" + inner)} {
-			got, err := DecodeShipped(strings.NewReader(envelope), shippedOptions())
+			got, err := DecodeShipped([]byte(envelope), shippedOptions())
 			if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, errNoEvents) {
 				t.Errorf("an item spoils its envelope: %v", err)
 			}

@@ -1,173 +1,197 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeShipped reads audit events from r, up to its end, as log shippers and delivery services send them: one event, an array of
-// them, one or several behind each other or on each line, an EventList; each bare or in an envelope, as JSON or as a text that is JSON:
+// maxDepth is how deep arrays, texts and envelopes may nest. The deepest that is known takes all of it: a shipper's array of records, whose message
+// is the text of a delivery service's request, with records of compressed batches of log events, whose messages are the texts of events.
+const maxDepth = 10
+
+// DecodeShipped reads audit events as log shippers and delivery services send them: one event, an array of them, one or several behind each other
+// or on each line, an EventList; each bare or in an envelope, as JSON or as a text that is JSON:
 //
-//   - log, message or short_message of a record, as Fluent Bit, Vector and others that read lines send it;
+//   - log or message of a record, as Fluent Bit, Vector and others that read lines send it;
 //   - records[].data of Amazon Data Firehose in base64, and in it the compressed logEvents[].message of Amazon CloudWatch Logs;
 //   - records[].properties.log of Azure diagnostic settings;
 //   - an entry of Google Cloud Logging, also as message.data of a Pub/Sub push.
 //
-// An event that cannot be read is skipped and counted, and so is a line that is not JSON and what is not an event, unless a whole body is
-// nothing else. On an error there is no result at all.
-func DecodeShipped(r io.Reader, opts Options) (Result, error) {
-	opts = opts.withDefaults()
-	d := &shippedDecoder{events: newCollector(opts), lines: &lineReader{r: bufio.NewReaderSize(r, 64<<10)}}
-	if err := d.body(); err != nil {
-		return Result{}, err
-	}
-	return d.events.result(), nil
-}
-
-// errNoEvents means that all of a body is something else than audit events, or that they are where nobody looks for them.
-var errNoEvents = fmt.Errorf("%w: it is JSON, but holds no audit event in an envelope that Reroll knows; send the events bare, or in one of "+
-	"those of docs/audit-events.md", ErrMalformed)
-
-// shippedDecoder reads a body line by line, or as a whole if its lines mean nothing.
-type shippedDecoder struct {
-	events     *collector
-	lines      *lineReader
-	understood bool
-	bad        error
-}
-
-func (d *shippedDecoder) body() error {
-	lines := 0
-	for d.lines.next() {
-		lines++
-		if err := d.line(); err != nil {
-			return err
-		}
-	}
+// What cannot be read, and what is not an event, is skipped and counted, unless a whole body is nothing else. On an error there is no result.
+func DecodeShipped(body []byte, opts Options) (Result, error) {
+	d := shipped{batch: newBatch(opts)}
+	err := d.stream(body, 0)
 	switch {
-	case d.lines.err != nil && !errors.Is(d.lines.err, io.EOF):
-		return fmt.Errorf("read audit events: %w", d.lines.err)
-	case lines == 0:
-		return fmt.Errorf("%w: it is empty", ErrMalformed)
-	case d.bad != nil && !d.understood:
-		return d.bad
+	case err != nil:
+		return Result{}, err
+	case len(trimLeft(body)) == 0:
+		return Result{}, malformed("it is empty")
 	case !d.understood:
-		return fmt.Errorf("%w: it is JSON, but neither object nor array", ErrMalformed)
-	case d.events.received > 0 && d.events.received == d.events.skipped[SkipNoEvent]:
-		return errNoEvents
+		return Result{}, malformed("it is no valid JSON, or neither object nor array, or ends before it is complete")
+	case d.Received > 0 && d.Received == d.Skipped[SkipNoEvent]:
+		return Result{}, errNoEvents
+	}
+	return d.Result, nil
+}
+
+// errNoEvents means that all of a body is something else than audit events, or that they are where Reroll does not look.
+var errNoEvents = malformed("it is JSON, but holds no audit event in an envelope that Reroll knows; send the events bare, or in one of those of " +
+	"docs/audit-events.md")
+
+// shipped reads one body.
+type shipped struct {
+	*batch
+	// understood means that at least one object or array was read.
+	understood bool
+	// inflated is how much was decompressed so far.
+	inflated int
+}
+
+// stream reads values that follow each other. What is not one costs the rest of its line, and the rest of b where that is not made of lines.
+func (d *shipped) stream(b []byte, depth int) error {
+	for part := range parts(b) {
+		for part = trimLeft(part); len(part) > 0; part = trimLeft(part) {
+			var value []byte
+			value, part = splitValue(part)
+			ok, err := d.value(value, depth)
+			if err != nil {
+				return err
+			}
+			d.understood = d.understood || ok && (value[0] == '{' || value[0] == '[')
+			if !ok {
+				break
+			}
+		}
 	}
 	return nil
 }
 
-// line reads the values of one line, or of everything.
-func (d *shippedDecoder) line() error {
-	w := walker{scan: d.events.level(0).scan, to: d.events}
-	w.scan.reset(d.lines)
-	err := w.values()
-	d.understood = d.understood || w.understood
-	if err == nil {
-		return nil
+// value reads one value, and reports whether it is one. It fails only beyond a limit of the body.
+func (d *shipped) value(value []byte, depth int) (ok bool, err error) {
+	if depth > maxDepth {
+		return true, d.skip(SkipMalformed)
 	}
-	err = w.scan.explain(err)
-	if d.lines.document || w.scan.src.err != nil || endsAll(err) {
+	switch value[0] {
+	case '{':
+		return d.object(value, depth)
+	case '[':
+		return d.array(value, depth)
+	case '"':
+		if text, err := unquote(value); err == nil {
+			return true, d.stream(text, depth+1)
+		}
+	}
+	return jsontext.Value(value).IsValid(), d.skip(SkipMalformed)
+}
+
+func (d *shipped) array(array []byte, depth int) (ok bool, err error) {
+	err = splitArray(array, func(element []byte) error {
+		_, err := d.value(element, depth+1)
 		return err
+	})
+	if errors.Is(err, errSplit) {
+		return false, d.skip(SkipMalformed)
 	}
-	d.bad = err
-	return d.events.spoil()
+	return true, err
 }
 
-// lineReader reads one line after the other. Each but the last ends with a newline. A body with an array or object that goes on
-// behind its first line is one line.
-type lineReader struct {
-	r        *bufio.Reader
-	document bool
-	err      error
-
-	begun, decided bool
-	// ended is set behind a newline, where it may have to be decided whether the line ends.
-	ended bool
-	first nesting
-}
-
-// next goes to the next line that is not blank, past what is left of this one, and reports whether there is one.
-func (l *lineReader) next() bool {
-	if l.begun && !l.finish() {
-		return false
-	}
-	l.ended = false
-	for {
-		b, err := l.r.Peek(1)
-		if err != nil {
-			l.err = err
-			return false
+// object reads an audit event, an entry of Google Cloud Logging, or an envelope. An event is never an envelope, too: who writes objects could
+// make up events of others by what is in them.
+func (d *shipped) object(object []byte, depth int) (ok bool, err error) {
+	var isEvent, isEntry bool
+	var envelopes []func() error
+	err = splitObject(object, func(name, value []byte) error {
+		switch string(name) {
+		case "stage":
+			isEvent = true
+		case "protoPayload":
+			isEntry = isEntry || value[0] == '{'
+		case "items", "records", "logEvents": // EventList; Amazon Data Firehose and Azure diagnostic settings; Amazon CloudWatch Logs
+			envelopes = d.envelope(envelopes, value, "[", depth)
+		case "log", "message", "properties": // what reads lines, and Google Pub/Sub; Azure diagnostic settings
+			envelopes = d.envelope(envelopes, value, `{"`, depth)
+		case "data": // Amazon Data Firehose, Google Pub/Sub
+			if value[0] == '"' {
+				envelopes = append(envelopes, func() error { return d.data(value, depth+1) })
+			}
 		}
-		if !isSpace(b[0]) {
-			break
+		return nil
+	})
+	switch {
+	case err != nil:
+		return false, d.skip(SkipMalformed)
+	case isEvent:
+		return true, d.item(object)
+	case isEntry:
+		return true, d.entry(object)
+	case len(envelopes) == 0 && jsontext.Value(object).IsValid(tolerant):
+		return true, d.skip(SkipNoEvent)
+	case len(envelopes) == 0:
+		return false, d.skip(SkipMalformed)
+	}
+	for _, open := range envelopes {
+		if err := open(); err != nil {
+			return true, err
 		}
-		_, _ = l.r.Discard(1)
 	}
-	if !l.begun {
-		l.start()
-	}
-	return true
+	return true, nil
 }
 
-// finish passes over what is left of a line, and reports whether something may follow.
-func (l *lineReader) finish() bool {
-	if l.document {
-		return true
+// envelope adds value to the envelopes to be opened if it starts with one of kinds.
+func (d *shipped) envelope(to []func() error, value []byte, kinds string, depth int) []func() error {
+	if strings.IndexByte(kinds, value[0]) < 0 {
+		return to
 	}
-	l.decided = true // whoever gives up a line takes it for one
-	for !l.ended {
-		_, err := l.r.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			l.err = err
-			return false
-		}
-		l.ended = err == nil
-	}
-	return true
+	return append(to, func() error {
+		_, err := d.value(value, depth+1)
+		return err
+	})
 }
 
-// start looks at the first byte of the body.
-func (l *lineReader) start() {
-	l.begun = true
-	b, _ := l.r.Peek(1)
-	l.document = b[0] == '['
-	l.decided = l.document
+// data reads a text that is JSON in base64, perhaps compressed before.
+func (d *shipped) data(value []byte, depth int) error {
+	text, err := unquote(value)
+	if err != nil {
+		return d.skip(SkipMalformed)
+	}
+	decoded, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return d.skip(SkipMalformed)
+	}
+	if !bytes.HasPrefix(decoded, []byte{0x1f, 0x8b}) { // what gzip has compressed
+		return d.stream(decoded, depth)
+	}
+	plain, err := d.inflate(decoded)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return err
+	case err != nil:
+		return d.skip(SkipMalformed)
+	}
+	return d.stream(plain, depth)
 }
 
-// Read reads to the end of the line at most.
-func (l *lineReader) Read(p []byte) (int, error) {
-	if l.ended && !l.decided {
-		l.decide()
+// inflate decompresses one record.
+func (d *shipped) inflate(zipped []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		return nil, err
 	}
-	if l.ended && !l.document {
-		return 0, io.EOF
+	one, all := d.opts.Limits.MaxEventBytes, d.opts.Limits.MaxInflatedBytes
+	plain, err := io.ReadAll(io.LimitReader(r, int64(one)+1))
+	d.inflated += len(plain)
+	switch {
+	case d.inflated > all:
+		return nil, fmt.Errorf("%w: its records are longer than %d bytes when decompressed; %s", ErrTooLarge, all, d.opts.advice())
+	case err == nil && len(plain) > one:
+		return nil, fmt.Errorf("record longer than %d bytes", one)
 	}
-	if _, err := l.r.Peek(1); err != nil {
-		l.err = err
-		return 0, err
-	}
-	part, _ := l.r.Peek(min(l.r.Buffered(), len(p)))
-	if at := bytes.IndexByte(part, '\n'); at >= 0 && !l.document {
-		part, l.ended = part[:at+1], true
-	}
-	if !l.decided {
-		l.first.pass(part)
-	}
-	n := copy(p, part)
-	return l.r.Discard(n)
+	return plain, err
 }
-
-// decide looks behind the first newline. A new object there is another event, whatever was open before.
-func (l *lineReader) decide() {
-	l.decided = true
-	b, err := l.r.Peek(1)
-	l.document = l.first.open > 0 && err == nil && b[0] != '{'
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

@@ -5,7 +5,7 @@ type Skip string
 
 // The reasons, in the order in which they are tried.
 const (
-	// SkipMalformed is an event that is null, no object, or has a stage, a verb or an object of the wrong type.
+	// SkipMalformed is an event that is too long, nested too deeply, no JSON object, or has a stage, a verb or an object of the wrong type.
 	SkipMalformed Skip = "Malformed"
 	// SkipNoEvent is JSON that is not an audit event, or one in an envelope that is not known.
 	SkipNoEvent Skip = "NoEvent"
@@ -21,10 +21,10 @@ const (
 	SkipMount Skip = "Mount"
 	// SkipFailed is an event of a request that was refused, so that nothing was stored.
 	SkipFailed Skip = "Failed"
-	// SkipDryRun is an event of a request that asked for nothing to be stored.
-	SkipDryRun Skip = "DryRun"
 	// SkipHelmRelease is an event about a Secret in which Helm stores a release.
 	SkipHelmRelease Skip = "HelmRelease"
+	// SkipDryRun is an event of a request that asked for nothing to be stored.
+	SkipDryRun Skip = "DryRun"
 	// SkipBadName is an event with a namespace or name that Kubernetes would not accept, or without one that it needs.
 	SkipBadName Skip = "BadName"
 	// SkipRepeated is an event that a later one of the same body repeats: same config, verb, actor and certainty.
@@ -33,6 +33,6 @@ const (
 
 // Skips lists every reason.
 var Skips = []Skip{
-	SkipMalformed, SkipNoEvent, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipMount, SkipFailed, SkipDryRun, SkipHelmRelease,
+	SkipMalformed, SkipNoEvent, SkipStage, SkipNoObject, SkipResource, SkipVerb, SkipMount, SkipFailed, SkipHelmRelease, SkipDryRun,
 	SkipBadName, SkipRepeated,
 }

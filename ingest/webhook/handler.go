@@ -119,14 +119,14 @@ func first(r *http.Request, cluster string, checks ...func(*http.Request, string
 
 // take reads and stores a body, unless there are too many.
 func (h *handler) take(r *http.Request, to *route, cluster string, started time.Time) *refusal {
-	own := &place{of: to.places, taken: to.length(r)}
-	if !to.places.take(own.taken) {
+	length := to.length(r)
+	if !to.places.take(length) {
 		return busy()
 	}
-	defer own.leave()
+	defer to.places.leave(length)
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	result, no := h.read(r, to, own, cluster, started)
+	result, no := h.read(r, to, cluster, started)
 	if no != nil {
 		return no
 	}
@@ -172,7 +172,7 @@ func (h *handler) checkSender(r *http.Request, cluster string) *refusal {
 }
 
 // read decodes the body, all of it or nothing.
-func (h *handler) read(r *http.Request, to *route, own *place, cluster string, started time.Time) (audit.Result, *refusal) {
+func (h *handler) read(r *http.Request, to *route, cluster string, started time.Time) (audit.Result, *refusal) {
 	body := &countingReader{r: http.MaxBytesReader(nil, r.Body, h.opts.Limits.BodyBytes)}
 	plain, err := inflate(body, r.Header.Get("Content-Encoding"), h.opts.Limits.InflatedBytes)
 	var result audit.Result
@@ -180,10 +180,10 @@ func (h *handler) read(r *http.Request, to *route, own *place, cluster string, s
 		o := audit.Options{
 			Cluster: cluster, Received: started, Source: to.source, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
 		}
-		if to.inflates {
-			o.Claim = own.claim
+		var all []byte
+		if all, err = io.ReadAll(plain); err == nil {
+			result, err = to.decode(all, o)
 		}
-		result, err = to.decode(plain, o)
 	}
 	h.metrics.bodyBytes.Observe(float64(body.n))
 	var tooLong *http.MaxBytesError
@@ -192,8 +192,6 @@ func (h *handler) read(r *http.Request, to *route, own *place, cluster string, s
 		return result, nil
 	case errors.As(err, &tooLong):
 		return result, to.tooLong(tooLong.Limit, err)
-	case errors.Is(err, audit.ErrNoRoom):
-		return result, busy()
 	case errors.Is(err, audit.ErrTooLarge):
 		return result, &refusal{code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, message: err.Error()}
 	case errors.Is(err, audit.ErrMalformed):

@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 		"content type broken":    {body, header("Content-Type", "application/json; ="), 415, "application/json"},
 		"compressed":             {body, header("Content-Encoding", "gzip"), 415, "Content-Encoding"},
 		"empty":                  {"", nil, 400, "empty"},
-		"null":                   {"null", nil, 400, "no object"},
+		"null":                   {"null", nil, 400, "not a JSON object"},
 		"cut":                    {body[:100], nil, 400, "before it is complete"},
 		"second document":        {body + body, nil, 400, "something follows"},
 		"other version":          {strings.Replace(body, "k8s.io/v1", "k8s.io/v1beta1", 1), nil, 400, "--audit-webhook-version"},

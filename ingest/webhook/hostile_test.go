@@ -46,8 +46,6 @@ func TestHostileInput(t *testing.T) {
 		"byte order mark":            {"\xef\xbb\xbf" + eventList(good), 400, 0, "no JSON has one"},
 		"garbage behind":             {eventList(good) + "x", 400, 0, "nothing is stored of a body that is bad"},
 		"stray bracket behind":       {eventList(good) + "]", 400, 0, "nothing is stored of a body that is bad"},
-		"head that is too deep":      {`{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `,` + eventList(good)[1:], 400, 0, "no sender makes one"},
-		"event that is deep":         {eventList(event(t, `{"kind"`, `{"requestObject":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`,"kind"`), event(t, "db", "db2")), 204, 2, "a user can make one"},
 		"another kind":               {strings.Replace(eventList(good), "EventList", "Event", 1), 400, 0, "it may mean something else"},
 		"no kind":                    {strings.Replace(eventList(good), `"kind":"EventList",`, "", 1), 400, 0, "it may mean something else"},
 		"no version":                 {strings.Replace(eventList(good), `"apiVersion":"audit.k8s.io/v1",`, "", 1), 400, 0, "it may mean something else"},
@@ -113,7 +111,6 @@ func TestHostileInput(t *testing.T) {
 
 // TestMemoryIsBounded posts bodies that would be many times as large when they are decoded as a whole.
 func TestMemoryIsBounded(t *testing.T) {
-	big := `{"stage":"RequestReceived","requestObject":{"data":"` + strings.Repeat("x", 100<<10) + `"}}`
 	cases := map[string]struct {
 		path string
 		body string
@@ -122,8 +119,6 @@ func TestMemoryIsBounded(t *testing.T) {
 		"empty events":         {"/v1/audit/prod", eventList("{}" + strings.Repeat(",{}", 1<<20)), 413},
 		"empty events, lines":  {"/v1/shipped/prod", strings.Repeat("{}\n", 1<<20), 413},
 		"empty events, nested": {"/v1/shipped/prod", `{"records":[` + strings.Repeat(`{"data":"e30="},`, 1<<17) + "{}]}", 413},
-		"48 MB":                {"/v1/audit/prod", eventList(big + strings.Repeat(","+big, 470)), 204},
-		"48 MB, lines":         {"/v1/shipped/prod", strings.Repeat(big+"\n", 470), 204},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,24 +133,6 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Errorf("got %d, want %d; %s allocated for a body of %s", w.Code, c.code, megabytes(allocated), megabytes(uint64(len(c.body))))
 			}
 		})
-	}
-}
-
-// TestBombIsCutOff posts little that would be much, to a server that keeps its own limits.
-func TestBombIsCutOff(t *testing.T) {
-	bomb := compressed(strings.Repeat(" ", DefaultInflatedBytes+1), gzipped)
-	r := start(t, func(_ *rig, o *Options) { o.Sink = &sink{} })
-	req := r.request(io.NopCloser(strings.NewReader(bomb)), func(r *http.Request) {
-		r.URL.Path = "/v1/shipped/prod"
-		r.Header.Set("Content-Encoding", "gzip")
-	})
-	w := httptest.NewRecorder()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	r.server.Handler().ServeHTTP(w, req)
-	runtime.ReadMemStats(&after)
-	if allocated := after.TotalAlloc - before.TotalAlloc; w.Code != http.StatusRequestEntityTooLarge || allocated > 4<<20 {
-		t.Errorf("got %d; %s allocated for %s that were %s", w.Code, megabytes(allocated), megabytes(DefaultInflatedBytes+1), megabytes(uint64(len(bomb))))
 	}
 }
 

@@ -2,9 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,77 +79,4 @@ func TestBytesAtOnceAreBounded(t *testing.T) {
 	if got := r.must(client, r.request(readerFunc(strings.NewReader(body).Read), nil)); got.code != http.StatusNoContent {
 		t.Errorf("when it is over: got %d", got.code)
 	}
-}
-
-// TestInflatedBytesCount holds a body that is short on its way and long in memory, and posts another one beside it.
-func TestInflatedBytesCount(t *testing.T) {
-	const atOnce = 1 << 20
-	long := strings.Replace(logLine, `{"kind"`, `{"requestObject":"`+strings.Repeat("x", atOnce/4)+`","kind"`, 1)
-	inner := base64.StdEncoding.EncodeToString([]byte(compressed(long, gzipped)))
-	var many strings.Builder
-	for i := range atOnce >> 10 {
-		many.WriteString(strings.Replace(logLine, `"db"`, fmt.Sprintf(`"db-%d"`, i), 1))
-	}
-	gzip := header("Content-Encoding", "gzip")
-	for name, c := range map[string]struct {
-		body   string
-		change func(*http.Request)
-	}{
-		"a compressed body":        {compressed(long, gzipped), gzip},
-		"compressed texts":         {`{"records":[{"data":"` + inner + `"}]}`, nil},
-		"copies at several levels": {compressed(`{"log":`+quotedText(t, `{"log":`+quotedText(t, long)+`}`)+`}`, gzipped), gzip},
-		"many hints":               {compressed(many.String(), gzipped), gzip},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if len(c.body) > atOnce/20 {
-				t.Fatalf("the body has %d bytes: by them alone another one would not fit", len(c.body))
-			}
-			entered, release := make(chan struct{}), make(chan struct{})
-			first := true
-			r := start(t, func(_ *rig, o *Options) {
-				o.Limits.BodyBytes, o.Limits.BytesAtOnce = atOnce/2, atOnce
-				o.Sink = ingest.SinkFunc(func(context.Context, []reloader.Hint) error {
-					if first {
-						first = false
-						close(entered)
-						<-release
-					}
-					return nil
-				})
-			})
-			post := func() (answer, error) {
-				return r.do(r.client(true), r.request(strings.NewReader(c.body), shipped(c.change)))
-			}
-			answers := make(chan answer, 1)
-			go func() {
-				got, err := post()
-				if err != nil {
-					t.Error(err)
-				}
-				answers <- got
-			}()
-			<-entered
-			got, err := post()
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkBusy(t, got)
-			close(release)
-			if got := <-answers; got.code != http.StatusNoContent {
-				t.Errorf("the first got %d", got.code)
-			}
-			if got, err := post(); err != nil || got.code != http.StatusNoContent {
-				t.Errorf("when it is over: got %d, %v", got.code, err)
-			}
-		})
-	}
-}
-
-func quotedText(t *testing.T, text string) string {
-	t.Helper()
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(quoted)
 }

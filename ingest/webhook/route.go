@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -17,12 +16,10 @@ import (
 // route is what differs between the audit webhook and shipped audit logs.
 type route struct {
 	source    reloader.Source
-	decode    func(io.Reader, audit.Options) (audit.Result, error)
+	decode    func([]byte, audit.Options) (audit.Result, error)
 	media     []string
 	encodings []string
 	bodyBytes int64
-	// inflates says that a body may take far more memory than its length.
-	inflates bool
 	// smaller says how to make bodies shorter.
 	smaller string
 	places  *places
@@ -40,7 +37,7 @@ func shippedRoute(o Options) *route {
 	return &route{
 		source: reloader.SourceShipped, decode: audit.DecodeShipped,
 		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
-		encodings: []string{"gzip", "deflate"}, inflates: true,
+		encodings: []string{"gzip", "deflate"},
 		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.ConcurrentShipped, maxBytes: o.Limits.BytesAtOnce},
 		smaller: "make the shipper send smaller requests",
 	}

@@ -20,13 +20,24 @@ import (
 // encode returns what an API server would post: its own types, through its own codec.
 func encode(t testing.TB, events ...auditv1.Event) []byte {
 	t.Helper()
+	return encodeObject(t, &auditv1.EventList{Items: events})
+}
+
+// encodeEvent returns a line of an API server's log.
+func encodeEvent(t testing.TB, event auditv1.Event) []byte {
+	t.Helper()
+	return encodeObject(t, &event)
+}
+
+func encodeObject(t testing.TB, o runtime.Object) []byte {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := auditv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	codec := serializer.NewCodecFactory(scheme).LegacyCodec(auditv1.SchemeGroupVersion)
 	var body bytes.Buffer
-	if err := codec.Encode(&auditv1.EventList{Items: events}, &body); err != nil {
+	if err := codec.Encode(o, &body); err != nil {
 		t.Fatal(err)
 	}
 	return body.Bytes()
@@ -86,7 +97,7 @@ func TestAgreesWithTheAPIServer(t *testing.T) {
 				if verb == reloader.VerbDeleteCollection {
 					event.ObjectRef.Name, want.Config.Name = "", ""
 				}
-				got, err := Decode(bytes.NewReader(encode(t, event)), options())
+				got, err := Decode(encode(t, event), options())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +110,7 @@ func TestAgreesWithTheAPIServer(t *testing.T) {
 }
 
 func TestEmptyListOfTheAPIServer(t *testing.T) {
-	got, err := Decode(bytes.NewReader(encode(t)), options())
+	got, err := Decode(encode(t), options())
 	if err != nil || got.Received != 0 {
 		t.Errorf("got %+v, %v; want an empty result", got, err)
 	}
