@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,13 +15,15 @@ import (
 func TestAway(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
 		// The record of a workload whose kind is not served when a process starts stays, and with it what is known of the workload: a change that came
-		// meanwhile rolls it when the kind is back. The record of one that is gone by then goes.
+		// meanwhile rolls it when the kind is back. The record of one that is gone by then goes. The changes of its configs are needed as long.
 		"kind away at start": func(t *testing.T, w *world) {
 			w.usual()
+			w.give("unused", "1")
 			w.deploy("gone", auto, "app")
+			unused := appConfig
+			unused.Name = "unused"
 			w.settled()
 			w.stop()
-
 			w.serve(nil, "Deployment")
 			w.edit(alice, app, "2")
 			p := w.start()
@@ -30,41 +31,21 @@ func TestAway(t *testing.T) {
 			if _, known := w.store.recordOf(webRef); !known {
 				t.Fatal("the record was deleted although nobody could see the workload")
 			}
+			if !p.Needs(appConfig) || p.Needs(unused) {
+				t.Error("the changes of the config in use are not needed, or those of another are")
+			}
 			w.must(w.delete(alice, "Deployment/gone"))
 			w.serve(p, "")
 			w.pass(10 * time.Minute)
 			w.rolled(web, 1)
-			gone := webRef
-			gone.Name = "gone"
-			if _, known := w.store.recordOf(gone); known {
+			if _, known := w.store.recordOf(webNamed("gone")); known {
 				t.Error("the record of a workload that is gone stays")
 			}
-		},
-		// The changes of a config are needed as long as a workload depends on it, be it one of a kind that is not served now, and not after that.
-		"needs": func(t *testing.T, w *world) {
-			unused := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "unused"}
-			check := func(when string, p *dispatcher.Dispatcher, app, other bool) {
-				t.Helper()
-				if p.Needs(appConfig) != app || p.Needs(unused) != other {
-					t.Errorf("%s: needs the config in use: %t, and the other: %t; want %t and %t", when, p.Needs(appConfig), p.Needs(unused), app, other)
-				}
-			}
-			w.usual()
-			w.give("unused", "1")
-			p := w.start().Dispatcher
-			check("with a workload", p, true, false)
-
-			w.stop()
-			w.serve(nil, "Deployment")
-			again := w.start()
-			p = again.Dispatcher
-			w.pass(10 * time.Minute)
-			check("while its kind is away", p, true, false)
-			w.serve(again, "")
-			w.pass(10 * time.Minute)
-			w.must(w.delete(alice, "Deployment/web"))
+			w.must(w.delete(alice, web))
 			w.pass(quiet)
-			check("when the workload is gone", p, false, false)
+			if p.Needs(appConfig) {
+				t.Error("the changes of a config that nobody uses are needed")
+			}
 		},
 		// The store comes back empty under a running dispatcher, which stores the record of each workload once more, also of those of a kind that is
 		// not served now. Nothing rolls by that, nor by the next start.
@@ -91,38 +72,26 @@ func TestAway(t *testing.T) {
 		},
 		// From when the leadership is lost, no patch is sent and nothing is recorded, and it has ended before its lease has.
 		"deposed leader begins nothing": func(t *testing.T, w *world) {
-			p, recorded := fanOut(t, w)
+			p, recorded, count := fanOut(t, w)
 			lost := time.Now()
 			p.depose()
-			if err := <-p.done; err != nil {
-				t.Errorf("it ended with %v", err)
-			}
-			p.done <- nil // for the end of the world
+			ended(t, w, p)
 			if took := time.Since(lost); took > 4*time.Second {
 				t.Errorf("it ended after %s", took)
-			}
-			if n := w.counted("patch"); n != 0 {
-				t.Errorf("%d patches were begun", n)
 			}
 			if n := recorded.Load(); n != 0 {
 				t.Errorf("%d times something was recorded", n)
 			}
 			w.failing(nil)
 			w.settled()
-			for n := range 40 {
-				w.rolled(scenario.NewRef("Deployment", scenario.DefaultNamespace, fmt.Sprint("web-", n)), 1)
+			if n := count(); n != 40 {
+				t.Errorf("%d rolls by the next one, want those of all 40", n)
 			}
 		},
 		"a process that is asked to end records what it has begun, and begins nothing": func(t *testing.T, w *world) {
-			p, recorded := fanOut(t, w)
+			p, recorded, _ := fanOut(t, w)
 			p.cancel()
-			if err := <-p.done; err != nil {
-				t.Errorf("it ended with %v", err)
-			}
-			p.done <- nil
-			if n := w.counted("patch"); n != 0 {
-				t.Errorf("%d patches were begun", n)
-			}
+			ended(t, w, p)
 			if n := recorded.Load(); n < 2 {
 				t.Errorf("%d times something was recorded, want the reload and the workload", n)
 			}
@@ -171,20 +140,10 @@ func (c counting) AppendReload(ctx context.Context, r reloader.Reload) error {
 }
 
 // fanOut starts a dispatcher that patches two workloads at a time, for a second each, and has many waiting.
-func fanOut(t *testing.T, w *world) (p *process, recorded *atomic.Int64) {
+func fanOut(t *testing.T, w *world) (p *process, recorded *atomic.Int64, rolls func() int64) {
 	t.Helper()
-	w.give("app", "1")
-	for n := range 40 {
-		w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web-%d, annotations: {reroll.dev/auto: "true"}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, n))))
-	}
-	recorded = &atomic.Int64{}
-	w.configure = func(o *dispatcher.Options) {
-		o.Workers = 2
-		o.History = counting{o.History, recorded}
-	}
+	rolls, recorded = w.fleetOf("other", 40), &atomic.Int64{}
+	w.configure = func(o *dispatcher.Options) { o.Workers, o.History = 2, counting{o.History, recorded} }
 	p = w.settled()
 	w.failing(func(verb, _ string) error {
 		if verb == "patch" {
@@ -192,11 +151,23 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		}
 		return nil
 	})
-	w.edit(alice, app, "2")
+	w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
 	w.pass(5500 * time.Millisecond)
 	if n := w.counted("patch"); n < 4 || n > 14 {
 		t.Fatalf("%d patches were sent, want some and not all", n)
 	}
 	recorded.Store(0)
-	return p, recorded
+	return p, recorded, rolls
+}
+
+// ended fails the test unless p ends and has begun no patches.
+func ended(t *testing.T, w *world, p *process) {
+	t.Helper()
+	if err := <-p.done; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	p.done <- nil // for the end of the world
+	if n := w.counted("patch"); n != 0 {
+		t.Errorf("%d patches were begun", n)
+	}
 }

@@ -97,83 +97,34 @@ func TestRestarts(t *testing.T) {
 // TestChangesWhileDownGoOutTogether: two configs changed while nobody ran, and reading them takes its time, as there are many others to be
 // read. Who starts then rolls once, for both.
 func TestChangesWhileDownGoOutTogether(t *testing.T) {
-	for name, test := range map[string]struct {
-		others int
-		read   time.Duration
-	}{
-		"behind many others": {others: 40, read: time.Second},
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.podStart = 30 * time.Second
-			for i := range test.others {
-				own := fmt.Sprintf("own-%d", i)
-				w.give(own, "1")
-				w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: a-%d, annotations: {%s}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: %s}}]}]}}}`, i, auto, own))))
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.podStart = 30 * time.Second
+		for i := range 40 {
+			own := fmt.Sprintf("own-%d", i)
+			w.give(own, "1")
+			w.deploy("a-"+own, auto, own)
+		}
+		w.twoConfigs("app", "other")
+		w.settled()
+		w.stop()
+		w.edit(alice, app, "2")
+		w.edit(alice, "ConfigMap/other", "2")
+		w.stream.forget()
+		w.failing(func(verb, _ string) error {
+			if verb == "meta" || verb == "get" {
+				<-time.After(time.Second)
 			}
-			w.twoConfigs("app", "other")
-			w.settled()
-			w.stop()
-			w.edit(alice, app, "2")
-			w.edit(alice, "ConfigMap/other", "2")
-			w.stream.forget()
-			w.failing(func(verb, ref string) error {
-				if verb == "meta" || verb == "get" {
-					<-time.After(test.read)
-				}
-				return nil
-			})
-			w.launch()
-			w.pass(12 * time.Second)
-			w.rolled(web, 1)
-			w.pass(10 * quiet)
-			w.rolled(web, 1)
-			if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
-				t.Errorf("outcomes %v, want one Reloaded", got)
-			}
+			return nil
 		})
-	}
-}
-
-// TestKeyRotated: a new digest key rolls nothing by itself; what changes while the old one is still known is seen. What has changed while no process
-// ran, when nobody has the old key any more, is not (exception X3).
-func TestKeyRotated(t *testing.T) {
-	for name, test := range map[string]struct {
-		keys   []digest.Key
-		behind int64
-	}{
-		"the old key is kept": {[]digest.Key{key(2), key(1)}, 1},
-		"the old key is lost": {[]digest.Key{key(2)}, 0},
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usual()
-			w.give("calm", "1")
-			w.deploy("calm", auto, "calm")
-			w.give("missed", "1")
-			w.deploy("behind", auto, "missed")
-			w.settled()
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			w.stop()
-			w.edit(alice, "ConfigMap/missed", "2")
-			w.stream.forget()
-			w.keys = test.keys
-			w.pass(time.Minute)
-			w.settled()
-			w.rolled(web, 1)
-			w.rolled("Deployment/calm", 0)
-			w.rolled("Deployment/behind", test.behind)
-			w.edit(alice, "ConfigMap/calm", "2")
-			w.edit(alice, "ConfigMap/missed", "3")
-			w.edit(alice, app, "3")
-			w.pass(quiet)
-			w.rolled("Deployment/behind", test.behind+1)
-			w.rolled("Deployment/calm", 1)
-			w.rolled(web, 2)
-		})
-	}
+		w.launch()
+		w.pass(12 * time.Second)
+		w.rolled(web, 1)
+		w.pass(10 * quiet)
+		w.rolled(web, 1)
+		if got := w.outcomes(webRef); got[reloader.ReasonReloaded] != 1 {
+			t.Errorf("outcomes %v, want one Reloaded", got)
+		}
+	})
 }
 
 // TestTwoDispatchers: an old leader that does not know it has been replaced doubles nothing.
@@ -201,10 +152,13 @@ var markers = map[string]string{
 	"trigger":  `trigger.k8s.io/triggering-configMaps: app`,
 }
 
-// TestKeyIsRotatedWhileDown: whatever is lost with that, it rolls nothing. A change that was missed meanwhile rolls once, also back to what was there
-// before, and so does the next one.
-func TestKeyIsRotatedWhileDown(t *testing.T) {
-	for name, forget := range map[string]bool{"nothing else": false, "and the state is lost": true} {
+// TestKeyRotated: whatever is lost with that, a new digest key rolls nothing. A change that was missed meanwhile rolls once, also back to what was
+// there before, and so does the next one; but not if nobody has the old key any more (exception X3).
+func TestKeyRotated(t *testing.T) {
+	for name, c := range map[string]struct {
+		forget, keyLost bool
+		missed          int64
+	}{"nothing else": {missed: 1}, "the history is lost": {forget: true, missed: 1}, "the key is lost": {keyLost: true}} {
 		for tool, annotations := range markers {
 			runWorld(t, name+"/"+tool, scenario.Settings{}, func(t *testing.T, w *world) {
 				w.give("app", "1")
@@ -213,14 +167,14 @@ func TestKeyIsRotatedWhileDown(t *testing.T) {
 				w.edited("2", 1)
 				restart := func() {
 					w.stop()
-					if forget {
+					if c.forget {
 						w.forget()
 					}
 					w.stream.forget()
 				}
 				restart()
-				w.keys = []digest.Key{key(2), key(1)}
-				for range 2 {
+				w.keys = []digest.Key{key(2), key(1)}[:map[bool]int{true: 1, false: 2}[c.keyLost]]
+				if !c.keyLost {
 					w.start()
 					w.pass(time.Hour)
 					w.rolled(web, 1)
@@ -229,8 +183,8 @@ func TestKeyIsRotatedWhileDown(t *testing.T) {
 				w.edit(alice, app, "1") // while nobody looks
 				w.start()
 				w.pass(time.Hour)
-				w.rolled(web, 2)
-				w.edited("3", 3)
+				w.rolled(web, 1+c.missed)
+				w.edited("3", 2+c.missed)
 			})
 		}
 	}

@@ -79,7 +79,7 @@ func (f *fleet) answer(refs []scenario.Ref, status string) {
 func (f *fleet) holds(reason reloader.Reason) (n int, message string) {
 	for _, ref := range f.all() {
 		_, _, name, _ := ref.Split()
-		record, _ := f.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: scenario.DefaultNamespace, Name: name})
+		record, _ := f.store.recordOf(webNamed(name))
 		if record.Hold != nil && record.Hold.Reason == reason {
 			n, message = n+1, record.Hold.Message
 		}
@@ -87,147 +87,113 @@ func (f *fleet) holds(reason reloader.Reason) (n int, message string) {
 	return n, message
 }
 
-// inFleet runs a test on 30 Deployments of which none has begun, with one dispatcher.
-func inFleet(t *testing.T, test func(t *testing.T, f *fleet, p *process)) {
-	t.Helper()
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		f := newFleet(w, 30)
-		p := w.settled()
-		test(t, f, p)
-	})
-}
-
-func TestStepsFollowRollouts(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.edit(alice, app, "2")
-		f.pass(10 * time.Minute)
-		first := f.reached(1)
-		if n, message := f.holds(reloader.ReasonWaitingForStep); n != 29 || message != "ConfigMap/main/app" {
-			t.Errorf("%d wait for their step, with the message %q", n, message)
-		}
-		f.answer(first, allNew)
-		second := f.reached(4)
-		f.answer(second[:2], allNew)
-		f.pass(10 * time.Minute)
-		f.reached(4)
-		f.answer(second[2:], allNew)
-		f.reached(30)
-		if n, _ := f.holds(reloader.ReasonWaitingForStep); n != 0 {
-			t.Errorf("%d still wait", n)
-		}
-	})
-}
-
-// TestStepsTakeWhatWaitsForDone: who waits for somebody holds up nobody.
-func TestStepsTakeWhatWaitsForDone(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		for _, ref := range f.all() {
-			f.spec(ref, `{"paused":true}`)
-		}
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		f.answer(f.reached(1), allOld)
-		f.answer(f.reached(4), allOld)
-		f.reached(30)
-	})
-}
-
-// TestHalt: one that stalls holds the rest, over time and restarts, until somebody asks for another try or the content changes again.
+// TestHalt: changes go out in steps to 30 Deployments, of which none has begun.
 func TestHalt(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
+	// goes has the content change, and returns whom the first step reaches.
+	goes := func(f *fleet) []scenario.Ref {
 		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		failed := f.reached(1)
-		f.answer(failed, gaveUp)
-		f.pass(24 * time.Hour)
-		f.reached(1)
-		n, message := f.holds(reloader.ReasonHalted)
-		if _, _, name, _ := failed[0].Split(); n != 29 || !strings.Contains(message, "ConfigMap/main/app: the rollout of Deployment/main/"+name+" has stalled") {
-			t.Errorf("%d are halted, with the message %q", n, message)
-		}
-		change, _ := f.store.changesOf(appConfig)
-		if short := change.Old.Short(); short == "" || !strings.Contains(message, short) {
-			t.Errorf("the message %q does not name the content before, %s", message, short)
-		}
-
-		f.stop()
-		f.start()
-		f.pass(time.Hour)
-		f.reached(1)
-
-		f.annotateWith(failed[0], dispatcher.RetryAnnotation, "1")
-		f.pass(time.Second)
-		second := f.reached(2)
-		f.answer(second, allNew)
-		f.answer(f.reached(5), allNew)
-		f.reached(30)
-	})
-}
-
-func TestHaltEndsWithTheNextChange(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		f.answer(f.reached(1), gaveUp)
-		f.pass(time.Hour)
-		f.edit(bob, app, "3")
-		f.pass(time.Minute)
-		f.answer(f.reached(2), allNew)
-		if n, _ := f.holds(reloader.ReasonHalted); n != 0 {
-			t.Errorf("%d are halted by what is over", n)
-		}
-		open := f.reached(5)
-		f.answer(open, allNew)
-		f.pass(time.Minute)
-		if open, _ := f.changed(); len(open) < 25 {
-			t.Errorf("only %d are under way after two steps", len(open))
-		}
-	})
-}
-
-// TestStepsSurviveARestart: whoever comes after counts as before, also what it finds patched and not on record.
-func TestStepsSurviveARestart(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.store.lose(nil, errLost)
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		f.reached(1)
-		f.stop()
-		f.store.lose(nil, nil)
-		f.start()
-		f.pass(time.Hour / 2)
-		first := f.reached(1)
-		f.answer(first, allNew)
-		second := f.reached(4)
-		f.stop()
-		f.answer(second[:1], allNew)
-		f.start()
-		f.pass(time.Minute)
-		f.reached(4)
-		f.answer(second[1:], allNew)
-		f.pass(time.Minute)
-		f.reached(30)
-	})
-}
-
-// TestRetryOfTheHalted: one of those that wait goes alone, over a restart, and the rest wait on.
-func TestRetryOfTheHalted(t *testing.T) {
-	inFleet(t, func(t *testing.T, f *fleet, _ *process) {
-		f.edit(alice, app, "2")
-		f.pass(time.Second)
-		failed := f.reached(1)
-		f.answer(failed, gaveUp)
-		f.pass(time.Minute)
-		f.stop()
-		waits := scenario.Ref("Deployment/web-07")
-		if waits == failed[0] {
-			waits = "Deployment/web-08"
-		}
-		f.annotateWith(waits, dispatcher.RetryAnnotation, "1")
-		f.start()
 		f.pass(10 * time.Minute)
-		if open := f.reached(2); len(open) != 1 || open[0] != waits {
-			t.Errorf("%v went, want %s", open, waits)
-		}
-	})
+		return f.reached(1)
+	}
+	for name, test := range map[string]func(t *testing.T, f *fleet){
+		"steps follow rollouts": func(t *testing.T, f *fleet) {
+			first := goes(f)
+			if n, message := f.holds(reloader.ReasonWaitingForStep); n != 29 || message != "ConfigMap/main/app" {
+				t.Errorf("%d wait for their step, with the message %q", n, message)
+			}
+			f.answer(first, allNew)
+			second := f.reached(4)
+			f.answer(second[:2], allNew)
+			f.pass(10 * time.Minute)
+			f.reached(4)
+			f.answer(second[2:], allNew)
+			f.reached(30)
+			if n, _ := f.holds(reloader.ReasonWaitingForStep); n != 0 {
+				t.Errorf("%d still wait", n)
+			}
+		},
+		"who waits for somebody holds up nobody": func(_ *testing.T, f *fleet) {
+			for _, ref := range f.all() {
+				f.spec(ref, `{"paused":true}`)
+			}
+			f.answer(goes(f), allOld)
+			f.answer(f.reached(4), allOld)
+			f.reached(30)
+		},
+		"one that stalls holds the rest, over time and restarts, until somebody asks for another try": func(t *testing.T, f *fleet) {
+			failed := goes(f)
+			f.answer(failed, gaveUp)
+			f.pass(3 * time.Hour)
+			f.reached(1)
+			n, message := f.holds(reloader.ReasonHalted)
+			if _, _, name, _ := failed[0].Split(); n != 29 || !strings.Contains(message, "ConfigMap/main/app: the rollout of Deployment/main/"+name+" has stalled") {
+				t.Errorf("%d are halted, with the message %q", n, message)
+			}
+			change, _ := f.store.changesOf(appConfig)
+			if short := change.Old.Short(); short == "" || !strings.Contains(message, short) {
+				t.Errorf("the message %q does not name the content before, %s", message, short)
+			}
+			f.successor()
+			f.reached(1)
+			f.annotateWith(failed[0], dispatcher.RetryAnnotation, "1")
+			f.pass(time.Second)
+			f.answer(f.reached(2), allNew)
+			f.answer(f.reached(5), allNew)
+			f.reached(30)
+		},
+		"until the content changes again": func(t *testing.T, f *fleet) {
+			f.answer(goes(f), gaveUp)
+			f.pass(time.Hour)
+			f.edit(bob, app, "3")
+			f.pass(time.Minute)
+			f.answer(f.reached(2), allNew)
+			if n, _ := f.holds(reloader.ReasonHalted); n != 0 {
+				t.Errorf("%d are halted by what is over", n)
+			}
+			f.answer(f.reached(5), allNew)
+			f.pass(time.Minute)
+			if open, _ := f.changed(); len(open) < 25 {
+				t.Errorf("only %d are under way after two steps", len(open))
+			}
+		},
+		"whoever comes after counts as before, also what it finds patched and not on record": func(_ *testing.T, f *fleet) {
+			f.store.lose(nil, errLost)
+			goes(f)
+			f.stop()
+			f.store.lose(nil, nil)
+			f.start()
+			f.pass(time.Hour / 2)
+			f.answer(f.reached(1), allNew)
+			second := f.reached(4)
+			f.stop()
+			f.answer(second[:1], allNew)
+			f.start()
+			f.pass(time.Minute)
+			f.reached(4)
+			f.answer(second[1:], allNew)
+			f.pass(time.Minute)
+			f.reached(30)
+		},
+		"one of those that wait goes alone, over a restart, and the rest wait on": func(t *testing.T, f *fleet) {
+			failed := goes(f)
+			f.answer(failed, gaveUp)
+			f.stop()
+			waits := scenario.Ref("Deployment/web-07")
+			if waits == failed[0] {
+				waits = "Deployment/web-08"
+			}
+			f.annotateWith(waits, dispatcher.RetryAnnotation, "1")
+			f.start()
+			f.pass(10 * time.Minute)
+			if open := f.reached(2); len(open) != 1 || open[0] != waits {
+				t.Errorf("%v went, want %s", open, waits)
+			}
+		},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			f := newFleet(w, 30)
+			w.settled()
+			test(t, f)
+		})
+	}
 }

@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -45,80 +47,60 @@ func readAs(c reloader.Config) reloader.Config {
 	return c
 }
 
-// inDoubt runs a test in a world whose contents can be doubted.
-func inDoubt(t *testing.T, options func(*dispatcher.Options), test func(w *world, doubt *atomic.Bool)) {
-	t.Helper()
-	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
-		doubt := &atomic.Bool{}
-		w.configure = func(o *dispatcher.Options) {
-			o.Configs = doubtful{o.Configs, doubt}
-			options(o)
-		}
-		test(w, doubt)
-	})
-}
-
-func asUsual(*dispatcher.Options) {}
-
-func TestWhatIsKnownStaysTrueInDoubt(t *testing.T) {
-	inDoubt(t, asUsual, func(w *world, doubt *atomic.Bool) {
-		w.usually()
-		doubt.Store(true)
-		w.edit(bob, app, "2")
-		w.rolls(0)
-		w.edit(bob, app, "1")
-		doubt.Store(false)
-		w.rolls(0)
-		w.edit(bob, app, "3")
-		w.rolls(1)
-	})
-}
-
-func TestDoubtIsWhereItBegins(t *testing.T) {
-	inDoubt(t, asUsual, func(w *world, doubt *atomic.Bool) {
-		doubt.Store(true)
-		w.usually()
-		w.stop()
-		w.edit(bob, app, "2")
-		doubt.Store(false)
-		w.settled()
-		w.rolled(web, 1)
-	})
-}
-
-func TestNoMarkIsHeldAgainstDoubt(t *testing.T) {
-	inDoubt(t, asUsual, func(w *world, doubt *atomic.Bool) {
-		doubt.Store(true)
-		w.give("app", "1")
-		w.must(w.create(alice, object(t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web, annotations: {%s}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}], env: [{name: %s, value: old}]}]}}}`, auto, appVariable))))
-		w.settled()
-		w.rolled(web, 0)
-	})
-}
-
-func TestClassesComeAndGoWithoutReload(t *testing.T) {
-	inDoubt(t, absences(true, true), func(w *world, _ *atomic.Bool) {
-		w.must(w.create(alice, object(t, fmt.Sprintf(`
+// TestDoubt: content that nothing proves is compared with nothing, until something does.
+func TestDoubt(t *testing.T) {
+	for name, test := range map[string]func(w *world, doubt func(bool)){
+		"what is known stays true": func(w *world, doubt func(bool)) {
+			w.usually()
+			doubt(true)
+			w.edit(bob, app, "2")
+			w.rolls(0)
+			w.edit(bob, app, "1")
+			doubt(false)
+			w.rolls(0)
+			w.edit(bob, app, "3")
+			w.rolls(1)
+		},
+		"it is where it begins": func(w *world, doubt func(bool)) {
+			doubt(true)
+			w.usually()
+			w.stop()
+			w.edit(bob, app, "2")
+			doubt(false)
+			w.settled()
+			w.rolled(web, 1)
+		},
+		"no mark is held against it": func(w *world, doubt func(bool)) {
+			doubt(true)
+			w.give("app", "1")
+			w.marked(sapLists, mark.SAPHashKey, strings.Repeat("0", 64))
+			w.settled()
+			w.rolled(web, 0)
+		},
+		"classes come and go without a roll": func(w *world, _ func(bool)) {
+			w.must(w.create(alice, object(w.t, fmt.Sprintf(`
 kind: Deployment
 metadata: {name: web, annotations: {%s}}
 spec: {template: {spec: {
   containers: [{name: main, volumeMounts: [{name: v, mountPath: /v}]}],
   volumes: [{name: v, csi: {driver: d, volumeAttributes: {secretProviderClass: app}}}]}}}`, auto))))
-		again := func() {
 			w.settled()
-			w.stop()
-		}
-		again()
-		w.give("app", "1")
-		again()
-		w.must(w.delete(alice, app))
-		again()
-		w.rolled(web, 0)
-		w.give("app", "2")
-		again()
-		w.rolled(web, 1) // what comes back with other content has changed
-	})
+			w.give("app", "1")
+			w.successor()
+			w.must(w.delete(alice, app))
+			w.successor()
+			w.rolled(web, 0)
+			w.give("app", "2")
+			w.successor()
+			w.rolled(web, 1) // what comes back with other content has changed
+		},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
+			doubt := &atomic.Bool{}
+			w.configure = func(o *dispatcher.Options) {
+				o.Configs, o.ReloadOnCreate, o.ReloadOnDelete = doubtful{o.Configs, doubt}, true, true
+			}
+			test(w, doubt.Store)
+		})
+	}
 }
