@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +20,8 @@ type bench struct {
 	line   *line.Line
 	client kubernetes.Interface
 	rooms  int
+	// pprof is where the process shows profiles of itself.
+	pprof string
 }
 
 // namespace makes a namespace of its own for one measurement.
@@ -31,41 +30,6 @@ func (b *bench) namespace(ctx context.Context) (string, error) {
 	name := fmt.Sprintf("bench-%d", b.rooms)
 	_, err := b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	return name, err
-}
-
-// rolls reports every change of a workload's spec in a namespace, as the API server's watch tells it. An informer follows, since the
-// API server ends the watches of clients that it is too busy to serve.
-func (b *bench) rolls(ctx context.Context, ns string) (<-chan string, func(), error) {
-	ctx, stop := context.WithCancel(ctx)
-	factory := informers.NewSharedInformerFactoryWithOptions(b.client, 0, informers.WithNamespace(ns))
-	informer := factory.Apps().V1().Deployments().Informer()
-	rolled := make(chan string, 8192)
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, new any) {
-		if was, is := old.(*appsv1.Deployment), new.(*appsv1.Deployment); is.Generation > was.Generation {
-			rolled <- is.Name
-		}
-	}})
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		stop()
-		return nil, nil, context.Cause(ctx)
-	}
-	return rolled, stop, nil
-}
-
-func await(ctx context.Context, rolled <-chan string, n int) error {
-	for range n {
-		select {
-		case <-rolled:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
 func (b *bench) setData(ctx context.Context, ns, name, value string) error {
@@ -82,28 +46,11 @@ func (b *bench) create(ctx context.Context, ns, config string, dependents int, a
 	g.SetLimit(16)
 	for i := range dependents {
 		g.Go(func() error {
-			_, err := b.client.AppsV1().Deployments(ns).Create(ctx, deployment(fmt.Sprintf("web-%d", i), config, annotations), metav1.CreateOptions{})
+			_, err := b.client.AppsV1().Deployments(ns).Create(ctx, line.Deployment(ns, fmt.Sprintf("web-%d", i), annotations, line.FromConfigMap(config)), metav1.CreateOptions{})
 			return err
 		})
 	}
 	return g.Wait()
-}
-
-func deployment(name, config string, annotations map[string]string) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name: "main", Image: "example.com/main",
-					EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: config}}}},
-				}}},
-			},
-		},
-	}
 }
 
 var optedIn = map[string]string{"reloader.stakater.com/auto": "true"}

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -30,25 +34,35 @@ var hubCandidates = []reloader.Candidate{{
 // catchUp measures how fast a forwarder brings what a cluster has stored while it was cut off from its hub.
 func catchUp(ctx context.Context, _ options) error {
 	heading(fmt.Sprintf("a cut in which %d changes and %d reloads were stored", missedChanges, missedReloads))
-	h, err := startHub(ctx)
-	if err != nil {
-		return err
-	}
-	defer h.stop()
-	dir, err := os.MkdirTemp("", "reroll-bench-cluster-")
+	dir, err := os.MkdirTemp("", "reroll-bench-hub-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system clears what is left behind
-	q, err := queue.Open(ctx, queue.Options{StoreDir: dir, Logger: slog.New(slog.DiscardHandler)})
+	hub, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, SyncAlways: true,
+		JetStream: true, StoreDir: filepath.Join(dir, "hub"), JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
+	})
 	if err != nil {
 		return err
 	}
-	err = h.catchUpOf(ctx, q)
+	hub.Start()
+	defer func() { hub.Shutdown(); hub.WaitForShutdown() }()
+	if !hub.ReadyForConnections(time.Minute) {
+		return errors.New("the hub's NATS is not ready")
+	}
+	if _, err := queue.Setup(ctx, queue.Options{URL: hub.ClientURL(), MaxStore: 2 << 30, Logger: slog.New(slog.DiscardHandler)}, queue.Layout{Hub: true}, false); err != nil {
+		return err
+	}
+	q, err := queue.Open(ctx, queue.Options{StoreDir: filepath.Join(dir, "cluster"), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	err = catchUpOf(ctx, q, hub.ClientURL())
 	return errors.Join(err, q.Close(context.WithoutCancel(ctx)))
 }
 
-func (h *hub) catchUpOf(ctx context.Context, q *queue.Queue) error {
+func catchUpOf(ctx context.Context, q *queue.Queue, url string) error {
 	start := time.Now()
 	if err := miss(ctx, q); err != nil {
 		return err
@@ -56,8 +70,17 @@ func (h *hub) catchUpOf(ctx context.Context, q *queue.Queue) error {
 	const missed = missedChanges + missedReloads
 	row("stored in the cluster", "%.0f records a second", missed/time.Since(start).Seconds())
 	f, err := q.NewForwarder(queue.ForwardOptions{
-		Hub: queue.Options{URL: h.url}, Cluster: line.ClusterName, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f", Logger: slog.New(slog.DiscardHandler),
+		Hub: queue.Options{URL: url}, Cluster: line.ClusterName, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f", Logger: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		return err
+	}
+	nc, err := nats.Connect(url)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
 	if err != nil {
 		return err
 	}
@@ -66,11 +89,18 @@ func (h *hub) catchUpOf(ctx context.Context, q *queue.Queue) error {
 	start = time.Now()
 	go func() { ended <- f.Run(running, queue.Following{}) }()
 	err = line.Poll(ctx, func(ctx context.Context) error {
-		n, err := h.stored(ctx, "CHANGES", "RELOADS")
-		if err == nil && n < missed {
-			err = fmt.Errorf("%d of %d records are at the hub", n, missed)
+		n := uint64(0)
+		for _, name := range []string{"CHANGES", "RELOADS"} {
+			stream, err := js.Stream(ctx, name)
+			if err != nil {
+				return err
+			}
+			n += stream.CachedInfo().State.LastSeq
 		}
-		return err
+		if n < missed {
+			return fmt.Errorf("%d of %d records are at the hub", n, missed)
+		}
+		return nil
 	})
 	took := time.Since(start)
 	cut()

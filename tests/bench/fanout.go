@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // fanOuts measures one edit with more and more dependents.
@@ -87,16 +89,16 @@ func (b *bench) stages(ctx context.Context, ns string, dependents int) error {
 
 // once measures how long it takes until n workloads have rolled after cause. A watch event counts, ours or the bare loop's.
 func (b *bench) once(ctx context.Context, ns string, n int, cause func() error) (time.Duration, error) {
-	rolled, stop, err := b.rolls(ctx, ns)
+	rolled, err := line.WatchRolls(ctx, b.client, ns)
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
+	defer rolled.Stop()
 	start := time.Now()
 	if err := cause(); err != nil {
 		return 0, err
 	}
-	if err := await(ctx, rolled, n); err != nil {
+	if err := rolled.WaitTotal(ctx, n); err != nil {
 		return 0, err
 	}
 	return time.Since(start), nil

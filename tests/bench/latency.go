@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // rest is how long nothing happens between two edits.
@@ -45,18 +47,18 @@ func (b *bench) latency(ctx context.Context) error {
 }
 
 func (b *bench) edit(ctx context.Context, ns string) ([]time.Duration, error) {
-	rolled, stop, err := b.rolls(ctx, ns)
+	rolled, err := line.WatchRolls(ctx, b.client, ns)
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
+	defer rolled.Stop()
 	var took []time.Duration
 	for i := range b.edits {
 		if err := b.setData(ctx, ns, "app", strconv.Itoa(i+1)); err != nil {
 			return nil, err
 		}
 		start := time.Now()
-		if err := await(ctx, rolled, 1); err != nil {
+		if err := rolled.WaitTotal(ctx, i+1); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(start))

@@ -13,30 +13,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// lot is how many workloads, and how many changes, are measured together; editors are who makes them.
+// installed is how many workloads there are, each with a config of its own; lot is how many changes are measured together, and editors
+// are who makes them.
 const (
-	lot     = 1000
-	editors = 8
+	installed = 5000
+	lot       = 1000
+	editors   = 8
 )
 
-// sizing measures what a thousand workloads, and a thousand changes, take of the process: each workload has a config of its own.
+// sizing measures what it takes to install Reroll beside workloads with a config each, to restart it, and what a thousand changes take.
 func (b *bench) sizing(ctx context.Context) error {
 	ns, err := b.namespace(ctx)
 	if err != nil {
 		return err
 	}
-	used, err := b.use()
+	used, err := b.use(ctx)
 	if err != nil {
 		return err
 	}
-	row("at the start", "%s", used)
+	row("idle", "%s", used)
+	if used, err = b.install(ctx, ns, used); err != nil {
+		return fmt.Errorf("install: %w", err)
+	}
 	for _, step := range []struct {
 		what string
 		do   func(context.Context, string) error
 	}{
-		{"1,000 workloads with a config each", b.populate},
 		{"1,000 changes that roll one each", b.changeAll("web", "1")},
 		{"1,000 more", b.changeAll("web", "2")},
 		{"1,000 configs that nobody refers to", b.litter},
@@ -48,7 +54,7 @@ func (b *bench) sizing(ctx context.Context) error {
 		if err := b.idle(ctx); err != nil {
 			return err
 		}
-		now, err := b.use()
+		now, err := b.use(ctx)
 		if err != nil {
 			return err
 		}
@@ -60,24 +66,29 @@ func (b *bench) sizing(ctx context.Context) error {
 
 // usage is what a process has taken.
 type usage struct {
-	// cpu is in seconds, memory in MB, and stored in bytes of files.
-	cpu, memory float64
-	stored      int64
+	// cpu is in seconds, memory and heap, which holds no garbage, are in MB, and stored is in bytes of files.
+	cpu, memory, heap float64
+	stored            int64
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%.1f s of CPU, %.0f MB resident, %.1f MB stored", u.cpu, u.memory, float64(u.stored)/(1<<20))
+	return fmt.Sprintf("%.1f s of CPU, %.0f MB resident, %.1f MB of heap, %.1f MB stored", u.cpu, u.memory, u.heap, float64(u.stored)/(1<<20))
 }
 
 func (u usage) since(before usage) string {
 	return fmt.Sprintf("%.1f s of CPU, %+.0f MB resident, %+.2f MB stored", u.cpu-before.cpu, u.memory-before.memory, float64(u.stored-before.stored)/(1<<20))
 }
 
-func (b *bench) use() (u usage, err error) {
+func (b *bench) use(ctx context.Context) (u usage, err error) {
 	if u.cpu, err = cpuSeconds(b.line.Reroll.PID()); err != nil {
 		return u, err
 	}
-	if u.memory, err = residentMB(b.line.Reroll.PID()); err != nil {
+	resident, _, err := b.line.Reroll.Memory()
+	if err != nil {
+		return u, err
+	}
+	u.memory = float64(resident) / (1 << 20)
+	if u.heap, err = b.heapMB(ctx); err != nil {
 		return u, err
 	}
 	err = filepath.WalkDir(b.line.DataDir(), func(_ string, entry fs.DirEntry, err error) error {
@@ -123,49 +134,19 @@ func cpuSeconds(pid int) (float64, error) {
 	return (user + system) / ticks, err
 }
 
-func residentMB(pid int) (float64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for text := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(text, "VmRSS:"); ok {
-			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("process %d does not tell its memory", pid)
-}
-
-// each does something a thousand times, a few at once.
-func each(ctx context.Context, do func(ctx context.Context, i int) error) error {
+// each does something n times, a few at once.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(editors)
-	for i := range lot {
+	for i := range n {
 		g.Go(func() error { return do(ctx, i) })
 	}
 	return g.Wait()
 }
 
-// populate makes the workloads, and waits until each has a baseline.
-func (b *bench) populate(ctx context.Context, ns string) error {
-	err := each(ctx, func(ctx context.Context, i int) error {
-		name := fmt.Sprintf("web-%d", i)
-		if err := b.config(ctx, ns, name); err != nil {
-			return err
-		}
-		_, err := b.client.AppsV1().Deployments(ns).Create(ctx, deployment(name, name, optedIn), metav1.CreateOptions{})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return b.waitTracked(ctx, ns, lot)
-}
-
 // litter makes configs of nobody.
 func (b *bench) litter(ctx context.Context, ns string) error {
-	return each(ctx, func(ctx context.Context, i int) error { return b.config(ctx, ns, fmt.Sprintf("noise-%d", i)) })
+	return each(ctx, lot, func(ctx context.Context, i int) error { return b.config(ctx, ns, fmt.Sprintf("noise-%d", i)) })
 }
 
 func (b *bench) config(ctx context.Context, ns, name string) error {
@@ -177,17 +158,17 @@ func (b *bench) config(ctx context.Context, ns, name string) error {
 // changeAll changes each config of a name, and waits for the workloads that use them.
 func (b *bench) changeAll(name, value string) func(context.Context, string) error {
 	return func(ctx context.Context, ns string) error {
-		rolled, stop, err := b.rolls(ctx, ns)
+		rolled, err := line.WatchRolls(ctx, b.client, ns)
 		if err != nil {
 			return err
 		}
-		defer stop()
-		err = each(ctx, func(ctx context.Context, i int) error {
+		defer rolled.Stop()
+		err = each(ctx, lot, func(ctx context.Context, i int) error {
 			return b.setData(ctx, ns, fmt.Sprintf("%s-%d", name, i), value)
 		})
 		if err != nil || name != "web" {
 			return err
 		}
-		return await(ctx, rolled, lot)
+		return rolled.WaitTotal(ctx, lot)
 	}
 }

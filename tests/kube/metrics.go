@@ -21,12 +21,12 @@ func (c *Cluster) Metric(ctx context.Context, name string, labels ...string) (fl
 	if err != nil {
 		return 0, fmt.Errorf("read the API server's metrics: %w", err)
 	}
-	return sumSamples(string(text), name, labels)
+	return SumSamples(string(text), name, labels)
 }
 
-// sumSamples adds up the samples of a metric that have all labels in text, which is in the Prometheus text
+// SumSamples adds up the samples of a metric that have all labels in text, which is in the Prometheus text
 // format without times.
-func sumSamples(text, name string, labels []string) (float64, error) {
+func SumSamples(text, name string, labels []string) (float64, error) {
 	sum := 0.0
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(line, name)

@@ -296,7 +296,7 @@ plain`
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := sumSamples(text, tc.name, tc.labels)
+			got, err := SumSamples(text, tc.name, tc.labels)
 			if err != nil || got != tc.want {
 				t.Errorf("%s: got %v (%v), want %v", tc.reason, got, err, tc.want)
 			}

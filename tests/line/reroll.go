@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reroll-dev/reroll/tests/kube"
 )
 
 // Build builds the reroll binary from the sources around the working directory and returns its path. The Go build cache makes
@@ -177,6 +179,15 @@ func (r *Reroll) Get(ctx context.Context, path string, answer any) error {
 func (r *Reroll) Metrics(ctx context.Context) (string, error) {
 	body, err := get(ctx, r.Ops+"/metrics")
 	return string(body), err
+}
+
+// Metric returns the sum of the samples of a metric that have all the labels, each given as `name="value"`; 0 if there are none.
+func (r *Reroll) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	text, err := r.Metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return kube.SumSamples(text, name, labels)
 }
 
 // maxAnswer bounds what is read of an answer.
