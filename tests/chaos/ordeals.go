@@ -92,48 +92,42 @@ func (c *course) within(ctx context.Context, limit time.Duration, so func() bool
 	return true
 }
 
-// oldCopy puts a copy of the store in its place that is older than what was rolled since, while nobody edits anything: nothing may
-// roll. Then the writer writes again.
-func oldCopy(ctx context.Context, c *course) error {
-	c.writeFor(ctx, c.options.Time/3)
-	old := c.rig.file("old")
-	if err := c.swap(func(store string) error { return os.CopyFS(old, os.DirFS(store)) }); err != nil {
-		return err
+// wipes is how many new contents are written while stores are wiped, and wipeEvery the mean time between two wipes.
+const (
+	wipes     = 2000
+	wipeEvery = 5 * time.Second
+)
+
+// wipe kills every process at random moments of many edits, wherever each of them is, and takes NATS's files away, as the end of a pod with an
+// emptyDir does. Every other time the processes of Reroll live on, if NATS is one of its own.
+func wipe(ctx context.Context, c *course) error {
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	var writer sync.WaitGroup
+	writer.Go(func() { defer stop(); c.writer.write(writing, ctx, wipes, c.options.Rate) })
+	d := newDice(c.options.Seed, 2)
+	for i := 0; writing.Err() == nil; i++ {
+		if pause(writing, d.upTo(2*wipeEvery)); writing.Err() != nil {
+			break
+		}
+		victims := c.rig.programs
+		if c.options.Roles && i%2 == 1 {
+			victims = victims[:1]
+		}
+		var releases []func()
+		for _, p := range victims {
+			releases = append(releases, p.hold())
+		}
+		err := errors.Join(os.RemoveAll(c.rig.data.store()), os.RemoveAll(c.rig.file("nats")))
+		for _, release := range releases {
+			release()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := c.quiet(ctx); err != nil {
-		return err
-	}
-	c.writeFor(ctx, c.options.Time/3)
-	if err := c.quiet(ctx); err != nil {
-		return err
-	}
-	before, _ := c.witness.rolls()
-	if err := c.swap(func(store string) error { return errors.Join(os.RemoveAll(store), os.Rename(old, store)) }); err != nil {
-		return err
-	}
-	if err := c.quiet(ctx); err != nil {
-		return err
-	}
-	pause(ctx, c.options.Sweep+calm)
-	if after, _ := c.witness.rolls(); after != before {
-		c.accuse(doubled, "serve", "with a store of the past it made %d template changes by itself", after-before)
-	}
-	c.writeFor(ctx, c.options.Time/3)
+	writer.Wait()
 	return nil
-}
-
-// swap does something to the store while nobody uses it.
-func (c *course) swap(do func(store string) error) error {
-	release := c.serve().hold()
-	defer release()
-	return do(c.rig.data.store())
-}
-
-// quiet waits until all is ready and nothing is lost.
-func (c *course) quiet(ctx context.Context) error {
-	err := c.rig.waitReady(ctx)
-	c.settle(ctx)
-	return err
 }
 
 // writeFor has the writer write for a while.

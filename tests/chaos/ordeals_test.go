@@ -1,27 +1,24 @@
 package main
 
 import (
-	"context"
 	"testing"
 	"time"
 )
 
-// TestOrdeals does to the one process with everything in it what comes once in a while.
+// TestOrdeals does to Reroll what comes once in a while.
 func TestOrdeals(t *testing.T) {
-	tests := map[string]struct {
-		disk   string
-		ordeal func(context.Context, *course) error
-		time   time.Duration
-	}{
-		"full disk":      {tmpfs, fullDisk, 8 * time.Second},
-		"power cut":      {ext4, powerCut, 8 * time.Second},
-		"old copy":       {"", oldCopy, 9 * time.Second},
-		"second process": {"", secondProcess, 2 * time.Second},
+	tests := map[string]func(*options){
+		"full disk":            func(o *options) { o.Disk, o.Ordeal, o.Time = tmpfs, fullDisk, 8*time.Second },
+		"power cut":            func(o *options) { o.Disk, o.Ordeal, o.Time = ext4, powerCut, 8*time.Second },
+		"second process":       func(o *options) { o.Ordeal, o.Time = secondProcess, 2*time.Second },
+		"killed and wiped":     func(o *options) { o.Ordeal, o.Time, o.Rate = wipe, time.Minute, 60 },
+		"killed, wiped: roles": func(o *options) { o.Ordeal, o.Time, o.Rate, o.Roles = wipe, time.Minute, 60, true },
 	}
-	for name, tc := range tests {
+	for name, with := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := shortRun(t)
-			o.Disk, o.Ordeal, o.Time, o.Configs, o.Weather = tc.disk, tc.ordeal, tc.time, 24, &weather{}
+			o.Configs, o.Weather = 24, &weather{}
+			with(&o)
 			if r := torment(t, o); len(r.faults) > 0 {
 				t.Errorf("%d faults", len(r.faults))
 			}

@@ -49,7 +49,7 @@ func (c *course) report(tormented, caughtUp time.Duration, faults []fault) repor
 	add("SIGKILLs of kube-apiserver", int64(c.tormentor.crashes))
 	add("orderly restarts of kube-apiserver", int64(c.tormentor.restarts))
 	if c.rig.link != nil {
-		add("cuts between Reroll and NATS", c.rig.link.cuts)
+		add("cuts between Reroll and NATS", c.tormentor.cuts)
 	}
 	p := c.rig.proxy
 	add("audit batches at the proxy", p.batches.Load())

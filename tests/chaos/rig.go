@@ -30,7 +30,7 @@ type rig struct {
 	// data is where the embedded NATS has its files.
 	data disk
 	// link is what lies between Reroll and an external NATS; nil if there is none.
-	link *link
+	link *port.Link
 	// ops are where those of Reroll say whether they are ready, and api is where one answers.
 	ops []string
 	api string
@@ -138,7 +138,8 @@ func (r *rig) addNATS(address, link string) error {
 		return err
 	}
 	r.programs = append(r.programs, p)
-	r.link, err = startLink(link, address)
+	r.link = &port.Link{}
+	_, err = r.link.Carry(link, address)
 	return err
 }
 
@@ -191,7 +192,7 @@ func (r *rig) stop() {
 	r.cancel()
 	r.running.Wait()
 	if r.link != nil {
-		r.link.stop()
+		r.link.Stop()
 	}
 	if r.kube != nil {
 		r.kube.Stop()

@@ -19,6 +19,7 @@ type tormentor struct {
 	// crashes and restarts are those of the API server, and ends both, which may be read meanwhile.
 	crashes, restarts int
 	ends              atomic.Int64
+	cuts              int64
 	err               error
 }
 
@@ -86,9 +87,10 @@ func (t *tormentor) cutLink(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		t.rig.link.cut()
+		t.rig.link.Set(true)
+		t.cuts++
 		pause(ctx, cut)
-		t.rig.link.mend()
+		t.rig.link.Set(false)
 	}
 }
 
