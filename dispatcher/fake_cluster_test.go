@@ -48,6 +48,8 @@ type cluster struct {
 	away string
 	// terminating says that every namespace is being deleted.
 	terminating bool
+	// lag has the workloads that the watch is late with.
+	lag []reloader.WorkloadRef
 	// patched is called after a dispatcher's patch was committed and before it is answered.
 	patched func()
 

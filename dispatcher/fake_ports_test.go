@@ -134,6 +134,15 @@ func (c client) Tracked(kind string) bool {
 	return kind != c.away
 }
 
+// Unseen says what the test says of the watch.
+func (c client) Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error) {
+	return func() []reloader.WorkloadRef {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.lag
+	}, c.request(ctx, "unseen", namespace)
+}
+
 // Roll writes by name, if w is as it was read.
 func (c client) Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	if err := c.request(ctx, "patch", w.Ref().String()); err != nil {

@@ -30,6 +30,8 @@ type Workloads interface {
 	// read. The same roll made twice is made once.
 	Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*workload.Workload, error)
 	Pods(ctx context.Context, w *workload.Workload) (workload.Pods, error)
+	// Unseen returns a call that says which workloads of a namespace were not tracked yet as they are now, or not forgotten.
+	Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error)
 }
 
 // Ledger keeps a text for each workload. Methods may be called at the same time.

@@ -18,10 +18,12 @@ type states struct {
 	texts map[reloader.WorkloadRef]string
 	// changed has, by namespace, the workloads whose entry is to be written.
 	changed map[string]map[reloader.WorkloadRef]struct{}
+	// writing has the namespaces whose ledger is being written.
+	writing map[string]bool
 }
 
 func newStates() states {
-	return states{texts: map[reloader.WorkloadRef]string{}, changed: map[string]map[reloader.WorkloadRef]struct{}{}}
+	return states{texts: map[reloader.WorkloadRef]string{}, changed: map[string]map[reloader.WorkloadRef]struct{}{}, writing: map[string]bool{}}
 }
 
 // ledgerDelay is how long notes are gathered before the ledger of their namespace is written.
@@ -158,20 +160,24 @@ func (d *Dispatcher) keepStates(ctx context.Context, namespace string) time.Dura
 	for ref := range changed {
 		entries[ref] = d.ledgerEntry(ref)
 	}
-	d.mu.Unlock()
 	if len(entries) == 0 {
+		d.mu.Unlock()
 		return 0
 	}
+	d.states.writing[namespace] = true
+	d.mu.Unlock()
 	err := d.Ledger.Put(ctx, namespace, entries)
+	d.mu.Lock()
+	delete(d.states.writing, namespace)
 	if err == nil {
+		d.mu.Unlock()
 		return 0
 	}
-	d.Logger.Warn("the ledger of a namespace is not written yet", "namespace", namespace, "error", err)
-	d.mu.Lock()
 	for ref := range entries {
 		put(d.states.changed, namespace, ref, struct{}{})
 	}
 	d.mu.Unlock()
+	d.Logger.Warn("the ledger of a namespace is not written yet", "namespace", namespace, "error", err)
 	_ = d.readLedger(ctx, namespace)
 	return again
 }

@@ -4,8 +4,9 @@
 //   - /livez says whether a restart would help, /readyz whether work can be done. 200 and "ok", or 503 and one line for each check;
 //     with ?verbose the lines are there in any case.
 //   - /live answers "alive" for as long as the process can answer.
+//   - /barrier waits until nothing is in flight in a namespace, and says what is. It answers the loopback alone.
 //
-// Anything else is a 404. There is no profiling here. Nothing here asks who is asking: the reasons of failed checks must be fit
+// Anything else is a 404. There is no profiling here. Nothing else here asks who is asking: the reasons of failed checks must be fit
 // for everyone who can reach the port.
 package ops
 
@@ -38,6 +39,8 @@ type Options struct {
 	// is to be looked at beforehand. Without one, that probe always succeeds.
 	Live  func() []Check
 	Ready func() []Check
+	// Barrier is nil where nothing is decided.
+	Barrier Barrier
 	// Logger gets what goes wrong in gathering metrics.
 	Logger *slog.Logger
 }
@@ -54,6 +57,9 @@ func New(o Options) http.Handler {
 	mux.Handle("GET /livez", probe(o.Live))
 	mux.Handle("GET /readyz", probe(o.Ready))
 	mux.HandleFunc("GET /live", alive)
+	if o.Barrier != nil {
+		mux.Handle("GET /barrier", barrier(o.Barrier))
+	}
 	return plain(mux)
 }
 

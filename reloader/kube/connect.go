@@ -62,7 +62,9 @@ type Cluster struct {
 	proofs sync.Map
 	// optionals has an *optional for each watched kind that the API server may lack.
 	optionals sync.Map
-	jobs      recreations
+	// roster has the workloads that Watch hands on; nil until it does.
+	roster atomic.Pointer[roster]
+	jobs   recreations
 	// ring has the digest keys once they were read.
 	ring atomic.Pointer[digest.Ring]
 	// Namespace is Reroll's own namespace.

@@ -52,6 +52,14 @@ func (s Scope) namespaces() []string {
 	return slices.Compact(sorted)
 }
 
+// covers reports whether the workloads of a namespace are watched, if its labels are selected.
+func (s Scope) covers(namespace string) bool {
+	if len(s.Namespaces) > 0 {
+		return slices.Contains(s.Namespaces, namespace)
+	}
+	return !slices.Contains(s.IgnoredNamespaces, namespace)
+}
+
 // kinds returns the kinds that are watched: those that API servers may lack, or those that they all serve.
 func (s Scope) kinds(optional bool) []workload.Kind {
 	var kinds []workload.Kind

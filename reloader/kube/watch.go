@@ -26,6 +26,7 @@ const optionalSync = 30 * time.Second
 // Kinds that the API server may lack are watched from when it serves them until it does no longer.
 func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
 	r := newRoster(track, forget)
+	c.roster.Store(r)
 	if c.options.Scope.selects() {
 		if err := c.watchNamespaces(ctx, r); err != nil {
 			return err

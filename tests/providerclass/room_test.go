@@ -48,7 +48,7 @@ func newRoomOn(t *testing.T, l *line.Line) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, l, world.Options{Probe: world.Probe{Kinds: []string{"Deployment"}}})
+	w := world.New(t, l, world.Options{})
 	return &room{t: t, line: l, ctx: ctx, world: w, dynamic: client, ns: w.Namespace("main")}
 }
 

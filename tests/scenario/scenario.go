@@ -3,8 +3,6 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,25 +21,6 @@ type Scenario struct {
 	Steps []Step   `json:"steps"`
 	// Marks are what templates carry after the last step.
 	Marks []Mark `json:"marks,omitempty"`
-}
-
-// Kinds returns the kinds of workload in a scenario, and Deployment: each is watched by itself, so that each must be waited for.
-func (s Scenario) Kinds() []string {
-	kinds := map[string]bool{"Deployment": true}
-	note := func(o *Object) {
-		if o != nil && o.Ref().Workload() {
-			kinds[o.GetObjectKind().GroupVersionKind().Kind] = true
-		}
-	}
-	for i := range s.Given {
-		note(&s.Given[i])
-	}
-	for _, step := range s.Steps {
-		for _, w := range step.Do {
-			note(w.Create)
-		}
-	}
-	return slices.Sorted(maps.Keys(kinds))
 }
 
 // Settings are those of the installation.

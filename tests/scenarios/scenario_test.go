@@ -41,7 +41,7 @@ func TestScenarios(t *testing.T) {
 				for _, s := range group {
 					t.Run(s.Name, func(t *testing.T) {
 						t.Parallel()
-						scenario.Run(t.Context(), t, s, world.New(t, l, world.Options{Probe: world.Probe{Kinds: s.Kinds()}}))
+						scenario.Run(t.Context(), t, s, world.New(t, l, world.Options{}))
 					})
 				}
 			})

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +28,6 @@ import (
 
 // Options say what is particular about a world. The zero value suits a Reroll with the defaults of its flags.
 type Options struct {
-	Probe Probe
 	// Namespaces are real ones by the name that the scenario gives them. For others, new ones are made.
 	Namespaces map[string]string
 	// Restart starts Reroll again for scenarios that stop it; nil if it cannot be stopped.
@@ -41,11 +40,12 @@ type World struct {
 	line    *line.Line
 	client  dynamic.Interface
 	options Options
-	probes  int
 	jobs    births
 
 	mu         sync.Mutex
 	namespaces map[string]string
+	// kinds are those of the objects that were created.
+	kinds map[string]bool
 }
 
 var (
@@ -62,7 +62,7 @@ func New(t *testing.T, l *line.Line, o Options) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}}
+	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}, kinds: map[string]bool{}}
 	t.Cleanup(w.clear)
 	return w
 }
@@ -70,7 +70,10 @@ func New(t *testing.T, l *line.Line, o Options) *World {
 // clear deletes the workloads, which nobody needs to follow any more.
 func (w *World) clear() {
 	for namespace, name := range w.namespaces {
-		for _, kind := range w.options.Probe.kinds() {
+		for kind := range w.kinds {
+			if !scenario.NewRef(kind, namespace, "any").Workload() {
+				continue
+			}
 			err := w.in(kind, namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
 			if err != nil {
 				w.t.Logf("delete all %s in %s: %v", kind, name, err)
@@ -139,6 +142,9 @@ func (w *World) Create(ctx context.Context, obj scenario.Typed) error {
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	w.kinds[content.GetKind()] = true
+	w.mu.Unlock()
 	_, err = where.Create(ctx, content, metav1.CreateOptions{})
 	return err
 }
@@ -231,6 +237,19 @@ func (w *World) Delete(ctx context.Context, ref scenario.Ref) error {
 	return where.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
 }
 
+// Quiesce returns when Reroll has nothing in flight in the scenario's namespaces.
+func (w *World) Quiesce(ctx context.Context) error {
+	w.mu.Lock()
+	namespaces := slices.Sorted(maps.Values(w.namespaces))
+	w.mu.Unlock()
+	for _, namespace := range namespaces {
+		if err := w.line.Barrier(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // get returns an object; nil if it does not exist.
 func (w *World) get(ctx context.Context, ref scenario.Ref) (*unstructured.Unstructured, error) {
 	where, name, err := w.target(ref)
@@ -308,6 +327,6 @@ func (w *World) jobsOf(ctx context.Context, ref scenario.Ref) ([]unstructured.Un
 	}
 	return slices.DeleteFunc(list.Items, func(job unstructured.Unstructured) bool {
 		owner := metav1.GetControllerOf(&job)
-		return owner == nil || owner.Kind != "CronJob" || owner.Name != name || strings.HasPrefix(name, sentinelPrefix)
+		return owner == nil || owner.Kind != "CronJob" || owner.Name != name
 	}), nil
 }

@@ -224,7 +224,20 @@ func (p *program) serveOps(context.Context) error {
 	p.start("health", p.health.run)
 	p.certificates.addFiles(p.settings)
 	p.registry.MustRegister(&p.certificates)
-	handler := ops.New(ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger})
+	o := ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger}
+	if p.role.dispatch {
+		o.Barrier = p.barrier
+	}
+	handler := ops.New(o)
 	_, err := p.listen("metrics", p.settings.MetricsAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
 	return err
+}
+
+// barrier waits until nothing is in flight in a namespace.
+func (p *program) barrier(ctx context.Context, namespace string) ops.Outlook {
+	d := p.dispatcher.Load()
+	if d == nil {
+		return ops.Outlook{Pending: []string{errStarting.Error()}}
+	}
+	return ops.Outlook(d.Barrier(ctx, namespace))
 }

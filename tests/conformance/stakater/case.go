@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/scenario"
-	"github.com/reroll-dev/reroll/tests/world"
 )
 
 //go:embed scenarios/*.yaml operations.yaml
@@ -50,7 +49,6 @@ type Case struct {
 	Env   []string `json:"env,omitempty"`
 	// Namespaces have the labels of namespaces that exist before reroll starts.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
-	Probe      world.Probe                  `json:"probe,omitzero"`
 }
 
 // Shown is a case that a Go test shows.

@@ -51,7 +51,7 @@ func TestFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, l, world.Options{Probe: world.Probe{Kinds: []string{"Deployment"}}})
+	w := world.New(t, l, world.Options{})
 	scenario.Run(ctx, t, s, w)
 
 	l.Dispatch.Kill()

@@ -39,7 +39,7 @@ func (p *process) play(t *testing.T, text string) *world.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, shared, world.Options{Probe: world.Probe{Kinds: s.Kinds()}, Restart: p.start})
+	w := world.New(t, shared, world.Options{Restart: p.start})
 	scenario.Run(t.Context(), t, s, w)
 	return w
 }

@@ -139,9 +139,6 @@ func (p *process) named(texts []string) []string {
 
 // run runs one case against the process.
 func (p *process) run(t *testing.T, c stakater.Case) {
-	if len(c.Probe.Kinds) == 0 {
-		c.Probe.Kinds = c.Kinds()
-	}
-	w := world.New(t, shared, world.Options{Probe: c.Probe, Namespaces: p.namespaces, Restart: p.start})
+	w := world.New(t, shared, world.Options{Namespaces: p.namespaces, Restart: p.start})
 	scenario.Run(t.Context(), t, c.Scenario, w)
 }

@@ -131,7 +131,7 @@ func (p *process) start(ctx context.Context) error {
 }
 
 func (p *process) play(t *testing.T, c Case) {
-	w := world.New(t, p.Line, world.Options{Probe: world.ProbeFor(c.Flags), Restart: p.start})
+	w := world.New(t, p.Line, world.Options{Restart: p.start})
 	if c.Pods {
 		scenario.Run(t.Context(), t, c.Scenario, running{w, p.Line.Kube})
 		return

@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func ask(wait Barrier, target string, change func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	r.Host, r.RemoteAddr = "localhost:9090", "127.0.0.1:4711"
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	New(Options{Gatherer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Barrier: wait}).ServeHTTP(w, r)
+	return w
+}
+
+func TestBarrier(t *testing.T) {
+	of := func(o Outlook) Barrier { return func(context.Context, string) Outlook { return o } }
+	shop := "/barrier?namespace=shop"
+	cases := map[string]struct {
+		wait   Barrier
+		target string
+		change func(*http.Request)
+		code   int
+		body   string
+	}{
+		"nothing is pending": {of(Outlook{Held: []string{"web: Frozen"}}), shop, nil, 200, "decided: every write in namespace shop before this request\nheld: web: Frozen\n"},
+		"a line each":        {of(Outlook{Pending: []string{"a\nheld: b", "c"}}), shop + "&wait=1ms", nil, 409, "pending: a held: b\npending: c\n"},
+		"a dispatcher alone": {nil, shop, nil, 404, "404 page not found\n"},
+		"from elsewhere":     {of(Outlook{}), shop, func(r *http.Request) { r.RemoteAddr = "10.0.0.7:4711" }, 403, "Only the loopback may ask: use kubectl port-forward.\n"},
+		"IPv6":               {of(Outlook{}), shop, func(r *http.Request) { r.RemoteAddr = "[::1]:4711" }, 200, "decided: every write in namespace shop before this request\n"},
+		"no namespace":       {of(Outlook{}), "/barrier", nil, 400, "namespace \"\" is not the name of a namespace\n"},
+		"another parameter":  {of(Outlook{}), shop + "&name=x", nil, 400, "the parameters are namespace and wait, each once, not \"name\"\n"},
+		"two namespaces":     {of(Outlook{}), shop + "&namespace=b", nil, 400, "the parameters are namespace and wait, each once, not \"namespace\"\n"},
+		"too long a wait":    {of(Outlook{}), shop + "&wait=21s", nil, 400, "wait \"21s\" is not a duration from 0s to 20s\n"},
+		"a wait before now":  {of(Outlook{}), shop + "&wait=-1s", nil, 400, "wait \"-1s\" is not a duration from 0s to 20s\n"},
+		"a bad name":         {of(Outlook{}), "/barrier?namespace=Shop%0a", nil, 400, "namespace \"Shop\\n\" is not the name of a namespace\n"},
+		"a long name":        {of(Outlook{}), "/barrier?namespace=" + strings.Repeat("a", 64), nil, 400, "namespace \"" + strings.Repeat("a", 64) + "\" is not the name of a namespace\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if w := ask(tc.wait, tc.target, tc.change); w.Code != tc.code || w.Body.String() != tc.body {
+				t.Errorf("GET %s: got %d %q, want %d %q", tc.target, w.Code, w.Body, tc.code, tc.body)
+			}
+		})
+	}
+	t.Run("a web page's name", func(t *testing.T) {
+		if w := ask(of(Outlook{}), shop, func(r *http.Request) { r.Host = "evil.example" }); w.Code != http.StatusForbidden {
+			t.Errorf("got %d", w.Code)
+		}
+	})
+	t.Run("many lines", func(t *testing.T) {
+		w := ask(of(Outlook{Pending: make([]string, 250)}), shop, nil)
+		if got := strings.Split(w.Body.String(), "\n"); len(got) != maxLines+2 || got[maxLines] != "pending: 150 more" {
+			t.Errorf("%d lines, the last is %q", len(got), got[len(got)-2])
+		}
+	})
+}
+
+// TestBarrierWaits: a request waits as long as it asks to, and only so many wait at once.
+func TestBarrierWaits(t *testing.T) {
+	var all sync.WaitGroup
+	began, end := make(chan struct{}), make(chan struct{})
+	handler := barrier(func(ctx context.Context, _ string) Outlook {
+		deadline, _ := ctx.Deadline()
+		if left := time.Until(deadline); left > defaultWait {
+			t.Errorf("it waits for %s", left)
+		}
+		began <- struct{}{}
+		<-end
+		return Outlook{}
+	})
+	serve := func() *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/barrier?namespace=shop", nil)
+		r.Host, r.RemoteAddr = "127.0.0.1:9090", "127.0.0.1:4711"
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	for range maxBarriers {
+		all.Go(func() {
+			if w := serve(); w.Code != http.StatusOK {
+				t.Errorf("got %d", w.Code)
+			}
+		})
+	}
+	for range maxBarriers {
+		<-began
+	}
+	if w := serve(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("one too many: %d", w.Code)
+	}
+	close(end)
+	all.Wait()
+	short := barrier(func(ctx context.Context, _ string) Outlook {
+		if <-ctx.Done(); !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Error(ctx.Err())
+		}
+		return Outlook{Pending: []string{"x"}}
+	})
+	r := httptest.NewRequest("GET", "/barrier?namespace=shop&wait=1ms", nil)
+	r.Host, r.RemoteAddr = "127.0.0.1:9090", "127.0.0.1:4711"
+	w := httptest.NewRecorder()
+	if short.ServeHTTP(w, r); w.Code != http.StatusConflict {
+		t.Errorf("got %d", w.Code)
+	}
+}

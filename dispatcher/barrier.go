@@ -1,0 +1,239 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+// Outlook is what is left to do about the workloads of a namespace. Each entry is a sentence about one of them, or about one config.
+type Outlook struct {
+	// Pending is in flight. Held waits on purpose, or for somebody to mend it.
+	Pending, Held []string
+}
+
+// Barrier waits until every write of workloads and their configs that the API server answered before the call is decided: the watch has handed on the
+// workloads, a look has found each config as it was then or later, no dependency is undecided, nothing waits for its debounce window, no roll is being
+// written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write of which no hint
+// came stays pending until a sweep finds it.
+func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
+	b := barrier{d: d, namespace: namespace}
+	for pause := firstCheck; ; pause = min(2*pause, longestCheck) {
+		o, err := b.check(ctx)
+		if err != nil {
+			o.Pending = []string{"the API server: " + err.Error()}
+		}
+		if len(o.Pending) == 0 {
+			return o
+		}
+		select {
+		case <-ctx.Done():
+			return o
+		case <-time.After(pause):
+		}
+	}
+}
+
+// barrier is one call of Barrier, with what the API server had at its begin.
+type barrier struct {
+	d         *Dispatcher
+	namespace string
+	unseen    func() []reloader.WorkloadRef
+	written   *writes
+}
+
+// check returns what is pending now. First the workloads must be known, then it is known which configs matter.
+func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
+	if !b.d.ready.Load() {
+		return Outlook{Pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
+	}
+	if b.unseen == nil {
+		unseen, err := b.d.Workloads.Unseen(ctx, b.namespace)
+		if err != nil {
+			return o, err
+		}
+		b.unseen = unseen
+	}
+	if b.written == nil {
+		for _, ref := range b.unseen() {
+			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
+		}
+		if o.Pending = append(o.Pending, b.d.relisting(b.namespace)...); len(o.Pending) > 0 {
+			return o, nil
+		}
+		if b.written, err = b.d.writesFor(ctx, b.namespace); err != nil {
+			return o, err
+		}
+	}
+	return b.d.outlook(b.namespace, b.written), nil
+}
+
+// The pauses between two checks of Barrier.
+const firstCheck, longestCheck = 5 * time.Millisecond, 200 * time.Millisecond
+
+// relisting says which workloads of a namespace have patterns that are still to be matched.
+func (d *Dispatcher) relisting(namespace string) (pending []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref, t := range d.index.patterned[namespace] {
+		if t.relist && t.listTries < maxTries {
+			pending = append(pending, ref.String()+": its patterns are to be matched")
+		}
+	}
+	return pending
+}
+
+// writes are configs as the API server had them when they were asked for; those that are asked and not among found were absent.
+type writes struct {
+	began time.Time
+	found map[reloader.Config]live.Meta
+	asked map[scope]bool
+	alone map[reloader.Config]bool
+}
+
+// writesFor reads the metadata of all configs that workloads of a namespace may depend on.
+func (d *Dispatcher) writesFor(ctx context.Context, namespace string) (*writes, error) {
+	w := &writes{began: time.Now(), found: map[reloader.Config]live.Meta{}, asked: map[scope]bool{}, alone: map[reloader.Config]bool{}}
+	scopes, single := d.sourcesOf(namespace)
+	for s := range scopes {
+		listed, err := d.Configs.List(ctx, s.kind, s.namespace)
+		switch {
+		case apierrors.IsForbidden(err):
+			single = append(single, scopes[s]...)
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("list %ss of %s: %w", s.kind, s.namespace, err)
+		}
+		w.asked[s] = true
+		for c, meta := range listed {
+			w.found[c] = meta
+		}
+	}
+	for _, c := range single {
+		meta, err := d.Configs.Meta(ctx, c)
+		switch {
+		case err == nil:
+			w.found[c] = meta
+		case fateOf(err) == fateNever:
+			continue // the look cannot read it either
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("read metadata of %s: %w", c, err)
+		}
+		w.alone[c] = true
+	}
+	return w, nil
+}
+
+// sourcesOf returns the scopes of the configs of this cluster that workloads of a namespace depend on, each with these configs, and the configs that a list
+// does not tell enough of: the version of a SecretProviderClass is not that of what is mounted.
+func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Config, single []reloader.Config) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	scopes = map[scope][]reloader.Config{}
+	for c, dependents := range d.index.byConfig {
+		needed := false
+		for ref := range dependents {
+			needed = needed || ref.Namespace == namespace
+		}
+		switch s := scopeOf(c); {
+		case !needed || c.Cluster != "":
+		case c.Kind == reloader.SecretProviderClass:
+			single = append(single, c)
+		default:
+			scopes[s] = append(scopes[s], c)
+		}
+	}
+	for _, t := range d.index.patterned[namespace] {
+		for _, p := range t.plan.Patterns {
+			if s := (scope{p.Kind, namespace}); p.Kind != reloader.SecretProviderClass && scopes[s] == nil {
+				scopes[s] = []reloader.Config{}
+			}
+		}
+	}
+	return scopes, single
+}
+
+// outlook compares what is known with written.
+func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for ref, t := range d.index.byRef {
+		if ref.Namespace == namespace {
+			d.addOutlook(&o, t, written, now)
+		}
+	}
+	if d.states.writing[namespace] || len(d.states.changed[namespace]) > 0 {
+		o.Pending = append(o.Pending, "the ledger of the namespace is not written")
+	}
+	slices.Sort(o.Pending)
+	slices.Sort(o.Held)
+	return o
+}
+
+// addOutlook adds what is left to do about t. The caller holds mu.
+func (d *Dispatcher) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
+	say := func(to *[]string, format string, args ...any) {
+		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))
+	}
+	for c, e := range t.edges {
+		switch known := d.configs[c]; {
+		case known != nil && known.unreadable != "":
+			say(&o.Held, "%s cannot be read", c)
+		case d.owesLook(c) || written.late(c, known):
+			say(&o.Pending, "the last write of %s was not looked at", c)
+		case !e.open || e.behind:
+		case e.broken || e.tries >= maxTries:
+			say(&o.Held, "%s cannot be decided about; the next try is at %s", c, e.rest.UTC().Format(time.RFC3339))
+		default:
+			say(&o.Pending, "%s is not decided about", c)
+		}
+	}
+	for c := range written.found {
+		if len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges[c] == nil && t.crowded == "" && t.plan.Matches(c) {
+			say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
+		}
+	}
+	switch behind, asked := t.behind(), d.asked(t); {
+	case t.going:
+		say(&o.Pending, "it is being rolled")
+	case !behind && !asked:
+	case t.hold != nil && t.hold.Reason == reloader.ReasonRetrying:
+		say(&o.Pending, "attempt %d failed: %s", t.hold.Attempts, t.hold.Message)
+	case t.hold != nil && (t.hold.Due.IsZero() || t.hold.Due.After(now)):
+		say(&o.Held, "%s", t.hold.Reason)
+	case behind && turn.Due(d.turnOf(t, now), now).After(now):
+		say(&o.Pending, "waits until %s, the end of its debounce window", turn.Due(d.turnOf(t, now), now).UTC().Format(time.RFC3339Nano))
+	default:
+		say(&o.Pending, "it is due and was not rolled")
+	}
+}
+
+// owesLook reports whether hints about c wait for a look, or for the end of one. The caller holds mu.
+func (d *Dispatcher) owesLook(c reloader.Config) bool {
+	_, looking := d.intake.looking[c]
+	l := d.intake.letters[c]
+	return looking || l != nil && len(l.all()) > 0
+}
+
+// late reports whether the newest look at c began before w was read, and found another write.
+func (w *writes) late(c reloader.Config, e *entry) bool {
+	if !w.asked[scopeOf(c)] && !w.alone[c] {
+		return false
+	}
+	meta, there := w.found[c]
+	switch {
+	case !e.looked():
+		return true
+	case e.now.began.After(w.began):
+		return false
+	}
+	return e.now.absent == there || there && (e.now.UID != meta.UID || e.now.ResourceVersion != meta.ResourceVersion)
+}

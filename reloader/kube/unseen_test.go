@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// TestBehind: what a roster has counts by its version, and so does what it has no more.
+func TestBehind(t *testing.T) {
+	ref := deployment("a", 1).Ref()
+	there := census{namespace: "a", versions: map[reloader.WorkloadRef]string{ref: "9"}, lists: map[string]string{"Deployment": "12"}}
+	gone := census{namespace: "a", lists: map[string]string{"Deployment": "12"}}
+	cases := map[string]struct {
+		reason string
+		known  string
+		now    census
+		want   []reloader.WorkloadRef
+	}{
+		"not known":     {"its creation was not handed on", "", there, []reloader.WorkloadRef{ref}},
+		"older":         {"its change was not", "8", there, []reloader.WorkloadRef{ref}},
+		"as it was":     {"numbers are compared, not texts", "9", there, nil},
+		"newer":         {"it has changed since the list", "10", there, nil},
+		"gone":          {"its end was not handed on", "9", gone, []reloader.WorkloadRef{ref}},
+		"made since":    {"it is newer than the list", "13", gone, nil},
+		"not listed":    {"nothing is known of kinds that the API server does not serve", "9", census{namespace: "a"}, nil},
+		"another place": {"other namespaces do not count", "9", census{namespace: "b", lists: gone.lists}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := new(said).roster()
+			if w := deployment("a", 1); tc.known != "" {
+				w.ResourceVersion = tc.known
+				r.put(w)
+			}
+			if diff := cmp.Diff(tc.want, r.behind(tc.now)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCovers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		scope Scope
+		want  bool
+	}{
+		"all":           {Scope{}, true},
+		"named":         {Scope{Namespaces: []string{"b", "a"}, IgnoredNamespaces: []string{"a"}}, true},
+		"others, named": {Scope{Namespaces: []string{"b"}}, false},
+		"ignored":       {Scope{IgnoredNamespaces: []string{"a"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.scope.covers("a"); got != tc.want {
+				t.Errorf("covers = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
