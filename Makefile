@@ -16,10 +16,6 @@ CHAOS_SEED ?= 0
 CHAOS_SHAPES ?= serve:2m,roles:26m,ha:3m
 CHAOS_REPORT ?=
 CHAOSFLAGS ?=
-STORM_REPORT ?=
-STORMFLAGS ?=
-HOSTILE_REPORT ?=
-HOSTILEFLAGS ?=
 FLEET_CUT_SECONDS ?= 300
 FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
@@ -226,12 +222,12 @@ chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled;
 	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
 .PHONY: storm
-storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit; STORM_REPORT=file keeps the report
-	go run ./tests/storm -report "$(STORM_REPORT)" $(STORMFLAGS)
+storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit
+	STORM=full $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/storm
 
 .PHONY: hostile
-hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary ones, and compare with a run without them; HOSTILE_REPORT=file keeps the report
-	go run ./tests/tenant -report "$(HOSTILE_REPORT)" $(HOSTILEFLAGS)
+hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary ones, and compare with a run without them
+	HOSTILE=full $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/tenant
 
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times

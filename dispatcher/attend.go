@@ -192,7 +192,7 @@ func (d *Dispatcher) note(ctx context.Context, s *sitting, out plan.Outcome, ver
 
 // noteAll takes verdicts that are notes, or that nothing is to be done, and closes what they are about. The caller holds mu.
 func (d *Dispatcher) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
-	t, noted := s.t, []reported{}
+	t, noted, writes := s.t, []reported{}, map[reloader.Config]*applied.Write{}
 	for c, opened := range s.configs {
 		v, decided := verdicts[c]
 		e := t.edges[c]
@@ -216,16 +216,16 @@ func (d *Dispatcher) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdi
 		switch {
 		case v.Do == plan.Nothing:
 		case v.Write.Out:
-			d.markOut(t, c)
+			writes[c] = outOf(t.state, c)
 			d.recordQ.Add(t.w.Ref())
 		default:
-			t.state = t.state.Note(c, v.Write, s.began)
+			writes[c] = &v.Write
 			e.how, e.at = v.Reason, time.Now()
-			d.stateChanged(t.w.Ref())
 			d.recordQ.AddAfter(t.w.Ref(), recordDelay)
 		}
 		e.close()
 	}
+	d.noteWrites(t, writes, s.began)
 	d.reportNoted(s, noted)
 }
 

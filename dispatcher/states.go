@@ -114,12 +114,19 @@ func (d *Dispatcher) joinState(t *tracked, newest applied.State) {
 	d.workloadQ.Add(t.w.Ref())
 }
 
-// markOut notes that t does not want c any more. The caller holds mu.
-func (d *Dispatcher) markOut(t *tracked, c reloader.Config) {
-	w := t.state.Writes[c]
+// noteWrites makes notes of t. The caller holds mu.
+func (d *Dispatcher) noteWrites(t *tracked, writes map[reloader.Config]*applied.Write, at time.Time) {
+	if len(writes) > 0 {
+		t.state = t.state.Note(writes, at)
+		d.stateChanged(t.w.Ref())
+	}
+}
+
+// outOf returns the write that says that a workload of State s does not want c any more.
+func outOf(s applied.State, c reloader.Config) *applied.Write {
+	w := s.Writes[c]
 	w.Out = true
-	t.state = t.state.Note(c, w, time.Now())
-	d.stateChanged(t.w.Ref())
+	return &w
 }
 
 // releaseState ends the State of a workload that is not tracked any more: that of one that is gone is forgotten, and of one that opted out every entry is
@@ -130,9 +137,11 @@ func (d *Dispatcher) releaseState(ref reloader.WorkloadRef, t *tracked, gone boo
 	case gone && (stored || t != nil):
 		delete(d.states.texts, ref)
 	case !gone && t != nil:
+		writes := make(map[reloader.Config]*applied.Write, len(t.state.Writes))
 		for c := range t.state.Writes {
-			d.markOut(t, c)
+			writes[c] = outOf(t.state, c)
 		}
+		d.noteWrites(t, writes, time.Now())
 		d.states.texts[ref] = t.state.Ledger()
 	default:
 		return

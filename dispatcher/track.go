@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -139,15 +140,17 @@ func (d *Dispatcher) reopen(t *tracked) {
 	for _, e := range t.edges {
 		e.reopen()
 	}
+	writes := map[reloader.Config]*applied.Write{}
 	for c, w := range t.state.Writes {
 		switch {
 		case t.edges[c] != nil || w.Out:
 		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
 			d.index.match(t, c)
 		default:
-			d.markOut(t, c)
+			writes[c] = outOf(t.state, c)
 		}
 	}
+	d.noteWrites(t, writes, time.Now())
 }
 
 // Forget tells the dispatcher that a workload is gone.

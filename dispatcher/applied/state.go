@@ -83,20 +83,22 @@ func (s State) Contents() map[reloader.Config]string {
 	return contents
 }
 
-// Note returns s with w as the write of c, at a time of our clock.
-func (s State) Note(c reloader.Config, w Write, now time.Time) State {
+// Note returns s with other writes of some configs, as of a time of our clock. A config without a write is forgotten.
+func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
+	if len(writes) == 0 {
+		return s
+	}
 	s.Writes = maps.Clone(s.Writes)
 	if s.Writes == nil {
 		s.Writes = map[reloader.Config]Write{}
 	}
-	s.Writes[c], s.Noted = w, now
-	return s
-}
-
-// Forget returns s without c.
-func (s State) Forget(c reloader.Config, now time.Time) State {
-	s.Writes = maps.Clone(s.Writes)
-	delete(s.Writes, c)
+	for c, w := range writes {
+		if w == nil {
+			delete(s.Writes, c)
+		} else {
+			s.Writes[c] = *w
+		}
+	}
 	s.Noted = now
 	return s
 }

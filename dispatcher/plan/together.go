@@ -33,6 +33,7 @@ var strength = []Do{Nothing, Note, Hold, Roll, Ask}
 func Together(uid string, object, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
 	o := Outcome{Do: Nothing, State: newest, Needs: map[reloader.Config]applied.Need{}}
 	o.State.Workload = uid
+	noted, rolled := map[reloader.Config]*applied.Write{}, map[reloader.Config]*applied.Write{}
 	for _, c := range slices.SortedFunc(maps.Keys(verdicts), byName) {
 		v := verdicts[c]
 		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
@@ -44,21 +45,19 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 			o.Needs[c] = v.Need
 		case v.Do == Roll || v.Do == Hold:
 			o.Rolled = append(o.Rolled, c)
+			rolled[c] = &v.Write
 		case v.Do == Note && v.Write.Out && !onObject:
 			o.Noted = append(o.Noted, c)
-			o.State = o.State.Forget(c, now)
+			noted[c] = nil
 		case v.Do == Note:
 			o.Noted = append(o.Noted, c)
-			o.State = o.State.Note(c, v.Write, now)
+			noted[c] = &v.Write
 		}
 	}
-	if o.Do != Roll {
+	if o.State = o.State.Note(noted, now); o.Do != Roll {
 		return o
 	}
-	for _, c := range o.Rolled {
-		o.State = o.State.Note(c, verdicts[c].Write, o.State.Noted)
-	}
-	o.State = o.State.Roll(now)
+	o.State = o.State.Note(rolled, o.State.Noted).Roll(now)
 	return o
 }
 

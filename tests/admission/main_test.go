@@ -40,42 +40,26 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
+	addresses, err := port.Addresses(1)
+	if err == nil {
+		address = addresses[0]
+		helm, err = tools.Path(context.Background(), "helm")
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	addresses, err := port.Addresses(1)
-	if err != nil {
-		return 1, err
-	}
-	address = addresses[0]
-	if helm, err = tools.Path(ctx, "helm"); err != nil {
-		return 1, err
-	}
-	shared, err = line.Start(ctx, line.Options{
+	line.Main(m, &shared, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags: append(slices.Concat(admissionFlags(address), keptFlags), "--coalesce-window", window.String(), "--is-Argo-Rollouts", "true"),
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer shared.Stop()
-	for _, crd := range []string{"rollouts.argoproj.io", "deploymentconfigs.apps.openshift.io"} {
-		if _, err := shared.Kube.Kubectl(ctx, "apply", "--filename=../testdata/crds/"+crd+".yaml"); err != nil {
-			return 1, err
+	}, func(ctx context.Context, l *line.Line) error {
+		for _, crd := range []string{"rollouts.argoproj.io", "deploymentconfigs.apps.openshift.io"} {
+			if _, err := l.Kube.Kubectl(ctx, "apply", "--filename=../testdata/crds/"+crd+".yaml"); err != nil {
+				return err
+			}
 		}
-	}
-	if err := register(ctx); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		return register(ctx)
+	})
 }
 
 // admissionFlags are those of a process whose webhook is at an address, and keptFlags those of one that keeps the configuration.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -74,23 +73,11 @@ func (r *room) setLevel(level auditv1.Level) {
 // furnish creates the objects and waits until Reroll knows them.
 func (r *room) furnish() {
 	r.t.Helper()
-	labels := map[string]string{"app": "web"}
 	_, err := r.client.CoreV1().ConfigMaps(r.ns).Create(r.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"k": "a"},
 	}, metav1.CreateOptions{})
 	r.must(err)
-	_, err = r.client.AppsV1().Deployments(r.ns).Create(r.ctx, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"reloader.stakater.com/auto": "true"}},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main", EnvFrom: []corev1.EnvFromSource{{
-					ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}},
-				}}}}},
-			},
-		},
-	}, metav1.CreateOptions{})
+	_, err = r.client.AppsV1().Deployments(r.ns).Create(r.ctx, line.Deployment(r.ns, "web", map[string]string{"reloader.stakater.com/auto": "true"}, line.FromConfigMap("app")), metav1.CreateOptions{})
 	r.must(err)
 	r.wait("a baseline", func(ctx context.Context) error {
 		if n, err := r.line.Reroll.Baselines(ctx, r.ns, "web"); n != 1 || err != nil {

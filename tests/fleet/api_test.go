@@ -28,11 +28,11 @@ func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	must(t, err)
 	addresses, err := port.Addresses(2)
 	must(t, err)
-	cmd := exec.Command(binary, "api", "--nats-url", h.url(), "--api-address", addresses[0], "--metrics-address", addresses[1])
+	cmd := exec.Command(binary, "api", "--nats-url", h.URL, "--api-address", addresses[0], "--metrics-address", addresses[1])
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
-	t.Cleanup(func() { end(cmd) })
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return hubAPI{"http://" + addresses[0]}
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"os/exec"
+	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 func must(t *testing.T, err error) {
@@ -44,18 +45,25 @@ type cluster struct {
 	*line.Line
 	t    *testing.T
 	name string
-	link *link
+	link *port.Link
 	// probes counts the edits of the sentinel.
 	probes int64
 }
 
 func startCluster(ctx context.Context, t *testing.T, name string, h *hub) *cluster {
 	t.Helper()
-	c := &cluster{t: t, name: name, link: newLink(t, h.addresses())}
+	c := &cluster{t: t, name: name, link: &port.Link{}}
+	t.Cleanup(c.link.Stop)
+	var urls []string
+	for _, address := range h.Addresses {
+		at, err := c.link.Carry("127.0.0.1:0", address)
+		must(t, err)
+		urls = append(urls, "nats://"+at)
+	}
 	var err error
 	c.Line, err = line.Start(ctx, line.Options{
 		Cluster: name, Kube: kube.Options{ControlPlaneOnly: true},
-		Flags: []string{"--coalesce-window", "200ms", "--hub-url", c.link.url()},
+		Flags: []string{"--coalesce-window", "200ms", "--hub-url", strings.Join(urls, ",")},
 	})
 	must(t, err)
 	t.Cleanup(c.Stop)
@@ -86,20 +94,7 @@ func (c *cluster) deploy(ctx context.Context, name string, annotations map[strin
 func (c *cluster) create(ctx context.Context, name string, annotations map[string]string) {
 	c.t.Helper()
 	must(c.t, c.give(ctx, name, "0", nil))
-	labels := map[string]string{"app": name}
-	_, err := c.Kube.Client().AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name: "main", Image: "main",
-					EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
-				}}},
-			},
-		},
-	}, metav1.CreateOptions{})
+	_, err := c.Kube.Client().AppsV1().Deployments(namespace).Create(ctx, line.Deployment(namespace, name, annotations, line.FromConfigMap(name)), metav1.CreateOptions{})
 	must(c.t, err)
 }
 

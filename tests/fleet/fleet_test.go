@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
@@ -47,7 +48,7 @@ func TestFleet(t *testing.T) {
 	}
 	away.deployAll(ctx)
 
-	away.link.set(true)
+	away.link.Set(true)
 	began := time.Now()
 	owner.deployAll(ctx)
 	near.deployAll(ctx)
@@ -63,7 +64,7 @@ func TestFleet(t *testing.T) {
 	}
 	for n := range kills {
 		edits.during(ctx, t, func() error {
-			return h.killLeader(ctx, streams[n%len(streams)], func() error { return flags.edit(ctx) })
+			return h.KillLeader(ctx, natsserver.Led{Stream: streams[n%len(streams)]}, func() error { return flags.edit(ctx) })
 		})
 		near.waitRolls(ctx, "follower", flags.times)
 	}
@@ -77,9 +78,9 @@ func TestFleet(t *testing.T) {
 	}
 	wait(ctx, cutTime-time.Since(began))
 	own := away.own(ctx)
-	away.link.set(false)
+	away.link.Set(false)
 	t.Logf("c2 was cut off for %s", time.Since(began).Round(time.Second))
-	must(t, h.killLeader(ctx, "FOLLOWS", func() error { return nil }))
+	must(t, h.KillLeader(ctx, natsserver.Led{Stream: "FOLLOWS"}, func() error { return nil }))
 	mended := time.Now()
 	for i := range followers {
 		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)

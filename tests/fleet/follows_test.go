@@ -115,9 +115,9 @@ func (c *cluster) followsSecret(ctx context.Context, owner *cluster) {
 // hides fails the test if content is in a file of the hub, or if these do not even have the name of its config.
 func (h *hub) hides(content, name string) {
 	h.t.Helper()
-	for _, o := range h.options {
+	for _, member := range h.Names() {
 		named := false
-		must(h.t, filepath.WalkDir(o.Store, func(path string, entry os.DirEntry, err error) error {
+		must(h.t, filepath.WalkDir(h.Store(member), func(path string, entry os.DirEntry, err error) error {
 			if errors.Is(err, os.ErrNotExist) || err == nil && entry.IsDir() {
 				return nil
 			}
@@ -132,7 +132,7 @@ func (h *hub) hides(content, name string) {
 			return errors.Join(err, readErr)
 		}))
 		if !named {
-			h.t.Errorf("the files of %s do not even name %s: the search proves nothing", o.Name, name)
+			h.t.Errorf("the files of %s do not even name %s: the search proves nothing", member, name)
 		}
 	}
 }

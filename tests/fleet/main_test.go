@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 func TestMain(m *testing.M) {
-	if serveNATS() {
+	if natsserver.ServeMember() {
 		return
 	}
 	fmt.Println("commit", line.Commit(context.Background()))

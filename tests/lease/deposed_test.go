@@ -185,17 +185,7 @@ func (s *site) await(t *testing.T, what string, is func() bool) {
 }
 
 func dependent(n int) *appsv1.Deployment {
-	labels := map[string]string{"app": fmt.Sprint("web-", n)}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%03d", n), Annotations: map[string]string{"reroll.dev/auto": "true"}},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: "main", Image: "none",
-				EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}}},
-			}}}},
-		},
-	}
+	return line.Deployment("", fmt.Sprintf("web-%03d", n), map[string]string{"reroll.dev/auto": "true"}, line.FromConfigMap("app"))
 }
 
 // replica is a process whose requests are all seen on their way to the API server.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 )
 
 // leaders are the streams that changes go through, and the consumer that delivers the hints.
-var leaders = []led{
-	{stream: "HINTS"},
-	{stream: "CHANGES"},
-	{stream: "RELOADS"},
-	{stream: "KV_reroll_workloads"},
-	{stream: "HINTS", consumer: "dispatch-" + line.ClusterName},
+var leaders = []natsserver.Led{
+	{Stream: "HINTS"},
+	{Stream: "CHANGES"},
+	{Stream: "RELOADS"},
+	{Stream: "KV_reroll_workloads"},
+	{Stream: "HINTS", Consumer: "dispatch-" + line.ClusterName},
 }
 
 // TestLeadersChange kills each leader of a NATS cluster that Reroll uses, asks each to step down, and takes the quorum away, while configs
@@ -37,13 +38,20 @@ var leaders = []led{
 func TestLeadersChange(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), lineTime+tormentTime+2*healTime)
 	defer cancel()
-	c := startThree(ctx, t, line.ClusterName)
-	replicas := []string{"--nats-replicas", strconv.Itoa(members)}
+	c := natsserver.StartCluster(t)
+	replicas := []string{"--nats-replicas", strconv.Itoa(natsserver.Members)}
+	line.Eventually(t, "the streams", func(context.Context) error {
+		out, err := reroll(t, append([]string{"nats", "setup", "--nats-url", c.URL, "--cluster", line.ClusterName, "--nats-store-size", "1Gi"}, replicas...)...)
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
 	l, err := line.StartRoles(ctx, line.Options{
 		Kube:      kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags:     []string{"--coalesce-window", "200ms", "--flap-limit", "0"},
 		RoleFlags: map[string][]string{"ingest": replicas, "dispatch": replicas, "api": replicas},
-	}, c.url)
+	}, c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +79,17 @@ func TestLeadersChange(t *testing.T) {
 }
 
 // torment does to the cluster what is to be survived, one thing after the other.
-func torment(ctx context.Context, t *testing.T, l *line.Line, c *three) {
+func torment(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Cluster) {
 	t.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, tormentTime)
 	defer cancel()
-	for what, do := range map[string]func(context.Context, led) error{"killed": c.killLeader, "asked to step down": c.askToStepDown} {
+	for what, do := range map[string]func(context.Context, natsserver.Led) error{
+		"killed": func(ctx context.Context, of natsserver.Led) error {
+			return c.KillLeader(ctx, of, func() error { return nil })
+		},
+		"asked to step down": c.AskToStepDown,
+	} {
 		for _, of := range leaders {
 			if err := do(ctx, of); err != nil {
 				t.Fatalf("the leader of %v was %s: %v", of, what, err)
@@ -91,22 +104,22 @@ func torment(ctx context.Context, t *testing.T, l *line.Line, c *three) {
 // takeQuorum kills two of three, of which neither leads a stream. The one that leads all goes on to believe so for a while, and answers whatever
 // is asked; what it says of the others is all that tells. It starts them again when ingest has refused, every role has said why it is not ready, and
 // has gone on to say so after the leader has given up.
-func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *three) {
+func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Cluster) {
 	t.Helper()
-	survivor, err := c.leader(ctx, leaders[0])
+	survivor, err := c.Leader(ctx, leaders[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.leadAll(ctx, survivor); err != nil {
+	if err := c.LeadAll(ctx, survivor); err != nil {
 		t.Fatal(err)
 	}
 	refused, err := refusals(ctx, l.Ingest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range c.members {
+	for _, name := range c.Names() {
 		if name != survivor {
-			c.kill(name)
+			c.Kill(name)
 		}
 	}
 	var all sync.WaitGroup
@@ -129,9 +142,9 @@ func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *three) {
 		t.Error(err)
 	}
 	stayUnready(ctx, t, l, c)
-	for name := range c.members {
+	for _, name := range c.Names() {
 		if name != survivor {
-			if err := c.start(name); err != nil {
+			if err := c.Start(name); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,11 +156,11 @@ func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *three) {
 
 // stayUnready waits until the leader that is left has given up. From then on it answers as somebody who follows nobody, and no role may take that
 // for an answer.
-func stayUnready(ctx context.Context, t *testing.T, l *line.Line, c *three) {
+func stayUnready(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Cluster) {
 	t.Helper()
 	err := line.Poll(ctx, func(ctx context.Context) error {
-		_, err := c.cluster(ctx, leaders[0])
-		if errors.Is(err, errNoLeader) {
+		_, err := c.Info(ctx, leaders[0])
+		if errors.Is(err, natsserver.ErrNoLeader) {
 			return nil
 		}
 		return errors.Join(errors.New("the leader that is left has not given up"), err)

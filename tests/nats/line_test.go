@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -112,22 +111,9 @@ func createApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
 // makeApp creates a Deployment that uses a ConfigMap.
 func makeApp(ctx context.Context, t *testing.T, l *line.Line, ns string) {
 	t.Helper()
-	labels := map[string]string{"app": "web"}
 	_, err := l.Kube.Client().CoreV1().ConfigMaps(ns).Create(ctx, configMap("0"), metav1.CreateOptions{})
 	if err == nil {
-		_, err = l.Kube.Client().AppsV1().Deployments(ns).Create(ctx, &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"reloader.stakater.com/auto": "true"}},
-			Spec: appsv1.DeploymentSpec{
-				Selector: &metav1.LabelSelector{MatchLabels: labels},
-				Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Labels: labels},
-					Spec: corev1.PodSpec{Containers: []corev1.Container{{
-						Name: "main", Image: "registry.k8s.io/pause:3.10",
-						EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}}},
-					}}},
-				},
-			},
-		}, metav1.CreateOptions{})
+		_, err = l.Kube.Client().AppsV1().Deployments(ns).Create(ctx, line.Deployment(ns, "web", map[string]string{"reloader.stakater.com/auto": "true"}, line.FromConfigMap("app")), metav1.CreateOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)

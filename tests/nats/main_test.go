@@ -3,10 +3,12 @@ package nats
 import (
 	"os"
 	"testing"
+
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 func TestMain(m *testing.M) {
-	if serveMember() {
+	if natsserver.ServeMember() {
 		return
 	}
 	os.Exit(m.Run())

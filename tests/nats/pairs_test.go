@@ -76,23 +76,10 @@ func newPairs(ctx context.Context, t *testing.T, l *line.Line) *pairs {
 func (p *pairs) create(ctx context.Context, i int) {
 	p.t.Helper()
 	name := pairName(i)
-	labels := map[string]string{"app": name}
 	p.contents[i] = []string{markOf("0")}
 	_, err := p.line.Kube.Client().CoreV1().ConfigMaps(p.ns).Create(ctx, pairConfig(name, "0"), metav1.CreateOptions{})
 	if err == nil {
-		_, err = p.line.Kube.Client().AppsV1().Deployments(p.ns).Create(ctx, &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"reloader.stakater.com/auto": "true"}},
-			Spec: appsv1.DeploymentSpec{
-				Selector: &metav1.LabelSelector{MatchLabels: labels},
-				Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Labels: labels},
-					Spec: corev1.PodSpec{Containers: []corev1.Container{{
-						Name: "main", Image: "registry.k8s.io/pause:3.10",
-						EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
-					}}},
-				},
-			},
-		}, metav1.CreateOptions{})
+		_, err = p.line.Kube.Client().AppsV1().Deployments(p.ns).Create(ctx, line.Deployment(p.ns, name, map[string]string{"reloader.stakater.com/auto": "true"}, line.FromConfigMap(name)), metav1.CreateOptions{})
 	}
 	if err != nil {
 		p.t.Fatal(err)

@@ -1,16 +1,18 @@
-package nats
+package natsserver
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,8 +30,8 @@ import (
 const (
 	// memberVariable, in the environment, makes this program one server of a NATS cluster, so that it can be killed as a process.
 	memberVariable = "REROLL_TEST_NATS_MEMBER"
-	// members is how many servers a cluster has.
-	members = 3
+	// Members is how many servers a cluster has.
+	Members = 3
 	// askTime bounds one question to a cluster that may have no leader.
 	askTime = 2 * time.Second
 )
@@ -43,8 +45,8 @@ type member struct {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// serveMember runs a server until the process is ended, if the environment says so. Otherwise it returns false.
-func serveMember() bool {
+// ServeMember runs a server until the process is ended, if the environment says so. Otherwise it returns false.
+func ServeMember() bool {
 	var m member
 	if json.Unmarshal([]byte(os.Getenv(memberVariable)), &m) != nil {
 		return false
@@ -55,7 +57,7 @@ func serveMember() bool {
 	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: m.Name, Host: "127.0.0.1", Port: m.Client, NoSigs: true, NoLog: true, Routes: routes,
-		Cluster:   server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: m.Peer},
+		Cluster:   server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: m.Peer, NoAdvertise: true}, // nobody goes around a link in between
 		JetStream: true, StoreDir: m.Store, SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
 	})
 	if err != nil {
@@ -70,61 +72,58 @@ func serveMember() bool {
 	return true
 }
 
-// three is a NATS cluster of three processes.
-type three struct {
+// Cluster is a NATS cluster of three processes, with a connection to it.
+type Cluster struct {
+	URL       string
+	Conn      *nats.Conn
+	JetStream jetstream.JetStream
+	// Addresses are those of the members, without the scheme.
+	Addresses []string
 	members   map[string]member
 	processes map[string]*exec.Cmd
-	url       string
-	nc        *nats.Conn
-	js        jetstream.JetStream
 }
 
-// startThree starts a cluster, has reroll nats setup make all streams of a cluster of Kubernetes in it, and returns when it has.
-func startThree(ctx context.Context, t *testing.T, cluster string) *three {
+// StartCluster starts a cluster that ends with the test.
+func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
-	c := &three{members: map[string]member{}, processes: map[string]*exec.Cmd{}}
+	c := &Cluster{members: map[string]member{}, processes: map[string]*exec.Cmd{}}
 	t.Cleanup(func() {
 		for name := range c.processes {
-			c.kill(name)
+			c.Kill(name)
 		}
 	})
-	ports, err := port.Free(2 * members)
+	ports, err := port.Free(2 * Members)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	var addresses []string
-	for i := range members {
+	for i := range Members {
 		name := fmt.Sprint("n", i)
-		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[members+i], Peers: ports[members:]}
-		addresses = append(addresses, "nats://"+loopback(ports[i]))
-		if err := c.start(name); err != nil {
+		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[Members+i], Peers: ports[Members:]}
+		c.Addresses = append(c.Addresses, loopback(ports[i]))
+		if err := c.Start(name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.url = strings.Join(addresses, ",")
-	if c.nc, err = nats.Connect(c.url, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+	c.URL = "nats://" + strings.Join(c.Addresses, ",nats://")
+	if c.Conn, err = nats.Connect(c.URL, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.nc.Close)
-	if c.js, err = jetstream.New(c.nc); err != nil {
-		t.Fatal(err)
-	}
-	err = line.Poll(ctx, func(context.Context) error {
-		out, err := reroll(t, "nats", "setup", "--nats-url", c.url, "--cluster", cluster, "--nats-replicas", strconv.Itoa(members), "--nats-store-size", "1Gi")
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
-	if err != nil {
+	t.Cleanup(c.Conn.Close)
+	if c.JetStream, err = jetstream.New(c.Conn); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// start starts a member with the files and ports that it had before.
-func (c *three) start(name string) error {
+// Names returns the names of the members.
+func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.members)) }
+
+// Store is the folder of a member's files.
+func (c *Cluster) Store(name string) string { return c.members[name].Store }
+
+// Start starts a member with the files and ports that it had before.
+func (c *Cluster) Start(name string) error {
 	text, err := json.Marshal(c.members[name])
 	if err != nil {
 		return err
@@ -143,60 +142,60 @@ func (c *three) start(name string) error {
 	return nil
 }
 
-// kill ends a member as a crash would.
-func (c *three) kill(name string) {
+// Kill ends a member as a crash would.
+func (c *Cluster) Kill(name string) {
 	_ = c.processes[name].Process.Kill()
 	_ = c.processes[name].Wait() // it was killed
 }
 
-// led is what has a leader: a stream, or one of its consumers.
-type led struct{ stream, consumer string }
+// Led is what has a leader: a stream, or one of its consumers.
+type Led struct{ Stream, Consumer string }
 
-func (l led) String() string { return strings.TrimSuffix(l.stream+" "+l.consumer, " ") }
+func (l Led) String() string { return strings.TrimSuffix(l.Stream+" "+l.Consumer, " ") }
 
 // stepDown is the subject on which its leader is asked to step down.
-func (l led) stepDown() string {
-	if l.consumer == "" {
-		return "$JS.API.STREAM.LEADER.STEPDOWN." + l.stream
+func (l Led) stepDown() string {
+	if l.Consumer == "" {
+		return "$JS.API.STREAM.LEADER.STEPDOWN." + l.Stream
 	}
-	return "$JS.API.CONSUMER.LEADER.STEPDOWN." + l.stream + "." + l.consumer
+	return "$JS.API.CONSUMER.LEADER.STEPDOWN." + l.Stream + "." + l.Consumer
 }
 
-// errNoLeader is what cluster fails with while somebody answers and nobody leads.
-var errNoLeader = errors.New("it has no leader")
+// ErrNoLeader is what Info fails with while somebody answers and nobody leads.
+var ErrNoLeader = errors.New("it has no leader")
 
-// cluster returns who leads and who follows.
-func (c *three) cluster(ctx context.Context, l led) (*jetstream.ClusterInfo, error) {
+// Info returns who leads and who follows.
+func (c *Cluster) Info(ctx context.Context, l Led) (*jetstream.ClusterInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var found *jetstream.ClusterInfo
-	if l.consumer == "" {
-		s, err := c.js.Stream(ctx, l.stream)
+	if l.Consumer == "" {
+		s, err := c.JetStream.Stream(ctx, l.Stream)
 		if err != nil {
 			return nil, err
 		}
 		found = s.CachedInfo().Cluster
 	} else {
-		s, err := c.js.Consumer(ctx, l.stream, l.consumer)
+		s, err := c.JetStream.Consumer(ctx, l.Stream, l.Consumer)
 		if err != nil {
 			return nil, err
 		}
 		found = s.CachedInfo().Cluster
 	}
 	if found == nil || found.Leader == "" {
-		return nil, errNoLeader
+		return nil, ErrNoLeader
 	}
 	return found, nil
 }
 
-// leader returns who leads, once all replicas are there and know all.
-func (c *three) leader(ctx context.Context, l led) (name string, err error) {
+// Leader returns who leads, once all replicas are there and know all.
+func (c *Cluster) Leader(ctx context.Context, l Led) (name string, err error) {
 	err = line.Poll(ctx, func(ctx context.Context) error {
-		found, err := c.cluster(ctx, l)
+		found, err := c.Info(ctx, l)
 		if err != nil {
 			return fmt.Errorf("who leads %v: %w", l, err)
 		}
-		if len(found.Replicas) != members-1 {
+		if len(found.Replicas) != Members-1 {
 			return fmt.Errorf("%v has %d replicas beside its leader", l, len(found.Replicas))
 		}
 		for _, r := range found.Replicas {
@@ -211,9 +210,9 @@ func (c *three) leader(ctx context.Context, l led) (name string, err error) {
 }
 
 // waitOther waits until somebody else leads.
-func (c *three) waitOther(ctx context.Context, l led, than string) error {
+func (c *Cluster) waitOther(ctx context.Context, l Led, than string) error {
 	return line.Poll(ctx, func(ctx context.Context) error {
-		found, err := c.cluster(ctx, l)
+		found, err := c.Info(ctx, l)
 		if err == nil && found.Leader == than {
 			err = fmt.Errorf("%s leads %v still", than, l)
 		}
@@ -221,19 +220,19 @@ func (c *three) waitOther(ctx context.Context, l led, than string) error {
 	})
 }
 
-// killLeader kills the member that leads, and starts it again when another one leads.
-func (c *three) killLeader(ctx context.Context, l led) error {
-	name, err := c.leader(ctx, l)
+// KillLeader kills the member that leads, does something meanwhile, and starts the member again when another one leads.
+func (c *Cluster) KillLeader(ctx context.Context, l Led, meanwhile func() error) error {
+	name, err := c.Leader(ctx, l)
 	if err != nil {
 		return err
 	}
-	c.kill(name)
-	return errors.Join(c.waitOther(ctx, l, name), c.start(name))
+	c.Kill(name)
+	return errors.Join(meanwhile(), c.waitOther(ctx, l, name), c.Start(name))
 }
 
-// askToStepDown asks the leader to step down, and waits until another one leads.
-func (c *three) askToStepDown(ctx context.Context, l led) error {
-	name, err := c.leader(ctx, l)
+// AskToStepDown asks the leader to step down, and waits until another one leads.
+func (c *Cluster) AskToStepDown(ctx context.Context, l Led) error {
+	name, err := c.Leader(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -244,10 +243,10 @@ func (c *three) askToStepDown(ctx context.Context, l led) error {
 }
 
 // order asks the leader to step down, as an order says.
-func (c *three) order(ctx context.Context, l led, order []byte) error {
+func (c *Cluster) order(ctx context.Context, l Led, order []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	answer, err := c.nc.RequestWithContext(ctx, l.stepDown(), order)
+	answer, err := c.Conn.RequestWithContext(ctx, l.stepDown(), order)
 	if err != nil {
 		return err
 	}
@@ -258,16 +257,16 @@ func (c *three) order(ctx context.Context, l led, order []byte) error {
 	return nil
 }
 
-// leadAll makes one member the leader of every stream.
-func (c *three) leadAll(ctx context.Context, name string) error {
-	streams := c.js.StreamNames(ctx)
+// LeadAll makes one member the leader of every stream.
+func (c *Cluster) LeadAll(ctx context.Context, name string) error {
+	streams := c.JetStream.StreamNames(ctx)
 	for stream := range streams.Name() {
 		err := line.Poll(ctx, func(ctx context.Context) error {
-			leader, err := c.leader(ctx, led{stream: stream})
+			leader, err := c.Leader(ctx, Led{Stream: stream})
 			if err != nil || leader == name {
 				return err
 			}
-			err = c.order(ctx, led{stream: stream}, fmt.Appendf(nil, `{"placement":{"preferred":%q}}`, name))
+			err = c.order(ctx, Led{Stream: stream}, fmt.Appendf(nil, `{"placement":{"preferred":%q}}`, name))
 			return errors.Join(fmt.Errorf("%s leads %s, and %s has to", leader, stream, name), err)
 		})
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package tenant
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // workload is one object of the tenant.
@@ -38,15 +40,11 @@ func holdingTricks() []trick {
 // notRolled is how Reroll says that an attempt failed, or that it waits until those of others have.
 const notRolled = `(?i)webhook|deadline|timeout|still there|being recreated|WaitingForNamespace`
 
-func configMapEnv(name string) corev1.EnvFromSource {
-	return corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
-}
-
 var autoOnly = map[string]string{"reloader.stakater.com/auto": "true"}
 
 // hangingDeployment returns a Deployment of which the silent webhook is asked.
 func hangingDeployment(p place, from ...corev1.EnvFromSource) *appsv1.Deployment {
-	d := deployment(p, autoOnly, from...)
+	d := line.Deployment(p.namespace, p.name, autoOnly, from...)
 	d.Labels = map[string]string{hangs: "true"}
 	return d
 }
@@ -55,7 +53,7 @@ func usesAll(configs ...string) func(options, place) workload {
 	return func(_ options, p place) workload {
 		var from []corev1.EnvFromSource
 		for _, name := range configs {
-			from = append(from, configMapEnv(name))
+			from = append(from, line.FromConfigMap(name))
 		}
 		return workload{"Deployment", hangingDeployment(p, from...)}
 	}
@@ -71,7 +69,7 @@ func manyWide(o options, p place) workload {
 
 // templateReferences is a Deployment whose template refers to a key of every ConfigMap of the crowd.
 func templateReferences(o options, p place) workload {
-	d := hangingDeployment(p, configMapEnv(stir))
+	d := hangingDeployment(p, line.FromConfigMap(stir))
 	optional := true
 	for i := range max(o.Crowd, 3000) {
 		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{
@@ -85,7 +83,7 @@ func templateReferences(o options, p place) workload {
 
 // templateHuge is a Deployment whose template has 1 MiB.
 func templateHuge(_ options, p place) workload {
-	d := hangingDeployment(p, configMapEnv(stir))
+	d := hangingDeployment(p, line.FromConfigMap(stir))
 	d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", Value: strings.Repeat("x", 1<<20)}}
 	return workload{"Deployment", d}
 }
@@ -101,18 +99,18 @@ func annotationsFull(_ options, p place) workload {
 		used += len(k) + len(v)
 	}
 	annotations["example.com/full"] = strings.Repeat("x", maxAnnotations-used)
-	return workload{"Deployment", deployment(p, annotations, configMapEnv(stir))}
+	return workload{"Deployment", line.Deployment(p.namespace, p.name, annotations, line.FromConfigMap(stir))}
 }
 
 func hangingStatefulSet(_ options, p place) workload {
-	d := hangingDeployment(p, configMapEnv(stir))
+	d := hangingDeployment(p, line.FromConfigMap(stir))
 	return workload{"StatefulSet", &appsv1.StatefulSet{
 		ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template, ServiceName: p.name},
 	}}
 }
 
 func jobTemplate(p place) corev1.PodTemplateSpec {
-	template := deployment(p, nil, configMapEnv(stir)).Spec.Template
+	template := line.Deployment(p.namespace, p.name, nil, line.FromConfigMap(stir)).Spec.Template
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return template
 }

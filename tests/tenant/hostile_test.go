@@ -1,9 +1,8 @@
-package main
+package tenant
 
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,11 +28,7 @@ func crowdName(i int) string { return fmt.Sprintf("crowd-%d", i) }
 
 // each calls do for every workload of every trick.
 func (o options) each(do func(t trick, p place)) {
-	only := regexp.MustCompile(o.Only)
 	for _, t := range tricks() {
-		if !only.MatchString(t.name) {
-			continue
-		}
 		for i := range t.copies {
 			name := t.name
 			if i > 0 {

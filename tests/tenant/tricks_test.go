@@ -1,9 +1,11 @@
-package main
+package tenant
 
 import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // trick is a way to hurt, as one or several workloads of the tenant.
@@ -28,7 +30,7 @@ func tricks() []trick {
 // annotated is a trick of a Deployment with annotations that depend on the size of the run.
 func annotated(name, says string, annotations func(options) map[string]string) trick {
 	return trick{name: name, copies: 1, says: says, makes: func(o options, p place) workload {
-		d := deployment(p, annotations(o), configMapEnv(stir))
+		d := line.Deployment(p.namespace, p.name, annotations(o), line.FromConfigMap(stir))
 		d.Labels = map[string]string{hangs: "true"}
 		return workload{kind: "Deployment", object: d}
 	}}
@@ -79,7 +81,7 @@ func listTricks() []trick {
 		annotated("other-namespaces", "NotShared|not shared", one(ownSecrets, func(o options) string {
 			var b strings.Builder
 			for i := range o.Ordinary {
-				p := (&ordinary{options: o}).place(i)
+				p := o.place(i)
 				fmt.Fprintf(&b, "%s/%s,", p.namespace, p.name)
 			}
 			return b.String() + "kube-system/x," + stir
