@@ -190,7 +190,7 @@ func (d *Dispatcher) addOutlook(o *Outlook, t *tracked, written *writes, now tim
 		case d.owesLook(c) || written.late(c, known):
 			say(&o.Pending, "the last write of %s was not looked at", c)
 		case !e.open || e.behind:
-		case e.broken || e.tries >= maxTries:
+		case e.tries >= maxTries:
 			say(&o.Held, "%s cannot be decided about; the next try is at %s", c, e.rest.UTC().Format(time.RFC3339))
 		default:
 			say(&o.Pending, "%s is not decided about", c)

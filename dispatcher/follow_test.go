@@ -172,11 +172,11 @@ func TestFollower(t *testing.T) {
 			}
 		}
 	})
-	following(t, "an owner whose clock is behind", "", func(t *testing.T, w *world, p *process) {
+	following(t, "an owner whose clock is behind", "", func(t *testing.T, w *world, _ *process) {
 		w.stop()
 		w.restart(web)
 		w.pass(time.Minute)
-		p = w.start()
+		p := w.start()
 		w.pass(time.Minute)
 		p.Receive(told(2, -5*time.Minute))
 		w.rolls(2)

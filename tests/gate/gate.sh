@@ -30,13 +30,13 @@ gotest() {
 }
 
 # Slow with the race detector, and most of their work is done without a second goroutine: these are raced at night.
-raced='./dispatcher/... ./reloader/queue/... ./ingest/...'
+raced='./dispatcher/... ./reloader/queue/... ./ingest ./ingest/watch ./ingest/webhook'
 
 race() { gotest race -- -race -timeout 20m $raced; }
 unit() {
   local packages
   packages=$(go list ./... | grep -vE '/reroll/(tests|dispatcher|ingest|reloader/queue)(/|$)')
-  gotest unit -- -timeout 20m $packages ./dispatcher/plan ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
+  gotest unit -- -timeout 20m $packages ./dispatcher/plan ./ingest/audit ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
 }
 # The go command does not see what helm and git read, and would answer from its cache: hence -count=1.
 chart() { gotest chart -- -count=1 -timeout 15m ./tests ./tests/chart/... ./tests/contract/...; }
