@@ -76,7 +76,7 @@ func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
 }
 
 // The pauses between two checks of Barrier.
-const firstCheck, longestCheck = 5 * time.Millisecond, 200 * time.Millisecond
+const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
 
 // relisting says which workloads of a namespace have patterns that are still to be matched.
 func (d *Dispatcher) relisting(namespace string) (pending []string) {

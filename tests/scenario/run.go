@@ -193,7 +193,8 @@ func (r *runner) generation(ctx context.Context, ref Ref) int64 {
 	return g
 }
 
-// settle waits until every workload has changed as often as expected, then until nothing more can happen, and compares.
+// settle waits until nothing more can happen, and compares. What is held back may let go later: while a workload has not changed as often as expected, it
+// waits on.
 func (r *runner) settle(ctx context.Context, when string, expect map[Ref]int) {
 	r.t.Helper()
 	for ref := range expect {
@@ -203,15 +204,18 @@ func (r *runner) settle(ctx context.Context, when string, expect map[Ref]int) {
 	}
 	deadline := time.After(patience + time.Duration(max(r.Settings.Window, r.Settings.MaxWait)))
 	pause := firstPause
-	for expired := false; !expired && !r.reached(ctx, expect); pause = min(2*pause, longestPause) {
+	for expired := false; ; pause = min(2*pause, longestPause) {
+		if err := r.Quiesce(ctx); err != nil {
+			r.t.Fatalf("%s: wait for the end of everything: %v", when, err)
+		}
+		if expired || r.reached(ctx, expect) {
+			break
+		}
 		select {
 		case <-time.After(pause):
 		case <-deadline:
 			expired = true
 		}
-	}
-	if err := r.Quiesce(ctx); err != nil {
-		r.t.Fatalf("%s: wait for the end of everything: %v", when, err)
 	}
 	for ref, was := range r.generations {
 		now := r.generation(ctx, ref)

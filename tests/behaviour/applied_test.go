@@ -1,0 +1,86 @@
+package behaviour
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestForgedApplied: what reroll.dev/applied says counts for nothing once somebody has written it. Reroll says so on the workload, rolls nothing for
+// it, rolls the workload once for the next edit, and other workloads do not wait.
+func TestForgedApplied(t *testing.T) {
+	sum := func(text string) string {
+		s := sha256.Sum256([]byte(text))
+		return text + " " + hex.EncodeToString(s[:4])
+	}
+	cases := map[string]struct {
+		value func(own, other string) string
+		want  string
+	}{
+		"edited":          {func(own, _ string) string { return strings.Replace(own, " v1 1 ", " v1 7 ", 1) }, "the text is damaged or was edited"},
+		"cut":             {func(own, _ string) string { return own[:len(own)/2] }, "the text is damaged or was edited"},
+		"another UID":     {func(_, other string) string { return other }, "the text is that of another workload"},
+		"a newer version": {func(own, _ string) string { return strings.Replace(own, " v1 ", " v2 ", 1) }, "the text is of a newer version of Reroll"},
+		"a large text":    {func(own, _ string) string { return own + strings.Repeat(" x", 100<<10) }, "the text is damaged or was edited"},
+		"a far roll": {func(own, _ string) string {
+			words := strings.Split(own, " ")
+			words[2] = "18446744073709551615"
+			return sum(strings.Join(words[:len(words)-1], " "))
+		}, "the text is damaged or was edited"},
+	}
+	s := newShopfront(t)
+	for name := range cases {
+		s.usual(named(name))
+	}
+	s.usual("other")
+	for name, tc := range cases {
+		value := tc.value(s.applied(named(name)), s.applied("other"))
+		s.kubectl(`{"metadata":{"annotations":{"`+stamp+`":"`+value+`"}}}`, "patch", "deployment/"+named(name), "--patch-file=/dev/stdin")
+	}
+	s.edit("other", "three")
+	for name, tc := range cases {
+		s.problem(named(name), tc.want)
+	}
+	s.decided()
+	s.changed("other", 2)
+	for name := range cases {
+		s.changed(named(name), 1)
+		s.edit(named(name), "three")
+	}
+	s.decided()
+	for name := range cases {
+		s.changed(named(name), 2)
+		if strings.HasPrefix(s.applied(named(name)), s.applied("other")[:36]) {
+			t.Errorf("%s: the roll leaves the annotation as it was", name)
+		}
+	}
+}
+
+// TestAppliedTooLarge: the API server takes no annotations of 300 KiB, so that Reroll never sees any.
+func TestAppliedTooLarge(t *testing.T) {
+	s := newShopfront(t)
+	s.usual("web")
+	body := `{"metadata":{"annotations":{"` + stamp + `":"` + strings.Repeat("x", 300<<10) + `"}}}`
+	if out, err := s.try(body, "patch", "deployment/web", "--patch-file=/dev/stdin"); err == nil || !strings.Contains(out, "Too long") {
+		t.Fatalf("300 KiB: %v: %s", err, out)
+	}
+	s.decided()
+	s.changed("web", 1)
+}
+
+// named returns the name of the Deployment of a case.
+func named(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "-")) }
+
+// applied returns what the annotation of a Deployment says.
+func (s *shopfront) applied(name string) string {
+	s.t.Helper()
+	d, err := shared.Kube.Client().AppsV1().Deployments(s.ns).Get(s.t.Context(), name, metav1.GetOptions{})
+	s.must(err)
+	if d.Annotations[stamp] == "" {
+		s.t.Fatalf("%s was not rolled", name)
+	}
+	return d.Annotations[stamp]
+}
