@@ -45,18 +45,18 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"only the field manager", "source=auto", "\nSee what it did", "\nSee that it reaches the hub"},
 			[]string{"audit setup", "ingest-tls"},
 		},
-		"the API as it is": {"dryRun=false", []string{"   reroll status\n"}, []string{"token"}},
-		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --token-file=token"}, nil},
+		"the API as it is": {"dryRun=false", []string{"   reroll status --reroll-namespace=reroll-system\n"}, []string{"token"}},
+		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --reroll-namespace=reroll-system --token-file=token"}, nil},
 		"an exposed API with TLS": {
 			"api.service.enabled=true,api.tls.existingSecret=t,api.audiences={a}",
-			[]string{"create token ACCOUNT --audience=a > token", "reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --token-file=token"},
+			[]string{"create token ACCOUNT --audience=a > token", "reroll status --reroll-namespace=reroll-system --certificate-authority=ca.crt --token-file=token"},
 			nil,
 		},
 		"an API for certificates": {
 			"api.auth=mtls,api.tls.existingSecret=t",
 			[]string{
-				"port-forward pod/example-reroll-0 8080", "a CA in ca.crt of that Secret",
-				"reroll status --server=https://127.0.0.1:8080 --certificate-authority=ca.crt --client-certificate=you.crt --client-key=you.key",
+				"a CA in ca.crt of that Secret",
+				"reroll status --reroll-namespace=reroll-system --certificate-authority=ca.crt --client-certificate=you.crt --client-key=you.key",
 			},
 			[]string{"create token"},
 		},
@@ -74,7 +74,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no watch":              {"source=audit", []string{"lists and watches no Secrets"}, []string{"may list and watch"}},
 		"a hub": {
 			"deploymentMode=hub,nats.url=nats://n:4222,api.service.enabled=true,api.insecureHTTP=true",
-			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "port-forward deployment/example-reroll-api 8080", "reroll clusters --token-file=token"},
+			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "reroll clusters --reroll-namespace=reroll-system --token-file=token"},
 			[]string{"audit setup", "history is lost"},
 		},
 		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},

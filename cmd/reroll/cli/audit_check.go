@@ -43,7 +43,6 @@ func (c *auditCheck) command() *cobra.Command {
 		Short: "Follow the audit events until a canary has come through every API server, or say what is missing",
 		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap or Secret, whose audit event\n" +
 			"must come back. What happens is printed as it happens. If no canary comes back in time, the policy that reroll audit setup has written is examined.\n" +
-			"The API is reached through the cluster of your kubeconfig unless --server is given.\n" +
 			"It ends with code 0 if the feed is proven, and with 1 otherwise.",
 		Example: "  reroll audit check\n  reroll audit check -n reroll --files reroll-audit --timeout 10m\n  reroll audit check --server http://127.0.0.1:8080 --cluster east",
 		Args:    cobra.NoArgs,
@@ -54,10 +53,9 @@ func (c *auditCheck) command() *cobra.Command {
 	}
 	c.bindServer(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster through which the API is reached, by kubectl port-forward")
+	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster through which the server is reached, unless --server is given")
 	f.StringVar(&c.context, "context", "", "context of the kubeconfig")
 	f.StringVarP(&c.own, "namespace", "n", "reroll", "Reroll's own namespace")
-	f.StringVar(&c.to, "forward-to", "statefulset/reroll:8080", "what has the API in that namespace, TYPE/NAME:PORT")
 	f.StringVar(&c.cluster, "cluster", "", "the cluster, if the server knows several")
 	f.StringVar(&c.files, "files", auditFolder, "folder that reroll audit setup has written, whose policy is examined if no canary comes back")
 	f.DurationVar(&c.limit, "timeout", checkTime, "how long to wait for a canary")
@@ -65,17 +63,11 @@ func (c *auditCheck) command() *cobra.Command {
 	return cmd
 }
 
-// wayIn goes through the cluster unless a server is named.
-func (c *auditCheck) wayIn() {
-	c.timeout = requestTime
-	c.always = !c.serverGiven() && os.Getenv(serverVariable) == ""
-}
-
 func (c *auditCheck) run(cmd *cobra.Command) error {
 	if c.limit <= 0 {
 		return Usage(errors.New("--timeout must be positive"))
 	}
-	c.wayIn()
+	c.timeout = requestTime
 	s, err := c.open(cmd)
 	if err != nil {
 		return err

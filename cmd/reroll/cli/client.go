@@ -135,7 +135,7 @@ func (c *client) unreached(err error) error {
 	if !errors.As(err, &network) || network.Op != "dial" {
 		return fmt.Errorf("ask the server (--server, $%s): %w", serverVariable, err)
 	}
-	return fmt.Errorf("cannot reach Reroll at %s: %w. In a cluster: add --context NAME. Otherwise: kubectl -n reroll port-forward reroll-0 8080, or set %s",
+	return fmt.Errorf("cannot reach Reroll at %s: %w. Set --context for the Reroll of a cluster, or --server or %s to its address",
 		c.base.Redacted(), network.Err, serverVariable)
 }
 

@@ -19,7 +19,7 @@ func (f *doctorFlags) examineAPI(s *session) (found findings) {
 	}
 	v, err := s.self()
 	if err != nil {
-		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" port-forward reroll-0 8080, or name another address with --server")
+		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
 		return found
 	}
 	if v.Version != f.version {

@@ -37,7 +37,7 @@ func TestServerAway(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	_, _, err := command(t, explainCommand("test"), "shop/deploy/web", "--server", server.URL)
-	if err == nil || !strings.HasPrefix(Say(err), "cannot reach Reroll at "+server.URL) || !strings.Contains(Say(err), "add --context NAME") {
+	if err == nil || !strings.HasPrefix(Say(err), "cannot reach Reroll at "+server.URL) || !strings.Contains(Say(err), "Set --context for the Reroll of a cluster") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,120 +1,126 @@
 package cli
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
-	"strings"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/portforward"
+
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// forwarding goes through a cluster to the server, with kubectl: the API of a Reroll in a cluster listens on the loopback of its pod.
+// forwarding reaches the server through a cluster, as kubectl port-forward does: the API of a Reroll in a cluster listens on the loopback of its pod.
 type forwarding struct {
-	kubeconfig, context, own, to string
-	// always says that the cluster of the usual kubeconfig is gone through if none is named.
-	always bool
-	// end ends what forward began; nil if nothing.
+	kubeconfig, context, own string
+	// end closes the forwarded port; nil if there is none.
 	end func()
 }
 
 func (f *forwarding) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file; with it, or with --context, the server is reached through that cluster by kubectl port-forward, unless --server is given")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster through which the server is reached, unless --server is given")
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig")
 	flags.StringVar(&f.own, "reroll-namespace", "reroll", "Reroll's own namespace in that cluster")
-	flags.StringVar(&f.to, "forward-to", "statefulset/reroll:8080", "what has the API in that namespace, TYPE/NAME:PORT")
 }
 
-// wanted reports whether a cluster is gone through.
-func (f *forwarding) wanted() bool { return f.always || f.kubeconfig != "" || f.context != "" }
+// named reports whether a cluster is named by flags.
+func (f *forwarding) named() bool { return f.kubeconfig != "" || f.context != "" }
 
-// forwarded is what kubectl says when it forwards.
-var forwarded = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `)
+// configured reports whether the usual kubeconfig has a current context. One that cannot be read counts: using it says what is wrong.
+func configured() bool {
+	config, err := clientcmd.NewDefaultClientConfigLoadingRules().Load()
+	return err != nil || config.CurrentContext != ""
+}
 
-const (
-	// forwardTime bounds the wait until kubectl forwards.
-	forwardTime = 20 * time.Second
-	// farewell is how long kubectl may take to end once it is asked to.
-	farewell = 2 * time.Second
-)
+// forwardTime bounds the wait for a forwarded port.
+const forwardTime = 20 * time.Second
 
-// forward has kubectl forward a port of this machine to the server, and returns the near end, HOST:PORT. It lasts until close.
-func (f *forwarding) forward(ctx context.Context) (near string, err error) {
-	resource, port, found := strings.Cut(f.to, ":")
-	if !found || !strings.Contains(resource, "/") {
-		return "", Usage(fmt.Errorf("--forward-to: %q is not TYPE/NAME:PORT", f.to))
-	}
+// forward forwards a free port of this machine to the API in a pod of Reroll, and returns its address, HOST:PORT. It lasts until close.
+func (f *forwarding) forward(ctx context.Context, agent string) (address string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, "kubectl", f.arguments(resource, port)...)
-	cmd.Cancel = func() error {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			return cmd.Process.Kill() // Windows sends no signals
+	defer func() {
+		if err != nil {
+			cancel()
+			err = fmt.Errorf("reach the server through the cluster: %w", err)
 		}
-		return nil
-	}
-	cmd.WaitDelay = farewell
-	var complaint bytes.Buffer
-	out := &lookout{line: make(chan string, 1)}
-	cmd.Stdout, cmd.Stderr = out, &complaint
-	if err := cmd.Start(); err != nil {
-		cancel()
-		return "", fmt.Errorf("reach the server through the cluster: %w", err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // what it complains of is told below
-		close(ended)
 	}()
+	config, err := kube.Config(kube.Options{Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: agent})
+	if err != nil {
+		return "", err
+	}
+	config.Timeout = forwardTime
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	pods, err := client.CoreV1().Pods(f.own).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+	if err != nil {
+		return "", err
+	}
+	pod, port := serving(pods.Items)
+	if pod == "" {
+		return "", fmt.Errorf("no pod with Reroll's API is running in namespace %s of %s: set --reroll-namespace, or --server", f.own, config.Host)
+	}
+	path := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.own).Name(pod).SubResource("portforward").URL()
+	dialer, err := portforward.NewSPDYOverWebsocketDialer(path, config)
+	if err != nil {
+		return "", err
+	}
+	ready := make(chan struct{})
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, ready, io.Discard, io.Discard)
+	if err != nil {
+		return "", err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- forwarder.ForwardPorts() }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return "", fmt.Errorf("forward a port to pod %s/%s: %w", f.own, pod, err)
+	case <-time.After(forwardTime):
+		return "", fmt.Errorf("forward a port to pod %s/%s: no answer in %s", f.own, pod, forwardTime)
+	}
+	ports, err := forwarder.GetPorts()
+	if err != nil {
+		return "", err
+	}
 	f.end = func() {
 		cancel()
 		<-ended
 	}
-	select {
-	case line := <-out.line:
-		if at := forwarded.FindStringSubmatch(line); at != nil {
-			return at[1], nil
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), nil
+}
+
+// serving returns the pod whose container has a port named api, and that port: of several, the first that is ready. The name is empty if there is none.
+func serving(pods []corev1.Pod) (name string, port int32) {
+	ready := func(p corev1.Pod) int {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				return 0
+			}
 		}
-	case <-ended:
-	case <-time.After(forwardTime):
+		return 1
 	}
-	f.close()
-	return "", fmt.Errorf("reach the server through the cluster: kubectl port-forward does not forward: %s", strings.TrimSpace(complaint.String()))
-}
-
-// lookout hands on the first line that is written to it, and forgets all others: kubectl writes one for each connection.
-type lookout struct {
-	line  chan string
-	begun bytes.Buffer
-	done  bool
-}
-
-// Write takes what is written, and never fails.
-func (l *lookout) Write(p []byte) (int, error) {
-	if l.done {
-		return len(p), nil
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Or(ready(a)-ready(b), cmp.Compare(a.Name, b.Name)) })
+	for _, p := range pods {
+		for _, c := range p.Spec.Containers {
+			for _, at := range c.Ports {
+				if c.Name == "reroll" && at.Name == "api" {
+					return p.Name, at.ContainerPort
+				}
+			}
+		}
 	}
-	l.begun.Write(p)
-	if line, _, complete := strings.Cut(l.begun.String(), "\n"); complete {
-		l.done = true
-		l.line <- line
-	}
-	return len(p), nil
-}
-
-func (f *forwarding) arguments(resource, port string) []string {
-	args := []string{"port-forward", "--address=127.0.0.1", "--namespace=" + f.own, resource, ":" + port}
-	if f.context != "" {
-		args = append([]string{"--context=" + f.context}, args...)
-	}
-	if f.kubeconfig != "" {
-		args = append([]string{"--kubeconfig=" + f.kubeconfig}, args...)
-	}
-	return args
+	return "", 0
 }
 
 // close ends the forwarding, if there is one.

@@ -45,7 +45,7 @@ const requestTime = 30 * time.Second
 // bindServer declares the flags that say which server is asked, and as whom.
 func (t *target) bindServer(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable)
+	f.StringVar(&t.server, "server", defaultServer, "address of the REST API; also $"+serverVariable+". Without either, the API is reached through the current context of the kubeconfig")
 	f.StringVar(&t.tokenFile, "token-file", "", "file of the token that says who asks; also the token itself in $"+tokenVariable)
 	f.StringVar(&t.ca, "certificate-authority", "", "file of the certificates that the server's own is signed by, which through a cluster has to be of 127.0.0.1; those of the system if empty")
 	f.StringVar(&t.certificate, "client-certificate", "", "file of the certificate that says who asks, for an API with --auth=mtls")
@@ -53,19 +53,20 @@ func (t *target) bindServer(cmd *cobra.Command) {
 	t.serverGiven = func() bool { return f.Changed("server") }
 }
 
-// address returns the server's address: the flags win over the environment, and a cluster that is named is gone through.
-func (t *target) address(ctx context.Context) (string, error) {
+// address returns the server's address: that of --server, or through the cluster that flags name, or that of the environment, or through the cluster of
+// the usual kubeconfig, or the default where there is none, as in a pod.
+func (t *target) address(ctx context.Context, agent string) (string, error) {
 	fromEnvironment := os.Getenv(serverVariable)
 	switch {
 	case t.serverGiven():
 		return t.server, nil
-	case t.wanted():
-		near, err := t.forward(ctx)
-		return t.scheme() + near, err
-	case fromEnvironment != "":
+	case !t.named() && fromEnvironment != "":
 		return fromEnvironment, nil
+	case !t.named() && !configured():
+		return t.server, nil
 	}
-	return t.server, nil
+	near, err := t.forward(ctx, agent)
+	return t.scheme() + near, err
 }
 
 // scheme is how a server behind a forwarded port is spoken to: who says whom to trust, or shows a certificate, means TLS.
@@ -86,7 +87,8 @@ func (t *target) client(ctx context.Context, version string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := t.address(ctx)
+	agent := "reroll/" + version
+	address, err := t.address(ctx, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (t *target) client(ctx context.Context, version string) (*client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = trust
-	return &client{base: base, token: token, agent: "reroll/" + version, timeout: t.timeout, http: &http.Client{
+	return &client{base: base, token: token, agent: agent, timeout: t.timeout, http: &http.Client{
 		Transport: transport,
 		// A redirect would carry the token elsewhere, and no server of ours answers with one.
 		CheckRedirect: func(*http.Request, []*http.Request) error {

@@ -6,11 +6,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // clientOfFlags returns the client that a command line makes.
@@ -25,8 +28,18 @@ func clientOfFlags(t *testing.T, args ...string) (*client, error) {
 	return to.client(t.Context(), "v1.2.3")
 }
 
+// TestServer: a flag wins over the environment, the environment over the usual kubeconfig; without any, as in a pod, it is the loopback.
 func TestServer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	writeFile(t, file, "current-context: east\n") // with nothing of that name
+	t.Setenv("KUBECONFIG", file)
+	if _, err := clientOfFlags(t); err == nil || !strings.Contains(err.Error(), "through the cluster: kubeconfig") {
+		t.Errorf("with a kubeconfig: %v", err)
+	}
 	t.Setenv(serverVariable, "reroll.example:8080/prefix/")
+	if _, err := clientOfFlags(t, "--context=west"); err == nil || !strings.Contains(err.Error(), `"west" does not exist`) {
+		t.Errorf("with a context: %v", err)
+	}
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -38,6 +51,11 @@ func TestServer(t *testing.T) {
 		if err != nil || got.base.String() != c.want {
 			t.Errorf("%s: %v, %v, want %s", name, got, err, c.want)
 		}
+	}
+	t.Setenv(serverVariable, "")
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	if got, err := clientOfFlags(t); err != nil || got.base.String() != defaultServer {
+		t.Errorf("without a kubeconfig: %v, %v", got, err)
 	}
 	for _, address := range []string{"ftp://x", "http://", "http://[", "://"} {
 		if _, err := clientOfFlags(t, "--server", address); err == nil {
@@ -132,5 +150,25 @@ func TestPatience(t *testing.T) {
 	asked = 0
 	if _, err := c.get(t.Context(), "/api/v1/never", nil); err == nil || asked != patience {
 		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// TestServing: of the pods of a namespace, one that is ready and whose container says where its API is.
+func TestServing(t *testing.T) {
+	pod := func(name, container, port string, ready corev1.ConditionStatus) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: container, Ports: []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9090}, {Name: port, ContainerPort: 8080}}}}},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
+	}
+	pods := []corev1.Pod{
+		pod("a", "nats", "api", corev1.ConditionTrue), pod("b", "reroll", "ingest", corev1.ConditionTrue),
+		pod("c", "reroll", "api", corev1.ConditionFalse), pod("e", "reroll", "api", corev1.ConditionTrue), pod("d", "reroll", "api", corev1.ConditionTrue),
+	}
+	for n, want := range map[int]string{0: "", 2: "", 3: "c", 4: "e", 5: "d"} {
+		if name, port := serving(slices.Clone(pods[:n])); name != want || want != "" && port != 8080 {
+			t.Errorf("of the first %d: %q at port %d, want %q", n, name, port, want)
+		}
 	}
 }

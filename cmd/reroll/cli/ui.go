@@ -16,7 +16,7 @@ func uiCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ui",
 		Short:   "Print the address of the dashboard, and open it in a browser if asked to",
-		Long:    "Print the address of the dashboard, and open it in a browser if asked to. Through a cluster, it forwards until it is interrupted.",
+		Long:    "Print the address of the dashboard, and open it in a browser if asked to. Through a cluster, it forwards a port until it is interrupted.",
 		Example: "  reroll ui --open\n  reroll ui --context east",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

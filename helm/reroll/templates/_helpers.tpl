@@ -29,8 +29,8 @@
    # The API believes a proxy alone: PROXY is its address, where you say who you are as it asks you to.
    reroll {{ last . }} --server=https://PROXY
 {{- else }}
-   kubectl -n {{ $root.Release.Namespace }} port-forward {{ include "reroll.apiPods" $root }} 8080
-{{- with $root.Values.api.tls.existingSecret }}{{ $flags = " --server=https://127.0.0.1:8080 --certificate-authority=ca.crt" }}
+{{- if ne $root.Release.Namespace "reroll" }}{{ $flags = printf " --reroll-namespace=%s" $root.Release.Namespace }}{{ end }}
+{{- with $root.Values.api.tls.existingSecret }}{{ $flags = printf "%s --certificate-authority=ca.crt" $flags }}
    # ca.crt has the CA of the certificate in Secret {{ . }}, which must be valid for 127.0.0.1 as well.
 {{- end }}
 {{- if $byToken }}{{ $flags = printf "%s --token-file=token" $flags }}
