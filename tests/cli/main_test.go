@@ -54,7 +54,7 @@ func newDesk(t *testing.T) *desk {
 	for _, name := range []string{"kubectl-reroll", "kubectl_complete-reroll"} {
 		d.must(os.Symlink(d.binary, filepath.Join(d.bin, name)))
 	}
-	policy, err := exec.CommandContext(ctx, d.binary, "audit", "policy").Output()
+	policy, err := exec.CommandContext(ctx, d.binary, "audit", "setup", "--for", "kubeadm", "--print", "policy").Output()
 	d.must(err)
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	d.must(os.WriteFile(file, policy, 0o600))

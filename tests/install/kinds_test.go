@@ -29,7 +29,7 @@ func TestKindsOfClusters(t *testing.T) {
 				}
 				r.Follow(t, command)
 			} else {
-				r.Follow(t, d.Settings()+" > values.yaml")
+				r.Follow(t, "reroll audit setup --for "+d.Name+" --print settings > values.yaml")
 				expectInstallable(t, r)
 			}
 			policies, kubeconfigs := expectLoadable(t, filepath.Join(r.Dir, setupFolder))

@@ -95,7 +95,7 @@ func TestWrongCallsAreNoticed(t *testing.T) {
 		"retry shop/Deployment/web":                   false,
 		"changes --since 24h --limit 0 --output wide": false,
 		"pause -n shop -l app=cart --for 2h":          false,
-		"audit policy > policy.yaml":                  false,
+		"audit setup --for eks > policy.yaml":         false,
 		"serve --ingest-address :9443 …":              false,
 		"retries shop/Deployment/web":                 true,
 		"audit policyd":                               true,

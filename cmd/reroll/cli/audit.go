@@ -5,5 +5,5 @@ import "github.com/spf13/cobra"
 // auditCommand sets up what an API server needs to post its audit events to Reroll.
 func auditCommand(version string) *cobra.Command {
 	return group("audit", "Set up the audit events of the API server, and prove that they come in",
-		auditSetupCommand(version), auditCheckCommand(version), auditPolicyCommand(), auditKubeconfigCommand(), auditSettingsCommand())
+		auditSetupCommand(version), auditCheckCommand(version))
 }

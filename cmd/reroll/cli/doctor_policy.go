@@ -23,7 +23,7 @@ var (
 	configResources = []string{"configmaps", "secrets"}
 )
 
-const policyMend = "reroll audit policy --merge FILE puts the rules that report before those of this file"
+const policyMend = "reroll audit setup --for KIND --policy FILE puts the rules that report before those of this file"
 
 // writers are whose writes a policy is asked about.
 var writers = []struct {
@@ -45,7 +45,7 @@ func (f *findings) checkPolicy(content []byte, own string) {
 	const check = "audit policy"
 	loaded, err := policy.LoadPolicyFromBytes(content)
 	if err != nil {
-		f.add(check, wrong, "the API server would not start: "+err.Error(), "reroll audit policy prints a policy")
+		f.add(check, wrong, "the API server would not start: "+err.Error(), "reroll audit setup writes a policy")
 		return
 	}
 	before := len(*f)

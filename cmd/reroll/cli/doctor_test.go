@@ -55,7 +55,7 @@ func TestPolicy(t *testing.T) {
 		policy string
 		want   want
 	}{
-		"ours":             {generated(t, systemNamespaces, true), nil},
+		"ours":             {ownPolicy("reroll"), nil},
 		"all metadata":     {head + "- level: Metadata\n", nil},
 		"with a body":      {head + "- level: RequestResponse\n", want{"of configmaps by a user with content": careful, "of secrets by a user with content": careful}},
 		"secrets hidden":   {head + "- {level: None, resources: [{resources: [secrets]}]}\n" + all, want{"create, update, patch, delete, deletecollection of secrets by a user": wrong, "writes to secrets in its own": careful}},
@@ -91,8 +91,7 @@ func expectMend(t *testing.T, policy string, found findings) {
 	if !slices.ContainsFunc(found, func(one finding) bool { return strings.Contains(one.Mend, policyMend) }) {
 		return
 	}
-	p := auditPolicy{classes: true, quietWasChosen: func() bool { return false }}
-	merged, _, err := p.mergeWith([]byte(policy))
+	merged, err := withOurRules([]byte(policy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +100,6 @@ func expectMend(t *testing.T, policy string, found findings) {
 	if len(again) != 1 || again[0].Verdict != fine {
 		t.Errorf("after the mend: %+v", again)
 	}
-}
-
-func generated(t *testing.T, quiet []string, classes bool) string {
-	t.Helper()
-	return (&auditPolicy{quiet: quiet, classes: classes}).whole()
 }
 
 // TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants: by default exactly that, but for what several

@@ -13,8 +13,8 @@ import (
 
 // FuzzPolicy judges audit policies.
 func FuzzPolicy(f *testing.F) {
-	for _, tc := range existing {
-		f.Add([]byte(tc.policy))
+	for _, theirs := range existing {
+		f.Add([]byte(theirs))
 	}
 	f.Add([]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, resources: [{}]}, {level: x, omitStages: [ResponseComplete]}]\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // The environment that stands for flags of target.
@@ -62,7 +64,7 @@ func (t *target) address(ctx context.Context, agent string) (string, error) {
 		return t.server, nil
 	case !t.named() && fromEnvironment != "":
 		return fromEnvironment, nil
-	case !t.named() && !configured():
+	case !t.named() && !kube.HasContext():
 		return t.server, nil
 	}
 	near, err := t.forward(ctx, agent)

@@ -86,9 +86,6 @@ func Find(name string) (Distribution, error) {
 // Guide is where the distribution is explained, in the repository.
 func (Distribution) Guide() string { return "docs/audit-events.md" }
 
-// Settings is the command that prints the distribution's own configuration.
-func (d Distribution) Settings() string { return "reroll audit settings --for " + d.Name }
-
 // SettingsFile is how setup calls the file with the distribution's own configuration.
 func (d Distribution) SettingsFile() string {
 	if d.Name == "minikube" {
@@ -124,33 +121,26 @@ func (d Distribution) Flags() []Flag {
 	}
 }
 
-// PolicyHeader returns comments that say where a policy goes, or why the distribution takes none.
-func (d Distribution) PolicyHeader() (string, error) {
-	switch {
-	case d.Dir != "":
-		return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s prints how it is told of it.\n", d.Settings()), nil
-	case d.TakesPolicy:
-		return fmt.Sprintf("# For %s: %s prints what it belongs into. See %s.\n", d.Title, d.Settings(), d.Guide()), nil
+// PolicyHeader returns comments that say where a policy goes.
+func (d Distribution) PolicyHeader() string {
+	if d.Dir == "" {
+		return fmt.Sprintf("# For %s: %s has it. See %s.\n", d.Title, d.SettingsFile(), d.Guide())
 	}
-	return "", fmt.Errorf("%s lets nobody choose the audit policy: use %s; see %s", d.Title, d.Instead, d.Guide())
+	return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s says how it is told of it.\n", d.SettingsFile())
 }
 
-// KubeconfigHeader returns comments that say where a kubeconfig goes and which flags the API server needs, or why the distribution takes
-// none.
-func (d Distribution) KubeconfigHeader() (string, error) {
-	if d.Dir == "" {
-		return "", fmt.Errorf("%s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, d.Guide())
-	}
+// KubeconfigHeader returns comments that say where a kubeconfig goes and which flags the API server needs.
+func (d Distribution) KubeconfigHeader() string {
 	var b strings.Builder
 	b.WriteString(d.header(KubeconfigFile))
 	if d.Embed {
 		b.WriteString("# It holds a private key or a token: nobody but the API server should read it. A new one takes a restart of the API server.\n")
 	}
-	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s prints as %s takes them:\n", d.Settings(), d.Title)
+	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s has as %s takes them:\n", d.SettingsFile(), d.Title)
 	for _, f := range d.Flags() {
 		fmt.Fprintf(&b, "#   %s\n", f)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 func (d Distribution) header(file string) string {

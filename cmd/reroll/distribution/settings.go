@@ -32,7 +32,7 @@ func (c Content) Shipped() string { return "https://" + c.Ingest + "/v1/shipped/
 // d.Inline.
 func (d Distribution) WriteSettings(c Content) ([]byte, error) {
 	if d.Inline && c.Kubeconfig == "" {
-		return nil, fmt.Errorf("the settings of %s hold the kubeconfig itself: give the file that reroll audit kubeconfig --for %s prints", d.Title, d.Name)
+		return nil, fmt.Errorf("the settings of %s hold the kubeconfig itself", d.Title)
 	}
 	return d.fill("settings", c)
 }
