@@ -140,7 +140,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		if code := post(r.client(true), nil); code != 204 {
 			t.Errorf("within the time of trust: got %d", code)
 		}
-		now.advance(DefaultFileCheck)
+		now.advance(fileCheck)
 		if code := post(r.client(true), nil); code != 401 {
 			t.Errorf("with the old token: got %d", code)
 		}
@@ -150,7 +150,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		}
 		for _, bad := range []string{"", "prod:short\n"} {
 			r.clientCA.write("tokens", []byte(bad))
-			now.advance(DefaultFileCheck)
+			now.advance(fileCheck)
 			if code := post(r.client(true), with); code != 204 {
 				t.Errorf("after the file became %q: got %d, want the last good one to stay", bad, code)
 			}
@@ -162,13 +162,13 @@ func TestFilesAreReadAgain(t *testing.T) {
 	t.Run("server certificate", func(t *testing.T) {
 		before := serial()
 		r.serverCA.issue("server", localhost)
-		now.advance(DefaultFileCheck)
+		now.advance(fileCheck)
 		after := serial()
 		if before == after {
 			t.Error("the old certificate is still served")
 		}
 		r.serverCA.write("server.key", []byte("nonsense"))
-		now.advance(DefaultFileCheck)
+		now.advance(fileCheck)
 		if serial() != after || r.metric("reroll_ingest_file_errors_total", "TLS certificate") != 1 {
 			t.Error("a bad key is used or not counted")
 		}
@@ -180,7 +180,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.clientCA.write("ca.pem", pem)
-		now.advance(DefaultFileCheck)
+		now.advance(fileCheck)
 		if code := post(kept, withoutToken); code != 401 {
 			t.Errorf("old certificate on an old connection: got %d, want 401", code)
 		}
@@ -198,7 +198,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.clientCA.write("ca.pem", pem)
-		now.advance(DefaultFileCheck)
+		now.advance(fileCheck)
 		client := r.client(true, again.client("x", func(c *x509.Certificate) {
 			c.Subject.CommonName, c.NotAfter = "prod.audit.reroll.dev", time.Now().Add(30*time.Minute)
 		}))
@@ -210,4 +210,42 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Errorf("after: got %d, want 401", code)
 		}
 	})
+}
+
+// TestFirstClientCertificateToEnd: those count that speak for a cluster, for an hour after they were last accepted.
+func TestFirstClientCertificateToEnd(t *testing.T) {
+	now := &clock{now: time.Now()}
+	r := start(t, func(_ *rig, o *Options) { o.Now = now.Now })
+	expect := func(want, reason string) {
+		t.Helper()
+		got := ""
+		if first := r.server.ClientCertificate(); first != nil {
+			got = strings.TrimSuffix(first.Subject.CommonName, certificateDomain)
+		}
+		if got != want {
+			t.Errorf("that of %q, want %q: %s", got, want, reason)
+		}
+	}
+	post := func(name string, lasting time.Duration) {
+		t.Helper()
+		cert := r.clientCA.client(name, func(c *x509.Certificate) {
+			c.Subject.CommonName, c.NotAfter = name+certificateDomain, time.Now().Add(lasting)
+		})
+		r.must(r.client(true, cert), r.request(strings.NewReader(body), withoutToken))
+	}
+	r.must(r.client(true), r.request(strings.NewReader(body), nil))
+	post("Nobody", time.Minute)
+	expect("", "a token has no end, and a certificate of no cluster does not count")
+	post("west", 24*time.Hour)
+	expect("west", "it is the only one")
+	post("prod", 10*time.Minute)
+	post("west", 24*time.Hour)
+	expect("prod", "the other one ends later")
+	now.advance(clientMemory + time.Minute)
+	expect("", "nobody has shown one for an hour")
+	later := &x509.Certificate{NotAfter: now.Now().Add(time.Hour)}
+	r.server.auth.first.accept(later, now.Now())
+	if r.server.ClientCertificate() != later {
+		t.Error("the old one was replaced")
+	}
 }

@@ -57,7 +57,10 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			release = make(chan struct{})
-			r := start(t, func(r *rig, o *Options) { o.Sink, o.Limits.Concurrent, r.tune = gate, slots, noTimeouts })
+			r := start(t, func(r *rig, o *Options) {
+				o.Sink, r.tune = gate, noTimeouts
+				o.Limits.BodyBytes, o.Limits.BytesAtOnce = int64(len(body)), slots*int64(len(body))
+			})
 			client := r.client(h2)
 			answers := make(chan answer, posters)
 			var all sync.WaitGroup

@@ -3,11 +3,13 @@ package webhook
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // resultHint is the result of an event that became a hint; all other results are of type audit.Skip.
@@ -32,7 +34,10 @@ type metrics struct {
 	lastEvent   *prometheus.GaugeVec
 	bodyBytes   prometheus.Histogram
 	badFiles    *prometheus.CounterVec
-	clusters    clusterLabels
+
+	mu sync.Mutex
+	// clusters are those that have series.
+	clusters map[string]bool
 }
 
 // newMetrics registers the metrics, with a zero for every label value that can occur, and for the clusters that are the only ones to be served.
@@ -92,7 +97,7 @@ func makeMetrics() *metrics {
 			Name: "reroll_ingest_file_errors_total",
 			Help: "Changed certificate, CA and token files that could not be used.",
 		}, []string{"file"}),
-		clusters: clusterLabels{known: map[string]bool{}},
+		clusters: map[string]bool{},
 	}
 }
 
@@ -129,4 +134,34 @@ func (m *metrics) accepted(cluster string, r audit.Result, came time.Time) {
 		m.events.WithLabelValues(cluster, string(skip)).Add(float64(n))
 	}
 	m.hints.WithLabelValues(cluster).Add(float64(len(r.Hints)))
+}
+
+// maxClusters bounds the values of the label cluster: over plain HTTP any name is believed.
+const maxClusters = 256
+
+// label returns what metrics call a cluster for which a sender speaks: its name, or nothing if that is empty or there are too many. At the first
+// sight of a name its series begin, with a zero for every other label value.
+func (m *metrics) label(cluster string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case cluster == "" || m.clusters[cluster]:
+		return cluster
+	case len(m.clusters) == maxClusters:
+		return ""
+	}
+	m.clusters[cluster] = true
+	for _, code := range answers {
+		m.requests.WithLabelValues(cluster, strconv.Itoa(code))
+	}
+	for _, skip := range append([]audit.Skip{resultHint}, audit.Skips...) {
+		m.events.WithLabelValues(cluster, string(skip))
+	}
+	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped} {
+		m.age.WithLabelValues(cluster, string(source))
+	}
+	m.hints.WithLabelValues(cluster)
+	m.duration.WithLabelValues(cluster)
+	m.lastEvent.WithLabelValues(cluster)
+	return cluster
 }

@@ -1,84 +1,143 @@
 package webhook
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
+// How many bodies of each route are taken at a time. Shippers that catch up keep no API server waiting.
+const (
+	auditAtOnce   = 64
+	shippedAtOnce = 16
+)
+
 // route is what differs between the audit webhook and shipped audit logs.
 type route struct {
-	source    reloader.Source
-	decode    func([]byte, audit.Options) (audit.Result, error)
-	media     []string
+	source reloader.Source
+	parse  func([]byte, audit.Options) (audit.Result, error)
+	limits Limits
+	limit  limiter
+	media  []string
+	// encodings are those that are unpacked, one body at a time: turn is that of the one.
 	encodings []string
-	bodyBytes int64
+	turn      *semaphore.Weighted
 	// smaller says how to make bodies shorter.
 	smaller string
-	places  *places
 }
 
 func auditRoute(o Options) *route {
 	return &route{
-		source: reloader.SourceAudit, decode: audit.Decode, media: []string{"application/json"},
-		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.Concurrent, maxBytes: o.Limits.BytesAtOnce},
+		source: reloader.SourceAudit, parse: audit.Decode, limits: o.Limits, limit: newLimiter(o.Limits, auditAtOnce),
+		media:   []string{"application/json"},
 		smaller: "use the audit level Metadata, lower --audit-webhook-batch-max-size, or set --audit-webhook-truncate-enabled",
 	}
 }
 
 func shippedRoute(o Options) *route {
 	return &route{
-		source: reloader.SourceShipped, decode: audit.DecodeShipped,
+		source: reloader.SourceShipped, parse: audit.DecodeShipped, limits: o.Limits, limit: newLimiter(o.Limits, shippedAtOnce),
 		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
-		encodings: []string{"gzip", "deflate"},
-		bodyBytes: o.Limits.BodyBytes, places: &places{maxBodies: o.Limits.ConcurrentShipped, maxBytes: o.Limits.BytesAtOnce},
+		encodings: []string{"gzip", "deflate"}, turn: semaphore.NewWeighted(1),
 		smaller: "make the shipper send smaller requests",
 	}
 }
 
-// checkForm looks at how the body is written.
-func (to *route) checkForm(r *http.Request, _ string) *refusal {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !slices.Contains(to.encodings, encoding) {
-		message := "the body must not be encoded; remove Content-Encoding"
-		if len(to.encodings) > 0 {
-			message = "the Content-Encoding must be one of " + strings.Join(to.encodings, ", ") + ", or missing"
-		}
-		return &refusal{code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType, message: message}
-	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !slices.Contains(to.media, media) {
-		return &refusal{
-			code: http.StatusUnsupportedMediaType, reason: metav1.StatusReasonUnsupportedMediaType,
-			message: "the Content-Type must be " + strings.Join(to.media, " or "),
-		}
+// checkHead checks how the body is written and how long it is.
+func (to *route) checkHead(r *http.Request) *refusal {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	encoding := r.Header.Get("Content-Encoding")
+	switch {
+	case encoding != "" && len(to.encodings) == 0:
+		return refuse(http.StatusUnsupportedMediaType, "the body must not be encoded; remove Content-Encoding")
+	case encoding != "" && !slices.Contains(to.encodings, encoding):
+		return refuse(http.StatusUnsupportedMediaType, "the Content-Encoding must be one of "+strings.Join(to.encodings, ", ")+", or missing")
+	case err != nil || !slices.Contains(to.media, media):
+		return refuse(http.StatusUnsupportedMediaType, "the Content-Type must be "+strings.Join(to.media, " or "))
+	case r.ContentLength > to.limits.BodyBytes:
+		return to.tooLong(to.limits.BodyBytes)
 	}
 	return nil
 }
 
-func (to *route) checkLength(r *http.Request, _ string) *refusal {
-	if r.ContentLength <= to.bodyBytes {
-		return nil
-	}
-	return to.tooLong(to.bodyBytes, nil)
+func (to *route) tooLong(limit int64) *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes; %s", limit, to.smaller))
 }
 
-// length returns how long a body may be that is on its way.
-func (to *route) length(r *http.Request) int64 {
-	if r.ContentLength < 0 {
-		return to.bodyBytes
+// read reads a body as it was sent.
+func (to *route) read(r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	return r.ContentLength
+	_, err := b.ReadFrom(http.MaxBytesReader(nil, r.Body, to.limits.BodyBytes))
+	return b.Bytes(), err
 }
 
-func (to *route) tooLong(limit int64, cause error) *refusal {
-	return &refusal{
-		code: http.StatusRequestEntityTooLarge, reason: metav1.StatusReasonRequestEntityTooLarge, cause: cause,
-		message: fmt.Sprintf("the body is longer than %d bytes; %s", limit, to.smaller),
+// decode unpacks and decodes a body. Shipped ones, which can take far more memory than their length, take turns.
+func (to *route) decode(ctx context.Context, body []byte, encoding string, o audit.Options) (audit.Result, error) {
+	if to.turn != nil {
+		if to.turn.Acquire(ctx, 1) != nil {
+			return audit.Result{}, errBusy
+		}
+		defer to.turn.Release(1)
 	}
+	body, err := inflate(body, encoding, to.limits.InflatedBytes)
+	if err != nil {
+		return audit.Result{}, err
+	}
+	return to.parse(body, o)
+}
+
+// inflate returns what body is when it is not encoded. It fails with an http.MaxBytesError beyond limit: no bomb is unpacked further.
+func inflate(body []byte, encoding string, limit int64) ([]byte, error) {
+	var plain io.ReadCloser
+	var err error
+	switch encoding {
+	case "gzip":
+		plain, err = gzip.NewReader(bytes.NewReader(body))
+	case "deflate":
+		plain, err = zlib.NewReader(bytes.NewReader(body))
+	default:
+		return body, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(http.MaxBytesReader(nil, plain, limit))
+}
+
+// unreadable refuses a body that could not be read or decoded.
+func (to *route) unreadable(err error) *refusal {
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return to.tooLong(tooLong.Limit)
+	case errors.Is(err, errBusy):
+		return busy(err)
+	case errors.Is(err, audit.ErrTooLarge):
+		return refuse(http.StatusRequestEntityTooLarge, err.Error())
+	case errors.Is(err, audit.ErrMalformed):
+		return refuse(http.StatusBadRequest, err.Error())
+	}
+	no := refuse(http.StatusBadRequest, "the body could not be read to its end")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		no = refuse(http.StatusRequestTimeout, fmt.Sprintf("the body did not arrive within %s", readTimeout))
+	}
+	no.cause = err
+	return no
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/x509/pkix"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -37,27 +35,6 @@ func FuzzSender(f *testing.F) {
 			if cluster := known.cluster(secret); (cluster == "prod") != (secret == secretToken) || cluster != "" && cluster != "prod" {
 				t.Errorf("%q is taken for the token of %q", secret, cluster)
 			}
-		}
-	})
-}
-
-// FuzzKeyPair reads the files of the server's own certificate. One that is accepted can be shown, and no error repeats a key.
-func FuzzKeyPair(f *testing.F) {
-	certFile, keyFile := newAuthority(f, "servers").issue("reroll", func(c *x509.Certificate) { c.DNSNames = []string{"reroll"} })
-	certificate, key := readFile(f, certFile), readFile(f, keyFile)
-	f.Add(certificate, key)
-	f.Add(key, certificate)
-	f.Add(certificate, slices.Concat(certificate, key))
-	f.Add(certificate[:len(certificate)/2], key)
-	f.Add([]byte("-----BEGIN CERTIFICATE-----\n"), []byte("-----BEGIN EC PRIVATE KEY-----\nhunter2\n-----END EC PRIVATE KEY-----\n"))
-	s := &security{now: time.Now}
-	f.Fuzz(func(t *testing.T, certificate, key []byte) {
-		pair, err := s.parseKeyPair([][]byte{certificate, key})
-		switch {
-		case err == nil && (pair.PrivateKey == nil || len(pair.Certificate) == 0 || len(pair.Leaf.DNSNames)+len(pair.Leaf.IPAddresses) == 0):
-			t.Errorf("accepted: %+v", pair.Leaf)
-		case err != nil && (len(err.Error()) > 1024 || strings.Contains(err.Error(), "hunter2")):
-			t.Errorf("the error has %d bytes: %.100s", len(err.Error()), err)
 		}
 	})
 }

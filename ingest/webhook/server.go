@@ -17,7 +17,7 @@ import (
 // Server receives audit events. Its life is New, Listen, Serve, Shutdown.
 type Server struct {
 	opts     Options
-	security *security
+	auth     *auth
 	handler  http.Handler
 	http     *http.Server
 	listener net.Listener
@@ -36,14 +36,12 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest metrics: %w", err)
 	}
-	sec, err := newSecurity(o, func(what string, err error) {
-		m.badFiles.WithLabelValues(what).Inc()
-		o.Logger.Error("changed file cannot be used, the last good one stays", slog.String("file", what), slog.Any("error", err))
-	})
+	a, err := newAuth(o, func(file string) { m.badFiles.WithLabelValues(file).Inc() })
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: o, security: sec, handler: newHandler(o, sec, m).routes()}
+	h := &handler{opts: o, auth: a, metrics: m, refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
+	s := &Server{opts: o, auth: a, handler: h.routes()}
 	s.http = s.httpServer()
 	return s, nil
 }
@@ -52,7 +50,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // ClientCertificate returns the client certificate that ends first, of those that were accepted within the last hour; nil if none was.
-func (s *Server) ClientCertificate() *x509.Certificate { return s.security.clients.first() }
+func (s *Server) ClientCertificate() *x509.Certificate { return s.auth.first.get(s.opts.Now()) }
 
 func (s *Server) httpServer() *http.Server {
 	protocols := new(http.Protocols)
@@ -77,7 +75,7 @@ func (s *Server) httpServer() *http.Server {
 		ErrorLog:                     log.New(errorLog, "", 0),
 	}
 	if !s.opts.InsecureHTTP {
-		server.TLSConfig = s.security.tlsConfig()
+		server.TLSConfig = s.auth.tlsConfig()
 	}
 	return server
 }

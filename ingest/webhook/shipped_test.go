@@ -134,13 +134,13 @@ func TestShippedSinkThatFails(t *testing.T) {
 
 // TestShippersKeepNoAPIServerWaiting fills the shipped route with a body that does not end.
 func TestShippersKeepNoAPIServerWaiting(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.Limits.ConcurrentShipped = 1 })
+	r := start(t, nil)
 	content, end := io.Pipe()
 	first := httptest.NewRecorder()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.server.Handler().ServeHTTP(first, r.request(content, shipped(nil)))
+		r.server.Handler().ServeHTTP(first, r.request(content, shipped(func(r *http.Request) { r.ContentLength = -1 })))
 	}()
 	// It is written when somebody has read it, and with that the only place is taken.
 	if _, err := io.WriteString(end, logLine); err != nil {
