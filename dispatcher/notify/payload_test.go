@@ -3,6 +3,7 @@ package notify
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// wholeReload has a config that changed twice, with the older change of another one between.
+// wholeReload has a config that changed twice, and the change of another one between.
 func wholeReload() reloader.Reload {
 	return reload(
 		cause("c-1", prices, 0, sumA, sumB, key("eur", reloader.KeyChanged), key("gbp", reloader.KeyAdded)),
@@ -20,7 +21,7 @@ func wholeReload() reloader.Reload {
 }
 
 func TestPayload(t *testing.T) {
-	body, err := fit(PayloadOf(wholeReload()))
+	body, err := json.Marshal(PayloadOf(wholeReload()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestPayload(t *testing.T) {
 }
 
 func TestPayloadWithoutCauses(t *testing.T) {
-	body, err := fit(PayloadOf(reload()))
+	body, err := json.Marshal(PayloadOf(reload()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,47 +40,6 @@ func TestPayloadWithoutCauses(t *testing.T) {
 	if diff := cmp.Diff([]any{}, got["configs"]); diff != "" {
 		t.Errorf("configs (-want +got):\n%s", diff)
 	}
-}
-
-func TestTouchedKeys(t *testing.T) {
-	const added, changed, removed = reloader.KeyAdded, reloader.KeyChanged, reloader.KeyRemoved
-	// Every entry is what a row of changes did to one key; empty means that the key is not among those touched any more.
-	cases := []struct {
-		ops  []reloader.KeyOp
-		want reloader.KeyOp
-	}{
-		{[]reloader.KeyOp{added}, added},
-		{[]reloader.KeyOp{changed}, changed},
-		{[]reloader.KeyOp{removed}, removed},
-		{[]reloader.KeyOp{added, changed}, added},
-		{[]reloader.KeyOp{added, removed}, ""},
-		{[]reloader.KeyOp{added, removed, added}, added},
-		{[]reloader.KeyOp{changed, changed}, changed},
-		{[]reloader.KeyOp{changed, removed}, removed},
-		{[]reloader.KeyOp{removed, added}, changed},
-		{[]reloader.KeyOp{removed, added, removed}, removed},
-	}
-	for _, tc := range cases {
-		t.Run(fmt.Sprint(tc.ops), func(t *testing.T) {
-			var causes []reloader.Cause
-			for i, op := range tc.ops {
-				causes = append(causes, cause(fmt.Sprint("c-", i), prices, i, sumA, sumB, key("k", op)))
-			}
-			want := []reloader.KeyChange{}
-			if tc.want != "" {
-				want = append(want, key("k", tc.want))
-			}
-			if diff := cmp.Diff(want, touched(causes)); diff != "" {
-				t.Errorf("keys (-want +got):\n%s", diff)
-			}
-		})
-	}
-	t.Run("one of them does not say", func(t *testing.T) {
-		got := touched([]reloader.Cause{cause("c-1", prices, 0, "", sumA), cause("c-2", prices, 1, sumA, sumB, key("k", added))})
-		if diff := cmp.Diff([]reloader.KeyChange{}, got); diff != "" {
-			t.Errorf("keys (-want +got):\n%s", diff)
-		}
-	})
 }
 
 // TestIdempotencyKey: a receiver that drops what it has seen must drop a repeated call, and must not drop the second of two calls
@@ -117,31 +77,22 @@ func TestIdempotencyKey(t *testing.T) {
 	})
 }
 
-func TestFit(t *testing.T) {
+// TestLimits: a body that nobody takes is worth less than one that leaves something out and says so.
+func TestLimits(t *testing.T) {
 	cases := map[string]struct {
 		configs, keys, candidates             int
 		keptConfigs, keptKeys, keptCandidates int
 	}{
-		"small":           {3, 100, 5, 3, 100, 5},
-		"one large":       {1, 5000, 100, 1, 1024, 64},
-		"many actors":     {1, 1, 100, 1, 1, 64},
-		"many keys":       {100, 500, 16, 100, 16, 4},
-		"many configs":    {800, 20, 8, 256, 0, 0},
-		"too many to say": {5000, 1, 1, 256, 0, 0},
+		"all that is kept":     {64, 64, 8, 64, 64, 8},
+		"too many configs":     {65, 1, 1, 64, 1, 1},
+		"too many keys":        {1, 65, 1, 1, 64, 1},
+		"too many candidates":  {1, 1, 9, 1, 1, 8},
+		"too many of anything": {5000, 100, 100, 64, 64, 8},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			body, err := fit(PayloadOf(reload(manyCauses(tc.configs, tc.keys, tc.candidates)...)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(body) > maxPayloadBytes {
-				t.Errorf("body has %d bytes, more than %d", len(body), maxPayloadBytes)
-			}
-			var got Payload
-			if err := json.Unmarshal(body, &got); err != nil {
-				t.Fatal(err)
-			}
+			r := reload(manyCauses(tc.configs, tc.keys, tc.candidates)...)
+			got := PayloadOf(r)
 			if len(got.Configs) != tc.keptConfigs || len(got.Configs[0].Keys) != tc.keptKeys || len(got.Configs[0].Candidates) != tc.keptCandidates {
 				t.Errorf("kept %d configs, %d keys, %d candidates; want %d, %d, %d", len(got.Configs), len(got.Configs[0].Keys),
 					len(got.Configs[0].Candidates), tc.keptConfigs, tc.keptKeys, tc.keptCandidates)
@@ -149,18 +100,10 @@ func TestFit(t *testing.T) {
 			if want := tc.keptConfigs < tc.configs || tc.keptKeys < tc.keys || tc.keptCandidates < tc.candidates; got.Truncated != want {
 				t.Errorf("truncated: %t, want %t", got.Truncated, want)
 			}
+			if want := r.Causes[tc.configs-1].ChangeID; !strings.HasSuffix(got.IdempotencyKey, "."+want) {
+				t.Errorf("key %q, want one of change %s, also where that is left out", got.IdempotencyKey, want)
+			}
 		})
-	}
-}
-
-// TestFitChangesNothing: the payload is the caller's.
-func TestFitChangesNothing(t *testing.T) {
-	p := PayloadOf(reload(manyCauses(800, 20, 8)...))
-	if _, err := fit(p); err != nil {
-		t.Fatal(err)
-	}
-	if len(p.Configs) != 800 || len(p.Configs[0].Keys) != 20 || len(p.Configs[0].Candidates) != 8 || p.Truncated {
-		t.Error("the payload was cut itself, want a copy")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -52,6 +53,15 @@ func (e *StatusError) Refused() bool {
 
 // transient reports whether the same request may succeed in a moment.
 func (e *StatusError) transient() bool { return e.Status >= 500 || patience(e.Status) }
+
+// pause returns how many seconds the answer asks to wait, up to longestPause; usual if it does not.
+func (e *StatusError) pause(usual time.Duration) time.Duration {
+	seconds, err := strconv.ParseUint(e.retryAfter, 10, 31)
+	if err != nil {
+		return usual
+	}
+	return min(time.Duration(seconds)*time.Second, longestPause)
+}
 
 func patience(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
@@ -116,8 +126,7 @@ func (e endpoint) post(ctx context.Context, m message, header http.Header, accep
 	// Nothing in the body matters; it is read so that the connection can be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswerBytes))
 	if !accepts(answer.StatusCode) {
-		status := &StatusError{Status: answer.StatusCode, retryAfter: answer.Header.Get("Retry-After")}
-		return fmt.Errorf("post to %s: %w", e.url.Host, status)
+		return fmt.Errorf("post to %s: %w", e.url.Host, &StatusError{answer.StatusCode, answer.Header.Get("Retry-After")})
 	}
 	return nil
 }
@@ -143,6 +152,3 @@ func (e endpoint) close() {
 		t.CloseIdleConnections()
 	}
 }
-
-// successful accepts every 2xx.
-func successful(status int) bool { return status >= 200 && status < 300 }

@@ -23,7 +23,7 @@ func TestProxy(t *testing.T) {
 	if got.Method != http.MethodPost || got.URI != "http://chat.invalid/T0/hook" || got.Host != "chat.invalid" {
 		t.Errorf("the proxy was asked for %s %s at %s", got.Method, got.URI, got.Host)
 	}
-	if want := string(teams.encode(aboutPrices).body); got.Body != want {
+	if want := string(textOnly(aboutPrices).body); got.Body != want {
 		t.Errorf("the proxy got %q, want %q", got.Body, want)
 	}
 	if want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:pass")); got.Header.Get("Proxy-Authorization") != want {
