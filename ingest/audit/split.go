@@ -140,26 +140,12 @@ func parts(b []byte) iter.Seq[[]byte] {
 	return slices.Values([][]byte{b})
 }
 
-// isLines reports whether each line of b stands for itself. It does not if b is an array, or an object that goes on behind its first line; a
-// new object there is another one, whatever was open before.
+// isLines reports whether each line of b stands for itself: its first value ends on its line, or another object follows there, whatever was open
+// before.
 func isLines(b []byte) bool {
-	b = trimLeft(b)
-	if len(b) > 0 && b[0] == '[' {
-		return false
-	}
-	line, rest, _ := bytes.Cut(b, []byte("\n"))
-	if len(rest) == 0 || rest[0] == '{' {
-		return true
-	}
-	for closed := true; len(line) > 0; {
-		var end int
-		line = trimLeft(line)
-		if end, closed = valueEnd(line); !closed {
-			return false
-		}
-		line = line[end:]
-	}
-	return true
+	line, rest, _ := bytes.Cut(trimLeft(b), []byte("\n"))
+	_, closed := valueEnd(line)
+	return closed || len(rest) == 0 || line[0] == '{' && rest[0] == '{'
 }
 
 // unquote returns what a JSON string holds. Bad UTF-8 becomes U+FFFD.

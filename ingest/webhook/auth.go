@@ -30,12 +30,13 @@ type auth struct {
 	tokens      atomic.Pointer[tokens]
 	first       firstToEnd
 
-	// files has how to read each file again; mu is held by the one who does, and guards what follows.
-	files   map[string]func() error
+	// files has how to read each file again, and failed is called where one has become bad.
+	files  map[string]func() error
+	failed func(file string)
+	// mu is held by the request that reads them, and guards when that was done last, and the errors of files that are bad.
 	mu      sync.Mutex
 	checked time.Time
 	bad     map[string]string
-	failed  func(file string)
 }
 
 // What the files are called in errors and metrics.
@@ -46,10 +47,8 @@ const (
 )
 
 // newAuth reads the files of o.
-func newAuth(o Options, failed func(file string)) (*auth, error) {
-	a := &auth{
-		opts: o, certificate: o.Certificate, clientCAs: o.ClientCAs, files: map[string]func() error{}, bad: map[string]string{}, checked: o.Now(), failed: failed,
-	}
+func newAuth(o Options) (*auth, error) {
+	a := &auth{opts: o, certificate: o.Certificate, clientCAs: o.ClientCAs, files: map[string]func() error{}, bad: map[string]string{}, checked: o.Now()}
 	if o.CertFile != "" {
 		pair, err := dynamiccertificates.NewDynamicServingContentFromFiles("ingest", o.CertFile, o.KeyFile)
 		if err != nil {

@@ -168,7 +168,7 @@ func TestBodyIsNotReadBeforeItsSenderIsKnown(t *testing.T) {
 				c.change(r)
 			})
 			w := httptest.NewRecorder()
-			r.server.Handler().ServeHTTP(w, req)
+			r.server.handler.ServeHTTP(w, req)
 			if w.Code != c.want || w.Header().Get("Connection") != "close" {
 				t.Errorf("got %d with %v, want %d and a closed connection", w.Code, w.Header(), c.want)
 			}
@@ -250,7 +250,7 @@ func TestBodyThatStopsArriving(t *testing.T) {
 			r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
 			content := io.MultiReader(strings.NewReader(body), iotest.ErrReader(c.err))
 			w := httptest.NewRecorder()
-			r.server.Handler().ServeHTTP(w, r.request(content, nil))
+			r.server.handler.ServeHTTP(w, r.request(content, nil))
 			if w.Code != c.want || stored.count() != 0 {
 				t.Errorf("got %d and %d hints, want %d and none", w.Code, stored.count(), c.want)
 			}
@@ -274,7 +274,7 @@ func TestLateBodyGetsWhatIsLeftOfTheTime(t *testing.T) {
 		return 0, io.EOF
 	})
 	w := httptest.NewRecorder()
-	r.server.Handler().ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
+	r.server.handler.ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
 	if left := <-deadline; left > 4*time.Second || left < time.Second {
 		t.Errorf("%s left for storing, want the 4 s until the sender gives up", left)
 	}
@@ -295,7 +295,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	r := start(t, nil)
 	for range 500 {
 		w := httptest.NewRecorder()
-		r.server.Handler().ServeHTTP(w, r.request(bytes.NewReader(nil), func(r *http.Request) { r.Header.Del("Authorization") }))
+		r.server.handler.ServeHTTP(w, r.request(bytes.NewReader(nil), func(r *http.Request) { r.Header.Del("Authorization") }))
 	}
 	if n := strings.Count(r.log.String(), "audit request refused"); n < 1 || n > 3*serverLogAtOnce {
 		t.Errorf("%d lines for 500 refusals", n)

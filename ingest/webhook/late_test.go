@@ -34,7 +34,7 @@ func TestBodyThatComesTooLateIsNotStored(t *testing.T) {
 		return 0, io.EOF
 	})
 	w := httptest.NewRecorder()
-	r.server.Handler().ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
+	r.server.handler.ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
 	if w.Code != http.StatusServiceUnavailable || stored.count() != 0 {
 		t.Errorf("got %d and %d hints, want 503 and none", w.Code, stored.count())
 	}

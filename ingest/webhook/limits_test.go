@@ -73,7 +73,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			w := httptest.NewRecorder()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			r.server.Handler().ServeHTTP(w, req)
+			r.server.handler.ServeHTTP(w, req)
 			runtime.ReadMemStats(&after)
 			if allocated := after.TotalAlloc - before.TotalAlloc; w.Code != c.code || allocated > c.limit {
 				t.Errorf("got %d, want %d; %d MB allocated for a body of %d", w.Code, c.code, allocated>>20, len(c.body)>>20)

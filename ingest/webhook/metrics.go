@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
 	"github.com/reroll-dev/reroll/reloader"
@@ -41,12 +42,43 @@ type metrics struct {
 }
 
 // newMetrics registers the metrics, with a zero for every label value that can occur, and for the clusters that are the only ones to be served.
-func newMetrics(o Options) (*metrics, error) {
-	m := makeMetrics()
-	for _, c := range []prometheus.Collector{m.requests, m.events, m.hints, m.inFlight, m.putDuration, m.duration, m.age, m.lastEvent, m.bodyBytes, m.badFiles} {
-		if err := o.Registerer.Register(c); err != nil {
-			return nil, err
-		}
+func newMetrics(o Options) *metrics {
+	to := promauto.With(o.Registerer)
+	m := &metrics{
+		requests: to.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_requests_total",
+			Help: "Requests to the audit webhook and with shipped audit logs, by the status they were answered with.",
+		}, []string{"cluster", "code"}),
+		events: to.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_events_total",
+			Help: "Audit events in accepted requests, by what became of them: Hint, or why they became none.",
+		}, []string{"cluster", "result"}),
+		hints: to.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_hints_total",
+			Help: "Hints that the audit webhook and shipped audit logs have brought and that are stored.",
+		}, []string{"cluster"}),
+		inFlight: to.NewGauge(prometheus.GaugeOpts{
+			Name: "reroll_ingest_requests_in_flight",
+			Help: "Requests whose body is being read or stored.",
+		}),
+		putDuration: to.NewHistogram(latency("reroll_ingest_put_duration_seconds", "Time to store the hints of a request, also where that failed.")),
+		duration: to.NewHistogramVec(latency("reroll_ingest_request_duration_seconds",
+			"Time from the head of a request until its answer, however that was."), []string{"cluster"}),
+		age: to.NewHistogramVec(latency("reroll_ingest_event_age_seconds",
+			"Age of the hints in a body when it came, since their requests ended: how long the API server, or who ships its log, had them."), []string{"cluster", "source"}),
+		lastEvent: to.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "reroll_ingest_last_event_timestamp_seconds",
+			Help: "When a body with audit events was last taken; 0 if none has been.",
+		}, []string{"cluster"}),
+		bodyBytes: to.NewHistogram(prometheus.HistogramOpts{
+			Name: "reroll_ingest_body_bytes",
+			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9),
+		}),
+		badFiles: to.NewCounterVec(prometheus.CounterOpts{
+			Name: "reroll_ingest_file_errors_total",
+			Help: "Changed certificate, CA and token files that could not be used.",
+		}, []string{"file"}),
+		clusters: map[string]bool{},
 	}
 	for _, code := range answers {
 		m.requests.WithLabelValues("", strconv.Itoa(code))
@@ -58,47 +90,7 @@ func newMetrics(o Options) (*metrics, error) {
 	for _, file := range []string{fileCertificate, fileClientCA, fileTokens} {
 		m.badFiles.WithLabelValues(file)
 	}
-	return m, nil
-}
-
-func makeMetrics() *metrics {
-	return &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_ingest_requests_total",
-			Help: "Requests to the audit webhook and with shipped audit logs, by the status they were answered with.",
-		}, []string{"cluster", "code"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_ingest_events_total",
-			Help: "Audit events in accepted requests, by what became of them: Hint, or why they became none.",
-		}, []string{"cluster", "result"}),
-		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_ingest_hints_total",
-			Help: "Hints that the audit webhook and shipped audit logs have brought and that are stored.",
-		}, []string{"cluster"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reroll_ingest_requests_in_flight",
-			Help: "Requests whose body is being read or stored.",
-		}),
-		putDuration: prometheus.NewHistogram(latency("reroll_ingest_put_duration_seconds",
-			"Time to store the hints of a request, also where that failed.")),
-		duration: prometheus.NewHistogramVec(latency("reroll_ingest_request_duration_seconds",
-			"Time from the head of a request until its answer, however that was."), []string{"cluster"}),
-		age: prometheus.NewHistogramVec(latency("reroll_ingest_event_age_seconds",
-			"Age of the hints in a body when it came, since their requests ended: how long the API server, or who ships its log, had them."), []string{"cluster", "source"}),
-		lastEvent: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "reroll_ingest_last_event_timestamp_seconds",
-			Help: "When a body with audit events was last taken; 0 if none has been.",
-		}, []string{"cluster"}),
-		bodyBytes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "reroll_ingest_body_bytes",
-			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9),
-		}),
-		badFiles: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_ingest_file_errors_total",
-			Help: "Changed certificate, CA and token files that could not be used.",
-		}, []string{"file"}),
-		clusters: map[string]bool{},
-	}
+	return m
 }
 
 // latency describes a histogram of how long something here takes.

@@ -51,7 +51,7 @@ type Options struct {
 
 // Validate reports the first thing in o, but for the Sink, that would keep a server from starting. It reads the files.
 func (o Options) Validate() error {
-	_, err := newAuth(o.withDefaults(), func(string) {})
+	_, err := newAuth(o.withDefaults())
 	return cmp.Or(o.validateValues(), err)
 }
 

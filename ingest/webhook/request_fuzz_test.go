@@ -23,7 +23,7 @@ func FuzzPost(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		return server.Handler()
+		return server.handler
 	}
 	toBroken, toWorking := serve(broken), serve(working)
 	f.Add("/v1/audit/prod", "application/json", "", "", []byte(body))

@@ -23,7 +23,7 @@ type Server struct {
 	listener net.Listener
 }
 
-// New makes a server. The error is one line for the person who starts the program. Nothing listens yet.
+// New makes a server, which registers its metrics. The error is one line for the person who starts the program. Nothing listens yet.
 func New(o Options) (*Server, error) {
 	if o.Sink == nil {
 		return nil, errors.New("ingest has no sink")
@@ -32,22 +32,17 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	m, err := newMetrics(o)
-	if err != nil {
-		return nil, fmt.Errorf("ingest metrics: %w", err)
-	}
-	a, err := newAuth(o, func(file string) { m.badFiles.WithLabelValues(file).Inc() })
+	a, err := newAuth(o)
 	if err != nil {
 		return nil, err
 	}
+	m := newMetrics(o)
+	a.failed = func(file string) { m.badFiles.WithLabelValues(file).Inc() }
 	h := &handler{opts: o, auth: a, metrics: m, refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
 	s := &Server{opts: o, auth: a, handler: h.routes()}
 	s.http = s.httpServer()
 	return s, nil
 }
-
-// Handler returns what the server serves, without its listener and its timeouts.
-func (s *Server) Handler() http.Handler { return s.handler }
 
 // ClientCertificate returns the client certificate that ends first, of those that were accepted within the last hour; nil if none was.
 func (s *Server) ClientCertificate() *x509.Certificate { return s.auth.first.get(s.opts.Now()) }

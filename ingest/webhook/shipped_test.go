@@ -140,7 +140,7 @@ func TestShippersKeepNoAPIServerWaiting(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.server.Handler().ServeHTTP(first, r.request(content, shipped(func(r *http.Request) { r.ContentLength = -1 })))
+		r.server.handler.ServeHTTP(first, r.request(content, shipped(func(r *http.Request) { r.ContentLength = -1 })))
 	}()
 	// It is written when somebody has read it, and with that the only place is taken.
 	if _, err := io.WriteString(end, logLine); err != nil {
@@ -198,7 +198,7 @@ func TestFirehoseIsAnsweredAsItAsks(t *testing.T) {
 				o.CertFile, o.KeyFile, o.ClientCAFile = "", "", ""
 			})
 			w := httptest.NewRecorder()
-			r.server.Handler().ServeHTTP(w, r.request(strings.NewReader(c.body), shipped(func(r *http.Request) {
+			r.server.handler.ServeHTTP(w, r.request(strings.NewReader(c.body), shipped(func(r *http.Request) {
 				firehoseRequest(r)
 				if c.change != nil {
 					c.change(r)
