@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,15 +199,6 @@ func checkBusy(t *testing.T, got answer) {
 	}
 }
 
-func TestSinkThatHangs(t *testing.T) {
-	hangs := ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	r := start(t, func(_ *rig, o *Options) { o.Sink, o.Limits.Budget = hangs, 20*time.Millisecond })
-	checkBusy(t, r.must(r.client(true), r.request(strings.NewReader(body), nil)))
-}
-
 func TestSinkThatPanics(t *testing.T) {
 	panics := ingest.SinkFunc(func(context.Context, []reloader.Hint) error { panic("boom") })
 	r := start(t, func(_ *rig, o *Options) { o.Sink = panics })
@@ -235,54 +224,6 @@ func TestIrrelevantBodyNeedsNoSink(t *testing.T) {
 		t.Errorf("got %d, want 204", got.code)
 	}
 }
-
-func TestBodyThatStopsArriving(t *testing.T) {
-	cases := map[string]struct {
-		err  error
-		want int
-	}{
-		"deadline":   {os.ErrDeadlineExceeded, http.StatusRequestTimeout},
-		"connection": {io.ErrUnexpectedEOF, http.StatusBadRequest},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			stored := &sink{}
-			r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
-			content := io.MultiReader(strings.NewReader(body), iotest.ErrReader(c.err))
-			w := httptest.NewRecorder()
-			r.server.handler.ServeHTTP(w, r.request(content, nil))
-			if w.Code != c.want || stored.count() != 0 {
-				t.Errorf("got %d and %d hints, want %d and none", w.Code, stored.count(), c.want)
-			}
-		})
-	}
-}
-
-func TestLateBodyGetsWhatIsLeftOfTheTime(t *testing.T) {
-	now := time.Now()
-	deadline := make(chan time.Duration, 1)
-	r := start(t, func(_ *rig, o *Options) {
-		o.Now = func() time.Time { return now }
-		o.Sink = ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
-			at, _ := ctx.Deadline()
-			deadline <- time.Until(at)
-			return nil
-		})
-	})
-	late := readerFunc(func(p []byte) (int, error) {
-		now = now.Add(25 * time.Second)
-		return 0, io.EOF
-	})
-	w := httptest.NewRecorder()
-	r.server.handler.ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
-	if left := <-deadline; left > 4*time.Second || left < time.Second {
-		t.Errorf("%s left for storing, want the 4 s until the sender gives up", left)
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestClustersThatAreNotServed(t *testing.T) {
 	r := start(t, func(_ *rig, o *Options) { o.Clusters = []string{"local"} })

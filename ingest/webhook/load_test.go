@@ -13,81 +13,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-// noTimeouts are for tests in which a busy machine may need longer for hundreds of handshakes than a server gives to one.
-func noTimeouts(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = 0, 0, 0 }
-
-// persist posts until there is an answer: net/http gives a new connection of HTTP/2 two seconds for its first frame, after which it closes it
-// and has handled nothing, and a busy machine may need longer.
-func (r *rig) persist(client *http.Client) answer {
-	r.t.Helper()
-	var got answer
-	var err error
-	for range 10 {
-		if got, err = r.do(client, r.request(strings.NewReader(body), nil)); err == nil {
-			return got
-		}
-	}
-	r.t.Error(err)
-	return got
-}
-
-func TestConcurrencyIsBounded(t *testing.T) {
-	const posters, slots = 200, 5
-	var running, most atomic.Int64
-	release := make(chan struct{})
-	gate := ingest.SinkFunc(func(context.Context, []reloader.Hint) error {
-		n := running.Add(1)
-		defer running.Add(-1)
-		for {
-			if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
-				break
-			}
-		}
-		<-release
-		return nil
-	})
-	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			release = make(chan struct{})
-			r := start(t, func(r *rig, o *Options) {
-				o.Sink, r.tune = gate, noTimeouts
-				o.Limits.BodyBytes, o.Limits.BytesAtOnce = int64(len(body)), slots*int64(len(body))
-			})
-			client := r.client(h2)
-			answers := make(chan answer, posters)
-			var all sync.WaitGroup
-			for range posters {
-				all.Go(func() {
-					answers <- r.persist(client)
-				})
-			}
-			for range posters - slots {
-				checkBusy(t, <-answers)
-			}
-			close(release)
-			all.Wait()
-			for range slots {
-				if got := <-answers; got.code != http.StatusNoContent {
-					t.Errorf("got %d, want 204", got.code)
-				}
-			}
-			if most.Load() != slots {
-				t.Errorf("%d bodies at a time, want %d", most.Load(), slots)
-			}
-			if got := r.must(client, r.request(strings.NewReader(body), nil)); got.code != http.StatusNoContent {
-				t.Errorf("when it is over: got %d", got.code)
-			}
-		})
-	}
-}
 
 func TestSlowBodyIsCutOff(t *testing.T) {
 	stored := &sink{}

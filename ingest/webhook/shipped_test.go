@@ -127,11 +127,6 @@ func TestShippedRefusals(t *testing.T) {
 	}
 }
 
-func TestShippedSinkThatFails(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.Sink = &sink{err: errors.New("disk full")} })
-	checkBusy(t, r.must(r.client(true), r.request(strings.NewReader(logLine), shipped(nil))))
-}
-
 // TestShippersKeepNoAPIServerWaiting fills the shipped route with a body that does not end.
 func TestShippersKeepNoAPIServerWaiting(t *testing.T) {
 	r := start(t, nil)

@@ -21,18 +21,18 @@ const posters = 200
 const (
 	// connections is what that many connections may cost: buffers, TLS, and the goroutines that serve them.
 	connections = posters * 256 << 10
-	// bodies is what may be spent on the bodies that are let in, which have 96 MB together. Whatever they hold, reading takes at most twice their
-	// length, and the garbage collector lets the memory that is in use double. It is not computed from the
-	// limits of the product: who raises those has to raise this, too.
-	bodies = 384 << 20
-	// passedOver is the same for the 64 bodies of which nothing long has to be held.
-	passedOver = 64 << 20
+	// bodies is what may be spent on the bodies that are let in, which have 48 MB together. Reading takes at most twice their length, and the
+	// garbage collector lets the memory that is in use double. It is not computed from the limits of the product: who raises those has to raise
+	// this, too.
+	bodies = 192 << 20
+	// short is the same for 64 bodies that are.
+	short = 64 << 20
 )
 
 // The limits that the memory follows from: how many bodies are read at once, how many bytes of them, and how long one text may be.
 const (
 	bodiesAtOnce = 64
-	bytesAtOnce  = 96 << 20
+	bytesAtOnce  = 48 << 20
 	longestText  = 16 << 20
 )
 
@@ -74,10 +74,10 @@ func TestFlood(t *testing.T) {
 		bound      int64
 		reason     string
 	}{
-		"empty events": {auditPath, list("{}" + strings.Repeat(",{}", 1<<20-1)), 413, passedOver, "3 MB would be 1 GB as values"},
-		"48 MB":        {auditPath, manyWithBodies(), 204, passedOver, "what was written is passed over"},
+		"empty events": {auditPath, list("{}" + strings.Repeat(",{}", 1<<20-1)), 413, short, "3 MB would be 1 GB as values"},
+		"48 MB":        {auditPath, manyWithBodies(), 204, bodies, "a body is held, and what was written is passed over"},
 		"long text":    {auditPath, list(event + "," + longText()), 204, bodies, "one text is held as a whole"},
-		"text in text": {shippedPath, wrapped(event) + wrapped(longText()[:longestText-400]+`"}`), 204, 2 * bodies, "a shipper's line is held, and the event in it"},
+		"text in text": {shippedPath, wrapped(event) + wrapped(longText()[:longestText-400]+`"}`), 204, bodies, "a shipper's line is held, and the event in it"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestFlood(t *testing.T) {
 // TestSlowSenders has all posters begin and none end.
 func TestSlowSenders(t *testing.T) {
 	long := list(event + "," + longText())
-	short := list(event)
+	brief := list(event)
 	cases := map[string]struct {
 		begin func(conn net.Conn) error
 		held  int
@@ -114,7 +114,7 @@ func TestSlowSenders(t *testing.T) {
 			_, err := io.WriteString(conn, "POST "+auditPath+" HTTP/1.1\r\nHost: x\r\n")
 			return err
 		}, 0, 0},
-		"bodies":      {func(conn net.Conn) error { return begin(conn, auditPath, short, 100) }, bodiesAtOnce, passedOver},
+		"bodies":      {func(conn net.Conn) error { return begin(conn, auditPath, brief, 100) }, bodiesAtOnce, short},
 		"long bodies": {func(conn net.Conn) error { return begin(conn, auditPath, long, len(long)-10) }, bytesAtOnce / len(long), bodies},
 	}
 	for name, c := range cases {
