@@ -8,35 +8,9 @@ import (
 	"net/url"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// AdmissionSecret is the Secret in Reroll's namespace that holds the certificate of the admission webhook, if Reroll makes it.
-const AdmissionSecret = "reroll-admission-tls"
-
-// AdmissionCertificate is where a managed certificate of the admission webhook is kept: AdmissionSecret, and the MutatingWebhookConfiguration
-// through which API servers call the webhook.
-type AdmissionCertificate struct {
-	cluster       *Cluster
-	configuration string
-}
-
-// AdmissionCertificate returns the place of the certificate for the MutatingWebhookConfiguration of that name.
-func (c *Cluster) AdmissionCertificate(configuration string) AdmissionCertificate {
-	return AdmissionCertificate{c, configuration}
-}
-
-// Load returns the data of the Secret and its version; neither if there is none.
-func (a AdmissionCertificate) Load(ctx context.Context) (map[string][]byte, string, error) {
-	return a.cluster.loadSecret(ctx, AdmissionSecret)
-}
-
-// Save writes the Secret if it is still of that version, or makes it if there was none.
-func (a AdmissionCertificate) Save(ctx context.Context, data map[string][]byte, version string) error {
-	return a.cluster.saveSecret(ctx, AdmissionSecret, corev1.SecretTypeOpaque, data, version)
-}
 
 // Publish makes a bundle the CA of every webhook of the configuration, unless it is nil, and a path the one at which API servers call.
 func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path string) error {
@@ -58,7 +32,7 @@ func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path s
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	_, err = configurations.Patch(ctx, a.configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "reroll"})
+	_, err = configurations.Patch(ctx, a.configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	return err
 }
 

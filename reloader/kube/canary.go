@@ -10,11 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -28,15 +26,13 @@ const CanaryName = "reroll-canary"
 const (
 	// apiServers is the EndpointSlice in which the API servers of a cluster enter themselves.
 	apiServers = "kubernetes"
-	// maxCanaryAddresses bounds the API servers that are told apart.
+	// maxCanaryAddresses bounds the API servers that are distinguished.
 	maxCanaryAddresses = 16
 	// auditIDHeader is where a client gives a request its audit ID.
 	auditIDHeader = "Audit-ID"
-	// managedLabel and managedValue label what Reroll makes.
-	managedLabel = "app.kubernetes.io/managed-by"
-	managedValue = "reroll"
-	// provenKey is the key of the canary that says that one has come back.
-	provenKey = "proven"
+	// provenKey is the key of the canary that says that one has come back. A field manager of its own keeps it when the canary is applied
+	// without it.
+	provenKey, provenManager = "proven", "reroll-proven"
 )
 
 // CanaryAddresses returns the URLs of the cluster's API servers, sorted and at most 16: those that the EndpointSlice kubernetes
@@ -75,8 +71,8 @@ func addressesOf(slice *discoveryv1.EndpointSlice) []string {
 	return addresses[:min(len(addresses), maxCanaryAddresses)]
 }
 
-// TouchCanary writes the ConfigMap or Secret CanaryName, making it if there is none, through the API server at a URL of CanaryAddresses. The
-// request that writes has the audit ID id. What proven says is kept from the first time that it is true on, and returned.
+// TouchCanary writes the ConfigMap or Secret CanaryName, or creates it, through the API server at a URL of CanaryAddresses. The request has the
+// audit ID id. Once proven was true, the canary says so for good, and so does the answer.
 func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader.ConfigKind, id string, proven bool) (everProven bool, err error) {
 	config, err := c.configFor(address)
 	if err != nil {
@@ -87,54 +83,34 @@ func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader
 	if err != nil {
 		return false, fmt.Errorf("API server %s: %w", address, err)
 	}
-	canary := canaryOf(kind, c.Namespace, proven)
-	body, err := json.Marshal(canary)
+	value := func(text string) any {
+		if kind == reloader.Secret {
+			return []byte(text)
+		}
+		return text
+	}
+	data, manager := map[string]any{"touched": value(time.Now().UTC().Format(time.RFC3339Nano))}, fieldManager
+	if proven {
+		data[provenKey], manager = value("true"), provenManager
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": kind, "data": data,
+		"metadata": map[string]any{"name": CanaryName, "labels": map[string]string{managedLabel: managedValue}},
+	})
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
-	err = c.writeCanary(ctx, client.RESTClient().Patch(types.MergePatchType).Name(CanaryName), id, body, canary)
-	if apierrors.IsNotFound(err) {
-		err = c.writeCanary(ctx, client.RESTClient().Post().SetHeader("Content-Type", "application/json"), id, body, canary)
+	var answer struct{ Data map[string]string }
+	raw, err := client.RESTClient().Patch(types.ApplyPatchType).Namespace(c.Namespace).Resource(configResources[kind].Resource).Name(CanaryName).
+		Param("fieldManager", manager).Param("force", "true").SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).DoRaw(ctx)
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
 	}
 	if err != nil {
 		return false, fmt.Errorf("write %s %s/%s through %s: %w", kind, c.Namespace, CanaryName, address, err)
 	}
-	return isProven(canary), nil
-}
-
-// canaryOf returns the canary of a kind as it is written now.
-func canaryOf(kind reloader.ConfigKind, namespace string, proven bool) runtime.Object {
-	data := map[string]string{"touched": time.Now().UTC().Format(time.RFC3339Nano)}
-	if proven {
-		data[provenKey] = "true"
-	}
-	meta := metav1.ObjectMeta{Name: CanaryName, Namespace: namespace, Labels: map[string]string{managedLabel: managedValue}}
-	of := metav1.TypeMeta{APIVersion: "v1", Kind: string(kind)}
-	if kind == reloader.Secret {
-		return &corev1.Secret{TypeMeta: of, ObjectMeta: meta, StringData: data}
-	}
-	return &corev1.ConfigMap{TypeMeta: of, ObjectMeta: meta, Data: data}
-}
-
-// isProven reports whether a canary that was read says that one has come back.
-func isProven(canary runtime.Object) bool {
-	switch canary := canary.(type) {
-	case *corev1.Secret:
-		return string(canary.Data[provenKey]) == "true"
-	case *corev1.ConfigMap:
-		return canary.Data[provenKey] == "true"
-	}
-	return false
-}
-
-// writeCanary sends a request about canaries of the kind of answer in Reroll's own namespace, and reads the canary as it is then into answer.
-func (c *Cluster) writeCanary(ctx context.Context, r *rest.Request, id string, body []byte, answer runtime.Object) error {
-	resource := "configmaps"
-	if _, secret := answer.(*corev1.Secret); secret {
-		resource = "secrets"
-	}
-	return r.Namespace(c.Namespace).Resource(resource).Param("fieldManager", "reroll").
-		SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).Do(ctx).Into(answer)
+	_, everProven = answer.Data[provenKey]
+	return everProven, nil
 }
 
 // configFor returns our access, through the API server at another address. Its certificate must be good for the name that we know

@@ -17,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// herald is an API server that notes who touches the canary there. All heralds are of one cluster: they have the same certificate.
+// herald is an API server that records requests about the canary. All heralds are of one cluster: they have the same certificate.
 type herald struct {
 	*httptest.Server
 	mu sync.Mutex
@@ -25,6 +25,8 @@ type herald struct {
 	requests []string
 	// canaries has the last body of each resource, as JSON, and slice what the EndpointSlice holds; no answer if empty.
 	canaries map[string]string
+	// managers are the field managers, and whether they force.
+	managers []string
 	slice    string
 	status   int
 }
@@ -33,7 +35,6 @@ func newHerald(t *testing.T) *herald {
 	t.Helper()
 	h := &herald{canaries: map[string]string{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/namespaces/ops/{resource}", h.touch)
 	mux.HandleFunc("/api/v1/namespaces/ops/{resource}/reroll-canary", h.touch)
 	mux.HandleFunc("GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -55,17 +56,13 @@ func (h *herald) touch(w http.ResponseWriter, r *http.Request) {
 	h.requests = append(h.requests, r.Method+" "+r.Header.Get("Audit-ID"))
 	w.Header().Set("Content-Type", "application/json")
 	resource := r.PathValue("resource")
-	if r.Method == http.MethodPatch && h.canaries[resource] == "" {
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
-		return
-	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	h.canaries[resource] = string(body)
+	h.managers = append(h.managers, r.URL.Query().Get("fieldManager")+" "+r.URL.Query().Get("force"))
 	_, _ = w.Write(body)
 }
 
@@ -77,7 +74,7 @@ func clusterAt(t *testing.T, h *herald) *Cluster {
 		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}), ServerName: "example.com"},
 	}
 	c := &Cluster{Namespace: "ops", config: config}
-	if err := c.makeClients(config); err != nil {
+	if err := c.makeClients(); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -100,7 +97,7 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"PATCH id-0", "POST id-0", "PATCH id-1"}
+	want := []string{"PATCH id-0", "PATCH id-1"}
 	for _, h := range []*herald{one, two} {
 		if diff := cmp.Diff(want, h.requests); diff != "" {
 			t.Errorf("requests to %s (-want +got):\n%s", h.URL, diff)
@@ -113,16 +110,20 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 }
 
-// TestCanaryOfEachKind: each kind is an object of its own, which says whether one has come back.
+// TestCanaryOfEachKind: each kind is an object of its own, which says whether one has come back. Another field manager owns that.
 func TestCanaryOfEachKind(t *testing.T) {
-	h := newHerald(t)
-	c := clusterAt(t, h)
 	for kind, resource := range map[reloader.ConfigKind]string{reloader.ConfigMap: "configmaps", reloader.Secret: "secrets"} {
-		if proven, err := c.TouchCanary(t.Context(), h.URL, kind, "id", false); err != nil || proven {
-			t.Errorf("%s: proven %t, %v", kind, proven, err)
+		h := newHerald(t)
+		for _, want := range []bool{false, true} {
+			if proven, err := clusterAt(t, h).TouchCanary(t.Context(), h.URL, kind, "id", want); err != nil || proven != want {
+				t.Errorf("%s: proven %t, %v", kind, proven, err)
+			}
+			if body := h.canaries[resource]; !strings.Contains(body, `"kind":"`+string(kind)+`"`) || !strings.Contains(body, `"touched":`) {
+				t.Errorf("%s: written is %s", resource, body)
+			}
 		}
-		if body := h.canaries[resource]; !strings.Contains(body, `"kind":"`+string(kind)+`"`) || !strings.Contains(body, `"touched":`) {
-			t.Errorf("%s: written is %s", resource, body)
+		if diff := cmp.Diff([]string{"reroll true", "reroll-proven true"}, h.managers); diff != "" {
+			t.Errorf("field managers (-want +got):\n%s", diff)
 		}
 	}
 }

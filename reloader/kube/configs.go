@@ -10,7 +10,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -58,34 +60,24 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 	return live.Object{}, fmt.Errorf("no such kind of config: %s", config.Kind)
 }
 
-// listPage is how many names one request of List asks for.
-const listPage = 500
-
-// List returns the configs of a kind in a namespace, each with its metadata.
+// List returns the configs of a kind in a namespace, each with its metadata; none if the API server does not serve the kind.
 func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	found := map[reloader.Config]live.Meta{}
-	options := metav1.ListOptions{Limit: listPage}
-	for {
-		page, err := c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, options)
-		if notThere(err) {
-			return found, nil // the kind is not served
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			meta := &page.Items[i].ObjectMeta
-			config := reloader.Config{Kind: kind, Namespace: namespace, Name: meta.Name}
-			found[config] = c.metaOf(meta)
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return found, nil
-		}
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, o)
+	})
+	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+		o := &obj.(*metav1.PartialObjectMetadata).ObjectMeta
+		found[reloader.Config{Kind: kind, Namespace: namespace, Name: o.Name}] = c.metaOf(o)
+		return nil
+	})
+	if err != nil && !notThere(err) {
+		return nil, err
 	}
+	return found, nil
 }
 
-// metaOf keeps of an object's metadata what decisions need. Annotations that nobody asked for are left out: one of them holds
-// the whole content.
+// metaOf keeps of an object's metadata what decisions need. Other annotations are dropped: one of them holds the whole content.
 func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	kept := maps.Clone(o.Annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
@@ -108,17 +100,11 @@ func lastWritten(entries []metav1.ManagedFieldsEntry) (written time.Time) {
 	return written
 }
 
-// dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: there is one time for all
-// that a manager wrote.
-//
-// The times are by the second. Of two managers within one second, the one that has written nothing but data wrote data then; the other may have
-// written a label. If that does not decide, no manager is named.
+// dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: a manager has one time for
+// all that it wrote, by the second. Of two within the same second the one that owns nothing but data wrote it; otherwise no manager is named.
 func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time, alone bool) {
 	for _, e := range entries {
-		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" {
-			continue
-		}
-		if e.Time.Time.Before(written) {
+		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" || e.Time.Time.Before(written) {
 			continue
 		}
 		owns, nothingElse := ownsData(e.FieldsV1.GetRawBytes())
@@ -133,8 +119,8 @@ func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written t
 	return manager, written, alone
 }
 
-// ownsData reports whether managed fields have data of the object itself among them, and whether they have nothing else that can be written
-// again. An annotation may be called data, too, so that what looks like it is read; most entries do not even look like it.
+// ownsData reports whether managed fields have data of the object itself, and whether they have nothing else that can be written again. An
+// annotation may be called data, too; most entries do not even look like it and are not decoded.
 func ownsData(fields []byte) (owns, alone bool) {
 	if !bytes.Contains(fields, []byte(`"f:data"`)) && !bytes.Contains(fields, []byte(`"f:binaryData"`)) {
 		return false, false

@@ -1,40 +1,125 @@
 package kube
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
+const (
+	// maxEvents bounds the Events that wait to be sent. More are dropped: the records are complete without them.
+	maxEvents = 16_384
+	// eventTime bounds the time to send one, and lastEvents that for those that wait at the end.
+	eventTime, lastEvents = 10 * time.Second, 5 * time.Second
+	// announcers is how many Events are sent at the same time.
+	announcers = 8
+)
+
+// Announcer writes Kubernetes Events on workloads, from one bounded queue and with a rate limit of their own, so that they delay no roll.
+type Announcer struct {
+	cluster *Cluster
+	logger  *slog.Logger
+	dropped prometheus.Counter
+	waiting chan *corev1.Event
+}
+
+// NewAnnouncer returns an Announcer that sends while Run runs.
+func NewAnnouncer(c *Cluster, logger *slog.Logger, r prometheus.Registerer) *Announcer {
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
+	})
+	r.MustRegister(dropped)
+	return &Announcer{cluster: c, logger: logger, dropped: dropped, waiting: make(chan *corev1.Event, maxEvents)}
+}
+
 // Announce queues an Event for each config behind a reload that rolled its workload or was refused. It does not block.
 func (a *Announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	for _, e := range eventsOf(w, r) {
-		a.enqueue(e, r.ID)
+		a.enqueue(e)
 	}
 }
 
-// Complain queues a Warning about what is wrong with a workload's own settings. It does not block. As long as the cluster keeps an
-// Event about the same problem of the same workload, there is no second one, whoever complains.
+// Complain queues a Warning about a workload's settings. It does not block. While the cluster keeps an Event about the same problem of the
+// same workload, no second one is written.
 func (a *Announcer) Complain(w *workload.Workload, problem string) {
-	a.enqueue(warningOf(w, eventInvalid, problem, time.Now()), "")
+	a.enqueue(warningOf(w, eventInvalid, problem, time.Now()))
 }
 
 // Stalled queues a Warning that the rollout of a reload has stalled. It does not block.
 func (a *Announcer) Stalled(w *workload.Workload, problem string) {
-	a.enqueue(warningOf(w, eventFailed, problem, time.Now()), "")
+	a.enqueue(warningOf(w, eventFailed, problem, time.Now()))
 }
 
-// The reasons of Events. The first two are those of Stakater Reloader, and mean what they mean there: people have alerts on them. It says
-// nothing of faulty annotations, so that what is wrong with settings has a reason of its own and pages nobody who moved here.
+func (a *Announcer) enqueue(event *corev1.Event) {
+	if a.cluster.options.DryRun {
+		return
+	}
+	select {
+	case a.waiting <- event:
+	default:
+		a.dropped.Inc()
+	}
+}
+
+// Run sends Events until ctx ends, and then those that wait, as far as there is time.
+func (a *Announcer) Run(ctx context.Context) error {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastEvents, cancel) })()
+	var workers sync.WaitGroup
+	for range announcers {
+		workers.Go(func() {
+			for {
+				select {
+				case event := <-a.waiting:
+					a.send(sending, event)
+				case <-ctx.Done():
+					a.drain(sending)
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return nil
+}
+
+func (a *Announcer) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case event := <-a.waiting:
+			a.send(ctx, event)
+		default:
+			return
+		}
+	}
+}
+
+func (a *Announcer) send(ctx context.Context, event *corev1.Event) {
+	ctx, cancel := context.WithTimeout(ctx, eventTime)
+	defer cancel()
+	_, err := a.cluster.events.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		a.logger.Warn("event was not written", "namespace", event.Namespace, "workload", event.InvolvedObject.Name, "error", err)
+	}
+}
+
+// The reasons of Events. The first two are those of Stakater Reloader, with the same meaning: existing alerts match them. It has no Event
+// about faulty annotations, so that these have a reason of their own.
 const (
 	eventReloaded = "Reloaded"
 	eventFailed   = "ReloadFail"
@@ -48,8 +133,8 @@ var eventSources = map[reloader.ConfigKind]string{
 	reloader.SecretProviderClass: "reloader-secretproviderclasspodstatuses", // the resource that is watched
 }
 
-// eventsOf returns an Event for each config behind r, in the order of their names; none if r is nothing that people have to know. Content
-// that comes back is the same reload for another change.
+// eventsOf returns an Event for each config behind r, in the order of their names; none if r has an outcome that is no Event. Content that
+// comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	failed := false
 	switch r.Outcome {

@@ -3,12 +3,17 @@ package kube
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -175,18 +180,26 @@ func TestEventMessagesAreBounded(t *testing.T) {
 	}
 }
 
+// TestEventsAreQueued: what waits when the process ends is still written, once; more than the queue holds is dropped, and a dry run writes
+// nothing.
 func TestEventsAreQueued(t *testing.T) {
 	r := reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause(reloader.Secret, "db"), cause(reloader.ConfigMap, "app")}}
 	for name, test := range map[string]struct {
 		dryRun bool
 		want   int
-	}{"live": {false, 3}, "dry run": {true, 0}} {
+	}{"live": {false, 4}, "dry run": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
-			a := NewAnnouncer(&Cluster{client: client, options: Options{DryRun: test.dryRun}}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a := NewAnnouncer(&Cluster{events: client, options: Options{DryRun: test.dryRun}}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a.waiting = make(chan *corev1.Event, 5)
 			a.Announce(web(), r)
 			a.Complain(web(), "bad")
 			a.Complain(web(), "bad")
+			a.Stalled(web(), "slow")
+			a.Stalled(web(), "one too many")
+			if dropped := testutil.ToFloat64(a.dropped); dropped != float64(test.want/4) {
+				t.Errorf("%v Events were dropped", dropped)
+			}
 			ended, end := context.WithCancel(t.Context())
 			end()
 			if err := a.Run(ended); err != nil {
@@ -197,5 +210,40 @@ func TestEventsAreQueued(t *testing.T) {
 				t.Errorf("%d events were written, want %d; error %v", len(events.Items), test.want, err)
 			}
 		})
+	}
+}
+
+// eventRow is a row of the table of Events in docs/reasons-and-events.md.
+var eventRow = regexp.MustCompile("(?m)^\\| (`[A-Z][^|]*`) \\| (Normal|Warning) \\| `([A-Za-z]+)` \\|$")
+
+// TestEventsAreDocumented: docs/reasons-and-events.md has a row for every reason, and its table of Events every outcome that is one, with its type
+// and reason, and no other.
+func TestEventsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reasons-and-events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[reloader.Reason]string{}
+	for _, row := range eventRow.FindAllStringSubmatch(string(text), -1) {
+		for _, outcome := range strings.Split(row[1], ", ") {
+			documented[reloader.Reason(strings.Trim(outcome, "`"))] = row[2] + " " + row[3]
+		}
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(reloader.Reasons)) {
+		if !strings.Contains(string(text), "\n| `"+string(outcome)+"` | ") {
+			t.Errorf("%s has no row", outcome)
+		}
+		want := ""
+		r := reloader.Reload{Outcome: outcome, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}}
+		for _, e := range eventsOf(web(), r) {
+			want = e.Type + " " + e.Reason
+		}
+		if documented[outcome] != want {
+			t.Errorf("%s is an Event %q, documented as %q", outcome, want, documented[outcome])
+		}
+		delete(documented, outcome)
+	}
+	for outcome := range documented {
+		t.Errorf("%s is documented and is no outcome", outcome)
 	}
 }

@@ -14,8 +14,6 @@ type fence struct {
 	closes atomic.Pointer[time.Time]
 }
 
-func (f *fence) open() { f.closes.Store(nil) }
-
 func (f *fence) close() { f.closeAt(time.Now()) }
 
 func (f *fence) closeAt(t time.Time) { f.closes.Store(&t) }

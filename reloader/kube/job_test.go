@@ -2,8 +2,8 @@ package kube
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,11 +14,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -61,79 +61,54 @@ func TestCleaned(t *testing.T) {
 	}
 }
 
-// TestManifestSecret pins the bytes of the Secret: another version may have to go on from it. They are never edited.
-func TestManifestSecret(t *testing.T) {
-	m := manifest{
-		job: object(t, "cleaned.yaml"), uid: "11-22", version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC),
-	}
-	secret, err := m.secret("reroll-system")
+// ring returns digest keys of a test.
+func ring(t testing.TB) *digest.Ring {
+	t.Helper()
+	r, err := digest.NewRing(bytes.Repeat([]byte("k"), digest.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := yaml.Marshal(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join("testdata", "job", "manifest.v1.yaml"))
-	if err != nil {
-		t.Fatalf("%v; it would be:\n%s", err, got)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("the Secret is written differently now (-want +got):\n%s", diff)
-	}
-	stored := &corev1.Secret{}
-	if err := yaml.Unmarshal(want, stored); err != nil {
-		t.Fatal(err)
-	}
-	read, err := parseManifest(stored)
-	if err != nil || read.uid != m.uid || read.version != m.version || !read.kept.Equal(m.kept) {
-		t.Errorf("the Secret is read differently now: %s, %s: %v", read.uid, read.version, err)
-	}
-	if diff := cmp.Diff(m.job.Object, read.job.Object); diff != "" {
-		t.Errorf("the Secret is read differently now (-want +got):\n%s", diff)
-	}
+	return r
 }
 
-func TestManifestIsRefused(t *testing.T) {
-	const job = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"hunter2"}}`
-	secret := func(name, data string) *corev1.Secret {
-		return &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "own"},
-			Data:       map[string][]byte{manifestJob: []byte(data), manifestUID: []byte("u")},
-		}
+// TestBackup: what is stored of a Job comes back, unless anything of it was changed. Errors do not quote it, and neither does its name.
+func TestBackup(t *testing.T) {
+	b := backup{job: object(t, "cleaned.yaml"), uid: "11-22", version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC)}
+	if text := fmt.Sprint(b); text != "Job shop/import" {
+		t.Errorf("printed as %q", text)
 	}
-	if _, err := parseManifest(secret("reroll-job-u", job)); err != nil {
-		t.Fatalf("the cases start from what is accepted: %v", err)
-	}
-	cases := map[string]struct {
-		reason string
-		secret *corev1.Secret
-	}{
-		"empty":          {"nothing can be made of it", secret("reroll-job-u", "")},
-		"cut":            {"half a manifest is none", secret("reroll-job-u", job[:40])},
-		"another kind":   {"Reroll makes no other objects", secret("reroll-job-u", strings.ReplaceAll(job, `"Job"`, `"Pod"`))},
-		"another's name": {"the name says whose it is", secret("reroll-job-v", job)},
-	}
-	for name, test := range cases {
-		_, err := parseManifest(test.secret)
-		if err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v; %s, and its content stays where it is", name, err, test.reason)
-		}
-	}
-}
-
-func TestManifestLargerThanASecretIsRefusedForGood(t *testing.T) {
-	m := manifest{job: object(t, "cleaned.yaml"), uid: "11-22"}
-	encoded, err := json.Marshal(m.job.Object)
+	secret, err := b.secretIn("own", ring(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.version = strings.Repeat("x", corev1.MaxSecretSize-sha256.Size-len(encoded)-len(m.uid)-len("2026-11-22T20:00:00Z"))
-	if _, err := m.secret("own"); err != nil {
+	got, err := backupIn(secret, ring(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b, got, cmp.AllowUnexported(backup{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	hostile := []byte(`{"job":["hunter2"],"uid":"hunter2"}`)
+	for name, change := range map[string]func(*corev1.Secret){
+		"no signature":   func(s *corev1.Secret) { delete(s.Data, signatureKey) },
+		"cut":            func(s *corev1.Secret) { s.Data[backupKey] = s.Data[backupKey][:40] },
+		"another's name": func(s *corev1.Secret) { s.Name = "reroll-job-44" },
+		"signed, and no Job": func(s *corev1.Secret) {
+			s.Data[backupKey], s.Data[signatureKey] = hostile, ring(t).Sign([]byte(s.Name), hostile)
+		},
+	} {
+		changed := secret.DeepCopy()
+		change(changed)
+		if _, err := backupIn(changed, ring(t)); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b.version = strings.Repeat("x", corev1.MaxSecretSize-len(secret.Data[backupKey])-len(secret.Data[signatureKey])+len(b.version))
+	if _, err := b.secretIn("own", ring(t)); err != nil {
 		t.Errorf("as large as a Secret may be: %v", err)
 	}
-	m.version += "x"
-	if _, err := m.secret("own"); !apierrors.IsRequestEntityTooLargeError(err) {
+	b.version += "x"
+	if _, err := b.secretIn("own", ring(t)); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("larger by one byte: %v", err)
 	}
 }
@@ -205,38 +180,5 @@ func TestApplied(t *testing.T) {
 		if diff := cmp.Diff(before.Object, job.Object); diff != "" {
 			t.Errorf("%s: the object that was read has changed (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-func TestStamped(t *testing.T) {
-	job := object(t, "live.yaml")
-	for name, test := range map[string]struct {
-		annotations map[string]any
-		want        bool
-	}{
-		"as written":   {map[string]any{"note": "at night", "gone": nil}, true},
-		"another roll": {map[string]any{"note": "at night", "reroll.dev/applied": "x"}, false},
-		"nothing":      {map[string]any{"gone": nil}, false},
-	} {
-		if got := stamped(job, mark.Roll{Annotations: test.annotations}); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestRecreationsBeginOnce(t *testing.T) {
-	r := &recreations{}
-	if !r.begin("u") || r.begin("u") || !r.begin("v") {
-		t.Error("a Job is recreated twice at once, or one keeps another waiting")
-	}
-	if r.end("u"); !r.begin("u") {
-		t.Error("a Job is never recreated again")
-	}
-}
-
-func TestManifestPrintsNoContent(t *testing.T) {
-	m := manifest{job: object(t, "cleaned.yaml")}
-	if text := m.String(); text != "Job shop/import" || bytes.Contains([]byte(text), []byte("hunter2")) {
-		t.Errorf("%q", text)
 	}
 }

@@ -36,28 +36,10 @@ type Ledger struct {
 
 	mu    sync.Mutex
 	books map[string]*book
-	// seen has what the watch saw of each namespace since Changed last checked, by the name of the ConfigMap.
-	seen map[string]map[string]sighting
-}
-
-// book is the ledger of one workload namespace: entries by key, spread over ConfigMaps by a hash of the key.
-type book struct {
-	mu     sync.Mutex
-	shards []shard
-	// moved says that the ConfigMaps must be read.
-	moved bool
-}
-
-// shard is one ConfigMap as this process last read or wrote it. The version is empty if it is not stored.
-type shard struct {
-	version string
-	data    map[string]string
 }
 
 // NewLedger returns a ledger of which nothing has been read.
-func NewLedger(c *Cluster) *Ledger {
-	return &Ledger{cluster: c, books: map[string]*book{}, seen: map[string]map[string]sighting{}}
-}
+func NewLedger(c *Cluster) *Ledger { return &Ledger{cluster: c, books: map[string]*book{}} }
 
 // Holds reports whether a config is one of the ConfigMaps of the ledger, by its name.
 func (l *Ledger) Holds(c reloader.Config) bool {
@@ -76,8 +58,8 @@ func (l *Ledger) book(namespace string) *book {
 }
 
 // Load forgets what this process knows and reads all entries. It also returns when the ledger was born: the creation of its oldest ConfigMap.
-// The first Load creates one. Load logs a ConfigMap that it cannot read, keeps it under another name, and treats it as lost. A dry run writes
-// nothing; a ledger that does not exist is born now. After the API server went back to an earlier state, as when etcd is restored, call Load.
+// The first Load creates one. Load logs entries that it cannot read, leaves them as they are, and treats them as lost. A dry run writes
+// nothing; a ledger that does not exist is born now. After etcd was restored, call Load.
 func (l *Ledger) Load(ctx context.Context) (entries map[reloader.WorkloadRef]string, born time.Time, err error) {
 	l.mu.Lock()
 	l.books = map[string]*book{}
@@ -122,9 +104,6 @@ func (l *Ledger) Changed(ctx context.Context, namespace string) (entries map[rel
 	b := l.book(namespace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.passed(namespace, b) {
-		b.moved = true
-	}
 	if !b.moved {
 		return nil, false, nil
 	}
@@ -148,10 +127,9 @@ func (l *Ledger) Put(ctx context.Context, namespace string, changed map[reloader
 	b := l.book(namespace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, refused := b.with(namespace, changed)
-	next, ok := spread(all, len(b.shards))
-	if !ok {
-		return fmt.Errorf("%w: namespace %s has %d entries", ErrLedgerFull, namespace, len(all))
+	next, refused := b.with(namespace, changed)
+	if len(next) > maxPages {
+		return fmt.Errorf("%w: namespace %s has too many", ErrLedgerFull, namespace)
 	}
 	err := l.write(ctx, namespace, b, next)
 	b.moved = b.moved || err != nil
@@ -161,83 +139,67 @@ func (l *Ledger) Put(ctx context.Context, namespace string, changed map[reloader
 	return errors.Join(err, refused)
 }
 
-// adopt makes b what the ConfigMaps of its namespace say. It sets aside what is damaged, deletes what is replaced, and creates again what is
-// lost. Of several numbers of ConfigMaps the largest counts whose first one exists, which write writes last.
+// adopt makes b what the ConfigMaps of its namespace say, and creates again what is gone. If a process ended while it moved an entry, two
+// ConfigMaps have it; the later one is newer.
 func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []corev1.ConfigMap) error {
-	n, complete := 0, false
+	for i := range b.pages {
+		b.pages[i].version = ""
+	}
 	for _, m := range found {
-		if i, of := shardNamed(namespace, m.Name); of > 0 && (i == 0 && !complete || (i == 0) == complete && of > n) {
-			n, complete = of, i == 0
-		}
-	}
-	if n == 0 {
-		n = len(b.shards)
-	}
-	shards := make([]shard, n)
-	for _, m := range found {
-		i, of := shardNamed(namespace, m.Name)
-		var err error
-		if damage := damageOf(namespace, m); damage != "" {
-			err = l.setAside(ctx, m, damage)
-		} else if of == n {
-			shards[i] = shard{m.ResourceVersion, m.Data}
-		} else {
-			err = l.drop(ctx, m.Name, m.ResourceVersion)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for i := range shards {
-		data := shards[i].data
-		if shards[i].version == "" && n == len(b.shards) {
-			data = b.shards[i].data
-		}
-		if err := l.keep(ctx, namespace, &shards[i], i, n, data); err != nil {
-			return err
-		}
-	}
-	b.shards = shards
-	return nil
-}
-
-// write makes the ConfigMaps of a namespace say next. If their number differs, the old ones count until the first of the new ones is written,
-// the last of all, and are then deleted.
-func (l *Ledger) write(ctx context.Context, namespace string, b *book, next []map[string]string) error {
-	shards, old := b.shards, []shard(nil)
-	if len(next) != len(shards) {
-		shards, old = make([]shard, len(next)), shards
-	}
-	for i, data := range slices.Backward(next) {
-		if err := l.keep(ctx, namespace, &shards[i], i, len(next), data); err != nil {
-			return err
-		}
-	}
-	b.shards = shards
-	for i, s := range old {
-		if s.version == "" {
+		i := pageNamed(namespace, m.Name)
+		if i < 0 {
+			l.cluster.logger().Error("a ConfigMap of the ledger has the wrong name or label: its entries are lost", "configmap", m.Namespace+"/"+m.Name)
 			continue
 		}
-		if err := l.drop(ctx, shardName(namespace, i, len(old)), s.version); err != nil {
-			return err
+		for len(b.pages) <= i {
+			b.pages = append(b.pages, page{})
+		}
+		b.pages[i] = page{m.ResourceVersion, m.Data}
+		if m.Immutable != nil && *m.Immutable {
+			if err := l.drop(ctx, m.Name, m.ResourceVersion); err != nil {
+				return err
+			}
+			b.pages[i].version = ""
 		}
 	}
-	return nil
+	next, seen := make([]map[string]string, len(b.pages)), map[string]bool{}
+	for i, p := range slices.Backward(b.pages) {
+		next[i] = maps.Clone(p.data)
+		for key, value := range p.data {
+			if seen[key] {
+				delete(next[i], key)
+			}
+			seen[key] = true
+			if _, _, ok := entryOf(namespace, key, value); !ok {
+				l.cluster.logger().Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
+			}
+		}
+	}
+	return l.write(ctx, namespace, b, next)
 }
 
-// keep writes one of n ConfigMaps if it does not say data yet. The first of several exists even if it is empty.
-func (l *Ledger) keep(ctx context.Context, namespace string, s *shard, i, n int, data map[string]string) error {
-	stored := s.version != ""
-	if needed := len(data) > 0 || i == 0 && n > 1; !stored && !needed || stored && maps.Equal(data, s.data) {
-		s.data = data
-		return nil
+// write makes the ConfigMaps of a namespace say next, the last one first.
+func (l *Ledger) write(ctx context.Context, namespace string, b *book, next []map[string]string) error {
+	for len(b.pages) < len(next) {
+		b.pages = append(b.pages, page{})
 	}
-	m := &corev1.ConfigMap{ObjectMeta: l.meta(shardName(namespace, i, n), namespace), Data: data}
-	m.ResourceVersion = s.version
-	written, err := l.put(ctx, m)
-	if err != nil {
-		return err
+	for i, data := range slices.Backward(next) {
+		p, name := &b.pages[i], pageName(namespace, i)
+		switch {
+		case len(data) == 0 && p.version != "":
+			if err := l.drop(ctx, name, p.version); err != nil {
+				return err
+			}
+			*p = page{}
+		case len(data) > 0 && (p.version == "" || !maps.Equal(data, p.data)):
+			m := &corev1.ConfigMap{ObjectMeta: l.meta(name, namespace), Data: data}
+			m.ResourceVersion = p.version
+			written, err := l.put(ctx, m)
+			if err != nil {
+				return err
+			}
+			*p = page{written.ResourceVersion, data}
+		}
 	}
-	*s = shard{written.ResourceVersion, data}
 	return nil
 }

@@ -5,16 +5,22 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
-// large are n entries of which each ConfigMap holds 25.
+func ref(name string) reloader.WorkloadRef {
+	return reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: name}
+}
+
+// large are n entries of which each ConfigMap holds 26.
 func large(n int) noted {
 	all := noted{}
 	for i := range n {
@@ -32,26 +38,25 @@ func TestLedgerWrites(t *testing.T) {
 	put(t, l, noted{ref("a"): "1", ref("b"): "1"})
 	put(t, l, noted{ref("a"): "1"})
 	put(t, l, noted{ref("a"): "2", ref("c"): ""})
-	same(t, "little", []string{"create -shop.0-of-1", "update -shop.0-of-1"}, s.written())
+	same(t, "little", []string{"create -shop.0", "update -shop.0"}, s.written())
 	same(t, "another process", noted{ref("a"): "2", ref("b"): "1"}, loaded(t, s.ledger()))
 	put(t, l, large(60))
-	same(t, "a split", []string{"create -shop.3-of-4", "create -shop.2-of-4", "create -shop.1-of-4", "create -shop.0-of-4", "delete -shop.0-of-1"}, s.written())
+	same(t, "much", []string{"create -shop.2", "create -shop.1", "update -shop.0"}, s.written())
 	put(t, l, noted{ref("a"): "3"})
-	if writes := s.written(); len(writes) != 1 || !strings.HasPrefix(writes[0], "update ") {
-		t.Errorf("one entry of many: %v", writes)
-	}
+	same(t, "one entry of many", []string{"update -shop.0"}, s.written())
+	put(t, l, noted{ref("a"): strings.Repeat("y", MaxLedgerEntry)})
+	same(t, "an entry that moves", []string{"update -shop.2", "update -shop.0"}, s.written())
 	forgotten := loaded(t, s.ledger())
-	if len(forgotten) != 62 || forgotten[ref("a")] != "3" {
+	if len(forgotten) != 62 || len(forgotten[ref("a")]) != MaxLedgerEntry {
 		t.Errorf("%d entries", len(forgotten))
 	}
 	for r := range forgotten {
 		forgotten[r] = ""
 	}
 	put(t, l, forgotten)
-	same(t, "nothing is left", []string{"delete -shop.0-of-4", "delete -shop.1-of-4", "delete -shop.2-of-4", "delete -shop.3-of-4"}, s.written())
-	same(t, "nothing", noted{}, loaded(t, s.ledger()))
+	same(t, "nothing is left", []string{"delete -shop.2", "delete -shop.1", "delete -shop.0"}, s.written())
 	put(t, l, noted{ref("a"): "4"})
-	same(t, "again", []string{"create -shop.0-of-1"}, s.written())
+	same(t, "again", []string{"create -shop.0"}, s.written())
 }
 
 // TestLedgerRefuses: what is too large leaves all else as it would be.
@@ -107,9 +112,7 @@ func TestLedgerDryRun(t *testing.T) {
 	l := NewLedger(&Cluster{client: s, Namespace: "ops", options: Options{DryRun: true}})
 	same(t, "entries", noted{ref("a"): "1"}, loaded(t, l))
 	put(t, l, noted{ref("a"): "2"})
-	s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Data["?"] = "x" })
-	same(t, "damaged", noted{}, loaded(t, l))
-	same(t, "writes", []string{"update -shop.0-of-1"}, s.written())
+	same(t, "writes", []string(nil), s.written())
 }
 
 // TestLedgerMoved: of two processes that have read the same, one writes, and the other learns what.
@@ -121,31 +124,31 @@ func TestLedgerMoved(t *testing.T) {
 	}{
 		"an entry":               {noted{ref("a"): "1"}, func(t *testing.T, _ *server, l *Ledger) { t.Helper(); put(t, l, noted{ref("b"): "1"}) }, noted{ref("a"): "1", ref("b"): "1"}},
 		"the first entry of all": {noted{}, func(t *testing.T, _ *server, l *Ledger) { t.Helper(); put(t, l, noted{ref("b"): "1"}) }, noted{ref("b"): "1"}},
-		"a split": {noted{ref("a"): "1"}, func(t *testing.T, _ *server, l *Ledger) {
+		"more ConfigMaps": {noted{ref("a"): "1"}, func(t *testing.T, _ *server, l *Ledger) {
 			t.Helper()
 			put(t, l, large(60))
 		}, func() noted { all := large(60); all[ref("a")] = "1"; return all }()},
 		"deleted by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			if err := s.CoreV1().ConfigMaps("ops").Delete(t.Context(), shardName("shop", 0, 1), metav1.DeleteOptions{}); err != nil {
+			if err := s.CoreV1().ConfigMaps("ops").Delete(t.Context(), pageName("shop", 0), metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, noted{ref("a"): "1", ref("b"): "2"}},
 		"damaged by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": ""} })
-		}, noted{ref("a"): "1", ref("b"): "2"}},
+			s.edit(t, "-shop.0", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": ""} })
+		}, noted{}},
 		"made immutable by somebody": {noted{ref("a"): "1"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Immutable = new(bool); *m.Immutable = true })
+			s.edit(t, "-shop.0", func(m *corev1.ConfigMap) { m.Immutable = new(bool); *m.Immutable = true })
 		}, noted{ref("a"): "1"}},
 		"a label removed by somebody": {noted{ref("a"): "1"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { delete(m.Labels, ledgerLabel) })
+			s.edit(t, "-shop.0", func(m *corev1.ConfigMap) { delete(m.Labels, ledgerLabel) })
 		}, noted{ref("a"): "1"}},
 		"edited by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			s.edit(t, "-shop.0-of-1", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": "0"} })
+			s.edit(t, "-shop.0", func(m *corev1.ConfigMap) { m.Data = map[string]string{"Deployment.a": "0"} })
 		}, noted{ref("a"): "0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,16 +188,16 @@ func TestLedgerWatch(t *testing.T) {
 		name, version string
 		gone, want    bool
 	}{
-		"what this process wrote":       {"-shop.0-of-1", "102", false, false},
-		"what was before that":          {"-shop.0-of-1", "99", false, false},
-		"what came after":               {"-shop.0-of-1", "1000", false, true},
-		"a version that is not ordered": {"-shop.0-of-1", "x", false, true},
-		"deleted":                       {"-shop.0-of-1", "1000", true, true},
-		"deleted, seen late":            {"-shop.0-of-1", "102", true, true},
-		"deleted before it was created": {"-shop.0-of-1", "99", true, false},
-		"split":                         {"-shop.2-of-4", "1000", false, true},
-		"split before, and undone":      {"-shop.2-of-4", "99", true, false},
-		"of another namespace":          {"-other.0-of-1", "1000", false, false},
+		"what this process wrote":       {"-shop.0", "102", false, false},
+		"what was before that":          {"-shop.0", "99", false, false},
+		"what came after":               {"-shop.0", "1000", false, true},
+		"a version that is not ordered": {"-shop.0", "x", false, true},
+		"deleted":                       {"-shop.0", "1000", true, true},
+		"deleted, seen late":            {"-shop.0", "102", true, true},
+		"deleted before it was created": {"-shop.0", "99", true, false},
+		"one more":                      {"-shop.2", "1000", false, true},
+		"one more, and gone":            {"-shop.2", "99", true, false},
+		"of another namespace":          {"-other.0", "1000", false, false},
 	} {
 		namespace, _, _ := strings.Cut(c.name[1:], ".")
 		l.see(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: LedgerName + c.name, ResourceVersion: c.version, Labels: map[string]string{ledgerNamespace: namespace}}}, c.gone)
@@ -205,13 +208,12 @@ func TestLedgerWatch(t *testing.T) {
 	}
 }
 
-// TestLedgerDamaged: what cannot be read is logged, kept under another name, and lost. All else is as it was.
+// TestLedgerDamaged: what cannot be read is logged, left as it is, and lost. All else is as it was.
 func TestLedgerDamaged(t *testing.T) {
 	for name, damage := range map[string]func(*corev1.ConfigMap){
-		"no kind":           func(m *corev1.ConfigMap) { m.Data["web"] = "x" },
+		"no kind":           func(m *corev1.ConfigMap) { m.Data["web"] = "x"; delete(m.Data, "Deployment.a") },
 		"no entry":          func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = "" },
 		"too long an entry": func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = strings.Repeat("x", MaxLedgerEntry+1) },
-		"binary data":       func(m *corev1.ConfigMap) { m.BinaryData = map[string][]byte{"x": {1}} },
 		"another namespace": func(m *corev1.ConfigMap) { m.Labels[ledgerNamespace] = "shop2" },
 		"no namespace":      func(m *corev1.ConfigMap) { delete(m.Labels, ledgerNamespace) },
 	} {
@@ -219,39 +221,41 @@ func TestLedgerDamaged(t *testing.T) {
 			s := newServer()
 			l := s.ledger()
 			loaded(t, l)
-			put(t, l, noted{ref("a"): "1"})
-			other := noted{{Kind: "Deployment", Namespace: "other", Name: "b"}: "1"}
-			if err := l.Put(t.Context(), "other", other); err != nil {
-				t.Fatal(err)
+			put(t, l, noted{ref("a"): "1", ref("b"): "1"})
+			s.edit(t, "-shop.0", damage)
+			var log strings.Builder
+			fresh := s.ledger()
+			fresh.cluster.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			want := noted{ref("b"): "1"}
+			if strings.Contains(name, "namespace") {
+				want = noted{}
 			}
-			for range 2 { // a second time what is kept takes the place of what was kept first
-				s.edit(t, "-shop.0-of-1", damage)
-				var log strings.Builder
-				fresh := s.ledger()
-				fresh.cluster.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				same(t, "entries", other, loaded(t, fresh))
-				if !strings.Contains(log.String(), "ops/reroll-ledger-shop.0-of-1") || !strings.Contains(log.String(), damagedStart) {
-					t.Errorf("log: %s", log.String())
-				}
-				kept, err := s.CoreV1().ConfigMaps("ops").List(t.Context(), metav1.ListOptions{LabelSelector: ledgerLabel + "=" + ledgerDamaged})
-				if err != nil || len(kept.Items) != 1 || kept.Items[0].Annotations[ledgerWasNamed] != "reroll-ledger-shop.0-of-1" || len(kept.Items[0].Data)+len(kept.Items[0].BinaryData) == 0 {
-					t.Errorf("kept: %v, error %v", kept, err)
-				}
-				put(t, fresh, noted{ref("a"): "1"})
+			same(t, "entries", want, loaded(t, fresh))
+			if !strings.Contains(log.String(), "ops/reroll-ledger-shop.0") {
+				t.Errorf("log: %s", log.String())
 			}
-			same(t, "entries", noted{ref("a"): "1", slices.Collect(maps.Keys(other))[0]: "1"}, loaded(t, s.ledger()))
+			m, err := s.CoreV1().ConfigMaps("ops").Get(t.Context(), pageName("shop", 0), metav1.GetOptions{})
+			if err != nil || len(m.Data) != 2 {
+				t.Errorf("stored %v, %v", m, err)
+			}
+			put(t, fresh, noted{ref("a"): "2"})
+			want[ref("a")] = "2"
+			same(t, "entries", want, loaded(t, s.ledger()))
 		})
 	}
 }
 
-// TestLedgerSplitCutShort: wherever a process ends while it splits a namespace, the next one knows all of before or all of after.
-func TestLedgerSplitCutShort(t *testing.T) {
-	for cut := range 6 {
+// TestLedgerCutShort: wherever a process ends while it writes several ConfigMaps, the next one knows of each entry what was before or after, and
+// no entry is in two of them.
+func TestLedgerCutShort(t *testing.T) {
+	for cut := range 4 {
 		t.Run(fmt.Sprint("after ", cut, " writes"), func(t *testing.T) {
 			s := newServer()
 			l := s.ledger()
 			loaded(t, l)
-			put(t, l, noted{ref("a"): "1"})
+			before := large(26)
+			before[ref("w0")] = "1"
+			put(t, l, before)
 			s.written()
 			s.fail = func(string) error {
 				if len(s.writes) >= cut {
@@ -259,27 +263,102 @@ func TestLedgerSplitCutShort(t *testing.T) {
 				}
 				return nil
 			}
-			err := l.Put(t.Context(), "shop", large(60))
-			if (err == nil) != (cut == 5) || errors.Is(err, ErrLedgerMoved) {
+			after := large(60)
+			after[ref("w0")] = strings.Repeat("y", MaxLedgerEntry) // it moves
+			err := l.Put(t.Context(), "shop", after)
+			if (err == nil) != (cut == 3) || errors.Is(err, ErrLedgerMoved) {
 				t.Errorf("error %v", err)
 			}
 			s.fail = nil
-			want := noted{ref("a"): "1"}
-			if cut >= 4 {
-				maps.Copy(want, large(60))
+			got := loaded(t, s.ledger())
+			for r, entry := range got {
+				if entry != before[r] && entry != after[r] {
+					t.Errorf("%s is %.20s", r, entry)
+				}
 			}
-			same(t, "after a start", want, loaded(t, s.ledger()))
-			_, _, err = l.Changed(t.Context(), "shop")
-			if err != nil {
+			for r := range before {
+				if got[r] == "" {
+					t.Errorf("%s is lost", r)
+				}
+			}
+			if _, _, err = l.Changed(t.Context(), "shop"); err != nil {
 				t.Fatal(err)
 			}
-			put(t, l, large(60))
-			maps.Copy(want, large(60))
-			same(t, "after another try", want, loaded(t, s.ledger()))
+			put(t, l, after)
+			same(t, "after another try", after, loaded(t, s.ledger()))
 			left, err := s.CoreV1().ConfigMaps("ops").List(t.Context(), metav1.ListOptions{})
-			if err != nil || len(left.Items) != 5 {
-				t.Errorf("%d ConfigMaps, error %v", len(left.Items), err)
+			n := 0
+			for _, m := range left.Items {
+				n += len(m.Data)
+			}
+			if err != nil || n != len(after) {
+				t.Errorf("%d values are stored for %d entries, error %v", n, len(after), err)
 			}
 		})
+	}
+}
+
+// TestLedgerKeys: a key stands for one workload, also of a name that is too long for a key.
+func TestLedgerKeys(t *testing.T) {
+	longest := strings.Repeat("n", 253)
+	for _, ref := range []reloader.WorkloadRef{ref("web"), ref("web.v1"), ref(longest), ref(longest[:240]), ref(longest[:242]), ref(longest[:243])} {
+		key, prefix := keyOf(ref)
+		if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
+			t.Errorf("key %s: %v", key, problems)
+		}
+		if got, entry, ok := entryOf("shop", key, prefix+"{}\n"); !ok || got != ref || entry != "{}\n" {
+			t.Errorf("%s comes back as %s with entry %q, %v", ref, got, entry, ok)
+		}
+	}
+	hashed, _ := keyOf(ref(longest))
+	for name, bad := range map[string][2]string{
+		"no kind":                 {"web", "x"},
+		"empty kind":              {".web", "x"},
+		"no name":                 {"Deployment.", "x"},
+		"not a name":              {"Deployment.Web_1", "x"},
+		"no entry":                {"Deployment.web", ""},
+		"too long an entry":       {"Deployment.web", strings.Repeat("x", MaxLedgerEntry+1)},
+		"a hash without a name":   {hashed, "x"},
+		"a hash of another name":  {hashed, "web\nx"},
+		"a hash that is not said": {"Deployment..web", "web\nx"},
+	} {
+		if got, entry, ok := entryOf("shop", bad[0], bad[1]); ok {
+			t.Errorf("%s: %s, %.20q", name, got, entry)
+		}
+	}
+}
+
+// TestPageNames: each name belongs to one namespace, and says which ConfigMap it is.
+func TestPageNames(t *testing.T) {
+	for _, namespace := range []string{"shop", "shop-0", strings.Repeat("x", 63)} {
+		name := pageName(namespace, maxPages-1)
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
+		if i, other := pageNamed(namespace, name), pageNamed("shop-1", name); i != maxPages-1 || other != -1 {
+			t.Errorf("%s: %d, in another namespace %d", name, i, other)
+		}
+	}
+	for _, name := range []string{"", LedgerName, "reroll-ledger-shop", "reroll-ledger-shop.-1", "reroll-ledger-shop.64", "reroll-ledger-shop.+0", "reroll-ledger-shop.00", "reroll-ledger-shop.0x"} {
+		if i := pageNamed("shop", name); i != -1 {
+			t.Errorf("%q: %d", name, i)
+		}
+	}
+}
+
+func TestLedgerHolds(t *testing.T) {
+	l := NewLedger(&Cluster{Namespace: "reroll"})
+	for c, want := range map[reloader.Config]bool{
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: LedgerName}:                   true,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: pageName("shop", 0)}:          true,
+		{Kind: reloader.ConfigMap, Namespace: "reroll"}:                                     false,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "reroll-ledgers"}:             false,
+		{Kind: reloader.Secret, Namespace: "reroll", Name: LedgerName}:                      false,
+		{Kind: reloader.ConfigMap, Namespace: "shop", Name: pageName("shop", 0)}:            false,
+		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "my-" + LedgerName + "-shop"}: false,
+	} {
+		if got := l.Holds(c); got != want {
+			t.Errorf("the ledger holds %s: %v", c, got)
+		}
 	}
 }

@@ -1,14 +1,26 @@
 package kube
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -21,10 +33,34 @@ var (
 	providerPodStatuses = providerClasses.GroupVersion().WithResource("secretproviderclasspodstatuses")
 )
 
-// providerClass reads a SecretProviderClass: its annotations from the class itself, its content from the PodStatuses that name it.
-// A selector may match the labels of either. What exists in neither form is not found, and so is everything where the driver is not installed.
+// podStatus is what one SecretProviderClassPodStatus says about its class. It is foreign input: what cannot be read is left out.
+type podStatus struct {
+	// uid and version are those of the object, and order is the version as a number.
+	uid, version string
+	order        uint64
+	// at is when the status was last written, or the object created, by the second. manager is the field manager that wrote the status,
+	// if any is named.
+	at      time.Time
+	manager string
+	// updated says that it was written again after it was created. The driver creates it complete when the pod mounts the class, and updates
+	// it after a rotation. There is no status subresource, so that the generation counts these writes.
+	updated bool
+	labels  labels.Set
+	// objects has the version of each object by its ID.
+	objects map[string]string
+}
+
+// providerClass reads a SecretProviderClass: its annotations from the class itself, its content from the PodStatuses that name it. A selector
+// may match the labels of either. If neither exists, as where the driver is not installed, it is not found.
+//
+// The newest update says what the content is: pods that rotate one after the other make one change, and the last of them none. Creations and
+// deletions prove nothing, and an update proves nothing any more if a younger pod mounted something else, or if a newer one was seen before.
+// Without a proof the content is the oldest that is known.
 func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (live.Object, error) {
-	class, err := c.providerClassMeta(ctx, config)
+	class, err := c.metadata.Resource(providerClasses).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if notThere(err) || apierrors.IsForbidden(err) { // PodStatuses outlive their class; whoever may not read it has no annotations of it
+		class, err = &metav1.PartialObjectMetadata{}, nil
+	}
 	if err != nil {
 		return live.Object{}, err
 	}
@@ -32,71 +68,118 @@ func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (li
 	if err != nil {
 		return live.Object{}, err
 	}
-	if class == nil && len(statuses) == 0 {
-		c.proofs.Delete(config)
-		return live.Object{}, apierrors.NewNotFound(providerClasses.GroupResource(), config.Name)
+	obj := live.Object{Meta: c.metaOf(&class.ObjectMeta)}
+	obj.ResourceVersion, obj.DataManager, obj.DataWritten, obj.Unproven = "none", "", time.Time{}, true
+	if len(statuses) == 0 {
+		if class.Name == "" {
+			c.proofs.Delete(config)
+			return live.Object{}, apierrors.NewNotFound(providerClasses.GroupResource(), config.Name)
+		}
+		obj.Content = digest.OfProviderClass(config.Namespace, config.Name, nil)
+		return obj, nil
 	}
-	if class == nil {
-		class = &metav1.ObjectMeta{}
+	decisive, proven := decide(statuses)
+	seen, _ := c.proofs.Load(config)
+	if before, ok := seen.(podStatus); ok && !decisive.at.After(before.at) && decisive.order < before.order {
+		proven = false
 	}
-	v := viewOf(statuses, c.proofOf(config))
-	if !v.unproven {
-		c.proofs.Store(config, v.decisive.moment)
+	obj.ResourceVersion, obj.DataManager = decisive.uid+"."+decisive.version, decisive.manager
+	if proven {
+		c.proofs.Store(config, podStatus{at: decisive.at, order: decisive.order})
+		if obj.Unproven = false; decisive.manager != "" {
+			obj.DataWritten = decisive.at
+		}
+	} else {
+		obj.ResourceVersion = "unproven." + obj.ResourceVersion
 	}
-	obj := live.Object{Meta: c.metaOf(class), Content: digest.OfProviderClass(config.Namespace, config.Name, v.objects())}
-	obj.Unselected = obj.Unselected && !slices.ContainsFunc(statuses, func(s podStatus) bool {
-		return c.options.ResourceSelector.Matches(labels.Set(s.labels))
-	})
-	obj.ResourceVersion, obj.Unproven = v.version(), v.unproven
-	obj.DataManager, obj.DataWritten = "", v.written()
-	if v.decisive != nil {
-		obj.DataManager = v.decisive.manager
-	}
+	obj.Content = digest.OfProviderClass(config.Namespace, config.Name, decisive.objects)
+	obj.Unselected = obj.Unselected && !slices.ContainsFunc(statuses, func(s podStatus) bool { return c.options.ResourceSelector.Matches(s.labels) })
 	return obj, nil
 }
 
-// proofOf returns when the newest update was made that this process has seen of a class.
-func (c *Cluster) proofOf(config reloader.Config) moment {
-	seen, _ := c.proofs.Load(config)
-	at, _ := seen.(moment)
-	return at
+// decide returns which of several PodStatuses has the content of their class, and whether it proves that.
+func decide(statuses []podStatus) (decisive podStatus, proven bool) {
+	slices.SortFunc(statuses, func(a, b podStatus) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.order, b.order), cmp.Compare(a.uid, b.uid))
+	})
+	newest := statuses[len(statuses)-1]
+	for _, s := range slices.Backward(statuses) {
+		if s.updated {
+			return s, maps.Equal(s.objects, newest.objects)
+		}
+	}
+	return statuses[0], false
 }
 
-// providerClassMeta returns the metadata of a class, or nil if there is none to be had. The PodStatuses of a class outlive it, and
-// whoever may not read it has no annotations of it, as with Stakater Reloader; any other failure is one.
-func (c *Cluster) providerClassMeta(ctx context.Context, config reloader.Config) (*metav1.ObjectMeta, error) {
-	obj, err := c.metadata.Resource(providerClasses).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if notThere(err) || apierrors.IsForbidden(err) {
+// podStatuses returns the PodStatuses of a class. Their status alone says which class they are about, so that all of the namespace are read.
+func (c *Cluster) podStatuses(ctx context.Context, config reloader.Config) (found []podStatus, err error) {
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.dynamic.Resource(providerPodStatuses).Namespace(config.Namespace).List(ctx, o)
+	})
+	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+		u := obj.(*unstructured.Unstructured)
+		if name, _, _ := unstructured.NestedString(u.Object, "status", "secretProviderClassName"); name == config.Name {
+			found = append(found, readPodStatus(u))
+		}
+		return nil
+	})
+	if notThere(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &obj.ObjectMeta, nil
+	return found, err
 }
 
-// podStatuses returns what every PodStatus of a class says. Which class it is about stands in its status alone, so that all of the
-// namespace are read.
-func (c *Cluster) podStatuses(ctx context.Context, config reloader.Config) ([]podStatus, error) {
-	var found []podStatus
-	options := metav1.ListOptions{Limit: listPage}
-	for {
-		page, err := c.dynamic.Resource(providerPodStatuses).Namespace(config.Namespace).List(ctx, options)
-		if notThere(err) {
-			return nil, nil
+func readPodStatus(u *unstructured.Unstructured) podStatus {
+	s := podStatus{uid: string(u.GetUID()), version: u.GetResourceVersion(), updated: u.GetGeneration() > 1, labels: u.GetLabels(), objects: map[string]string{}}
+	s.order, _ = strconv.ParseUint(s.version, 10, 64)
+	if s.manager, s.at = statusWriter(u.GetManagedFields()); s.at.IsZero() {
+		s.at = u.GetCreationTimestamp().UTC()
+	}
+	list, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "objects")
+	items, _ := list.([]any)
+	for _, item := range items {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			if classOf(&page.Items[i]) == config.Name {
-				found = append(found, readPodStatus(&page.Items[i]))
-			}
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return found, nil
+		id, _ := fields["id"].(string)
+		s.objects[shortened(id)], _ = fields["version"].(string)
+	}
+	if len(s.objects) > maxObjects { // their changes are still seen, but not which of them changed
+		all, _ := json.Marshal(s.objects) // sorted by key, and never fails
+		s.objects = map[string]string{manyObjects: hashed(string(all))}
+	}
+	return s
+}
+
+// Limits on what is kept by name of one PodStatus. No driver comes near them.
+const (
+	maxObjects, maxObjectID = 500, 256
+	// manyObjects is the ID under which a hash of more objects is kept.
+	manyObjects = "(many objects)"
+)
+
+// shortened returns id, or a hash of it if it is too long or not valid text.
+func shortened(id string) string {
+	if len(id) <= maxObjectID && utf8.ValidString(id) {
+		return id
+	}
+	return "#" + hashed(id)
+}
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// statusWriter returns the field manager that last wrote a status, and when; zero if none did.
+func statusWriter(entries []metav1.ManagedFieldsEntry) (manager string, at time.Time) {
+	for _, e := range entries {
+		if e.Time != nil && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && e.Time.After(at) {
+			manager, at = e.Manager, e.Time.UTC()
 		}
 	}
+	return manager, at
 }
 
 // notThere reports whether err says that an object does not exist, or that its kind is not served.

@@ -1,7 +1,7 @@
 package kube
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -122,17 +122,30 @@ func TestProviderClassIsReadFromItsPodStatuses(t *testing.T) {
 	}
 }
 
+// TestProviderClassRemembersItsProof: an update proves nothing if a newer one was seen, by both the clock, which may be set back, and the order
+// of writes, which begins again when etcd is restored.
 func TestProviderClassRemembersItsProof(t *testing.T) {
-	s := newStore(t, vaultClass(), podStatusOf(t, "ahead", "vault", 3, 5, "db", "v3"), podStatusOf(t, "behind", "vault", 2, 2, "db", "v2"))
-	if meta, err := s.Meta(t.Context(), vault); err != nil || meta.Unproven {
-		t.Fatalf("%+v, %v", meta, err)
-	}
-	if err := s.statuses.Tracker().Delete(providerPodStatuses, "shop", "ahead"); err != nil {
-		t.Fatal(err)
-	}
-	obj, err := s.Get(t.Context(), vault)
-	if err != nil || !obj.Unproven {
-		t.Errorf("the pod that was ahead is gone, and the others prove %v, %v", entries(obj.Content), err)
+	for name, test := range map[string]struct {
+		second   int
+		version  string
+		unproven bool
+	}{
+		"who was ahead is gone": {4, "4", true}, "clock set back": {4, "6", false}, "etcd restored": {6, "1", false},
+	} {
+		s := newStore(t, vaultClass(), podStatusOf(t, "ahead", "vault", 3, 5, "db", "v3"))
+		before, err := s.Meta(t.Context(), vault)
+		if err != nil || before.Unproven {
+			t.Fatalf("%+v, %v", before, err)
+		}
+		other := podStatusOf(t, "behind", "vault", 2, test.second, "db", "v2")
+		other.SetResourceVersion(test.version)
+		if err := errors.Join(s.statuses.Tracker().Delete(providerPodStatuses, "shop", "ahead"), s.statuses.Tracker().Create(providerPodStatuses, other, "shop")); err != nil {
+			t.Fatal(err)
+		}
+		obj, err := s.Get(t.Context(), vault)
+		if err != nil || obj.Unproven != test.unproven || obj.ResourceVersion == before.ResourceVersion {
+			t.Errorf("%s: %+v, %v", name, obj.Meta, err)
+		}
 	}
 }
 
@@ -219,30 +232,7 @@ func TestProviderClassSelection(t *testing.T) {
 	}
 }
 
-func TestPodStatusesAreReadPageByPage(t *testing.T) {
-	s := newStore(t, vaultClass())
-	var limits []int64
-	s.statuses.PrependReactor("list", providerPodStatuses.Resource, func(a clienttesting.Action) (bool, runtime.Object, error) {
-		options := a.(clienttesting.ListActionImpl).ListOptions
-		limits = append(limits, options.Limit)
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(providerPodStatuses.GroupVersion().WithKind("SecretProviderClassPodStatusList"))
-		if options.Continue == "" {
-			list.SetContinue("more")
-			return true, list, nil
-		}
-		list.Items = append(list.Items, *podStatusOf(t, "a", "vault", 2, 5, "db", "v2"))
-		return true, list, nil
-	})
-	obj, err := s.Get(t.Context(), vault)
-	if diff := cmp.Diff(map[string]string{"db": "v2"}, entries(obj.Content)); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	if diff := cmp.Diff([]int64{listPage, listPage}, limits); diff != "" {
-		t.Errorf("limits (-want +got):\n%s", diff)
-	}
-}
-
+// TestProviderClassesAreListed: a kind that is not served has no objects.
 func TestProviderClassesAreListed(t *testing.T) {
 	s := newStore(t, vaultClass())
 	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 1 || got[vault].UID == "" {
@@ -251,7 +241,7 @@ func TestProviderClassesAreListed(t *testing.T) {
 	s.classes.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewNotFound(schema.GroupResource{}, "")
 	})
-	if got, err := s.List(context.Background(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 0 {
+	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 0 {
 		t.Errorf("a kind that is not served: %v, %v", got, err)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// RegisterRequestMetrics shows at r how many requests this process has made to API servers, and how long they took, under the names
-// that they have in Stakater Reloader. The requests of the whole process are counted, from the first call on, which must come before
-// the first Connect. Further calls, also with the same r, show the same.
+// RegisterRequestMetrics registers at r how many requests this process makes to API servers, and how long they take, under the names that
+// Stakater Reloader uses. The first call must come before the first Connect. Further calls, also with the same r, register the same.
 func RegisterRequestMetrics(r prometheus.Registerer) error {
 	m := measureRequests()
 	for _, c := range []prometheus.Collector{m.requests, m.seconds} {
@@ -25,21 +24,15 @@ func RegisterRequestMetrics(r prometheus.Registerer) error {
 	return nil
 }
 
-// requestMetrics counts what client-go tells of requests.
+// requestMetrics counts what client-go reports of requests.
 type requestMetrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 }
 
-// measureRequests returns the metrics of this process. client-go has room for one adapter only, and takes it once.
+// measureRequests returns the metrics of this process. client-go takes one adapter only, and only once.
 var measureRequests = sync.OnceValue(func() *requestMetrics {
-	m := newRequestMetrics()
-	metrics.Register(metrics.RegisterOpts{RequestResult: m, RequestLatency: m})
-	return m
-})
-
-func newRequestMetrics() *requestMetrics {
-	return &requestMetrics{
+	m := &requestMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host.",
 		}, []string{"code", "method", "host"}),
@@ -48,7 +41,9 @@ func newRequestMetrics() *requestMetrics {
 			Buckets: []float64{.001, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"verb", "host"}),
 	}
-}
+	metrics.Register(metrics.RegisterOpts{RequestResult: m, RequestLatency: m})
+	return m
+})
 
 // Increment counts a request that was answered.
 func (m *requestMetrics) Increment(_ context.Context, code, method, host string) {

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -30,17 +29,6 @@ type Scope struct {
 	Classes bool
 	// Rollouts has Argo Rollouts watched.
 	Rollouts bool
-	// LookEvery is how often it is asked whether the API server serves the kinds that it may lack; 30 s if zero.
-	LookEvery time.Duration
-}
-
-const defaultLookEvery = 30 * time.Second
-
-func (s Scope) lookEvery() time.Duration {
-	if s.LookEvery > 0 {
-		return s.LookEvery
-	}
-	return defaultLookEvery
 }
 
 // namespaces returns what is watched, each for itself.
@@ -48,8 +36,7 @@ func (s Scope) namespaces() []string {
 	if len(s.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
 	}
-	sorted := slices.Sorted(slices.Values(s.Namespaces))
-	return slices.Compact(sorted)
+	return slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
 }
 
 // covers reports whether the workloads of a namespace are watched, if its labels are selected.
@@ -60,16 +47,11 @@ func (s Scope) covers(namespace string) bool {
 	return !slices.Contains(s.IgnoredNamespaces, namespace)
 }
 
-// kinds returns the kinds that are watched: those that API servers may lack, or those that they all serve.
-func (s Scope) kinds(optional bool) []workload.Kind {
-	var kinds []workload.Kind
-	for _, k := range workload.Kinds {
-		off := k.Kind == workload.Rollout.Kind && !s.Rollouts
-		if k.Optional == optional && !off && !slices.Contains(s.IgnoredKinds, k.Kind) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
+// kinds returns the kinds that are watched.
+func (s Scope) kinds() []workload.Kind {
+	return slices.DeleteFunc(slices.Clone(workload.Kinds), func(k workload.Kind) bool {
+		return k.Kind == workload.Rollout.Kind && !s.Rollouts || slices.Contains(s.IgnoredKinds, k.Kind)
+	})
 }
 
 // selects reports whether namespaces are chosen by their labels.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -25,55 +25,43 @@ type census struct {
 // Unseen lists the metadata of the workloads of a namespace, and returns a call that says which of them Watch has not handed on yet as they were
 // then. A namespace that Watch leaves out has none.
 func (c *Cluster) Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error) {
-	r := c.roster.Load()
-	if r == nil || !c.options.Scope.covers(namespace) {
+	w := c.watcher.Load()
+	if w == nil || !c.options.Scope.covers(namespace) {
 		return func() []reloader.WorkloadRef { return nil }, nil
 	}
 	now := census{namespace: namespace, versions: map[reloader.WorkloadRef]string{}, lists: map[string]string{}}
-	var mu sync.Mutex
-	var lists errgroup.Group
-	for _, kind := range append(c.options.Scope.kinds(false), c.options.Scope.kinds(true)...) {
-		lists.Go(func() error {
-			options := metav1.ListOptions{Limit: listPage}
-			for {
-				page, err := c.metadata.Resource(kind.Resource).Namespace(namespace).List(ctx, options)
-				if kind.Optional && (notThere(err) || apierrors.IsForbidden(err)) {
-					return nil
-				}
-				if err != nil {
-					return fmt.Errorf("list %s: %w", kind.Resource.Resource, err)
-				}
-				mu.Lock()
-				now.lists[kind.Kind] = page.ResourceVersion
-				for _, o := range page.Items {
-					now.versions[reloader.WorkloadRef{Kind: kind.Kind, Namespace: namespace, Name: o.Name}] = o.ResourceVersion
-				}
-				mu.Unlock()
-				if options.Continue = page.Continue; options.Continue == "" {
-					return nil
-				}
+	for _, kind := range c.options.Scope.kinds() {
+		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			page, err := c.metadata.Resource(kind.Resource).Namespace(namespace).List(ctx, o)
+			if err == nil {
+				now.lists[kind.Kind] = page.ResourceVersion // that of the first page, also on the others
 			}
+			return page, err
 		})
+		err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+			o := obj.(*metav1.PartialObjectMetadata)
+			now.versions[reloader.WorkloadRef{Kind: kind.Kind, Namespace: namespace, Name: o.Name}] = o.ResourceVersion
+			return nil
+		})
+		if err != nil && !(kind.Optional && (notThere(err) || apierrors.IsForbidden(err))) {
+			return nil, fmt.Errorf("list %s: %w", kind.Resource.Resource, err)
+		}
 	}
-	if err := lists.Wait(); err != nil {
-		return nil, err
-	}
-	return func() []reloader.WorkloadRef { return r.behind(now) }, nil
+	return func() []reloader.WorkloadRef { return w.behind(now) }, nil
 }
 
-// behind returns the workloads that r has in an earlier version than a census, or has although they were gone, sorted.
-func (r *roster) behind(now census) (late []reloader.WorkloadRef) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.known[now.namespace]
+// behind returns the workloads that were handled in an earlier version than a census has, or exist although they do not there, sorted.
+func (w *watcher) behind(now census) (late []reloader.WorkloadRef) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for ref, version := range now.versions {
-		if w := known[ref]; w == nil || newer(version, w.ResourceVersion) {
+		if known := w.handled[ref]; known == "" || newer(version, known) {
 			late = append(late, ref)
 		}
 	}
-	for ref, w := range known {
+	for ref, known := range w.handled {
 		at, listed := now.lists[ref.Kind]
-		if _, there := now.versions[ref]; listed && !there && newer(at, w.ResourceVersion) {
+		if _, there := now.versions[ref]; ref.Namespace == now.namespace && listed && !there && newer(at, known) {
 			late = append(late, ref)
 		}
 	}

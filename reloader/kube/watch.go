@@ -3,11 +3,13 @@ package kube
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"time"
+	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
@@ -15,90 +17,235 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// optionalSync bounds how long Watch waits for the workloads of kinds that the API server may lack: a part of it that is down must
-// not hold up all else.
-const optionalSync = 30 * time.Second
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// Watch calls track for every workload in scope, now and whenever something changes in it that is kept, and forget for each that goes away or out of scope.
-// It returns when all that exist were tracked, and goes on until ctx ends. What is cached is stripped first. Calls come one at a
-// time. A workload that runs another object's template comes joined with that object, or as it is as long as that is not known.
+// byTemplate indexes workloads by the object whose pod template they run.
+const byTemplate = "template-of"
+
+var workloadIndexers = cache.Indexers{
+	cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
+	byTemplate: func(obj any) ([]string, error) {
+		if w, ok := obj.(*workload.Workload); ok && w.TemplateOf != nil {
+			return []string{w.TemplateOf.String()}, nil
+		}
+		return nil, nil
+	},
+}
+
+// watcher reports the workloads that the informers have. Each event makes it look at what they have now, so that the order in which informers
+// report does not matter.
+type watcher struct {
+	track  func(*workload.Workload)
+	forget func(reloader.WorkloadRef)
+	// selected has the namespaces whose labels match; nil: all namespaces are watched.
+	selected cache.Store
+	// stores has the informers' stores by kind, and for each kind by namespace; the namespace is empty for a store with all of them. It does
+	// not change once an informer runs.
+	stores map[string]map[string]cache.Indexer
+
+	mu sync.Mutex // one call of track and forget at a time
+	// handled has the newest resource version of each workload for which an event was handled, until its deletion was.
+	handled map[reloader.WorkloadRef]string
+}
+
+// Watch calls track for every workload in scope, now and after each of its changes, and forget for each that is deleted or leaves the scope.
+// It returns when all that exist were tracked, and continues until ctx ends. Objects are stripped before they are cached. Calls come one
+// at a time. A workload that runs another object's template comes joined with that object, or without a template while that is not known.
 //
-// Kinds that the API server may lack are watched from when it serves them until it does no longer.
+// A kind that the API server may lack holds nothing up: if it cannot be listed at first, its workloads are tracked once it can. client-go
+// tries again after at most a minute.
 func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
-	r := newRoster(track, forget)
-	c.roster.Store(r)
-	if c.options.Scope.selects() {
-		if err := c.watchNamespaces(ctx, r); err != nil {
-			return err
+	w := &watcher{track: track, forget: forget, stores: map[string]map[string]cache.Indexer{}, handled: map[reloader.WorkloadRef]string{}}
+	c.watcher.Store(w)
+	if err := c.watchNamespaces(ctx, w); err != nil {
+		return err
+	}
+	var run []func()
+	var synced []cache.InformerSynced
+	for _, kind := range c.options.Scope.kinds() {
+		w.stores[kind.Kind] = map[string]cache.Indexer{}
+		var listed []cache.InformerSynced
+		for _, namespace := range c.options.Scope.namespaces() {
+			informer, err := c.workloadInformer(kind, namespace)
+			if err != nil {
+				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
+			}
+			w.stores[kind.Kind][namespace] = informer.GetIndexer()
+			has, failed, err := c.feed(informer, c.strip(kind), w.handler(), kind.Optional, func(err error) {
+				c.logger().Warn("workloads of a kind that is no part of Kubernetes cannot be listed yet", "kind", kind.Kind, "error", err)
+			})
+			if err != nil {
+				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
+			}
+			listed, synced = append(listed, has), append(synced, func() bool { return has() || failed() })
+			run = append(run, func() { informer.RunWithContext(ctx) })
+		}
+		if kind.Optional {
+			c.untracked.Store(kind.Kind, cache.InformerSynced(func() bool {
+				return !slices.ContainsFunc(listed, func(has cache.InformerSynced) bool { return !has() })
+			}))
 		}
 	}
-	synced, err := c.watchBuiltIn(ctx, r)
-	if err != nil {
-		return err
-	}
-	optional, err := c.watchOptional(ctx, r)
-	if err != nil {
-		return err
+	for _, r := range run {
+		go r()
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return fmt.Errorf("watch workloads: %w", context.Cause(ctx))
 	}
-	return c.awaitOptional(ctx, optional)
+	return nil
 }
 
-// watchBuiltIn starts to watch the kinds that every API server serves.
-func (c *Cluster) watchBuiltIn(ctx context.Context, r *roster) ([]cache.InformerSynced, error) {
-	scope := c.options.Scope
-	var synced []cache.InformerSynced
-	for _, namespace := range scope.namespaces() {
-		factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0,
-			informers.WithNamespace(namespace), informers.WithTweakListOptions(scope.narrow))
-		for _, kind := range scope.kinds(false) {
-			generic, err := factory.ForResource(kind.Resource)
-			if err != nil {
-				return nil, fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
-			}
-			fed, err := c.feed(r, kind, generic.Informer())
-			if err != nil {
-				return nil, err
-			}
-			synced = append(synced, fed)
-		}
-		factory.StartWithContext(ctx)
-	}
-	return synced, nil
+// Tracked reports whether Watch has tracked all workloads of a kind that exist; false while a kind that the API server may lack was never
+// listed.
+func (c *Cluster) Tracked(kind string) bool {
+	listed, optional := c.untracked.Load(kind)
+	return !optional || listed.(cache.InformerSynced)()
 }
 
-// feed has an informer, which must not run yet, keep r up to date.
-func (c *Cluster) feed(r *roster, kind workload.Kind, informer cache.SharedIndexInformer) (cache.InformerSynced, error) {
-	if err := informer.SetTransform(c.strip(kind)); err != nil {
-		return nil, fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
+func (c *Cluster) workloadInformer(kind workload.Kind, namespace string) (cache.SharedIndexInformer, error) {
+	narrow := c.options.Scope.narrow
+	if kind.Optional {
+		return dynamicinformer.NewFilteredDynamicInformer(c.dynamic, kind.Resource, namespace, 0, workloadIndexers, narrow).Informer(), nil
 	}
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { r.put(obj.(*workload.Workload)) },
-		UpdateFunc: func(_, obj any) { r.put(obj.(*workload.Workload)) },
+	generic, err := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace), informers.WithTweakListOptions(narrow)).ForResource(kind.Resource)
+	if err != nil {
+		return nil, err
+	}
+	return generic.Informer(), generic.Informer().AddIndexers(cache.Indexers{byTemplate: workloadIndexers[byTemplate]})
+}
+
+// watchNamespaces has w follow the labels of namespaces, if they are selected by these. It returns when all that exist are known. The API server
+// selects: to the informer a namespace that stops to match is deleted.
+func (c *Cluster) watchNamespaces(ctx context.Context, w *watcher) error {
+	if !c.options.Scope.selects() {
+		return nil
+	}
+	selector := c.options.Scope.NamespaceSelector.String()
+	informer := c.metadataInformer(namespaces, metav1.NamespaceAll, func(o *metav1.ListOptions) { o.LabelSelector = selector })
+	w.selected = informer.GetStore()
+	synced, _, err := c.feed(informer, slimMeta(nil), cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { w.lookAtNamespace(obj.(*metav1.PartialObjectMetadata).Name) },
 		DeleteFunc: func(obj any) {
-			if w, ok := lastState(obj).(*workload.Workload); ok {
-				r.drop(w.Ref())
+			if ns, ok := last[*metav1.PartialObjectMetadata](obj); ok {
+				w.lookAtNamespace(ns.Name)
 			}
 		},
-	})
+	}, false, nil)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
+		return fmt.Errorf("watch namespaces: %w", err)
 	}
-	return registration.HasSynced, nil
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), synced) {
+		return fmt.Errorf("watch namespaces: %w", context.Cause(ctx))
+	}
+	return nil
 }
 
-// lastState returns a deleted object as it was last seen.
-func lastState(obj any) any {
-	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return last.Obj
+func (w *watcher) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { w.look(obj.(*workload.Workload).Ref(), false) },
+		UpdateFunc: func(_, obj any) { w.look(obj.(*workload.Workload).Ref(), false) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := last[*workload.Workload](obj); ok {
+				w.look(gone.Ref(), true)
+			}
+		},
 	}
-	return obj
 }
 
-// strip makes workloads of objects. An object that cannot be read becomes a workload that asks for nothing, since an error here would
-// keep all others of its kind from being seen.
+// look reports a workload as it is now, and those that run its template.
+func (w *watcher) look(ref reloader.WorkloadRef, deleted bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if deleted {
+		w.forget(ref)
+		delete(w.handled, ref)
+	}
+	if found := w.get(ref); found != nil {
+		w.handled[ref] = found.ResourceVersion
+	}
+	if w.selects(ref.Namespace) {
+		w.trackNow(ref)
+		w.trackRunners(ref)
+	}
+}
+
+// lookAtNamespace reports all workloads of a namespace that begins or stops to be selected.
+func (w *watcher) lookAtNamespace(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	selected := w.selects(namespace)
+	for _, kind := range workload.Kinds {
+		store := w.storeOf(kind.Kind, namespace)
+		if store == nil {
+			continue
+		}
+		objects, _ := store.ByIndex(cache.NamespaceIndex, namespace) // the index exists
+		for _, obj := range objects {
+			if ref := obj.(*workload.Workload).Ref(); selected {
+				w.trackNow(ref)
+			} else {
+				w.forget(ref)
+			}
+		}
+	}
+}
+
+func (w *watcher) selects(namespace string) bool {
+	if w.selected == nil {
+		return true
+	}
+	_, exists, _ := w.selected.GetByKey(namespace) // the store returns no errors
+	return exists
+}
+
+func (w *watcher) storeOf(kind, namespace string) cache.Indexer {
+	if store := w.stores[kind][namespace]; store != nil {
+		return store
+	}
+	return w.stores[kind][metav1.NamespaceAll]
+}
+
+func (w *watcher) get(ref reloader.WorkloadRef) *workload.Workload {
+	store := w.storeOf(ref.Kind, ref.Namespace)
+	if store == nil {
+		return nil
+	}
+	obj, _, _ := store.GetByKey(ref.Namespace + "/" + ref.Name) // the store returns no errors
+	found, _ := obj.(*workload.Workload)
+	return found
+}
+
+// trackNow tracks a workload with the template that it runs, as far as the informers have them.
+func (w *watcher) trackNow(ref reloader.WorkloadRef) {
+	found := w.get(ref)
+	if found == nil {
+		return
+	}
+	if found.TemplateOf != nil {
+		if via := w.get(*found.TemplateOf); via != nil {
+			found = found.Through(via)
+		}
+	}
+	w.track(found)
+}
+
+// trackRunners tracks the workloads that run the template of an object.
+func (w *watcher) trackRunners(of reloader.WorkloadRef) {
+	for kind := range w.stores {
+		store := w.storeOf(kind, of.Namespace)
+		if store == nil {
+			continue
+		}
+		runners, _ := store.ByIndex(byTemplate, of.String()) // the index exists
+		for _, obj := range runners {
+			w.trackNow(obj.(*workload.Workload).Ref())
+		}
+	}
+}
+
+// strip returns what makes workloads of objects. An object that cannot be read becomes a workload that asks for nothing, since an error here
+// would hide all others of its kind.
 func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		w, err := kind.Strip(obj, c.options.KeepAnnotation)
@@ -118,11 +265,4 @@ func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
 			Kind: kind.Kind,
 		}, nil
 	}
-}
-
-func (c *Cluster) logger() *slog.Logger {
-	if c.options.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.options.Logger
 }

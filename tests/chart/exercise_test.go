@@ -165,7 +165,7 @@ func (u usage) keepLedger(ctx context.Context, t *testing.T, c *kube.Cluster, ad
 	if u.options.DryRun {
 		return
 	}
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: kube.LedgerName + "-shop.0-of-1"}}
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: kube.LedgerName + "-shop.0"}}
 	if _, err := admin.CoreV1().ConfigMaps(namespace).Create(ctx, other, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}

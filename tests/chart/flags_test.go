@@ -112,7 +112,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 // ends are how each role may end here: without its certificate, without what it logs in to NATS with, or, if it reads no file before that,
 // without a cluster.
 var ends = map[string][]string{
-	"serve":     {"/etc/reroll/ingest-tls/tls.crt: no such file", "open /etc/reroll/nats/", "kubeconfig: there is none, and no pod of a cluster to run in"},
+	"serve":     {"/etc/reroll/ingest-tls/tls.crt: no such file", "open /etc/reroll/nats/", "kubeconfig: none found, and this is no pod"},
 	"ingest":    {"open /etc/reroll/nats/"},
 	"dispatch":  {"open /etc/reroll/nats/"},
 	"api":       {"open /etc/reroll/nats/"},

@@ -42,7 +42,6 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	f := &follower{tracked: map[reloader.WorkloadRef]*workload.Workload{}}
-	scope.LookEvery = 50 * time.Millisecond
 	var err error
 	f.cluster, err = kube.Connect(ctx, kube.Options{
 		Kubeconfig: kubeconfig, QPS: 1000, Burst: 1000, Scope: scope, Logger: slog.New(slog.NewTextHandler(&f.log, nil)),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,12 +16,13 @@ import (
 // status returns a PodStatus of one object, written at a second after noon, which is its resource version too.
 func status(uid string, second int, updated bool, version string) podStatus {
 	return podStatus{
-		uid: uid, resourceVersion: fmt.Sprint(second), moment: moment{noon.Add(time.Duration(second) * time.Second), uint64(second)},
-		updated: updated, manager: "driver", told: true, objects: map[string]string{"db": version},
+		uid: uid, version: fmt.Sprint(second), order: uint64(second), at: noon.Add(time.Duration(second) * time.Second),
+		updated: updated, manager: "driver", objects: map[string]string{"db": version},
 	}
 }
 
-func TestViewOf(t *testing.T) {
+// TestDecide: the newest update is the content; only it proves anything.
+func TestDecide(t *testing.T) {
 	sameSecond := func(s podStatus) podStatus {
 		s.at = noon
 		return s
@@ -28,64 +30,22 @@ func TestViewOf(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		statuses []podStatus
-		seen     moment
 		decisive string
-		unproven bool
+		proven   bool
 	}{
-		"none":    {reason: "a class that no pod mounts says nothing", unproven: true},
-		"created": {"first mounts are no rotation, and the oldest is where it begins", []podStatus{status("b", 2, false, "v2"), status("a", 1, false, "v1")}, moment{}, "a", true},
-		"updated": {"the update is younger than every mount", []podStatus{status("a", 3, true, "v2"), status("b", 2, false, "v1")}, moment{}, "a", false},
-		"two updated": {
-			"pods rotate one after the other, and the newest is ahead",
-			[]podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")},
-			moment{},
-			"a", false,
-		},
+		"created":     {"first mounts are no rotation, and the oldest is where it begins", []podStatus{status("b", 2, false, "v2"), status("a", 1, false, "v1")}, "a", false},
+		"updated":     {"the update is younger than every mount", []podStatus{status("a", 3, true, "v2"), status("b", 2, false, "v1")}, "a", true},
+		"two updated": {"pods rotate one after the other, and the newest is ahead", []podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")}, "a", true},
 		"within a second": {
-			"the order of writes tells what the clock does not",
-			[]podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))},
-			moment{},
-			"b", false,
+			"the order of writes says what the clock does not", []podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))}, "b", true,
 		},
-		"mounted the same since": {"a new pod confirms", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v2")}, moment{}, "a", false},
-		"mounted another since":  {"the update is history", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v3")}, moment{}, "a", true},
-		"seen newer":             {"who was ahead is gone, and the others have not caught up", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(4 * time.Second), 4}, "a", true},
-		"seen the same":          {"it is what was seen", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(3 * time.Second), 3}, "a", false},
-		"clock set back":         {"the order of writes goes on", []podStatus{status("a", 3, true, "v2")}, moment{noon.Add(time.Hour), 2}, "a", false},
-		"etcd restored":          {"the clock goes on", []podStatus{status("a", 3, true, "v2")}, moment{noon, 1000}, "a", false},
+		"mounted the same since": {"a new pod confirms", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v2")}, "a", true},
+		"mounted another since":  {"the update is history", []podStatus{status("a", 3, true, "v2"), status("b", 4, false, "v3")}, "a", false},
 	}
 	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			v := viewOf(test.statuses, test.seen)
-			decisive := ""
-			if v.decisive != nil {
-				decisive = v.decisive.uid
-			}
-			if decisive != test.decisive || v.unproven != test.unproven {
-				t.Errorf("%q decides, unproven: %t; want %q, %t: %s", decisive, v.unproven, test.decisive, test.unproven, test.reason)
-			}
-			if v.written().IsZero() != test.unproven {
-				t.Errorf("written %s although unproven is %t", v.written(), test.unproven)
-			}
-		})
-	}
-}
-
-func TestViewVersionTellsViewsApart(t *testing.T) {
-	views := map[string]view{
-		"nothing":        viewOf(nil, moment{}),
-		"created":        viewOf([]podStatus{status("a", 1, false, "v1")}, moment{}),
-		"updated":        viewOf([]podStatus{status("a", 1, true, "v1")}, moment{}),
-		"updated again":  viewOf([]podStatus{status("a", 2, true, "v1")}, moment{}),
-		"another's":      viewOf([]podStatus{status("b", 1, true, "v1")}, moment{}),
-		"proof outlived": viewOf([]podStatus{status("a", 2, true, "v1")}, moment{noon.Add(time.Hour), 9}),
-	}
-	seen := map[string]string{}
-	for name, v := range views {
-		if other, ok := seen[v.version()]; ok {
-			t.Errorf("%q and %q have one version: %s", name, other, v.version())
+		if got, proven := decide(test.statuses); got.uid != test.decisive || proven != test.proven {
+			t.Errorf("%s: %q decides, proven: %t; want %q, %t: %s", name, got.uid, proven, test.decisive, test.proven, test.reason)
 		}
-		seen[v.version()] = name
 	}
 }
 
@@ -94,7 +54,7 @@ func TestViewVersionTellsViewsApart(t *testing.T) {
 type rotation struct {
 	statuses map[string]podStatus
 	clock    int
-	seen     moment
+	seen     uint64
 	proven   []string
 }
 
@@ -104,12 +64,12 @@ func (r *rotation) write(uid string, updated bool, version string) {
 }
 
 func (r *rotation) look() {
-	v := viewOf(slices.Collect(maps.Values(r.statuses)), r.seen)
-	if v.unproven {
+	s, proven := decide(slices.Collect(maps.Values(r.statuses)))
+	if !proven || s.order < r.seen {
 		return
 	}
-	r.seen = v.decisive.moment
-	if now := v.objects()["db"]; len(r.proven) == 0 || r.proven[len(r.proven)-1] != now {
+	r.seen = s.order
+	if now := s.objects["db"]; len(r.proven) == 0 || r.proven[len(r.proven)-1] != now {
 		r.proven = append(r.proven, now)
 	}
 }
@@ -196,30 +156,27 @@ func TestReadPodStatus(t *testing.T) {
 	}{
 		"rotated": {
 			reason: "who wrote labels did not write the status",
-			want:   podStatus{updated: true, moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
+			want:   podStatus{updated: true, at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
 		},
 		"created": {
 			reason: "the first generation is that of the mount", old: `"generation":2`, new: `"generation":1`,
-			want: podStatus{moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
+			want: podStatus{at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
 		},
 		"nobody says who": {
 			reason: "managed fields can be cleared", old: `"f:status"`, new: `"f:other"`,
-			want: podStatus{updated: true, moment: moment{noon, 77}, objects: map[string]string{"db": "v2", "api/key": "v7"}},
+			want: podStatus{updated: true, at: noon, objects: map[string]string{"db": "v2", "api/key": "v7"}},
 		},
 		"bad objects": {
 			reason: "what is no object is left out", old: `{"id":"db","version":"v2"}`, new: `7,null,"db",{"id":7,"version":{}}`,
-			want: podStatus{updated: true, moment: moment{noon.Add(5 * time.Second), 77}, told: true, manager: "secrets-store-csi-driver", objects: map[string]string{"": "", "api/key": "v7"}},
+			want: podStatus{updated: true, at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"": "", "api/key": "v7"}},
 		},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := parsed(t, strings.Replace(podStatusJSON, test.old, test.new, 1))
-			test.want.uid, test.want.resourceVersion = "u", "77"
-			if diff := cmp.Diff(test.want, readPodStatus(u), cmp.AllowUnexported(podStatus{}, moment{})); diff != "" {
+			test.want.uid, test.want.version, test.want.order = "u", "77", 77
+			if diff := cmp.Diff(test.want, readPodStatus(u), cmp.AllowUnexported(podStatus{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-			if classOf(u) != "vault" {
-				t.Errorf("it is about %q", classOf(u))
 			}
 		})
 	}
@@ -235,11 +192,35 @@ func FuzzReadPodStatus(f *testing.F) {
 		if u.UnmarshalJSON(body) != nil {
 			return
 		}
-		_ = classOf(u)
 		s := readPodStatus(u)
-		checkFolded(t, s.objects)
-		if v := viewOf([]podStatus{s}, moment{}); v.decisive == nil || v.unproven == s.updated {
-			t.Errorf("one PodStatus that is updated: %t is seen as unproven: %t", s.updated, v.unproven)
+		for id := range s.objects {
+			if len(id) > maxObjectID || !utf8.ValidString(id) || len(s.objects) > maxObjects {
+				t.Errorf("%d objects, ID of %d bytes: %.300q", len(s.objects), len(id), id)
+			}
+		}
+		if _, proven := decide([]podStatus{s}); proven != s.updated {
+			t.Errorf("one PodStatus that is updated: %t proves: %t", s.updated, proven)
 		}
 	})
+}
+
+// TestManyObjects: of more objects than any driver has, every change is still seen.
+func TestManyObjects(t *testing.T) {
+	read := func(n int, last string) podStatus {
+		list := []any{map[string]any{"id": strings.Repeat("é", 200), "version": last}}
+		for i := range n - 1 {
+			list = append(list, map[string]any{"id": fmt.Sprint(i), "version": "v1"})
+		}
+		u := parsed(t, podStatusJSON)
+		if err := unstructured.SetNestedSlice(u.Object, list, "status", "objects"); err != nil {
+			t.Fatal(err)
+		}
+		return readPodStatus(u)
+	}
+	for n, want := range map[int]int{maxObjects: maxObjects, maxObjects + 1: 1} {
+		before, after := read(n, "v1"), read(n, "v2")
+		if len(before.objects) != want || maps.Equal(before.objects, after.objects) {
+			t.Errorf("%d objects are kept as %d, and a change is seen: %t", n, len(before.objects), !maps.Equal(before.objects, after.objects))
+		}
+	}
 }

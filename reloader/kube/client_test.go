@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -17,7 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TestKubeconfigBeforeThePodsOwnCluster: who gives a kubeconfig, by the environment as well, means that cluster, also in a pod.
+// TestKubeconfigBeforeThePodsOwnCluster: a kubeconfig, by flag or environment, wins over the cluster of the pod.
 func TestKubeconfigBeforeThePodsOwnCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(file, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"https://elsewhere"}}]}`), 0o600); err != nil {
@@ -43,8 +46,8 @@ func TestKubeconfigBeforeThePodsOwnCluster(t *testing.T) {
 	}
 }
 
-// TestNoKubeconfigIsNamed: who has neither a kubeconfig nor a pod is told what to give.
-func TestNoKubeconfigIsNamed(t *testing.T) {
+// TestNoKubeconfig: without a kubeconfig and outside of a pod, the error names the flag in one line.
+func TestNoKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	_, err := Connect(t.Context(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "--kubeconfig") || strings.Contains(err.Error(), "\n") {
@@ -52,8 +55,8 @@ func TestNoKubeconfigIsNamed(t *testing.T) {
 	}
 }
 
-// TestImpersonationOfTheKubeconfig: a kubeconfig whose user impersonates another is honoured by every client, as kubectl does. Otherwise a command would
-// act with the rights of the one who impersonates.
+// TestImpersonationOfTheKubeconfig: every client honours a kubeconfig whose user impersonates another. Otherwise a command would act with the
+// rights of the user who impersonates.
 func TestImpersonationOfTheKubeconfig(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
@@ -118,5 +121,43 @@ func TestImpersonationOfTheKubeconfig(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRequestMetrics: requests are counted in every registry. A name that is taken is an error, and gets no second meaning.
+func TestRequestMetrics(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = w.Write([]byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"app"}}`))
+	}))
+	defer server.Close()
+	registry := prometheus.NewRegistry()
+	if err := errors.Join(RegisterRequestMetrics(prometheus.NewRegistry()), RegisterRequestMetrics(registry), RegisterRequestMetrics(registry)); err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().ConfigMaps("shop").Get(t.Context(), "app", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.CoreV1().ConfigMaps("shop").Delete(t.Context(), "app", metav1.DeleteOptions{}); err == nil {
+		t.Fatal("the request that is refused succeeds")
+	}
+	host, m := strings.TrimPrefix(server.URL, "http://"), measureRequests()
+	if got, refused := testutil.ToFloat64(m.requests.WithLabelValues("200", "GET", host)), testutil.ToFloat64(m.requests.WithLabelValues("403", "DELETE", host)); got != 1 || refused != 1 {
+		t.Errorf("%v answers and %v refusals, want one each", got, refused)
+	}
+	if n, err := testutil.GatherAndCount(registry, "rest_client_request_duration_seconds"); err != nil || n < 2 {
+		t.Errorf("%d series of durations, %v", n, err)
+	}
+	taken := prometheus.NewRegistry()
+	taken.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_requests_total", Help: "Another."}))
+	if err := RegisterRequestMetrics(taken); err == nil {
+		t.Error("a name that is taken is no error")
 	}
 }

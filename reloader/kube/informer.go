@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// metadataInformer watches the metadata of a resource, as far as it is in scope.
+func (c *Cluster) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
+	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
+}
+
+// feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that
+// existed. If the resource may be absent, failed reports whether listing or watching it has ever failed, and absent is called for the first
+// failure other than that it is not served.
+func (c *Cluster) feed(
+	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, absent func(error),
+) (has, failed cache.InformerSynced, err error) {
+	if err := informer.SetTransform(strip); err != nil {
+		return nil, nil, err
+	}
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		return nil, nil, err
+	}
+	var once failures
+	if mayBeAbsent {
+		err = informer.SetWatchErrorHandlerWithContext(once.handler(registration.HasSynced, absent))
+	}
+	return registration.HasSynced, once.Load, err
+}
+
+// failures says whether listing or watching a resource has ever failed.
+type failures struct{ atomic.Bool }
+
+func (f *failures) handler(listed func() bool, absent func(error)) cache.WatchErrorHandlerWithContext {
+	return func(ctx context.Context, r *cache.Reflector, err error) {
+		switch first := !f.Swap(true); {
+		case apierrors.IsNotFound(err):
+		case first && !listed():
+			absent(err)
+		default:
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+		}
+	}
+}
+
+// last returns a deleted object as it was last seen.
+func last[T any](obj any) (o T, ok bool) {
+	if unknown, is := obj.(cache.DeletedFinalStateUnknown); is {
+		obj = unknown.Obj
+	}
+	o, ok = obj.(T)
+	return o, ok
+}
+
+// slimMeta returns what keeps of metadata the name and version, and which manager wrote it when, as far as writer knows. Nil: nobody asks.
+func slimMeta(writer func([]metav1.ManagedFieldsEntry) (string, time.Time)) cache.TransformFunc {
+	return func(obj any) (any, error) {
+		o, ok := obj.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return obj, nil
+		}
+		slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion}}
+		if writer != nil {
+			if manager, at := writer(o.ManagedFields); !at.IsZero() {
+				written := metav1.NewTime(at)
+				slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
+			}
+		}
+		return slim, nil
+	}
+}

@@ -1,0 +1,203 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The labels and names that the chart gives the objects of a release.
+const (
+	partLabel     = "app.kubernetes.io/part-of=reroll" // of any release, whatever nameOverride makes of its name
+	releaseLabel  = "app.kubernetes.io/instance"
+	ingestPort    = "ingest"
+	ingestSuffix  = "-ingest"
+	caSuffix      = "-ca"
+	clientSuffix  = "-audit-client"
+	clusterFlag   = "cluster-name"
+	ingestTLSFlag = "ingest-tls-cert"
+	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
+	maxReleaseObjects = 500
+)
+
+// ErrNoRelease means that Reroll's own namespace has no release that takes audit events.
+var ErrNoRelease = errors.New("no release of Reroll takes audit events there")
+
+// Ingest is how a release takes audit events.
+type Ingest struct {
+	Release, Namespace, Service string
+	// Cluster is the name of the cluster; empty if the pods do not say it.
+	Cluster string
+	// Type is that of the Service, with what it has of addresses.
+	Type           corev1.ServiceType
+	ClusterIP      string
+	Balancers      []string
+	Port, NodePort int32
+	// CA is the Secret with the CA that Reroll has created, and its key. Its Data is nil if there is none.
+	CA Material
+	// Client is the Secret in which cert-manager stores a client certificate for the API server.
+	Client Material
+	// Serving is the Secret with the certificate that ingest presents, if it is mounted.
+	Serving Material
+}
+
+// Material is the content of a Secret.
+type Material struct {
+	Secret string
+	Data   map[string][]byte
+}
+
+// FindIngest returns how a release in Reroll's own namespace takes audit events: the one of a name, or the only one if that is empty. It reads
+// the Secrets with the certificates. It fails with ErrNoRelease if there is none.
+func (c *Cluster) FindIngest(ctx context.Context, release string) (Ingest, error) {
+	services, err := c.client.CoreV1().Services(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: partLabel, Limit: maxReleaseObjects})
+	if err != nil {
+		return Ingest{}, fmt.Errorf("list Services in namespace %s: %w", c.Namespace, err)
+	}
+	found := map[string]Ingest{}
+	for i := range services.Items {
+		if one, ok := ingestOf(&services.Items[i]); ok && (release == "" || one.Release == release) {
+			found[one.Release] = one
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	switch {
+	case len(found) == 0 && release != "":
+		return Ingest{}, fmt.Errorf("release %s in namespace %s: %w", release, c.Namespace, ErrNoRelease)
+	case len(found) == 0:
+		return Ingest{}, fmt.Errorf("namespace %s: %w", c.Namespace, ErrNoRelease)
+	case len(found) > 1:
+		return Ingest{}, fmt.Errorf("namespace %s has several releases of Reroll: %s", c.Namespace, strings.Join(names, ", "))
+	}
+	return c.completeIngest(ctx, found[names[0]])
+}
+
+// ingestOf returns what a Service says.
+func ingestOf(s *corev1.Service) (Ingest, bool) {
+	i := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == ingestPort })
+	if i < 0 || s.Spec.ClusterIP == corev1.ClusterIPNone {
+		return Ingest{}, false
+	}
+	one := Ingest{
+		Release: s.Labels[releaseLabel], Namespace: s.Namespace, Service: s.Name, Type: s.Spec.Type, ClusterIP: s.Spec.ClusterIP,
+		Port: s.Spec.Ports[i].Port, NodePort: s.Spec.Ports[i].NodePort,
+	}
+	for _, balancer := range s.Status.LoadBalancer.Ingress {
+		one.Balancers = append(one.Balancers, cmp.Or(balancer.Hostname, balancer.IP))
+	}
+	return one, true
+}
+
+// completeIngest adds what the workloads of a release say, and its Secrets.
+func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error) {
+	options := metav1.ListOptions{LabelSelector: partLabel + "," + releaseLabel + "=" + one.Release, Limit: maxReleaseObjects}
+	sets, errSets := c.client.AppsV1().StatefulSets(c.Namespace).List(ctx, options)
+	deployments, errDeployments := c.client.AppsV1().Deployments(c.Namespace).List(ctx, options)
+	if err := errors.Join(errSets, errDeployments); err != nil {
+		return one, fmt.Errorf("list workloads in namespace %s: %w", c.Namespace, err)
+	}
+	var pods []corev1.PodSpec
+	for i := range sets.Items {
+		pods = append(pods, sets.Items[i].Spec.Template.Spec)
+	}
+	for i := range deployments.Items {
+		pods = append(pods, deployments.Items[i].Spec.Template.Spec)
+	}
+	for _, pod := range pods {
+		for _, container := range pod.Containers {
+			words := slices.Concat(container.Command, container.Args)
+			if slices.Contains(words, "serve") || slices.Contains(words, "dispatch") {
+				one.Cluster = cmp.Or(one.Cluster, textOf(container, clusterFlag))
+			}
+			if path := flagOf(container, ingestTLSFlag); path != "" {
+				one.Serving.Secret = cmp.Or(one.Serving.Secret, secretAt(pod, container, path))
+			}
+		}
+	}
+	one.CA.Secret = one.Service + caSuffix
+	one.Client.Secret = strings.TrimSuffix(one.Service, ingestSuffix) + clientSuffix
+	for _, m := range []*Material{&one.CA, &one.Client, &one.Serving} {
+		if m.Secret == "" {
+			continue
+		}
+		secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, m.Secret, metav1.GetOptions{})
+		if err == nil {
+			m.Data = secret.Data
+		} else if !apierrors.IsNotFound(err) {
+			return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, m.Secret, err)
+		}
+	}
+	return one, nil
+}
+
+// flagOf returns the last value of a flag of a container; empty if it has none.
+func flagOf(c corev1.Container, flag string) (text string) {
+	for _, word := range slices.Concat(c.Command, c.Args) {
+		if value, is := strings.CutPrefix(word, "--"+flag+"="); is {
+			text = value
+		}
+	}
+	return text
+}
+
+// textOf returns a setting of a container, from its flag, or else from its environment variable; empty if it is not a literal.
+func textOf(c corev1.Container, flag string) string {
+	text, name := flagOf(c, flag), "REROLL_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	for _, v := range slices.Backward(c.Env) {
+		if v.Name == name {
+			text = cmp.Or(text, v.Value)
+		}
+	}
+	if strings.Contains(text, "$(") { // it refers to a variable
+		return ""
+	}
+	return text
+}
+
+// secretAt names the Secret that a file of a container comes from; empty if it comes from no Secret.
+func secretAt(pod corev1.PodSpec, c corev1.Container, path string) string {
+	for _, mount := range c.VolumeMounts {
+		for _, v := range pod.Volumes {
+			if v.Name == mount.Name && v.Secret != nil && strings.HasPrefix(path, mount.MountPath+"/") {
+				return v.Secret.SecretName
+			}
+		}
+	}
+	return ""
+}
+
+// traces are what other tools that restart workloads leave in a cluster: objects with a label.
+var traces = []struct {
+	resource schema.GroupVersionResource
+	selector string
+}{
+	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "provider=stakater"},
+	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "app.kubernetes.io/name=reloader"},
+	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "reloader.stakater.com/meta-info=reloader"},
+}
+
+// OtherReloaders names objects that belong to another tool that restarts workloads when their configs change, as far as they may be listed.
+func (c *Cluster) OtherReloaders(ctx context.Context) (found []string, err error) {
+	for _, trace := range traces {
+		list, err := c.metadata.Resource(trace.resource).List(ctx, metav1.ListOptions{LabelSelector: trace.selector, Limit: 10})
+		if apierrors.IsForbidden(err) {
+			continue
+		}
+		if err != nil {
+			return found, fmt.Errorf("list %s: %w", trace.resource.Resource, err)
+		}
+		for i := range list.Items {
+			found = append(found, fmt.Sprintf("%s %s/%s", trace.resource.Resource, list.Items[i].Namespace, list.Items[i].Name))
+		}
+	}
+	return found, nil
+}

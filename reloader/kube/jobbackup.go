@@ -1,0 +1,196 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/reroll-dev/reroll/reloader/digest"
+)
+
+const (
+	// ManifestLabel is on every Secret that holds the manifest of a Job between its deletion and its creation.
+	ManifestLabel = "reroll.dev/job-manifest"
+	// ManifestType is the type of these Secrets.
+	ManifestType corev1.SecretType = "reroll.dev/job"
+	// backupKey and signatureKey are the keys of such a Secret. Without the signature, a user who may write Secrets in Reroll's namespace
+	// could have Jobs created anywhere.
+	backupKey, signatureKey = "backup", "signature"
+	// keepTime is how often KeepJobs tries again what was left half done.
+	keepTime = 10 * time.Second
+	// lateTime is for how long after it was sent a request to delete a Job may still be carried out, although its sender died: by default,
+	// an API server gives a request a minute.
+	lateTime = 5 * time.Minute
+)
+
+var errForged = errors.New("it is not signed with Reroll's digest key, and Reroll creates no Job of it: delete the Secret; " +
+	"if Reroll made it before the key was lost, create the Job by hand")
+
+// backup is a Job that is to be created again. It may hold literal values of environment variables: it goes nowhere but into a Secret.
+type backup struct {
+	job *unstructured.Unstructured
+	// uid and version are those of the Job that is deleted, and in no other version, and kept is when the request for that was about to be sent.
+	uid     types.UID
+	version string
+	kept    time.Time
+	// secret is the version of the Secret.
+	secret string
+}
+
+// storedBackup is what the Secret holds.
+type storedBackup struct {
+	Job             json.RawMessage `json:"job"`
+	UID             types.UID       `json:"uid"`
+	ResourceVersion string          `json:"resourceVersion"`
+	Kept            time.Time       `json:"kept"`
+}
+
+// String names the Job, and nothing of its content.
+func (b backup) String() string { return "Job " + b.job.GetNamespace() + "/" + b.job.GetName() }
+
+func (b backup) secretName() string { return "reroll-job-" + string(b.uid) }
+
+// backUp stores job before old is deleted, in place of what was stored for old before. A Job that does not fit into a Secret is refused as
+// too large.
+func (c *Cluster) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
+	ring, err := c.signer(ctx)
+	if err != nil {
+		return backup{}, err
+	}
+	b := backup{job: job, uid: old.GetUID(), version: old.GetResourceVersion(), kept: time.Now()}
+	secret, err := b.secretIn(c.Namespace, ring)
+	if err != nil {
+		return backup{}, err
+	}
+	secrets := c.client.CoreV1().Secrets(c.Namespace)
+	stored, err := secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		stored, err = secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	if apierrors.IsForbidden(err) {
+		return backup{}, fmt.Errorf("keep %s in Secret %s/%s: %w", b, c.Namespace, secret.Name, err)
+	}
+	if err != nil { // any other kind of error is one of the Secret, not of the Job
+		return backup{}, fmt.Errorf("keep %s in Secret %s/%s: %v", b, c.Namespace, secret.Name, err)
+	}
+	b.secret = stored.ResourceVersion
+	return b, nil
+}
+
+func (b backup) secretIn(namespace string, ring *digest.Ring) (*corev1.Secret, error) {
+	job, err := json.Marshal(b.job.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", b, err)
+	}
+	data, err := json.Marshal(storedBackup{job, b.uid, b.version, b.kept.UTC()})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", b, err)
+	}
+	signature := ring.Sign([]byte(b.secretName()), data)
+	if size := len(data) + len(signature); size > corev1.MaxSecretSize {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"%s cannot be recreated: it takes %d bytes, and the Secret that keeps it meanwhile can hold %d", b, size, corev1.MaxSecretSize))
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: b.secretName(), Namespace: namespace, Labels: map[string]string{ManifestLabel: "true"}},
+		Type:       ManifestType,
+		Data:       map[string][]byte{backupKey: data, signatureKey: signature},
+	}, nil
+}
+
+// backupIn returns the backup in a Secret that Reroll made. Its errors quote nothing of it.
+func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
+	if !ring.Signed(secret.Data[signatureKey], []byte(secret.Name), secret.Data[backupKey]) {
+		return backup{}, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, errForged)
+	}
+	var stored storedBackup
+	b := backup{job: &unstructured.Unstructured{}, secret: secret.ResourceVersion}
+	if json.Unmarshal(secret.Data[backupKey], &stored) != nil || b.job.UnmarshalJSON(stored.Job) != nil {
+		return backup{}, fmt.Errorf("secret %s/%s: it holds no Job", secret.Namespace, secret.Name)
+	}
+	b.uid, b.version, b.kept = stored.UID, stored.ResourceVersion, stored.Kept
+	return b, nil
+}
+
+// dropBackup deletes this version of a backup; what it cannot delete is left for RecoverJobs.
+func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
+	err := c.client.CoreV1().Secrets(c.Namespace).Delete(ctx, b.secretName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &b.secret}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		c.jobsLeft.Store(true)
+		return fmt.Errorf("delete Secret %s/%s, which keeps %s: %v", c.Namespace, b.secretName(), b, err)
+	}
+	return nil
+}
+
+// RecoverJobs completes every recreation of a Job that was left half done, also by another process: it creates the Job again if the old one is
+// gone or being deleted. If the old one exists as it was, its deletion may still be under way: the backup is kept until the Job has another
+// version, or for five minutes. It tries each Job once and returns the errors of all.
+//
+// The process that rolls workloads calls RecoverJobs before it watches them, and may at any time; no other process does.
+//
+// A Job that a user deletes after its backup was stored and before it was dropped is created again.
+func (c *Cluster) RecoverJobs(ctx context.Context) error {
+	stored, err := c.client.CoreV1().Secrets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ManifestLabel})
+	if err != nil {
+		c.jobsLeft.Store(true)
+		return fmt.Errorf("list backups of Jobs in namespace %s: %w", c.Namespace, err)
+	}
+	var errs []error
+	for i := range stored.Items {
+		if err := c.recoverJob(ctx, &stored.Items[i]); err != nil {
+			if !errors.Is(err, errForged) { // which stays so
+				c.jobsLeft.Store(true)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
+	ring, err := c.signer(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := backupIn(secret, ring)
+	if err != nil {
+		return err
+	}
+	live, err := c.jobsIn(b.job.GetNamespace()).Get(ctx, b.job.GetName(), metav1.GetOptions{})
+	switch {
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("read %s: %w", b, err)
+	case err != nil, live.GetUID() == b.uid && live.GetDeletionTimestamp() != nil:
+		if _, err = c.restore(ctx, b); apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	case live.GetUID() == b.uid && live.GetResourceVersion() == b.version && time.Since(b.kept) < lateTime:
+		c.jobsLeft.Store(true)
+		return nil
+	}
+	return c.dropBackup(ctx, b)
+}
+
+// KeepJobs calls RecoverJobs every ten seconds while a recreation is left half done, for instance because a quota or an admission policy
+// refuses the new Job, until ctx ends. Otherwise it makes no request.
+func (c *Cluster) KeepJobs(ctx context.Context, logger *slog.Logger) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if !c.jobsLeft.Swap(false) {
+			return
+		}
+		if err := c.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
+			logger.Warn("a Job is not recreated yet", "error", err)
+		}
+	}, keepTime)
+}

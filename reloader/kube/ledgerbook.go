@@ -1,0 +1,137 @@
+package kube
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// LedgerName is the ConfigMap whose creation is the birth of the ledger. Names of ConfigMaps with entries begin with it.
+const LedgerName = "reroll-ledger"
+
+const (
+	// MaxLedgerEntry is the largest entry that the ledger takes, in bytes.
+	MaxLedgerEntry = 64 << 10
+	// maxPage is how many bytes of entries one ConfigMap has, and maxPages how many ConfigMaps one namespace: the API server takes 1 MiB.
+	maxPage, maxPages = 256 << 10, 64
+	// ledgerPage is how many ConfigMaps one request asks for.
+	ledgerPage = 50
+	// maxKey is the longest key of a ConfigMap.
+	maxKey = 253
+
+	ledgerLabel     = "reroll.dev/ledger"
+	ledgerCurrent   = "current"
+	ledgerSelector  = ledgerLabel + "=" + ledgerCurrent
+	ledgerNamespace = "reroll.dev/namespace"
+)
+
+// book is the ledger of one workload namespace. An entry stays in its ConfigMap while there is room, and otherwise moves to a later one.
+type book struct {
+	mu    sync.Mutex
+	pages []page
+	// moved says that the ConfigMaps must be read.
+	moved bool
+}
+
+// page is one ConfigMap as this process last read or wrote it. The version is empty if it is not stored.
+type page struct {
+	version string
+	data    map[string]string
+}
+
+// pageName returns the name of one of the ConfigMaps of a namespace. No namespace has a dot in its name.
+func pageName(namespace string, i int) string {
+	return LedgerName + "-" + namespace + "." + strconv.Itoa(i)
+}
+
+// pageNamed returns which ConfigMap of a namespace has a name; -1 if none has.
+func pageNamed(namespace, name string) int {
+	i, err := strconv.Atoi(strings.TrimPrefix(name, pageName(namespace, 0)[:len(LedgerName)+len(namespace)+2]))
+	if err != nil || i < 0 || i >= maxPages || name != pageName(namespace, i) {
+		return -1
+	}
+	return i
+}
+
+// keyOf returns the key of a workload and what its value begins with. A name that is too long for a key is in the value.
+func keyOf(ref reloader.WorkloadRef) (key, prefix string) {
+	if key = ref.Kind + "." + ref.Name; len(key) <= maxKey {
+		return key, ""
+	}
+	sum := sha256.Sum256([]byte(ref.Name))
+	return ref.Kind + ".." + hex.EncodeToString(sum[:]), ref.Name + "\n"
+}
+
+// entryOf returns the workload that a key stands for, and its entry.
+func entryOf(namespace, key, value string) (ref reloader.WorkloadRef, entry string, ok bool) {
+	kind, name, ok := strings.Cut(key, ".")
+	if strings.HasPrefix(name, ".") {
+		name, value, ok = strings.Cut(value, "\n")
+	}
+	ref = reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}
+	again, _ := keyOf(ref)
+	return ref, value, ok && again == key && ref.Validate() == nil && value != "" && len(value) <= MaxLedgerEntry
+}
+
+// entries returns all entries of b that can be read.
+func (b *book) entries(namespace string) map[reloader.WorkloadRef]string {
+	all := map[reloader.WorkloadRef]string{}
+	for _, p := range b.pages {
+		for key, value := range p.data {
+			if ref, entry, ok := entryOf(namespace, key, value); ok {
+				all[ref] = entry
+			}
+		}
+	}
+	return all
+}
+
+// with returns the pages of b as they are after a change, and which entries are refused.
+func (b *book) with(namespace string, changed map[reloader.WorkloadRef]string) (next []map[string]string, refused error) {
+	where, sizes := map[string]int{}, make([]int, len(b.pages))
+	for i, p := range b.pages {
+		next = append(next, maps.Clone(p.data))
+		for key, value := range p.data {
+			where[key] = i
+			sizes[i] += len(key) + len(value)
+		}
+	}
+	for ref, entry := range changed {
+		key, prefix := keyOf(ref)
+		value := prefix + entry
+		if _, _, ok := entryOf(namespace, key, value); entry != "" && (!ok || ref.Namespace != namespace) {
+			refused = errors.Join(refused, fmt.Errorf("%w: %d bytes for %s", ErrLedgerFull, len(entry), ref))
+			continue
+		}
+		i, has := where[key]
+		if has {
+			sizes[i] -= len(key) + len(next[i][key])
+			delete(next[i], key)
+		}
+		if entry == "" {
+			continue
+		}
+		for size := len(key) + len(value); ; i++ {
+			if i == len(next) {
+				next, sizes = append(next, nil), append(sizes, 0)
+			}
+			if sizes[i]+size > maxPage {
+				continue
+			}
+			if next[i] == nil {
+				next[i] = map[string]string{}
+			}
+			next[i][key] = value
+			sizes[i] += size
+			break
+		}
+	}
+	return next, refused
+}

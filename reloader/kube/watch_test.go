@@ -1,0 +1,156 @@
+package kube
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+func deployment(namespace string, generation int64) *workload.Workload {
+	return &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Generation: generation}, Kind: "Deployment"}
+}
+
+func rollout(namespace string) *workload.Workload {
+	of := deployment(namespace, 0).Ref()
+	return &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Kind: "Rollout", TemplateOf: &of}
+}
+
+// TestWatcher: what informers report in any order is tracked as it is now, with the template that it runs, if its namespace is selected.
+func TestWatcher(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		steps  []string
+		want   []string
+	}{
+		"rollout first":      {"it is tracked as it is until the Deployment comes", []string{"+r", "+d1"}, []string{"+Rollout a", "+Deployment a", "+Rollout a via 1"}},
+		"deployment first":   {"it is joined at once", []string{"+d1", "+r"}, []string{"+Deployment a", "+Rollout a via 1"}},
+		"deployment changes": {"so does what the Rollout runs", []string{"+d1", "+r", "+d2"}, []string{"+Deployment a", "+Rollout a via 1", "+Deployment a", "+Rollout a via 2"}},
+		"deployment goes":    {"the Rollout is again as it is", []string{"+d1", "+r", "-d1"}, []string{"+Deployment a", "+Rollout a via 1", "-Deployment a", "+Rollout a"}},
+		"rollout goes":       {"the Deployment's changes are its own", []string{"+d1", "+r", "-r", "+d2"}, []string{"+Deployment a", "+Rollout a via 1", "-Rollout a", "+Deployment a"}},
+		"created again":      {"the event of the old one comes after the new one is stored", []string{"+d1", "!d2", "~d1"}, []string{"+Deployment a", "-Deployment a", "+Deployment a"}},
+		"not selected":       {"it is not reported", []string{"select", "+d1", "+r"}, nil},
+		"selected later":     {"it is tracked as it is then", []string{"select", "+d1", "+r", "in"}, []string{"+Deployment a", "+Rollout a via 1"}},
+		"selected no longer": {"it is forgotten, and not reported any more", []string{"select", "in", "+d1", "out", "+d2"}, []string{"+Deployment a", "-Deployment a"}},
+		"gone before its namespace": {
+			"a deletion is reported, whatever its namespace is by then", []string{"select", "in", "+d1", "select", "-d1"}, []string{"+Deployment a", "-Deployment a"},
+		},
+	}
+	objects := map[string]*workload.Workload{"d1": deployment("a", 1), "d2": deployment("a", 2), "r": rollout("a")}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			w := &watcher{stores: map[string]map[string]cache.Indexer{}, track: func(w *workload.Workload) {
+				text := "+" + w.Kind + " " + w.Namespace
+				if w.Via != nil {
+					text += fmt.Sprintf(" via %d", w.Via.Generation)
+				}
+				got = append(got, text)
+			}, forget: func(ref reloader.WorkloadRef) { got = append(got, "-"+ref.Kind+" "+ref.Namespace) }}
+			for _, kind := range []string{"Deployment", "Rollout"} {
+				w.stores[kind] = map[string]cache.Indexer{"": cache.NewIndexer(cache.MetaNamespaceKeyFunc, workloadIndexers)}
+			}
+			a := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+			for _, step := range c.steps {
+				var err error
+				switch step {
+				case "select":
+					w.selected = cache.NewStore(cache.MetaNamespaceKeyFunc)
+				case "in":
+					err = w.selected.Add(a)
+					w.lookAtNamespace("a")
+				case "out":
+					err = w.selected.Delete(a)
+					w.lookAtNamespace("a")
+				default:
+					obj := objects[step[1:]]
+					store := w.stores[obj.Kind][""]
+					switch step[0] {
+					case '+':
+						err = store.Add(obj)
+						w.handler().OnUpdate(nil, obj)
+					case '-':
+						err = store.Delete(obj)
+						w.handler().OnDelete(cache.DeletedFinalStateUnknown{Obj: obj})
+					case '!': // its event comes later
+						err = store.Add(obj)
+					case '~':
+						w.handler().OnDelete(obj)
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name == "selected later" {
+				slices.Sort(got)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestScopeOfNamespaces(t *testing.T) {
+	team := labels.SelectorFromSet(labels.Set{"team": "a"})
+	cases := map[string]struct {
+		reason     string
+		scope      Scope
+		namespaces []string
+		selects    bool
+		fields     string
+	}{
+		"all":       {"the zero value", Scope{}, []string{""}, false, ""},
+		"named":     {"one by one, and each once", Scope{Namespaces: []string{"b", "a", "b"}}, []string{"a", "b"}, false, ""},
+		"ignored":   {"the API server leaves them out", Scope{IgnoredNamespaces: []string{"a", "b"}}, []string{""}, false, "metadata.namespace!=a,metadata.namespace!=b"},
+		"no labels": {"an empty selector selects all", Scope{NamespaceSelector: labels.Everything()}, []string{""}, false, ""},
+		"both":      {"one does not take from the other", Scope{IgnoredNamespaces: []string{"a"}, NamespaceSelector: team}, []string{""}, true, "metadata.namespace!=a"},
+		"all three": {"names win", Scope{Namespaces: []string{"a"}, IgnoredNamespaces: []string{"a"}, NamespaceSelector: team}, []string{"a"}, false, ""},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.namespaces, c.scope.namespaces()); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
+		var o metav1.ListOptions
+		if c.scope.narrow(&o); o.FieldSelector != c.fields || c.scope.selects() != c.selects {
+			t.Errorf("%s: fields %q, selects %t: %s", name, o.FieldSelector, c.scope.selects(), c.reason)
+		}
+	}
+}
+
+// TestAbsenceIsNoNoise: a resource that is not served is not logged; the first other error while nothing is listed is reported, and the next
+// ones are logged by client-go.
+func TestAbsenceIsNoNoise(t *testing.T) {
+	var log bytes.Buffer
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{}, nil, nil, cache.ReflectorOptions{Name: "rollouts"})
+	absence := fmt.Errorf("list: %w", apierrors.NewNotFound(workload.Rollout.Resource.GroupResource(), ""))
+	var said []error
+	for _, first := range []error{absence, errors.New("down")} {
+		var failed failures
+		handle := failed.handler(func() bool { return false }, func(err error) { said = append(said, err) })
+		for _, err := range []error{first, absence, errors.New("no permission")} {
+			handle(ctx, reflector, err)
+		}
+		if !failed.Load() {
+			t.Error("nothing has failed")
+		}
+	}
+	if len(said) != 1 || said[0].Error() != "down" || strings.Contains(log.String(), "not found") || !strings.Contains(log.String(), "no permission") {
+		t.Errorf("reported %v, logged:\n%s", said, log.String())
+	}
+}
