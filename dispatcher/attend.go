@@ -3,14 +3,25 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
+
+// roller attends to workloads: what is new about one is decided, and what is behind waits for its turn and is rolled.
+type roller struct {
+	*common
+	*memory
+	decider *decider
+	tracker *tracker
+	keeper  *keeper
+}
 
 // maxRereads is how often in a row a workload that moved under our hands is read and decided again before it has to wait.
 const maxRereads = 5
@@ -19,45 +30,54 @@ const maxRereads = 5
 type next struct {
 	atOnce bool
 	wait   time.Duration
-	// held has the workload wait if the steps come to no end.
-	held func() time.Duration
+	// conflict has the workload wait if the steps come to no end; nil if it need not.
+	conflict error
+	rolling  []reloader.Config
 }
 
 // attend does what is due for one workload, and returns how long until it has to be attended again. No two calls are about the same workload.
-func (d *Dispatcher) attend(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	t := d.trackedBy(ref)
+func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	t := d.tracker.trackedBy(ref)
 	if t == nil {
 		return 0
 	}
-	if err := d.expand(ctx, t); err != nil {
+	if err := d.decider.expand(ctx, t); err != nil {
 		return d.troubled(ref, err)
 	}
 	released := d.release(ctx, t)
 	if released > 0 {
 		return released
 	}
+	var s *sitting
 	var n next
 	for range maxRereads + 1 {
-		if err := d.readLedger(ctx, ref.Namespace); err != nil {
+		if err := d.keeper.readLedger(ctx, ref.Namespace); err != nil {
 			return d.troubled(ref, err)
 		}
-		if n = d.step(ctx, t); !n.atOnce {
+		if s, n.wait = d.sit(t); s == nil {
 			return cmp.Or(released, n.wait)
 		}
-		if d.trackedBy(ref) != t {
+		if n = d.step(ctx, s); !n.atOnce {
+			return cmp.Or(released, n.wait)
+		}
+		if d.tracker.trackedBy(ref) != t {
 			return time.Millisecond // it was replaced, or opted out
 		}
 	}
-	if n.held != nil {
-		return n.held()
+	if n.conflict == nil {
+		return again
 	}
-	return again
+	wait := d.holdBack(s, n.rolling, n.conflict)
+	d.lock()
+	defer d.unlock()
+	t.calm = time.Now().Add(min(longestRest, firstRest<<min(t.attempts, 20)))
+	return wait
 }
 
 // sitting is one step of attend: a version of the workload, and the configs that are decided about.
 type sitting struct {
 	t *tracked
-	// w, plan and state are those of t when the step began; state is taken anew when everything is decided.
+	// w, plan and state are those of t when the step began; state is read again when everything is decided.
 	w     *workload.Workload
 	plan  *dialect.Plan
 	state applied.State
@@ -73,20 +93,17 @@ type sitting struct {
 	began time.Time
 }
 
-// step decides what is new about t. If there is nothing new, it rolls what is behind and due.
-func (d *Dispatcher) step(ctx context.Context, t *tracked) next {
-	s, wait := d.sit(t)
-	if s == nil {
-		return next{wait: wait}
-	}
+// step decides what is new about a workload. If there is nothing new, it rolls what is behind and due.
+func (d *roller) step(ctx context.Context, s *sitting) next {
+	t := s.t
 	if s.due {
 		defer d.stand(t)
 	}
-	verdicts, failed := d.decide(ctx, s)
-	d.mu.Lock()
-	out := plan.Together(string(t.target().UID), t.object, t.state, verdicts, s.began)
+	verdicts, failed := d.decider.decide(ctx, s)
+	d.lock()
 	s.state = t.state
-	d.mu.Unlock()
+	out := plan.Together(string(t.target().UID), t.object, t.state, verdicts, s.began)
+	d.unlock()
 	switch {
 	case s.due && (out.Do == plan.Roll || s.requested != ""):
 		return d.roll(ctx, s, out, verdicts)
@@ -97,146 +114,121 @@ func (d *Dispatcher) step(ctx context.Context, t *tracked) next {
 }
 
 // sit returns what is to be decided about t now, or how long to wait for that.
-func (d *Dispatcher) sit(t *tracked) (*sitting, time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (d *roller) sit(t *tracked) (*sitting, time.Duration) {
+	b := d.lock()
+	defer d.unlock()
 	now := time.Now()
-	s := &sitting{t: t, w: t.w, plan: t.plan, state: t.state, configs: map[reloader.Config]int{}, after: t.since, began: now, n: t.state.N}
-	for c, e := range t.edges {
-		if e.open && !e.behind && !e.rests(now) {
-			s.configs[c] = e.opened
-		}
-	}
+	s := &sitting{t: t, w: t.w, plan: t.plan, state: t.state, configs: t.open(now, false), after: t.since, began: now, n: t.state.N}
 	if len(s.configs) > 0 {
 		return s, 0
 	}
-	if d.asked(t) {
+	if t.asked() {
 		if !d.ready.Load() {
 			return nil, unreadyTime
 		}
 		s.requested = t.w.Annotations[RequestedAnnotation]
 	}
-	for c, e := range t.edges {
-		if e.open && !e.rests(now) {
-			s.configs[c] = e.opened
-		}
-	}
+	s.configs = t.open(now, true)
 	if len(s.configs) == 0 && s.requested == "" {
-		d.relax(t)
-		d.noteListed(t)
-		return nil, d.nextDeadline(t, now)
+		return nil, b.rest(t, now)
 	}
-	if wait := d.brake(t, now); wait > 0 {
+	if wait := b.gate.brake(t, now); wait > 0 {
 		return nil, wait
 	}
 	s.due, t.going = true, true
 	return s, 0
 }
 
-// noteListed notes since when every config that t's patterns match has been decided about: one that is made later is new. The caller holds mu.
-func (d *Dispatcher) noteListed(t *tracked) {
-	if t.listing.IsZero() {
-		return
+// rest has t, which waits for nothing now, wait for nothing any more, and returns how long until it has to be attended again although nothing happens; 0
+// if never. Every config that its patterns match has been decided about: one that is made after they were listed is new.
+func (b *board) rest(t *tracked, now time.Time) time.Duration {
+	if t.hold != nil {
+		b.recordQ.Add(t.w.Ref())
 	}
-	t.state.Listed, t.listing = t.listing, time.Time{}
-	d.stateChanged(t.w.Ref())
+	b.letOff(t)
+	if !t.listed.IsZero() {
+		t.state.Listed, t.listed = t.listed, time.Time{}
+		b.states.change(t.w.Ref())
+	}
+	waits := []time.Duration{b.rollouts.deadline(t, now)}
+	for _, e := range t.edges {
+		if e.open {
+			waits = append(waits, e.rest.Sub(now))
+		}
+	}
+	waits = slices.DeleteFunc(waits, func(w time.Duration) bool { return w <= 0 })
+	if len(waits) == 0 {
+		return 0
+	}
+	return slices.Min(waits)
 }
 
 // unreadyTime is after what time it is looked again whether every workload was looked at.
 const unreadyTime = 50 * time.Millisecond
 
 // stand takes note that t is not about to roll any more, and lets those go that wait for its place.
-func (d *Dispatcher) stand(t *tracked) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (d *roller) stand(t *tracked) {
+	b := d.lock()
+	defer d.unlock()
 	t.going = false
-	d.nextAfter(t)
+	b.gate.nextAfter(t)
 }
 
 // note writes what is to be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
 // content by itself, the workload is read again before: if it has changed, everything is decided again.
-func (d *Dispatcher) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
+func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
 	t := s.t
-	for _, c := range out.Noted {
-		if reason := verdicts[c].Reason; reason != reloader.ReasonReverted && reason != reloader.ReasonPodsNewer {
-			continue
-		}
-		live, err := d.Workloads.Read(ctx, s.w.Ref())
-		if err != nil {
+	byItself := func(c reloader.Config) bool {
+		return verdicts[c].Reason == reloader.ReasonReverted || verdicts[c].Reason == reloader.ReasonPodsNewer
+	}
+	if slices.ContainsFunc(out.Noted, byItself) {
+		if _, err := d.tracker.reread(ctx, s.w.Ref()); err != nil {
 			return next{wait: d.holdBack(s, nil, err)}
 		}
-		if live.ResourceVersion != s.w.ResourceVersion {
-			d.Track(live)
-			d.mu.Lock()
-			moved := !t.w.Alike(s.w)
-			d.mu.Unlock()
-			if moved {
-				return next{atOnce: true}
-			}
-		}
-		break
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t.state.N != s.n {
-		return next{atOnce: true} // another process has rolled it
+	b := d.lock()
+	defer d.unlock()
+	if t.state.N != s.n || !t.w.Alike(s.w) && slices.ContainsFunc(out.Noted, byItself) {
+		return next{atOnce: true} // another process has rolled it, or it has changed
 	}
 	for _, c := range out.Rolled {
 		if e := t.edges[c]; e != nil && !e.behind {
-			d.fallBehind(t, c, d.entry(c).now)
+			b.fallBehind(t, c, b.configs.of(c).now)
 		}
 	}
-	d.noteAll(s, verdicts)
+	b.noteAll(s, verdicts)
 	return next{atOnce: true}
 }
 
-// noteAll takes verdicts that are notes, or that nothing is to be done, and closes what they are about. The caller holds mu.
-func (d *Dispatcher) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
-	t, noted, writes := s.t, []reported{}, map[reloader.Config]*applied.Write{}
-	for c, opened := range s.configs {
-		v, decided := verdicts[c]
-		e := t.edges[c]
-		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
-			continue
-		}
-		switch last := d.entry(c).last.Change; {
-		case e.behind && v.Reason != "":
-			noted = append(noted, reported{c, v, e.changes})
-		case v.Reason == reloader.ReasonKeysUnused && last.ResourceVersion == v.Write.Version:
-			noted = append(noted, reported{c, v, []reloader.Change{last}})
-		}
-		if v.Rule == plan.NotWanted {
-			now := d.liveOf(t, c, d.entry(c).now).Write
-			if v.Do == plan.Nothing && !now.Absent() && !e.unwanted.Absent() && now.Sum != e.unwanted.Sum {
-				noted = append(noted, reported{c, v, []reloader.Change{d.entry(c).last.Change}})
-			}
-			e.unwanted, e.at = now, time.Now()
-			d.recordQ.AddAfter(t.w.Ref(), recordDelay)
-		}
-		switch {
-		case v.Do == plan.Nothing:
-		case v.Write.Out:
-			writes[c] = outOf(t.state, c)
-			d.recordQ.Add(t.w.Ref())
-		default:
-			writes[c] = &v.Write
-			e.how, e.at = v.Reason, time.Now()
-			d.recordQ.AddAfter(t.w.Ref(), recordDelay)
-		}
-		e.close()
+// release has the pods of t scheduled that Wave kept from it, and returns how long to wait before that is tried again. It is not a
+// reload: none of these pods has ever started.
+func (d *roller) release(ctx context.Context, t *tracked) time.Duration {
+	d.lock()
+	w := t.w
+	d.unlock()
+	waits := slices.ContainsFunc(d.Dialects, func(dl *dialect.Dialect) bool { return dl.Waits })
+	if !mark.Unscheduled(w) || d.DryRun || !waits {
+		return 0
 	}
-	d.noteWrites(t, writes, s.began)
-	d.reportNoted(s, noted)
-}
-
-// troubled has a workload attended again later, because of an error that is not about one of its configs.
-func (d *Dispatcher) troubled(ref reloader.WorkloadRef, err error) time.Duration {
-	d.Logger.Warn("a workload could not be attended to", "workload", ref.String(), "error", err)
+	released, err := d.Workloads.Roll(ctx, w, mark.Release(w))
+	switch fateOf(err) {
+	case fateDone:
+		d.Logger.Info("pods are scheduled again", "workload", w.Ref().String())
+		d.tracker.Track(released)
+		return 0
+	case fateGone:
+		return 0
+	case fateStale:
+		if _, err := d.tracker.reread(ctx, w.Ref()); err == nil {
+			return again
+		}
+	}
+	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
 	return again
 }
 
-func (d *Dispatcher) trackedBy(ref reloader.WorkloadRef) *tracked {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.index.byRef[ref]
+// troubled has a workload attended again later, because of an error that is not about one of its configs.
+func (d *roller) troubled(ref reloader.WorkloadRef, err error) time.Duration {
+	d.Logger.Warn("a workload could not be attended to", "workload", ref.String(), "error", err)
+	return again
 }

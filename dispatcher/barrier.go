@@ -80,10 +80,10 @@ const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
 
 // relisting says which workloads of a namespace have patterns that are still to be matched.
 func (d *Dispatcher) relisting(namespace string) (pending []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for ref, t := range d.index.patterned[namespace] {
-		if t.relist && t.listTries < maxTries {
+	b := d.lock()
+	defer d.unlock()
+	for ref, t := range b.index.patterned[namespace] {
+		if t.relist && t.tries < maxTries {
 			pending = append(pending, ref.String()+": its patterns are to be matched")
 		}
 	}
@@ -134,10 +134,10 @@ func (d *Dispatcher) writesFor(ctx context.Context, namespace string) (*writes, 
 // sourcesOf returns the scopes of the configs of this cluster that workloads of a namespace depend on, each with these configs, and the configs that a list
 // does not tell enough of: the version of a SecretProviderClass is not that of what is mounted.
 func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Config, single []reloader.Config) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	b := d.lock()
+	defer d.unlock()
 	scopes = map[scope][]reloader.Config{}
-	for c, dependents := range d.index.byConfig {
+	for c, dependents := range b.index.byConfig {
 		needed := false
 		for ref := range dependents {
 			needed = needed || ref.Namespace == namespace
@@ -150,7 +150,7 @@ func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Co
 			scopes[s] = append(scopes[s], c)
 		}
 	}
-	for _, t := range d.index.patterned[namespace] {
+	for _, t := range b.index.patterned[namespace] {
 		for _, p := range t.plan.Patterns {
 			if s := (scope{p.Kind, namespace}); p.Kind != reloader.SecretProviderClass && scopes[s] == nil {
 				scopes[s] = []reloader.Config{}
@@ -162,15 +162,15 @@ func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Co
 
 // outlook compares what is known with written.
 func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	b := d.lock()
+	defer d.unlock()
 	now := time.Now()
-	for ref, t := range d.index.byRef {
+	for ref, t := range b.index.byRef {
 		if ref.Namespace == namespace {
-			d.addOutlook(&o, t, written, now)
+			b.addOutlook(&o, t, written, now)
 		}
 	}
-	if d.states.writing[namespace] || len(d.states.changed[namespace]) > 0 {
+	if b.states.writing[namespace] || len(b.states.changed[namespace]) > 0 {
 		o.Pending = append(o.Pending, "the ledger of the namespace is not written")
 	}
 	slices.Sort(o.Pending)
@@ -178,16 +178,16 @@ func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
 	return o
 }
 
-// addOutlook adds what is left to do about t. The caller holds mu.
-func (d *Dispatcher) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
+// addOutlook adds what is left to do about t.
+func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
 	say := func(to *[]string, format string, args ...any) {
 		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))
 	}
 	for c, e := range t.edges {
-		switch known := d.configs[c]; {
+		switch known := b.configs[c]; {
 		case known != nil && known.unreadable != "":
 			say(&o.Held, "%s cannot be read", c)
-		case d.owesLook(c) || written.late(c, known):
+		case b.intake.unanswered(c) || written.late(c, known):
 			say(&o.Pending, "the last write of %s was not looked at", c)
 		case !e.open || e.behind:
 		case e.tries >= maxTries:
@@ -201,7 +201,7 @@ func (d *Dispatcher) addOutlook(o *Outlook, t *tracked, written *writes, now tim
 			say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
 		}
 	}
-	switch behind, asked := t.behind(), d.asked(t); {
+	switch behind, asked := t.behind(), t.asked(); {
 	case t.going:
 		say(&o.Pending, "it is being rolled")
 	case !behind && !asked:
@@ -209,18 +209,11 @@ func (d *Dispatcher) addOutlook(o *Outlook, t *tracked, written *writes, now tim
 		say(&o.Pending, "attempt %d failed: %s", t.hold.Attempts, t.hold.Message)
 	case t.hold != nil && (t.hold.Due.IsZero() || t.hold.Due.After(now)):
 		say(&o.Held, "%s", t.hold.Reason)
-	case behind && turn.Due(d.turnOf(t, now), now).After(now):
-		say(&o.Pending, "waits until %s, the end of its debounce window", turn.Due(d.turnOf(t, now), now).UTC().Format(time.RFC3339Nano))
+	case behind && turn.Due(b.gate.turn(t, now), now).After(now):
+		say(&o.Pending, "waits until %s, the end of its debounce window", turn.Due(b.gate.turn(t, now), now).UTC().Format(time.RFC3339Nano))
 	default:
 		say(&o.Pending, "it is due and was not rolled")
 	}
-}
-
-// owesLook reports whether hints about c wait for a look, or for the end of one. The caller holds mu.
-func (d *Dispatcher) owesLook(c reloader.Config) bool {
-	_, looking := d.intake.looking[c]
-	l := d.intake.letters[c]
-	return looking || l != nil && len(l.all()) > 0
 }
 
 // late reports whether the newest look at c began before w was read, and found another write.

@@ -1,8 +1,6 @@
 package dispatcher
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -11,11 +9,35 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
-// A Change is a line of the history: a config went from one digest to another. No decision depends on it.
+// history makes changes of looks. A change is a line of the history: a config went from one digest to another. No decision depends on it.
+type history struct {
+	*common
+	index   *index
+	records *records
+}
+
+// take compares the newest look of e with the last change of it, and with what hints say.
+func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.Change, hints []reloader.Hint) {
+	change, changed := h.compare(c, e, before, e.now, told, hints)
+	switch {
+	case changed:
+		h.remember(c, e, change)
+	case told != nil && !sameCandidates(told.Candidates, e.last.Change.Candidates):
+		h.knowMore(c, e, *told)
+	case len(hints) > 0:
+		h.attributeLate(c, e, e.now, hints)
+	}
+	e.heard = e.heard.With(hints)
+	for i := range e.drifts {
+		for _, hint := range hints {
+			e.drifts[i] = e.drifts[i].Hear(hint)
+		}
+	}
+}
 
 // compare says what f, the newest look at c, is next to the last change of it: nothing new, or a change. before is the look before it, and told the change
-// that the owner of a config of another cluster reports. The caller holds mu.
-func (d *Dispatcher) compare(c reloader.Config, e *entry, before, f fact, told *reloader.Change, hints []reloader.Hint) (reloader.Change, bool) {
+// that the owner of a config of another cluster reports.
+func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *reloader.Change, hints []reloader.Hint) (reloader.Change, bool) {
 	old := e.last.Change
 	if told != nil {
 		return *told, told.ID != old.ID
@@ -30,7 +52,7 @@ func (d *Dispatcher) compare(c reloader.Config, e *entry, before, f fact, told *
 		}
 	}
 	change := reloader.Change{
-		Cluster: d.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
+		Cluster: h.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
 		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.seen,
 	}
 	switch {
@@ -52,15 +74,15 @@ func (d *Dispatcher) compare(c reloader.Config, e *entry, before, f fact, told *
 	case !now.Equal(f.digest): // the same content under another key
 		change.Type, change.Source = reloader.ChangeBaseline, reloader.SourceBaseline
 	default:
-		d.metrics.Unchanged()
+		h.metrics.Unchanged()
 		return change, false
 	}
 	if known {
 		change.Keys = digest.Diff(change.Old, now)
 	}
 	change.ID = reloader.ChangeID(change)
-	attributed := actor.Attribute(foundOf(change, f), e.fresh(hints), attributions(old))
-	change = withAuthors(change, attributed)
+	attributed := actor.Attribute(foundOf(change, f), e.fresh(hints), []actor.Attribution{actor.Recorded(old)})
+	change = attributed.On(change)
 	if drift, is := actor.Suspect(c, foundOf(change, f), attributed); is && change.Source == reloader.SourceSweep {
 		e.drifts = append(e.drifts, drift)
 	}
@@ -79,173 +101,113 @@ func foundOf(c reloader.Change, f fact) actor.Found {
 	}
 }
 
-// attributions returns what is on record about the authors of a change; nothing if there is none.
-func attributions(c reloader.Change) []actor.Attribution {
-	if len(c.Candidates) == 0 {
-		return nil
-	}
-	return []actor.Attribution{attributionOf(c)}
-}
-
-func attributionOf(c reloader.Change) actor.Attribution {
-	a := actor.Attribution{ChangeID: c.ID, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt}
-	if !c.RequestedAt.IsZero() {
-		a.Source = c.Source
-	}
-	for _, o := range c.Candidates {
-		a.Authors = append(a.Authors, actor.Author{Actor: o.Actor, Verb: o.Verb, AuditID: o.AuditID, At: o.Time, Sure: o.Basis != reloader.BasisAmbiguous})
-	}
-	return a
-}
-
-// withAuthors returns c with what is known about its authors.
-func withAuthors(c reloader.Change, a actor.Attribution) reloader.Change {
-	if a.Source == "" {
-		return c
-	}
-	c.Source, c.RequestedAt, c.ReceivedAt, c.Candidates = a.Source, a.RequestedAt, a.ReceivedAt, nil
-	others := slices.ContainsFunc(a.Authors, func(o actor.Author) bool { return o.Actor.Name() != a.Authors[0].Actor.Name() })
-	for _, o := range a.Authors {
-		basis := reloader.BasisAmbiguous
-		switch {
-		case o.Sure && !others:
-			basis = reloader.BasisOnlyWriter
-		case o.Sure:
-			basis = reloader.BasisFieldManager
-		}
-		c.Candidates = append(c.Candidates, reloader.Candidate{Actor: o.Actor, Verb: o.Verb, AuditID: o.AuditID, Time: o.At, Basis: basis})
-	}
-	return c
-}
-
-// remember makes change the last of e, and has it stored. The caller holds mu.
-func (d *Dispatcher) remember(c reloader.Config, e *entry, change reloader.Change) {
+// remember makes change the last of e, and has it stored.
+func (h *history) remember(c reloader.Config, e *entry, change reloader.Change) {
 	if e.before = nil; e.last.Change.Type != "" {
-		e.before = []actor.Past{{Attribution: attributionOf(e.last.Change), At: e.last.Change.VerifiedAt}}
+		e.before = []actor.Past{{Attribution: actor.Recorded(e.last.Change), At: e.last.Change.VerifiedAt}}
 	}
 	e.last.Change = change
-	d.fleet.Touched(c)
+	h.fleet.Touched(c)
 	if c.Cluster != "" {
 		return // its owner keeps its history
 	}
 	if e.unstored = append(e.unstored, change); len(e.unstored) > maxUnstored {
 		e.unstored = e.unstored[len(e.unstored)-maxUnstored:]
 	}
-	d.changeQ.Add(c)
-	d.metrics.Change(change.Type, change.Source)
-	d.logChange(change)
+	h.changeQ.Add(c)
+	h.metrics.Change(change.Type, change.Source)
+	h.logChange(change)
 }
 
 // maxUnstored bounds the changes of one config that wait for NATS to come back.
 const maxUnstored = 16
 
-// attributeLate adds to the last change of c what hints say about its authors that came after it was found. The caller holds mu.
-func (d *Dispatcher) attributeLate(c reloader.Config, e *entry, f fact, hints []reloader.Hint) {
+// attributeLate adds to the last change of c what hints say about its authors that came after it was found.
+func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []reloader.Hint) {
 	last := e.last.Change
 	if last.Type == "" || last.Type == reloader.ChangeBaseline || c.Cluster != "" {
 		return
 	}
-	later, more := actor.Late(attributionOf(last), foundOf(last, f), e.fresh(hints), e.before)
+	later, more := actor.Late(actor.Recorded(last), foundOf(last, f), e.fresh(hints), e.before)
 	if !more {
 		return
 	}
-	e.unstored = append(e.unstored, withAuthors(last, later))
-	d.changeQ.Add(c)
-	d.knowMore(c, e, withAuthors(last, later))
+	last = later.On(last)
+	e.unstored = append(e.unstored, last)
+	h.changeQ.Add(c)
+	h.knowMore(c, e, last)
 }
 
 // knowMore takes what has become known about the authors of the last change of c, and has it added to what is on record of the reloads that it has caused.
-// The caller holds mu.
-func (d *Dispatcher) knowMore(c reloader.Config, e *entry, change reloader.Change) {
+func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) {
 	e.last.Change = change
-	for ref, t := range d.index.byConfig[c] {
+	for _, t := range h.index.byConfig[c] {
 		waits := false
 		for i, known := range t.edges[c].changes {
 			if known.ID == change.ID {
 				t.edges[c].changes[i], waits = change, true
 			}
 		}
-		if t.rollout != nil && t.rollout.reload != nil {
-			followed := *t.rollout.reload
-			followed.Causes = attributedTo(followed.Causes, change)
-			t.rollout.reload = &followed
+		if t.rollout != nil && t.rollout.Reload != nil {
+			followed := *t.rollout.Reload
+			followed.Causes, _ = attributedTo(followed.Causes, change)
+			t.rollout.Reload = &followed
 		}
 		if waits && t.hold == nil {
 			continue // nothing is on record that names it
 		}
-		d.records.finished[ref] = append(d.records.finished[ref], finished{w: t.w, renamed: &change})
-		d.recordQ.AddAfter(ref, recordDelay)
+		h.records.add(finished{w: t.w, renamed: &change})
 	}
 }
 
-// attributedTo returns causes with what has become known of change since: who may have made it, and which hint told of it.
-func attributedTo(causes []reloader.Cause, change reloader.Change) []reloader.Cause {
+// attributedTo returns causes with what has become known of change since, who may have made it and which hint told of it, and whether that is news.
+func attributedTo(causes []reloader.Cause, change reloader.Change) (_ []reloader.Cause, news bool) {
 	causes = slices.Clone(causes)
 	for i, c := range causes {
 		if c.ChangeID == change.ID {
+			news = news || !sameCandidates(c.Candidates, change.Candidates)
 			c.Candidates, c.Source, c.RequestedAt, c.ReceivedAt = change.Candidates, change.Source, change.RequestedAt, change.ReceivedAt
 			causes[i] = c
 		}
 	}
-	return causes
+	return causes, news
 }
 
-// sameAuthors reports whether a and b are one change by the same authors.
-func sameAuthors(a, b reloader.Change) bool {
-	return a.ID == b.ID && slices.EqualFunc(a.Candidates, b.Candidates, func(a, b reloader.Candidate) bool {
+func sameCandidates(a, b []reloader.Candidate) bool {
+	return slices.EqualFunc(a, b, func(a, b reloader.Candidate) bool {
 		return a.Actor == b.Actor && a.Verb == b.Verb && a.AuditID == b.AuditID && a.Basis == b.Basis
 	})
 }
 
-// storeChanges appends the changes of c that are not in the stream yet.
-func (d *Dispatcher) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
-	for {
-		d.mu.Lock()
-		e := d.configs[c]
-		if e == nil || len(e.unstored) == 0 {
-			d.mu.Unlock()
-			return 0
-		}
-		change, after := e.unstored[0], e.last.Sequence
-		d.mu.Unlock()
-		sequence, err := d.History.AppendChange(ctx, change, after)
-		if errors.Is(err, reloader.ErrOutrun) { // another process led, or the stream has lost it
-			var stored reloader.StoredChange
-			if stored, _, err = d.History.LatestChange(ctx, d.Cluster, c); err == nil {
-				d.mu.Lock()
-				e.last.Sequence = stored.Sequence
-				if len(e.unstored) > 0 && e.unstored[0].ID == stored.Change.ID {
-					e.unstored = e.unstored[1:]
-				}
-				d.mu.Unlock()
-				return again
-			}
-		}
-		if err != nil {
-			d.Logger.Warn("a change is not stored yet", "change", change.ID, "config", c.String(), "error", err)
-			return again
-		}
-		d.mu.Lock()
-		e.last.Sequence = sequence
-		if len(e.unstored) > 0 && e.unstored[0].ID == change.ID {
-			e.unstored = e.unstored[1:]
-		}
-		d.mu.Unlock()
+// toStore returns the first change of e that is not in the stream, and the sequence of the one before it; false if there is none.
+func (e *entry) toStore() (reloader.Change, uint64, bool) {
+	if e == nil || len(e.unstored) == 0 {
+		return reloader.Change{}, 0, false
+	}
+	return e.unstored[0], e.last.Sequence, true
+}
+
+// stored notes that the stream has the change of that ID, at a sequence.
+func (e *entry) stored(id string, sequence uint64) {
+	if e == nil {
+		return
+	}
+	e.last.Sequence = sequence
+	if len(e.unstored) > 0 && e.unstored[0].ID == id {
+		e.unstored = e.unstored[1:]
 	}
 }
 
-// judgeDrifts counts the changes that a sweep found and no hint told of in time.
-func (d *Dispatcher) judgeDrifts(now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for c, e := range d.configs {
+// judge counts the changes that a sweep found and no hint told of in time.
+func (h *history) judge(all configs, now time.Time) {
+	for c, e := range all {
 		e.drifts = slices.DeleteFunc(e.drifts, func(drift actor.Drift) bool {
 			if now.Before(drift.Due()) {
 				return false
 			}
 			if cause, missed := drift.Missed(); missed {
-				d.metrics.Drifted()
-				d.Logger.Warn("a change was found by the sweep alone: "+cause, "change", drift.ChangeID, "config", c.String())
+				h.metrics.Drifted()
+				h.Logger.Warn("a change was found by the sweep alone: "+cause, "change", drift.ChangeID, "config", c.String())
 			}
 			return true
 		})

@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,20 +11,16 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
+// lookAfterRoll is how long after a roll its configs are looked at once more. Content that leaves and comes back may have left any time since the last look
+// that found it: what the pods of the roll started with should lie before that.
+const lookAfterRoll = 30 * time.Second
+
 // conclude takes note of a roll that was made.
-func (d *Dispatcher) conclude(did done) {
-	if did.patched != nil {
-		p := d.compile(did.patched)
-		d.noteOwed(did.patched, &p)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (b *board) conclude(did done) {
 	t := did.s.t
-	before := did.s.w.Progress
-	r := d.newReload(did)
+	r := b.scribe.rolled(did)
 	t.intends = 0
 	if did.patched != nil && (did.patched.UID != t.w.UID || older(t.w, did.patched)) {
 		t.w = did.patched
@@ -34,246 +29,164 @@ func (d *Dispatcher) conclude(did done) {
 		t.object, t.text = did.state, text
 	}
 	t.state = did.state
-	d.noteDone(t, did)
-	d.stateChanged(t.w.Ref())
-	if r.Outcome == reloader.ReasonReloaded {
-		d.overtake(t, "another reload followed")
-		d.metrics.Patched(r)
-		d.metrics.Rolled(r.Workload.Namespace, true)
-		t.reload = r.ID
-	}
-	d.finish(did.s.w, r)
-	d.logReload(r)
-	if r.Outcome == reloader.ReasonReloaded {
-		d.follow(t, before, r)
-	}
-	for _, c := range did.rolled {
-		d.configQ.AddAfter(c, lookAfterRoll)
-	}
-	d.letOff(t)
-	d.nextAfter(t)
-	d.recordQ.AddAfter(t.w.Ref(), recordDelay)
-}
-
-// lookAfterRoll is how long after a roll its configs are looked at once more. Content that leaves and comes back may have left any time since the last look
-// that found it: what the pods of the roll started with should lie before that.
-const lookAfterRoll = 30 * time.Second
-
-// noteDone closes what was rolled or noted, unless it was looked at since. The caller holds mu.
-func (d *Dispatcher) noteDone(t *tracked, did done) {
+	b.states.change(t.w.Ref())
 	for c, opened := range did.s.configs {
 		v, decided := did.verdicts[c]
-		e := t.edges[c]
-		if e == nil || !decided {
-			continue
-		}
-		e.how, e.at = v.Reason, did.at
-		if slices.Contains(did.rolled, c) {
-			e.how = did.outcome
-		}
-		if e.opened == opened {
-			e.close()
-			continue
-		}
-		rest, waits := e.wait.After(did.s.began)
-		if e.wait, e.behind = rest, waits; !waits {
-			e.changes = nil
+		if e := t.edges[c]; e != nil && decided {
+			if e.how, e.at = v.Reason, did.at; slices.Contains(did.rolled, c) {
+				e.how = did.outcome
+			}
+			e.serve(opened, did.s.began)
 		}
 	}
-}
-
-// newReload describes a roll.
-func (d *Dispatcher) newReload(did done) reloader.Reload {
-	s, t := did.s, did.s.t
-	r := reloader.Reload{
-		ID: reloader.RollID(d.Cluster, string(t.target().UID), did.state.N), Cluster: d.Cluster, Workload: s.w.Ref(), UID: string(s.w.UID),
-		Dialect: dialectOf(t), Strategy: d.strategyName(t), Outcome: did.outcome, Attempts: t.attempts + 1, DecidedAt: s.began, Causes: []reloader.Cause{},
+	if r.Outcome == reloader.ReasonReloaded {
+		b.rollouts.overtake(t, "another reload followed")
+		b.metrics.Patched(r)
+		b.metrics.Rolled(r.Workload.Namespace, true)
+		t.reload = r.ID
 	}
-	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {
-		r.HeldBy = t.hold.Reason
+	b.records.finish(did.s.w, r)
+	b.logReload(r)
+	if r.Outcome == reloader.ReasonReloaded {
+		b.rollouts.follow(t, did.s.w.Progress, r)
 	}
 	for _, c := range did.rolled {
-		r.Causes = append(r.Causes, d.causesOf(t, c, t.edges[c])...)
+		b.configQ.AddAfter(c, lookAfterRoll)
 	}
-	if len(did.rolled) == 0 {
-		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")
-	}
-	if r.Outcome != reloader.ReasonReloaded {
-		r.ID, r.Message = reloader.ReloadID(d.Cluster, string(s.w.UID), r.Causes)+"-"+string(r.Outcome), reloader.Reasons[r.Outcome]
-	}
-	if did.patched != nil {
-		r.PatchedAt, r.Generation = did.at, did.patched.Generation
-	}
-	return r
+	b.letOff(t)
+	b.gate.nextAfter(t)
 }
 
-// maxRequested bounds the value of RequestedAnnotation in records.
-const maxRequested = 256
-
-func dialectOf(t *tracked) string {
-	if len(t.plan.Enabled) == 0 {
-		return ""
-	}
-	return t.plan.Enabled[0].Name
-}
-
-// causesOf returns why t is rolled for c: a cause for each change that it was behind by.
-func (d *Dispatcher) causesOf(t *tracked, c reloader.Config, e *edge) []reloader.Cause {
-	known := d.configs[c]
-	if known == nil {
-		return nil
-	}
-	decision := t.plan.Decide(d.metaOf(c, known.now))
-	changes := []reloader.Change{known.last.Change}
-	if e != nil && len(e.changes) > 0 {
-		changes = e.changes
-	}
-	container, _ := mark.Carrier(t.w, c)
-	var causes []reloader.Cause
-	for _, change := range changes {
-		cause := reloader.Cause{
-			ChangeID: change.ID, Config: c, Why: decision.Why, Clause: decision.Clause, OldSum: change.Old.Sum, NewSum: sumAfter(change), Keys: change.Keys,
-			Candidates: change.Candidates, Source: change.Source, RequestedAt: change.RequestedAt, ReceivedAt: change.ReceivedAt,
-			VerifiedAt: change.VerifiedAt, Container: container,
-		}
-		causes = append(causes, cause)
-	}
-	return causes
-}
-
-// sumAfter returns the content that c leaves: none if it deleted the config, whose change keeps the last content there was.
-func sumAfter(c reloader.Change) string {
-	if c.Type == reloader.ChangeDeleted {
-		return ""
-	}
-	return c.New.Sum
-}
-
-// reported is a note that is reported as the end of a change.
-type reported struct {
-	config  reloader.Config
-	verdict plan.Verdict
-	changes []reloader.Change
-}
-
-// reportNoted records that a workload was not rolled for changes, by the reason of the notes. The caller holds mu.
-func (d *Dispatcher) reportNoted(s *sitting, noted []reported) {
-	byReason := map[reloader.Reason][]reloader.Cause{}
-	for _, n := range noted {
-		if n.verdict.Reason == reloader.ReasonBaseline || len(n.changes) == 0 {
+// noteAll takes verdicts that are notes, or that nothing is to be done, and closes what they are about. That a workload was not rolled for changes is
+// recorded, by the reason of the notes.
+func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
+	t, noted, writes := s.t, map[reloader.Reason][]reloader.Cause{}, map[reloader.Config]*applied.Write{}
+	for c, opened := range s.configs {
+		v, decided := verdicts[c]
+		e := t.edges[c]
+		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
 			continue
 		}
-		causes := d.causesOf(s.t, n.config, &edge{changes: n.changes})
-		byReason[n.verdict.Reason] = append(byReason[n.verdict.Reason], causes...)
+		if changes := b.explained(t, c, v); len(changes) > 0 && v.Reason != reloader.ReasonBaseline {
+			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c, changes)...)
+		}
+		if v.Rule == plan.NotWanted {
+			e.unwanted, e.at = t.live(c, b.configs.of(c).now).Write, time.Now()
+		}
+		switch {
+		case v.Do == plan.Nothing:
+		case v.Write.Out:
+			writes[c] = outOf(t.state, c)
+		default:
+			writes[c] = &v.Write
+			e.how, e.at = v.Reason, time.Now()
+		}
+		if v.Do == plan.Note || v.Rule == plan.NotWanted {
+			b.recordQ.AddAfter(t.w.Ref(), recordDelay)
+		}
+		e.close()
 	}
-	for reason, causes := range byReason {
-		d.finish(s.w, reloader.Reload{
-			ID: reloader.ReloadID(d.Cluster, string(s.w.UID), causes) + "-" + string(reason), Cluster: d.Cluster, Workload: s.w.Ref(), UID: string(s.w.UID),
-			Dialect: dialectOf(s.t), Strategy: d.strategyName(s.t), Outcome: reason, Message: reloader.Reasons[reason], DecidedAt: s.began, Causes: causes,
-		})
+	b.states.note(t, writes, s.began)
+	for reason, causes := range noted {
+		b.records.finish(s.w, b.scribe.reload(t, s.w, reason, s.began, causes))
 	}
+}
+
+// explained returns the changes of c that v, a note about t, is the end of.
+func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloader.Change {
+	e, known := t.edges[c], b.configs.of(c)
+	last := known.last.Change
+	if e.behind && v.Reason != "" {
+		return e.changes
+	}
+	moved := false
+	if v.Rule == plan.NotWanted && v.Do == plan.Nothing {
+		now := t.live(c, known.now).Write
+		moved = !now.Absent() && !e.unwanted.Absent() && now.Sum != e.unwanted.Sum
+	}
+	if moved || v.Reason == reloader.ReasonKeysUnused && last.ResourceVersion == v.Write.Version {
+		return []reloader.Change{last}
+	}
+	return nil
 }
 
 // concludeRequest records that a requested roll came to nothing.
-func (d *Dispatcher) concludeRequest(s *sitting, why reloader.Reason) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (b *board) concludeRequest(s *sitting, why reloader.Reason) {
 	s.t.state.Requested = reloader.ValueID(s.requested)
-	d.stateChanged(s.w.Ref())
-	did := done{s: s, state: s.t.state, outcome: why, at: time.Now()}
-	r := d.newReload(did)
-	d.finish(s.w, r)
-	d.logReload(r)
+	b.states.change(s.w.Ref())
+	r := b.scribe.rolled(done{s: s, state: s.t.state, outcome: why, at: time.Now()})
+	b.records.finish(s.w, r)
+	b.logReload(r)
 }
 
-// rolledElsewhere records a roll that this process did not make: another one did, which may have ended before it could say so, or the admission webhook. The
-// caller holds mu.
-func (d *Dispatcher) rolledElsewhere(t *tracked, before applied.State) {
-	r := reloader.Reload{
-		ID: reloader.RollID(d.Cluster, string(t.target().UID), t.state.N), Cluster: d.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: dialectOf(t),
-		Strategy: d.strategyName(t), Outcome: reloader.ReasonReloaded, DecidedAt: t.state.At, Causes: []reloader.Cause{},
-		Message: "written by another process of Reroll",
-	}
-	for c, w := range t.state.Writes {
-		if before.Writes[c] == w {
-			continue
-		}
-		if e := t.edges[c]; e != nil {
+// rolledElsewhere records a roll that this process did not make: another one did, which may have ended before it could say so, or the admission webhook.
+func (b *board) rolledElsewhere(t *tracked, before applied.State) {
+	r := b.scribe.elsewhere(t, before)
+	for _, c := range r.Causes {
+		if e := t.edges[c.Config]; e != nil {
 			e.how, e.at = reloader.ReasonReloaded, t.state.At
 		}
-		causes := d.causesOf(t, c, t.edges[c])
-		if len(causes) == 0 || causes[len(causes)-1].NewSum == "" && !w.Absent() {
-			causes = []reloader.Cause{{Config: c, OldSum: before.Writes[c].Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
-		}
-		r.Causes = append(r.Causes, causes...)
 	}
 	if len(r.Causes) == 0 && t.state.Requested == before.Requested {
 		return // the webhook counts the first new template of a user as a roll
 	}
 	t.reload = r.ID
-	d.finish(t.w, r)
-	d.follow(t, t.w.Progress, r)
-}
-
-// holdBack takes note that a workload cannot be rolled now, and says when to try again. The first refusal is recorded as a reload
-// that did not happen.
-func (d *Dispatcher) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
-	reason := reloader.ReasonRetrying
-	switch fate := fateOf(err); {
-	case errors.As(err, &unmarkable{}):
-		reason = reloader.ReasonInvalid
-	case fate == fateGone:
-		d.forgetGone(s.t, s.w.Ref())
-		return 0
-	case fate == fateNever || apierrors.IsInvalid(err):
-		reason = reloader.ReasonRefused
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := s.t
-	t.attempts++
-	if len(rolling) > 0 && d.instead() == reloader.ReasonReloaded {
-		d.metrics.Rolled(s.w.Namespace, false)
-	}
-	if reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
-		reason = reloader.ReasonFailing
-	}
-	if t.failed.IsZero() {
-		t.failed = time.Now()
-	}
-	hold := reloader.Hold{Reason: reason, Message: err.Error(), Attempts: t.attempts, Since: t.failed}
-	first := t.hold == nil || t.hold.Reason != reason
-	if t.hold = &hold; first {
-		d.metrics.Held(reason)
-	}
-	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
-		r := d.newReload(done{s: s, rolled: rolling, state: t.state, outcome: reason})
-		r.Message = err.Error()
-		d.finish(s.w, r)
-	}
-	d.logFailed(s, rolling, hold)
-	d.recordQ.Add(s.w.Ref())
-	return again
+	b.records.finish(t.w, r)
+	b.rollouts.follow(t, t.w.Progress, r)
 }
 
 // maxAttempts is from which failed attempt on, with the pauses between them some two minutes after the first, a workload is taken for one
 // that will not roll by itself. An API server that restarts is back before that.
 const maxAttempts = 12
 
-// relax ends the waiting of a workload that waits for nothing any more. The caller holds mu.
-func (d *Dispatcher) relax(t *tracked) {
-	if t.hold != nil {
-		d.recordQ.Add(t.w.Ref())
+// holdBack takes note that a workload cannot be rolled now, and says when to try again.
+func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
+	reason := reloader.ReasonRetrying
+	switch fate := fateOf(err); {
+	case errors.As(err, &unmarkable{}):
+		reason = reloader.ReasonInvalid
+	case fate == fateGone:
+		d.tracker.forgetGone(s.t, s.w.Ref())
+		return 0
+	case fate == fateNever || apierrors.IsInvalid(err):
+		reason = reloader.ReasonRefused
 	}
-	d.letOff(t)
+	d.lock().holdBack(s, rolling, reason, err.Error())
+	d.unlock()
+	return again
 }
 
-// letOff has t wait for nothing. The caller holds mu.
-func (d *Dispatcher) letOff(t *tracked) {
+// holdBack has a workload wait after a failure. The first refusal is recorded as a reload that did not happen.
+func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.Reason, message string) {
+	t := s.t
+	if t.attempts++; reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
+		reason = reloader.ReasonFailing
+	}
+	if t.failed.IsZero() {
+		t.failed = time.Now()
+	}
+	if len(rolling) > 0 && b.instead() == reloader.ReasonReloaded {
+		b.metrics.Rolled(s.w.Namespace, false)
+	}
+	first := t.hold == nil || t.hold.Reason != reason
+	if t.hold = (&reloader.Hold{Reason: reason, Message: message, Attempts: t.attempts, Since: t.failed}); first {
+		b.metrics.Held(reason)
+	}
+	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: reason})
+	r.Message, r.Attempts = message, t.attempts
+	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
+		b.records.finish(s.w, r)
+	}
+	b.logFailed(r)
+	b.recordQ.Add(s.w.Ref())
+}
+
+// letOff has t wait for nothing.
+func (b *board) letOff(t *tracked) {
 	retried := reloader.ValueID(t.w.Annotations[RetryAnnotation])
-	if t.rollout.ended() && t.state.Retried != retried {
+	if t.rollout.Ended() && t.state.Retried != retried {
 		t.state.Retried = retried
-		d.stateChanged(t.w.Ref())
+		b.states.change(t.w.Ref())
 	}
 	t.hold, t.attempts, t.failed, t.slot = nil, 0, time.Time{}, turn.Slot{}
 }

@@ -18,8 +18,11 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
+// decider decides about dependencies, and reads what that takes.
+type decider struct{ *looker }
+
 // decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the first error.
-func (d *Dispatcher) decide(ctx context.Context, s *sitting) (map[reloader.Config]plan.Verdict, error) {
+func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]plan.Verdict, error) {
 	verdicts := map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
 	var failed error
@@ -27,10 +30,11 @@ func (d *Dispatcher) decide(ctx context.Context, s *sitting) (map[reloader.Confi
 		v, err := d.decideOne(ctx, s, c, evidence)
 		if err != nil {
 			failed = cmp.Or(failed, err)
-			d.rest(s.t, c, err)
+			d.lock().postpone(s.t, c, err)
+			d.unlock()
 			continue
 		}
-		d.sweeper.answered.Store(true)
+		d.answered.Store(true)
 		verdicts[c] = v
 	}
 	return verdicts, failed
@@ -40,13 +44,17 @@ func (d *Dispatcher) decide(ctx context.Context, s *sitting) (map[reloader.Confi
 const maxAsks = 8
 
 // decideOne asks for a verdict until it needs no more evidence.
-func (d *Dispatcher) decideOne(ctx context.Context, s *sitting, c reloader.Config, ev *evidence) (plan.Verdict, error) {
+func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, ev *evidence) (plan.Verdict, error) {
 	f, err := d.current(ctx, c, s.after, false)
-	if err != nil && d.asAbsent(s.t, c, err) {
-		f, err = fact{absent: true, began: s.began, seen: s.began}, nil
-	}
 	if err != nil {
-		return plan.Verdict{}, d.concealed(s.t, c, err)
+		b := d.lock()
+		absent := b.asAbsent(s.t, c, err)
+		err = b.concealed(s.t, c, err)
+		d.unlock()
+		if !absent {
+			return plan.Verdict{}, err
+		}
+		f = fact{absent: true, began: s.began, seen: s.began}
 	}
 	k, err := d.caseOf(ctx, s, c, f)
 	for range maxAsks {
@@ -64,28 +72,40 @@ func (d *Dispatcher) decideOne(ctx context.Context, s *sitting, c reloader.Confi
 }
 
 // caseOf returns what is known about c, of which f is the newest look.
-func (d *Dispatcher) caseOf(ctx context.Context, s *sitting, c reloader.Config, f fact) (plan.Case, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := s.t
-	decision := t.plan.Decide(d.metaOf(c, f))
+func (d *decider) caseOf(ctx context.Context, s *sitting, c reloader.Config, f fact) (plan.Case, error) {
+	k := d.lock().caseOf(s.t, s.w, c, f)
+	d.unlock()
+	if !k.Live.Absent() || !k.Counting.Deletion || !k.Known || k.Entry.Absent() {
+		return k, nil
+	}
+	var err error
+	if k.Ending, err = d.Configs.Terminating(ctx, c.Namespace); err != nil {
+		return k, fmt.Errorf("read namespace %s: %w", c.Namespace, err)
+	}
+	return k, nil
+}
+
+// caseOf returns what is known about c and t, as w has it.
+func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fact) plan.Case {
+	decision := t.decide(c, f)
 	k := plan.Case{
 		Config: c, Wanted: decision.Reload, Why: decision.Why, AsOf: t.state.AsOf(),
-		Live: d.liveOf(t, c, f), Counting: d.counting(t, c, f), Dormant: s.w.Dormant,
+		Live: t.live(c, f), Counting: t.counting(c, f), Dormant: w.Dormant,
 	}
 	k.Entry, k.Known = t.state.Writes[c]
-	if !d.shows(t, c, f) {
+	if !t.shows(c, f) {
 		k.Wanted = true // it is absent, and nothing more is to be told
 	}
-	if c.Namespace != s.w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
+	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
 		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // what was written while it was not shown is nothing to the workload
 	}
-	e := d.entry(c)
-	for _, l := range append(slices.Clone(e.past), e.now) {
-		k.Looks = k.Looks.Add(l.began, d.liveOf(t, c, d.asNow(l, e.now)))
+	e := b.configs.of(c)
+	for _, l := range append(slices.Clone(e.past), e.now) { // by the metadata of now it is decided whether and how they count
+		l.Annotations, l.Labels, l.Unselected = e.now.Annotations, e.now.Labels, e.now.Unselected
+		k.Looks = k.Looks.Add(l.began, t.live(c, l))
 	}
-	k.First = plan.FirstOf(s.w, c, d.states.born)
-	k.First.Taken = taken(s.w, f)
+	k.First = plan.FirstOf(w, c, b.states.born)
+	k.First.Taken = taken(w, f)
 	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
 		k.Live.Shrunk = shrunk(e, k)
@@ -96,22 +116,7 @@ func (d *Dispatcher) caseOf(ctx context.Context, s *sitting, c reloader.Config, 
 	if e := t.edges[c]; e != nil && !e.unwanted.Absent() && e.unwanted.KeyID == k.Live.KeyID && e.unwanted.Sum == k.Live.Sum {
 		k.First.Mark = applied.MarkEqual // it had that content before it counted
 	}
-	if k.Live.Absent() && k.Counting.Deletion && k.Known && !k.Entry.Absent() {
-		d.mu.Unlock()
-		ending, err := d.Configs.Terminating(ctx, c.Namespace)
-		d.mu.Lock()
-		if err != nil {
-			return k, fmt.Errorf("read namespace %s: %w", c.Namespace, err)
-		}
-		k.Ending = ending
-	}
-	return k, nil
-}
-
-// asNow returns l, an earlier look, with the metadata of now by which it is decided whether and how it counts.
-func (d *Dispatcher) asNow(l, now fact) fact {
-	l.Annotations, l.Labels, l.Unselected = now.Annotations, now.Labels, now.Unselected
-	return l
+	return k
 }
 
 // shrunk reports whether a key may have been taken away since the entry of k was made: managed fields keep no time of that.
@@ -130,25 +135,28 @@ func taken(w *workload.Workload, f fact) bool {
 }
 
 // begins returns an error if v lets a workload begin with what the owner of a config of another cluster told to somebody who asked earlier.
-func (d *Dispatcher) begins(k plan.Case, v plan.Verdict) error {
+func (d *decider) begins(k plan.Case, v plan.Verdict) error {
 	if k.Config.Cluster == "" || k.Known && !k.Entry.Out || v.Do != plan.Note {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.entry(k.Config).now.unanswered
+	b := d.lock()
+	defer d.unlock()
+	return b.configs.of(k.Config).now.unanswered
 }
 
 // asAbsent reports whether c, which cannot be read for a reason that does not pass, is nothing to t but a config that does not exist: it is of another
 // namespace, and was never known to be shown to t.
-func (d *Dispatcher) asAbsent(t *tracked, c reloader.Config, err error) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.Cluster != "" || c.Namespace == t.w.Namespace || d.shows(t, c, d.entry(c).now) || fateOf(err) != fateNever && !apierrors.IsInternalError(err) {
+func (b *board) asAbsent(t *tracked, c reloader.Config, err error) bool {
+	if !b.hides(t, c) || fateOf(err) != fateNever && !apierrors.IsInternalError(err) {
 		return false
 	}
 	w, known := t.state.Writes[c]
 	return !known || w.Out || w.Absent()
+}
+
+// hides reports whether t may know nothing of c, a config of another namespace.
+func (b *board) hides(t *tracked, c reloader.Config) bool {
+	return c.Cluster == "" && c.Namespace != t.w.Namespace && !t.shows(c, b.configs.of(c).now)
 }
 
 // errHidden stands for an error that is not to be told on a workload.
@@ -156,41 +164,34 @@ var errHidden = errors.New("it cannot be read")
 
 // concealed returns err, or what may be told of it on t: that a config of another namespace cannot be read would tell that it exists. Whoever runs the
 // cluster finds it in the log.
-func (d *Dispatcher) concealed(t *tracked, c reloader.Config, err error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.Cluster != "" || c.Namespace == t.w.Namespace || d.shows(t, c, d.entry(c).now) {
+func (b *board) concealed(t *tracked, c reloader.Config, err error) error {
+	if !b.hides(t, c) {
 		return err
 	}
-	d.Logger.Warn("a config of another namespace cannot be read", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
+	b.Logger.Warn("a config of another namespace cannot be read", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
 	return errHidden
 }
 
 // The pauses after a config could not be decided about.
 const firstRest, longestRest = 100 * time.Millisecond, 30 * time.Second
 
-// rest has c not tried again for t for a while, after an error.
-func (d *Dispatcher) rest(t *tracked, c reloader.Config, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// postpone has c not tried again for t for a while, after an error.
+func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 	e := t.edges[c]
 	if e == nil {
 		return
 	}
 	wait := min(longestRest, firstRest<<min(e.tries, 20))
 	if e.tries++; e.tries == 1 {
-		d.recordQ.AddAfter(t.w.Ref(), recordDelay)
+		b.recordQ.AddAfter(t.w.Ref(), recordDelay)
 	}
 	if fateOf(err) == fateNever {
 		wait, e.tries = retryRefused, maxTries
-		d.sweeper.answered.Store(true)
+		b.answered.Store(true)
 	}
 	e.rest = time.Now().Add(wait)
-	d.Logger.Warn("a config could not be decided about", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
+	b.Logger.Warn("a config could not be decided about", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
 }
-
-// maxTries is after how many failures in a row a dependency is taken for one that has trouble of its own, so that nothing else waits for it.
-const maxTries = 6
 
 // inTurn sorts the configs of a workload, and has each workload begin at another one: workloads that depend on the same thousand configs would
 // otherwise wait for each other at every one of them, since one look at a time serves all.
@@ -205,7 +206,7 @@ func inTurn(ref reloader.WorkloadRef, configs map[reloader.Config]int) []reloade
 
 // evidence reads what decisions about one workload ask for, each thing once.
 type evidence struct {
-	d    *Dispatcher
+	d    *decider
 	s    *sitting
 	pods *applied.Pods
 }
@@ -225,9 +226,9 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 		k.First.Mark, err = d.markSays(ctx, s, k.Config)
 		return k, err
 	case applied.NeedTemplate:
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		k.Template = &plan.Template{Ours: d.ownTemplate(s), Changed: plan.WrittenAt(s.w)}
+		d.lock()
+		defer d.unlock()
+		k.Template = &plan.Template{Ours: s.t.marked(s.w), Changed: plan.WrittenAt(s.w)}
 		return k, nil
 	case applied.NeedPods:
 		if v.Rule == "podsNewer" && !d.mayBeNewer(s, k) {
@@ -250,7 +251,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 // mayBeNewer reports whether all pods may have started since the content of k was there: the workload was written since, it changed while no process ran, or
 // the pods wait for a config that was not there.
 // Otherwise to ask for the pods would only cost a request for each roll.
-func (d *Dispatcher) mayBeNewer(s *sitting, k plan.Case) bool {
+func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if s.w.Roll() != workload.InPlace || d.instead() != reloader.ReasonReloaded {
 		return false
 	}
@@ -259,13 +260,4 @@ func (d *Dispatcher) mayBeNewer(s *sitting, k plan.Case) bool {
 		return true // pods may have waited for it
 	}
 	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && written.After(k.Live.DataWritten) || written.After(k.Live.Seen)
-}
-
-// ownTemplate reports whether the pod template carries the mark of the last roll, or nothing was rolled. The caller holds mu.
-func (d *Dispatcher) ownTemplate(s *sitting) bool {
-	t := s.t
-	if t.state.N == 0 || s.w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || d.Webhook != nil {
-		return true
-	}
-	return t.object.N == t.state.N && s.w.Template.Annotations[workload.HashKey] == t.object.Mark
 }

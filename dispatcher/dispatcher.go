@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,26 +79,12 @@ const (
 // Dispatcher runs the line from hints to records for one cluster. Make it with New, feed it workloads with Track and Forget, call Run, and from
 // Ready on feed it deliveries with Handle.
 type Dispatcher struct {
-	Options
-	queues
-	metrics *metrics.Metrics
-	fleet   *fleet.Fleet
-	sweeper *sweeper
-	looks   *flight
-	ready   atomic.Bool
-	began   time.Time
-
-	mu sync.Mutex // guards all below, and what they refer to
-	// index finds workloads, and configs has what is known about each config that somebody needs.
-	index   *index
-	configs map[reloader.Config]*entry
-	intake  intake
-	states  states
-	owed    owed
-	records records
-	// control is what those who run the cluster want held back, and lines how fast the rest goes.
-	control control.Control
-	lines   lines
+	*common
+	*memory
+	*tracker
+	*keeper
+	*sweeper
+	roller *roller
 }
 
 // New returns a Dispatcher that does nothing yet.
@@ -107,21 +92,17 @@ func New(o Options) *Dispatcher {
 	if o.Workers <= 0 {
 		o.Workers = defaultWorkers
 	}
+	shared := &common{Options: o, queues: newQueues()}
+	known := newMemory(shared)
+	looks := &looker{common: shared, memory: known, flight: newFlight()}
 	d := &Dispatcher{
-		Options: o,
-		queues:  newQueues(),
-		sweeper: newSweeper(),
-		looks:   newFlight(),
-		began:   time.Now(),
-		index:   newIndex(),
-		configs: map[reloader.Config]*entry{},
-		intake:  newIntake(),
-		states:  newStates(),
-		owed:    newOwed(),
-		records: newRecords(),
-		lines:   newLines(),
+		common: shared, memory: known,
+		tracker: &tracker{shared, known, &payer{shared, known}},
+		keeper:  &keeper{shared, known},
+		sweeper: &sweeper{looker: looks, suspicion: make(chan string, 1)},
 	}
-	d.fleet = fleet.New(fleet.Options{Cluster: o.Cluster, Configs: own{d}, Queue: exportQueue{d.exportQ}, News: d.newsOf, Copies: o.Copies})
+	d.roller = &roller{shared, known, &decider{looks}, d.tracker, d.keeper}
+	d.fleet = fleet.New(fleet.Options{Cluster: o.Cluster, Configs: own{looks}, Queue: d.exportQ, News: d.newsOf, Copies: o.Copies})
 	d.metrics = metrics.New(metrics.Options{
 		Registerer: o.Registerer, Snapshot: d.snapshot, SweepInterval: o.SweepInterval, CountByNamespace: o.CountByNamespace,
 	})
@@ -150,14 +131,14 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load records of workloads: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.states.texts, d.states.born = entries, born
+	b := d.lock()
+	defer d.unlock()
+	b.states.texts, b.states.born = entries, born
 	for c, stored := range changes {
-		d.configs[c] = &entry{last: stored}
+		b.configs[c] = &entry{last: stored}
 	}
 	for _, r := range recorded {
-		d.records.earlier[r.Workload] = r
+		b.records.earlier[r.Workload] = r
 	}
 	return nil
 }
@@ -171,75 +152,78 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	working, release := context.WithCancel(term)
 	defer release()
 
-	d.replay(time.Now())
-	d.listAtStart()
+	d.lock().gate.replay(time.Now())
+	d.unlock()
 	var begin, settle errgroup.Group
 	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })
 	work(working, &settle, 1, d.changeQ, func(c reloader.Config) time.Duration { return d.storeChanges(working, c) })
 	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
-	attend := newFair(d.Workers, d.workloadQ, d.sayLate).among(func(ref reloader.WorkloadRef) time.Duration { return d.attend(working, ref) })
-	resume := newFair(resumers, d.owedQ, func(reloader.WorkloadRef) {}).among(func(ref reloader.WorkloadRef) time.Duration { return d.payOwed(working, ref) })
+	attend := newFair(d.Workers, d.workloadQ, d.late).among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) })
+	resume := newFair(resumers, d.owedQ, func(reloader.WorkloadRef) {}).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) })
 	work(ctx, &begin, d.Workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
-	work(ctx, &begin, 1, d.scopeQ, func(s scope) time.Duration { return d.sweepAgain(ctx, s) })
+	work(ctx, &begin, 1, d.scopeQ, func(s scope) time.Duration { return d.again(ctx, s) })
 	work(ctx, &begin, lookers, d.configQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
-	err := d.firstSweep(ctx)
-	d.sweeper.starting.Store(nil)
-	if err == nil {
+	if d.first(ctx) == nil {
 		d.forgetUnseen()
 		d.ready.Store(true)
-		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", len(d.refs()))
+		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", d.Status().Workloads)
 		d.keep(ctx)
 	}
 	d.ready.Store(false)
 	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is computed anew at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	for _, q := range []interface{ ShutDown() }{d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ} {
-		q.ShutDown()
-	}
+	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)
 	_ = begin.Wait()
 	d.storeRest()
-	for _, q := range []interface{ ShutDown() }{d.recordQ, d.changeQ, d.ledgerQ} {
-		q.ShutDown()
-	}
+	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)
 	return settle.Wait()
 }
+
+const drainTime = 15 * time.Second
 
 // keep sweeps, and forgets what nobody needs, until ctx ends.
 func (d *Dispatcher) keep(ctx context.Context) {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
-	sweeping.Go(func() { d.keepSweeping(ctx) })
-	sweeping.Go(func() { d.sweepUnsure(ctx) })
-	d.trim()
-	d.Followed() // this cluster is asked for its own, whether it has a hub or not
+	sweeping.Go(func() { d.sweep(ctx) })
+	sweeping.Go(func() { d.unsure(ctx) })
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
+		d.forgetUnseen()
+		d.Followed() // this cluster is asked for its own, whether it has a hub or not
+		b := d.lock()
+		b.trim()
+		b.history.judge(b.configs, time.Now())
+		d.unlock()
 		select {
 		case <-ctx.Done():
-			return
 		case <-tick.C:
-			d.trim()
-			d.judgeDrifts(time.Now())
-			d.forgetUnseen()
-			d.Followed()
 		}
 	}
 }
 
-const drainTime = 15 * time.Second
-
-// refs returns the workloads that are tracked.
-func (d *Dispatcher) refs() []reloader.WorkloadRef {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	found := make([]reloader.WorkloadRef, 0, len(d.index.byRef))
-	for ref := range d.index.byRef {
-		found = append(found, ref)
+// SetControl tells the dispatcher what those who run the cluster want held back.
+func (d *Dispatcher) SetControl(c control.Control) {
+	if c.Problem != "" {
+		d.Logger.Warn("faulty control", "problem", c.Problem)
 	}
-	return found
+	d.lock().gate.obey(c, time.Now())
+	d.unlock()
+}
+
+// late has a workload that is due say that it waits for others of its namespace.
+func (d *Dispatcher) late(ref reloader.WorkloadRef) {
+	d.lock().gate.late(ref, time.Now())
+	d.unlock()
+}
+
+func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {
+	b := d.lock()
+	defer d.unlock()
+	return b.snapshot(now)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/live"
 )
 
 // A pattern matches configs that nobody knows before they are there. Those that were made after all were last listed are new to the workload.
@@ -16,23 +17,26 @@ import (
 // expandDelay is how long after a config was made whose name nobody tells it is looked for, so that many are found at once.
 const expandDelay = time.Second
 
-// expandNear has the workloads that a config of the kind and namespace of c could matter to look for those that they do not know. The caller
-// holds mu.
-func (d *Dispatcher) expandNear(c reloader.Config) {
-	for ref, t := range d.index.patterned[c.Namespace] {
-		if slices.ContainsFunc(t.plan.Patterns, func(p dialect.Pattern) bool { return p.Kind == c.Kind }) {
+// expandNear has the workloads that a config of the kind and namespace of c could matter to look for those that they do not know.
+func (b *board) expandNear(c reloader.Config) {
+	for ref, t := range b.index.patterned[c.Namespace] {
+		if hasPattern(t.plan, c.Kind) {
 			t.relist = true
-			d.workloadQ.AddAfter(ref, expandDelay)
+			b.workloadQ.AddAfter(ref, expandDelay)
 		}
 	}
 }
 
+func hasPattern(p *dialect.Plan, kind reloader.ConfigKind) bool {
+	return slices.ContainsFunc(p.Patterns, func(p dialect.Pattern) bool { return p.Kind == kind })
+}
+
 // expandPatterns has every workload with a pattern look for configs that match it by now, and those that lacked room whether there is some.
-func (d *Dispatcher) expandPatterns() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, tracked := range d.index.patterned {
-		for ref, t := range tracked {
+func (d *sweeper) expandPatterns() {
+	b := d.lock()
+	defer d.unlock()
+	for _, patterned := range b.index.patterned {
+		for ref, t := range patterned {
 			t.relist = true
 			d.workloadQ.Add(ref)
 		}
@@ -40,66 +44,64 @@ func (d *Dispatcher) expandPatterns() {
 }
 
 // expand links the configs that t's patterns match. Where configs of a kind may not be listed, a pattern is matched against the names in hints instead.
-func (d *Dispatcher) expand(ctx context.Context, t *tracked) error {
-	d.mu.Lock()
+func (d *looker) expand(ctx context.Context, t *tracked) error {
+	b := d.lock()
 	p, ref, due := t.plan, t.w.Ref(), t.relist
 	t.relist = false
 	if t.crowded != "" && due {
 		t.crowded = ""
-		d.index.put(t)
+		b.index.put(t)
 	}
-	d.mu.Unlock()
+	d.unlock()
 	if !due || len(p.Patterns) == 0 {
 		return nil
 	}
 	began := time.Now()
+	var found []reloader.Config
 	for _, kind := range reloader.ConfigKinds {
-		if !slices.ContainsFunc(p.Patterns, func(p dialect.Pattern) bool { return p.Kind == kind }) {
+		if !hasPattern(p, kind) {
 			continue
 		}
-		configs, err := d.listConfigs(ctx, scope{kind, ref.Namespace})
-		if fateOf(err) == fateNever {
-			continue
-		}
-		if err != nil {
-			d.mu.Lock()
+		configs, err := d.list(ctx, scope{kind, ref.Namespace})
+		if err != nil && fateOf(err) != fateNever {
+			d.lock()
 			t.relist = true
-			t.listTries++
-			d.mu.Unlock()
+			t.tries++
+			d.unlock()
 			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
 		}
-		d.linkMatches(t, p, slices.SortedFunc(maps.Keys(configs), compareConfigs))
+		found = append(found, slices.SortedFunc(maps.Keys(configs), compareConfigs)...)
 	}
-	d.mu.Lock()
-	t.listing, t.listTries = began, 0
-	d.mu.Unlock()
+	d.lock().match(t, p, found)
+	t.listed, t.tries = began, 0
+	d.unlock()
 	return nil
 }
 
-// linkMatches makes those of configs that patterns of t match edges of t. Those that have an entry come first: if they are too many, the same
+// list returns the configs of a scope: while the process starts, as they were when somebody asked first.
+func (d *looker) list(ctx context.Context, s scope) (map[reloader.Config]live.Meta, error) {
+	if l := d.starting.Load().list(ctx, d.Configs, s); l != nil {
+		return l.metas, nil
+	}
+	return d.Configs.List(ctx, s.kind, s.namespace)
+}
+
+// match makes those of configs that patterns of t match edges of t. Those that have an entry come first: if they are too many, the same
 // ones stay after a restart.
-func (d *Dispatcher) linkMatches(t *tracked, p *dialect.Plan, configs []reloader.Config) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.index.byRef[t.w.Ref()] != t || t.plan != p {
+func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
+	if b.index.byRef[t.w.Ref()] != t || t.plan != p {
 		return
 	}
-	var added []reloader.Config
-	for _, c := range configs {
-		switch _, known := t.state.Writes[c]; {
-		case !p.Matches(c):
-		case known:
-			d.index.match(t, c)
-		default:
-			added = append(added, c)
+	for _, known := range []bool{true, false} {
+		for _, c := range configs {
+			if _, has := t.state.Writes[c]; has == known && p.Matches(c) {
+				b.index.match(t, c)
+			}
 		}
 	}
-	for _, c := range added {
-		d.index.match(t, c)
+	if t.crowded != "" && !t.said {
+		b.Announcer.Complain(t.w, t.crowded)
+		b.recordQ.Add(t.w.Ref())
 	}
-	if t.crowded != "" && !t.saidCrowded {
-		d.Announcer.Complain(t.w, t.crowded)
-		d.recordQ.Add(t.w.Ref())
-	}
-	t.saidCrowded = t.crowded != ""
+	t.said = t.crowded != ""
 }

@@ -3,26 +3,23 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
 // Followed returns the configs of other clusters that some workload follows, sorted, and of each cluster reloader.MaxWanted at most, which the
 // namespaces of the workloads share. The others cannot be followed, which is told on their workloads.
 func (d *Dispatcher) Followed() []reloader.Follow {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	b := d.lock()
+	defer d.unlock()
 	wanted := map[string][]reloader.Config{}
-	for c, dependents := range d.index.byConfig {
+	for c, dependents := range b.index.byConfig {
 		if c.Cluster == "" {
 			continue
 		}
@@ -36,22 +33,27 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 	}
 	ask, leftOut := d.fleet.Follow(wanted)
 	for _, c := range leftOut {
-		d.reopenAll(c)
+		b.reopenAll(c)
 	}
 	return ask
 }
 
-// reopenAll has it decided anew what c is to the workloads that depend on it. The caller holds mu.
-func (d *Dispatcher) reopenAll(c reloader.Config) {
-	for ref, t := range d.index.byConfig[c] {
+// reopenAll has it decided anew what c is to the workloads that depend on it.
+func (b *board) reopenAll(c reloader.Config) {
+	for ref, t := range b.index.byConfig[c] {
 		t.edges[c].reopen()
-		d.workloadQ.Add(ref)
+		b.workloadQ.Add(ref)
 	}
 }
 
 // Receive takes a copy from the owner of a config that is followed here, and no other.
 func (d *Dispatcher) Receive(c reloader.Copy) {
-	if !d.fleet.Receive(c) && d.dependedOn(c.Followed()) {
+	if d.fleet.Receive(c) {
+		return
+	}
+	depend := len(d.lock().index.byConfig[c.Followed()])
+	d.unlock()
+	if depend > 0 {
 		d.Followed() // a workload has begun to follow it since
 		d.fleet.Receive(c)
 	}
@@ -62,30 +64,11 @@ func (d *Dispatcher) Wanted(w reloader.Want) { d.fleet.Wanted(w) }
 
 // newsOf has it looked into what another copy of c says.
 func (d *Dispatcher) newsOf(c reloader.Config) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.intake.of(c).due = true
+	b := d.lock()
+	defer d.unlock()
+	b.intake.of(c).due = true
 	d.configQ.Add(c)
-	d.reopenAll(c)
-}
-
-// lookAbroad returns what the newest copy of c says, in the place of a look. The caller holds the flight lock of c.
-func (d *Dispatcher) lookAbroad(ctx context.Context, c reloader.Config) (fact, *reloader.Change, error) {
-	began := time.Now()
-	if err := d.fleet.AskOwn(ctx, c); err != nil {
-		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
-	}
-	told, err := d.fleet.Newest(c)
-	if err != nil {
-		return fact{}, nil, err
-	}
-	change := told.Change
-	f := fact{
-		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion},
-		digest: change.New, marks: &dialect.Values{}, began: began, seen: time.Now(), absent: !change.Present(),
-		unanswered: told.Unanswered,
-	}
-	return f, &change, nil
+	b.reopenAll(c)
 }
 
 // export tells the clusters that follow c what they may know.
@@ -97,13 +80,8 @@ func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duratio
 	return 0
 }
 
-// exportQueue has the configs that other clusters are to be told of.
-type exportQueue struct {
-	workqueue.TypedRateLimitingInterface[reloader.Config]
-}
-
 // own looks at configs of this cluster for the fleet.
-type own struct{ *Dispatcher }
+type own struct{ *looker }
 
 // Meta reads the metadata of c.
 func (d own) Meta(ctx context.Context, c reloader.Config) (live.Meta, bool, error) {
@@ -121,29 +99,9 @@ func (d own) Look(ctx context.Context, c reloader.Config) (fleet.Seen, error) {
 		return fleet.Seen{}, err
 	}
 	f, err := d.look(ctx, c, nil)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return fleet.Seen{Meta: f.Meta, Present: !f.absent, Change: d.entry(c).last.Change}, forFleet(err)
-}
-
-// recall reads the last change of c from the history, if it was forgotten while nobody needed it.
-func (d *Dispatcher) recall(ctx context.Context, c reloader.Config) error {
-	d.mu.Lock()
-	known := d.entry(c).last.Change.Type != ""
-	d.mu.Unlock()
-	if known {
-		return nil
-	}
-	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
-	if err != nil || !found {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e := d.entry(c); e.last.Change.Type == "" {
-		e.last = last
-	}
-	return nil
+	b := d.lock()
+	defer d.unlock()
+	return fleet.Seen{Meta: f.Meta, Present: !f.absent, Change: b.configs.of(c).last.Change}, forFleet(err)
 }
 
 // forFleet marks errors that do not pass by themselves.
@@ -152,15 +110,4 @@ func forFleet(err error) error {
 		return fmt.Errorf("%w: %w", fleet.ErrUnreadable, err)
 	}
 	return err
-}
-
-func (d *Dispatcher) dependedOn(c reloader.Config) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.index.byConfig[c]) > 0
-}
-
-// exportedIn returns the configs of a scope that nobody here depends on, and other clusters may follow. The caller holds mu.
-func (d *Dispatcher) exportedIn(s scope) []reloader.Config {
-	return slices.DeleteFunc(d.fleet.ExportsIn(s.kind, s.namespace), func(c reloader.Config) bool { return len(d.index.byConfig[c]) > 0 })
 }

@@ -1,123 +1,19 @@
 package dispatcher
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
-	"github.com/reroll-dev/reroll/dispatcher/plan"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// tracked is what is known about one opted-in workload. Dispatcher.mu guards it; w and plan are replaced and never changed.
-type tracked struct {
-	w    *workload.Workload
-	plan *dialect.Plan
-	// edges are the configs that w depends on: those that its plan names and those that its patterns were seen to match.
-	edges map[reloader.Config]*edge
-	carried
-	pace
-	// hold is why it waits although it is due; nil if it does not.
-	hold     *reloader.Hold
-	attempts int
-	// failed is when the first of the attempts failed.
-	failed time.Time
-	// rollout is what becomes of the last reload; nil if nobody follows it.
-	rollout *rollout
-	told
-}
-
-// carried is what a workload runs with: its State, and where that is from.
-type carried struct {
-	// state is the newest that is known. object is what the annotation of the workload says, whose value is text.
-	state, object applied.State
-	text          string
-	// since is when this process learned of a state that it did not write itself: a decision takes no look at a config that began earlier.
-	since time.Time
-	// intends is the number of the roll that is being written; 0 if none is.
-	intends uint64
-}
-
-// pace is what decides when a workload rolls, beside its State.
-type pace struct {
-	slot turn.Slot
-	// relist says that its patterns are to be matched against all configs, and listing is when that was begun last.
-	relist    bool
-	listTries int
-	listing   time.Time
-	// going says that nothing holds it back any more and it is being rolled.
-	going bool
-	// calm is until when it is left alone, because it moved each time it was to be rolled.
-	calm time.Time
-}
-
-// told is what was last told of a workload.
-type told struct {
-	// problems are those of State and dependencies, in addition to those of the plan; unread is why a config cannot be read.
-	crowded, damaged string
-	saidCrowded      bool
-	reload           string
-}
-
-// edge is the dependency of a workload on a config.
-type edge struct {
-	// open says that the config has to be decided about, and behind that it is to roll the workload as far as is known. opened counts how often it
-	// was opened.
-	open, behind bool
-	opened       int
-	wait         turn.Wait
-	// tries is how often in a row it could not be decided about, and rest until when it is not tried again.
-	tries int
-	rest  time.Time
-	// changes are those that the workload is behind by, the oldest first.
-	changes []reloader.Change
-	// unwanted is the write of the config that was there when it was last found not to count for the workload: that is nothing it missed.
-	unwanted applied.Write
-	// how is the reason by which the entry in State came about, and at is when.
-	how reloader.Reason
-	at  time.Time
-}
-
-// reopen has the config decided about, whatever is known.
-func (e *edge) reopen() {
-	e.open, e.rest = true, time.Time{}
-	e.opened++
-}
-
-// close ends what was decided about.
-func (e *edge) close() {
-	e.open, e.behind, e.wait, e.changes, e.tries = false, false, turn.Wait{}, nil, 0
-}
-
-func (e *edge) rests(now time.Time) bool { return now.Before(e.rest) }
-
-// behind reports whether t waits for anything.
-func (t *tracked) behind() bool {
-	for _, e := range t.edges {
-		if e.behind {
-			return true
-		}
-	}
-	return false
-}
-
-// target is the object that carries the pod template, or that is rolled in its place.
-func (t *tracked) target() *workload.Workload { return targetOf(t.w, t.plan) }
-
-func targetOf(w *workload.Workload, p *dialect.Plan) *workload.Workload {
-	if w.Via != nil && p.Chosen.Strategy != plan.Restart {
-		return w.Via
-	}
-	return w
-}
-
-// index finds workloads by the configs they depend on. Its owner's mutex guards it.
+// index finds workloads by the configs they depend on.
 type index struct {
 	byRef    map[reloader.WorkloadRef]*tracked
 	byConfig map[reloader.Config]map[reloader.WorkloadRef]*tracked
@@ -240,6 +136,19 @@ func (x *index) known(s scope) []reloader.Config {
 		}
 	}
 	return found
+}
+
+// scopes returns where there are configs of this cluster that some workload depends on, in a fixed order.
+func (x *index) scopes() []scope {
+	seen := map[scope]bool{}
+	for c := range x.byConfig {
+		if c.Cluster == "" {
+			seen[scopeOf(c)] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b scope) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace))
+	})
 }
 
 func compareRefs(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }

@@ -22,11 +22,11 @@ const (
 	maxHints = 16
 )
 
-// intake has what waits for a look. Dispatcher.mu guards it.
+// intake has the hints that wait for a look.
 type intake struct {
 	letters map[reloader.Config]*letters
 	// looking has the configs that are being looked at because of hints.
-	looking map[reloader.Config]struct{}
+	looking map[reloader.Config]bool
 }
 
 // letters are the hints about one config that no look has answered.
@@ -38,16 +38,32 @@ type letters struct {
 	due bool
 }
 
-func newIntake() intake {
-	return intake{letters: map[reloader.Config]*letters{}, looking: map[reloader.Config]struct{}{}}
+func newIntake() *intake {
+	return &intake{letters: map[reloader.Config]*letters{}, looking: map[reloader.Config]bool{}}
 }
 
-func (i intake) of(c reloader.Config) *letters {
+func (i *intake) of(c reloader.Config) *letters {
 	if i.letters[c] == nil {
 		i.letters[c] = &letters{}
 	}
 	return i.letters[c]
 }
+
+// open returns the letters about c, which is being looked at from now on until close.
+func (i *intake) open(c reloader.Config) *letters {
+	l := i.letters[c]
+	if l == nil {
+		l = &letters{due: true}
+	}
+	delete(i.letters, c)
+	i.looking[c] = true
+	return l
+}
+
+func (i *intake) close(c reloader.Config) { delete(i.looking, c) }
+
+// unanswered reports whether a look at c is due or under way because of hints.
+func (i *intake) unanswered(c reloader.Config) bool { return i.looking[c] || i.letters[c] != nil }
 
 // all returns every hint.
 func (l *letters) all() []reloader.Hint {
@@ -58,14 +74,19 @@ func (l *letters) all() []reloader.Hint {
 	return all
 }
 
+// keep has the config looked at again because of hints.
+func (l *letters) keep(hints []reloader.Hint) {
+	l.hints = append(l.hints, hints...)
+	l.hints = l.hints[max(0, len(l.hints)-maxHints):]
+}
+
 // Handle takes a delivery. It returns at once; the delivery is acknowledged when its config was looked at, or waits for a look in this process: the next
 // start looks at all configs.
 func (d *Dispatcher) Handle(del Delivery) {
 	c := del.Hint().Config
-	d.mu.Lock()
-	l := d.intake.of(c)
+	l := d.lock().intake.of(c)
 	l.deliveries = append(l.deliveries, del)
-	d.mu.Unlock()
+	d.unlock()
 	d.configQ.Add(c)
 }
 
@@ -74,60 +95,47 @@ func (d *Dispatcher) Overhear(hints []reloader.Hint) {
 	if !d.ready.Load() {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	b := d.lock()
+	defer d.unlock()
 	for _, h := range hints {
-		if d.index.dependents(h.Config); h.Config.Name == "" || !d.needed(h.Config) {
-			continue
+		if h.Config.Name != "" && len(b.targets(h.Config, nil)) > 0 {
+			b.intake.of(h.Config).keep([]reloader.Hint{h})
+			d.configQ.Add(h.Config)
 		}
-		l := d.intake.of(h.Config)
-		l.keep([]reloader.Hint{h})
-		d.configQ.Add(h.Config)
 	}
-}
-
-func (l *letters) keep(hints []reloader.Hint) {
-	l.hints = append(l.hints, hints...)
-	l.hints = l.hints[max(0, len(l.hints)-maxHints):]
 }
 
 // verify answers every hint about c by one look at it.
 func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duration {
-	d.mu.Lock()
-	l := d.intake.letters[c]
-	if l == nil {
-		l = &letters{due: true}
-	}
-	delete(d.intake.letters, c)
+	b := d.lock()
+	l := b.intake.open(c)
 	hints := l.all()
-	targets := d.targets(c, hints)
+	targets := b.targets(c, hints)
 	if len(targets) == 1 && !l.due {
-		if hints = d.configs[targets[0]].fresh(hints); len(hints) == 0 {
+		if hints = b.configs[targets[0]].fresh(hints); len(hints) == 0 {
 			targets = nil
 		}
 	}
-	d.intake.looking[c] = struct{}{}
-	d.mu.Unlock()
+	d.unlock()
 
 	var errs []error
 	for _, target := range targets {
 		_, err := d.look(ctx, target, hints)
-		d.sweeper.covered.look(scopeOf(target), err == nil)
 		errs = append(errs, err)
 	}
 	d.fleet.Touched(c)
 	err := errors.Join(errs...)
-	d.mu.Lock()
-	delete(d.intake.looking, c)
+	b = d.lock()
+	b.intake.close(c)
 	if err != nil {
-		again := d.intake.of(c)
+		again := b.intake.of(c)
 		again.due = true
 		again.keep(hints)
 	} else if wait := unsureFor(hints, time.Now()); wait > 0 && len(targets) > 0 {
-		d.intake.of(c).due = true
+		b.intake.of(c).due = true
 		d.configQ.AddAfter(c, wait)
 	}
-	d.mu.Unlock()
+	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
 	switch {
 	case err == nil:
@@ -153,28 +161,59 @@ func (d *Dispatcher) acknowledge(deliveries []Delivery, targets []reloader.Confi
 	}
 }
 
-// targets returns the configs to look at for hints about c. The caller holds mu.
-func (d *Dispatcher) targets(c reloader.Config, hints []reloader.Hint) []reloader.Config {
+// targets returns the configs to look at for hints about c.
+func (b *board) targets(c reloader.Config, hints []reloader.Hint) []reloader.Config {
 	if c.Name != "" {
-		if d.index.dependents(c); !d.needed(c) {
+		if b.index.dependents(c); !b.needed(c) {
 			return nil
 		}
-		d.entry(c)
+		b.configs.of(c)
 		return []reloader.Config{c}
 	}
-	d.expandNear(c)
-	known := append(d.index.known(scopeOf(c)), d.exportedIn(scopeOf(c))...)
+	b.expandNear(c)
+	known := b.index.known(scopeOf(c))
+	for _, exported := range b.fleet.ExportsIn(c.Kind, c.Namespace) {
+		if len(b.index.byConfig[exported]) == 0 {
+			known = append(known, exported)
+		}
+	}
 	creations := len(hints) > 0 && !slices.ContainsFunc(hints, func(h reloader.Hint) bool { return !h.Creates() })
-	if creations { // of generated names
-		known = slices.DeleteFunc(known, func(c reloader.Config) bool {
-			e := d.configs[c]
-			return e != nil && e.looked() && !e.now.absent
-		})
+	return slices.DeleteFunc(known, func(k reloader.Config) bool {
+		e := b.configs.of(k)
+		return creations && e.looked() && !e.now.absent // of generated names
+	})
+}
+
+// needed reports whether c is to be looked at: a workload depends on it, or another cluster may follow it.
+func (b *board) needed(c reloader.Config) bool {
+	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
+}
+
+// Needs reports whether anything is known to depend on c, also by the record of a workload that cannot be seen now. Before Ready, anything may.
+func (d *Dispatcher) Needs(c reloader.Config) bool {
+	if !d.ready.Load() {
+		return true
 	}
-	for _, k := range known {
-		d.entry(k)
+	b := d.lock()
+	defer d.unlock()
+	if b.needed(c) {
+		return true
 	}
-	return known
+	for _, r := range b.records.earlier {
+		if slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == c }) {
+			return true
+		}
+	}
+	return false
+}
+
+// trim forgets what is known about configs that nobody needs any more.
+func (b *board) trim() {
+	for c, e := range b.configs {
+		if !b.needed(c) && len(e.unstored) == 0 && !b.intake.unanswered(c) {
+			delete(b.configs, c)
+		}
+	}
 }
 
 // unsureFor returns for how long a request behind hints may still be carried out, although it was answered; 0 if none may.
@@ -185,10 +224,4 @@ func unsureFor(hints []reloader.Hint, now time.Time) (wait time.Duration) {
 		}
 	}
 	return wait
-}
-
-// unanswered reports whether a look at c is due or under way because of hints. The caller holds mu.
-func (d *Dispatcher) unanswered(c reloader.Config) bool {
-	_, looking := d.intake.looking[c]
-	return looking || d.intake.letters[c] != nil
 }

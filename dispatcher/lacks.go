@@ -17,36 +17,35 @@ import (
 // maxMissing bounds what the record of a workload names as missing.
 const maxMissing = 20
 
-// lacks returns what t names or refers to and is not there, sorted: the first ones. The caller holds mu.
-func (d *Dispatcher) lacks(t *tracked) (missing []reloader.Missing) {
+// lacks returns what t names or refers to and is not there, sorted: the first ones.
+func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 	waits := slices.ContainsFunc(t.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
 	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
-		m, ok := d.lack(t, c)
+		m, ok := x.lack(t, c)
 		if !ok || len(missing) == maxMissing {
 			continue
 		}
 		m.Awaited = waits && m.Required
 		if len(m.Keys) > 0 {
-			m.Meant = nearKey(m.Keys, d.entry(c).now)
+			m.Meant = nearKey(m.Keys, x.configs.of(c).now)
 		} else {
-			m.Meant = d.nearConfig(t.w, c)
+			m.Meant = x.nearConfig(t.w, c)
 		}
 		missing = append(missing, m)
 	}
 	return missing
 }
 
-// lack returns what t misses of one config, if it misses anything. What is optional, or was only matched by a pattern, is not missed. The caller
-// holds mu.
-func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
-	known := d.entry(c)
+// lack returns what t misses of one config, if it misses anything. What is optional, or was only matched by a pattern, is not missed.
+func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
+	known := x.configs.of(c)
 	f, looked := known.now, known.looked()
 	r := t.w.Template.References[c]
 	switch {
 	case c.Cluster != "" || c.Kind == reloader.SecretProviderClass || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false
-	case !d.shows(t, c, f): // whether it exists is not told
-		return reloader.Missing{Config: c}, r != nil || !d.hasTwin(t, c)
+	case !t.shows(c, f): // whether it exists is not told
+		return reloader.Missing{Config: c}, r != nil || !x.hasTwin(t, c)
 	case !looked || f.unread:
 		return reloader.Missing{}, false
 	}
@@ -58,26 +57,26 @@ func (d *Dispatcher) lack(t *tracked, c reloader.Config) (reloader.Missing, bool
 		}
 		return reloader.Missing{Config: c, Keys: keys, Required: required}, len(keys) > 0
 	}
-	if r != nil && r.Optional && !required || r == nil && d.hasTwin(t, c) {
+	if r != nil && r.Optional && !required || r == nil && x.hasTwin(t, c) {
 		return reloader.Missing{}, false
 	}
 	return reloader.Missing{Config: c, Required: required}, true
 }
 
 // hasTwin reports whether a config of another kind has the name of c: a list that is about several kinds means that one. Of two that are both
-// absent, only one is missing. The caller holds mu.
-func (d *Dispatcher) hasTwin(t *tracked, c reloader.Config) bool {
-	clause := t.plan.Decide(d.metaOf(c, d.entry(c).now)).Clause
+// absent, only one is missing.
+func (x *scribe) hasTwin(t *tracked, c reloader.Config) bool {
+	clause := t.decide(c, x.configs.of(c).now).Clause
 	for _, kind := range reloader.ConfigKinds {
 		twin := reloader.Config{Kind: kind, Namespace: c.Namespace, Name: c.Name}
-		known := d.configs[twin]
+		known := x.configs[twin]
 		looked := known.looked()
 		var f fact
 		if looked {
 			f = known.now
 		}
-		shown := d.shows(t, twin, f)
-		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || t.plan.Decide(d.metaOf(twin, f)).Clause != clause {
+		shown := t.shows(twin, f)
+		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || t.decide(twin, f).Clause != clause {
 			continue
 		}
 		if shown && !f.absent || compareConfigs(twin, c) < 0 {
@@ -87,14 +86,14 @@ func (d *Dispatcher) hasTwin(t *tracked, c reloader.Config) bool {
 	return false
 }
 
-// nearConfig says which config was probably meant by the name of c: one that the template refers to. The caller holds mu.
-func (d *Dispatcher) nearConfig(w *workload.Workload, c reloader.Config) string {
+// nearConfig says which config was probably meant by the name of c: one that the template refers to.
+func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 	if c.Namespace != w.Namespace {
 		return ""
 	}
 	var used []string
 	for o := range w.Template.References {
-		switch known := d.configs[o]; {
+		switch known := x.configs[o]; {
 		case known.looked() && known.now.absent || o == c:
 		case o.Name == c.Name && o.Kind != c.Kind:
 			return fmt.Sprintf("the %s of that name, which the pod template uses", o.Kind)
@@ -120,16 +119,16 @@ func nearKey(keys []string, f fact) string {
 // maxUnreadable bounds the configs that the record of a workload names as unreadable.
 const maxUnreadable = 5
 
-// unreadableOf returns what t asks for and cannot be read. The caller holds mu.
-func (d *Dispatcher) unreadableOf(t *tracked) (found []reloader.Unreadable) {
+// unreadable returns what t asks for and cannot be read.
+func (x *scribe) unreadable(t *tracked) (found []reloader.Unreadable) {
 	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
-		known := d.entry(c)
+		known := x.configs.of(c)
 		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
 		if w, begun := t.state.Writes[c]; known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
 			found = append(found, reloader.Unreadable{Config: c, Message: known.now.unanswered.Error()})
 			continue
 		}
-		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || d.shows(t, c, known.now)) {
+		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || t.shows(c, known.now)) {
 			found = append(found, reloader.Unreadable{Config: c, Message: known.unreadable})
 		}
 	}

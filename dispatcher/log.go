@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/reroll-dev/reroll/dispatcher/rollout"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -13,7 +14,7 @@ import (
 // finds the other.
 
 // logChange tells of a change that was stored. First sights are many, and nothing follows from them.
-func (d *Dispatcher) logChange(c reloader.Change) {
+func (d *common) logChange(c reloader.Change) {
 	level := slog.LevelInfo
 	if c.Type == reloader.ChangeBaseline {
 		level = slog.LevelDebug
@@ -23,7 +24,7 @@ func (d *Dispatcher) logChange(c reloader.Change) {
 }
 
 // logReload tells of a decision about a workload.
-func (d *Dispatcher) logReload(r reloader.Reload) {
+func (d *common) logReload(r reloader.Reload) {
 	configs := make([]string, 0, len(r.Causes))
 	var candidates []reloader.Candidate
 	for _, c := range r.Causes {
@@ -35,26 +36,22 @@ func (d *Dispatcher) logReload(r reloader.Reload) {
 }
 
 // logRollout tells what became of a reload.
-func (d *Dispatcher) logRollout(ref reloader.WorkloadRef, r *rollout) {
-	line := []any{"workload", ref.String(), "result", r.state.Result, "reload", r.id, "message", r.state.Message}
-	if r.reload != nil {
-		line = append(line, "changes", changesOf(r.reload.Causes))
+func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
+	line := []any{"workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message}
+	if r.Reload != nil {
+		line = append(line, "changes", changesOf(r.Reload.Causes))
 	}
 	d.Logger.Info("rollout", line...)
 }
 
-// logFailed tells of an attempt to roll a workload that failed. The caller holds mu.
-func (d *Dispatcher) logFailed(s *sitting, rolling []reloader.Config, hold reloader.Hold) {
-	line := []any{"workload", s.w.Ref().String(), "reason", hold.Reason, "attempt", hold.Attempts, "error", hold.Message}
-	var causes []reloader.Cause
-	for _, c := range rolling {
-		causes = append(causes, d.causesOf(s.t, c, s.t.edges[c])...)
-	}
-	if len(causes) > 0 {
-		line = append(line, "changes", changesOf(causes))
-	}
-	if len(causes) > 0 && hold.Reason != reloader.ReasonRetrying {
-		line = append(line, "reload", reloader.ReloadID(d.Cluster, string(s.w.UID), causes)+"-"+string(hold.Reason))
+// logFailed tells of an attempt to roll a workload that failed, as r describes it.
+func (d *common) logFailed(r reloader.Reload) {
+	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", r.Attempts, "error", r.Message}
+	if len(r.Causes) > 0 {
+		line = append(line, "changes", changesOf(r.Causes))
+		if r.Outcome != reloader.ReasonRetrying {
+			line = append(line, "reload", r.ID)
+		}
 	}
 	d.Logger.Warn("workload cannot be rolled yet", line...)
 }

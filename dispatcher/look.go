@@ -2,225 +2,155 @@ package dispatcher
 
 import (
 	"context"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/reroll-dev/reroll/dispatcher/actor"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// entry is what is known about one config. Dispatcher.mu guards it.
-type entry struct {
-	// now is the newest look, and past are the looks before it that found other writes, the oldest first.
-	now  fact
-	past []fact
-	// last is the newest change in the history. unstored are changes that are not in the stream yet.
-	last reloader.StoredChange
-	// before is what is known of the changes before last: the one right before it, if this process has seen that.
-	before   []actor.Past
-	unstored []reloader.Change
-	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
-	heard  actor.Heard
-	drifts []actor.Drift
-	// unreadable is why the config cannot be read; empty if it can.
-	unreadable string
-}
-
-// fact is what looks at a live config found that saw the same write of it. It holds no content.
-type fact struct {
-	live.Meta
-	absent bool
-	// unread says that only the metadata was read, and hidden that nobody may know more.
-	unread, hidden bool
-	// digest is under the active key, and older are those of the same content under the other keys.
-	digest reloader.Digest
-	older  []reloader.Digest
-	// marks are those of the content; nil if it was not read by this process.
-	marks *dialect.Values
-	// began is when the newest look began, and seen when the first had ended.
-	began, seen time.Time
-	// touched is when the newest write that a hint reports happened.
-	touched time.Time
-	// unanswered says that the owner of a config of another cluster told this to somebody who asked earlier.
-	unanswered error
-}
-
-// maxPast bounds the looks that are remembered of one config.
-const maxPast = 15
-
-func (e *entry) looked() bool { return e != nil && !e.now.began.IsZero() }
-
-// fresh returns the hints whose request no look has answered.
-func (e *entry) fresh(hints []reloader.Hint) []reloader.Hint {
-	if e == nil {
-		return hints
-	}
-	return e.heard.Fresh(hints)
-}
-
-// entry returns the entry of c, which is made if there is none. The caller holds mu.
-func (d *Dispatcher) entry(c reloader.Config) *entry {
-	if d.configs[c] == nil {
-		d.configs[c] = &entry{}
-	}
-	return d.configs[c]
-}
-
-// is reports whether meta is of the write that f found. A restored etcd gives its resource versions a second time: then the data was written after it
-// was seen. If the API server's clock is ahead of ours, that costs one read too many.
-func (f fact) is(meta live.Meta) bool {
-	return !f.absent && f.UID == meta.UID && f.ResourceVersion == meta.ResourceVersion && !meta.DataWritten.After(f.seen)
-}
-
-// sameAs reports whether o found the same write, and no more of it.
-func (f fact) sameAs(o fact) bool {
-	switch {
-	case f.began.IsZero() || (f.unanswered == nil) != (o.unanswered == nil) || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
-		return false
-	case f.absent:
-		return true
-	}
-	return f.UID == o.UID && f.ResourceVersion == o.ResourceVersion && f.digest.Equal(o.digest)
+// looker looks at configs, at each one at a time.
+type looker struct {
+	*common
+	*memory
+	flight *flight
+	// starting has what is listed once while the process starts; nil otherwise.
+	starting atomic.Pointer[lists]
 }
 
 // look looks at c, and makes known what it found. hints are the reasons to look.
-func (d *Dispatcher) look(ctx context.Context, c reloader.Config, hints []reloader.Hint) (fact, error) {
-	defer d.looks.lock(c)()
+func (d *looker) look(ctx context.Context, c reloader.Config, hints []reloader.Hint) (fact, error) {
+	defer d.flight.lock(c)()
 	return d.lookLocked(ctx, c, hints, false)
 }
 
-// lookLocked is look for one that holds the lock of c. whole asks for the content, with its marks, in any case.
-func (d *Dispatcher) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, whole bool) (fact, error) {
-	if c.Cluster == "" && d.fleet.Exports(c) { // who follows it is told what it was before
+// current returns a look at c that began after a time and is no older than the debounce window, and whose content was read. whole asks for its marks as
+// well.
+func (d *looker) current(ctx context.Context, c reloader.Config, after time.Time, whole bool) (fact, error) {
+	if f, ok := d.recent(c, after, whole); ok {
+		return f, nil
+	}
+	defer d.flight.lock(c)()
+	if f, ok := d.recent(c, after, whole); ok {
+		return f, nil
+	}
+	return d.lookLocked(ctx, c, nil, whole)
+}
+
+// reuseTime is how much older than the debounce window a look may be on which a decision is based.
+const reuseTime = time.Second
+
+func (d *looker) recent(c reloader.Config, after time.Time, whole bool) (fact, bool) {
+	b := d.lock()
+	defer d.unlock()
+	e := b.configs[c]
+	if !e.looked() || !e.now.began.After(after) || whole && e.now.content() && e.now.marks == nil {
+		return fact{}, false
+	}
+	return e.now, !d.ready.Load() || time.Since(e.now.began) <= d.Limits.Window+reuseTime
+}
+
+// lookLocked is look for a caller that has c in flight. whole asks for the content, with its marks, in any case.
+func (d *looker) lookLocked(ctx context.Context, c reloader.Config, hints []reloader.Hint, whole bool) (fact, error) {
+	var f fact
+	var told *reloader.Change
+	var err error
+	if c.Cluster == "" && d.fleet.Exports(c) {
 		if err := d.recall(ctx, c); err != nil {
 			return fact{}, err
 		}
 	}
-	var f fact
-	var err error
-	var told *reloader.Change
 	if c.Cluster != "" {
 		f, told, err = d.lookAbroad(ctx, c)
 	} else {
 		f, err = d.read(ctx, c, hints, whole)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.noteRead(c, err)
+	b := d.lock()
+	defer d.unlock()
+	b.noteRead(c, err)
 	if err != nil {
 		return fact{}, err
 	}
-	e := d.entry(c)
-	before := e.now
-	f = e.see(f, hints)
-	change, changed := d.compare(c, e, before, f, told, hints)
-	if changed {
-		d.remember(c, e, change)
-	} else if told != nil && !sameAuthors(*told, e.last.Change) {
-		d.knowMore(c, e, *told)
-	} else if len(hints) > 0 {
-		d.attributeLate(c, e, f, hints)
-	}
-	e.heard = e.heard.With(hints)
-	for i := range e.drifts {
-		for _, h := range hints {
-			e.drifts[i] = e.drifts[i].Hear(h)
-		}
-	}
-	if len(hints) == 0 && before.sameAs(f) {
-		return f, nil // the last look was compared with all
-	}
-	for _, t := range d.index.dependents(c) {
-		d.relate(t, c, before, f)
-	}
-	return f, nil
+	return b.learn(c, f, told, hints), nil
 }
 
-// see makes f the newest look of e, and returns it with what is known of the same write from earlier ones.
-func (e *entry) see(f fact, hints []reloader.Hint) fact {
-	for _, h := range hints {
-		if h.Time.After(f.touched) {
-			f.touched = h.Time
-		}
+// lookAbroad returns what the newest copy of c says, in the place of a look.
+func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *reloader.Change, error) {
+	began := time.Now()
+	if err := d.fleet.AskOwn(ctx, c); err != nil {
+		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
 	}
-	switch {
-	case !e.looked():
-	case e.now.absent && f.absent || !f.absent && e.now.is(f.Meta):
-		f.seen = e.now.seen
-		if e.now.touched.After(f.touched) {
-			f.touched = e.now.touched
-		}
-	case !e.now.unread:
-		slim := e.now
-		slim.Annotations, slim.Labels, slim.marks = nil, nil, nil
-		e.past = append(slices.Clip(e.past[max(0, len(e.past)-maxPast+1):]), slim)
+	told, err := d.fleet.Newest(c)
+	if err != nil {
+		return fact{}, nil, err
 	}
-	e.now = f
+	change := told.Change
+	f := fact{
+		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion},
+		digest: change.New, marks: &dialect.Values{}, began: began, seen: time.Now(), absent: !change.Present(),
+		unanswered: told.Unanswered,
+	}
+	return f, &change, nil
+}
+
+// recall reads the last change of c from the history, if it was forgotten while nobody needed it. Clusters that follow c are told what it was before.
+func (d *looker) recall(ctx context.Context, c reloader.Config) error {
+	known := d.lock().configs.of(c).last.Change.Type != ""
+	d.unlock()
+	if known {
+		return nil
+	}
+	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
+	if err != nil || !found {
+		return err
+	}
+	b := d.lock()
+	defer d.unlock()
+	if e := b.configs.of(c); e.last.Change.Type == "" {
+		e.last = last
+	}
+	return nil
+}
+
+// learn makes f the newest look at c: it may be a change for the history, and something to decide for the workloads that depend on c.
+func (b *board) learn(c reloader.Config, f fact, told *reloader.Change, hints []reloader.Hint) fact {
+	e := b.configs.of(c)
+	before := e.now
+	f = e.see(f, hints)
+	b.history.take(c, e, before, told, hints)
+	if len(hints) == 0 && before.sameAs(f) {
+		return f // the last look was compared with all
+	}
+	for _, t := range b.index.dependents(c) {
+		b.relate(t, c, before, f)
+	}
 	return f
 }
 
 // noteRead takes note whether c could be read, and has the records of its dependents written again if that is news. An error that may pass says
-// nothing. The caller holds mu.
-func (d *Dispatcher) noteRead(c reloader.Config, err error) {
+// nothing.
+func (b *board) noteRead(c reloader.Config, err error) {
 	now := ""
-	switch fateOf(err) {
-	case fateDone:
-	case fateNever:
+	switch {
+	case err == nil:
+	case fateOf(err) == fateNever, apierrors.IsInternalError(err):
 		now = err.Error()
 	default:
-		if !apierrors.IsInternalError(err) {
-			return
-		}
-		now = err.Error()
+		return
 	}
-	e := d.entry(c)
+	e := b.configs.of(c)
 	if e.unreadable == now {
 		return
 	}
 	e.unreadable = now
-	for ref, t := range d.index.byConfig[c] {
+	for ref, t := range b.index.byConfig[c] {
 		if c.Cluster != "" && now != "" {
-			d.Announcer.Complain(t.w, now)
+			b.Announcer.Complain(t.w, now)
 		}
-		d.recordQ.Add(ref)
-		d.workloadQ.Add(ref)
-	}
-}
-
-// needed reports whether c is to be looked at: a workload depends on it, or another cluster may follow it. The caller holds mu.
-func (d *Dispatcher) needed(c reloader.Config) bool {
-	return len(d.index.byConfig[c]) > 0 || d.fleet.Exports(c)
-}
-
-// Needs reports whether anything is known to depend on c, also by the record of a workload that cannot be seen now. Before Ready, anything may.
-func (d *Dispatcher) Needs(c reloader.Config) bool {
-	if !d.ready.Load() {
-		return true
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.needed(c) {
-		return true
-	}
-	for _, r := range d.records.earlier {
-		if slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == c }) {
-			return true
-		}
-	}
-	return false
-}
-
-// trim forgets what is known about configs that nobody needs any more.
-func (d *Dispatcher) trim() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for c, e := range d.configs {
-		if !d.needed(c) && len(e.unstored) == 0 && !d.unanswered(c) {
-			delete(d.configs, c)
-		}
+		b.recordQ.Add(ref)
+		b.workloadQ.Add(ref)
 	}
 }

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -14,96 +13,90 @@ import (
 // A pause lives on the workload alone: the patch that marks a Deployment also pauses it and says since when, and whoever sees that
 // annotation ends the pause when it is due. So it survives every process, and also the workload's opting out.
 
-// owed has the workloads whose pause is to be ended, opted in or not. Dispatcher.mu guards it.
-type owed struct {
-	paused map[reloader.WorkloadRef]*workload.Workload
-	// now are those of paused that are not ours any more: their pause ends at once, since a later process will not see it.
-	now map[reloader.WorkloadRef]bool
+// paused has the workloads whose pause is to be ended, opted in or not.
+type paused map[reloader.WorkloadRef]pausing
+
+type pausing struct {
+	w *workload.Workload
+	// now says that the pause ends at once: the workload is not ours any more, and a later process will not see it.
+	now bool
 }
 
-func newOwed() owed {
-	return owed{paused: map[reloader.WorkloadRef]*workload.Workload{}, now: map[reloader.WorkloadRef]bool{}}
+// payer ends pauses.
+type payer struct {
+	*common
+	*memory
 }
 
-// noteOwed has the pause of w, of which p is the plan, ended in time, if one was begun.
-func (d *Dispatcher) noteOwed(w *workload.Workload, p *dialect.Plan) {
+// note has the pause of w, of which p is the plan, ended in time, if one was begun.
+func (d *payer) note(w *workload.Workload, p *dialect.Plan) {
 	pause, ref := p.Chosen.Pause, w.Ref()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.owed.now, ref)
-	if !pause.Begun {
-		delete(d.owed.paused, ref)
+	b := d.lock()
+	defer d.unlock()
+	_, known := b.paused[ref]
+	switch {
+	case !pause.Begun:
+		delete(b.paused, ref)
 		return
+	case !d.DryRun:
+		d.owedQ.AddAfter(ref, pauseLeft(pause, time.Now()))
+	case !known:
+		d.Logger.Warn("a dry run does not end the pause of a workload", "workload", ref.String(), "until", pause.Until)
 	}
-	if d.DryRun {
-		if d.owed.paused[ref] == nil {
-			d.Logger.Warn("a dry run does not end the pause of a workload", "workload", ref.String(), "until", pause.Until)
-		}
-		d.owed.paused[ref] = w
-		return
-	}
-	d.owed.paused[ref] = w
-	d.owedQ.AddAfter(ref, pauseLeft(pause, time.Now()))
+	b.paused[ref] = pausing{w: w}
 }
 
-// abandonOwed has the pause of a workload, if one was begun, ended now.
-func (d *Dispatcher) abandonOwed(ref reloader.WorkloadRef) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.owed.paused[ref] != nil && !d.DryRun {
-		d.owed.now[ref] = true
+// abandon has the pause of a workload, if one was begun, ended now.
+func (d *payer) abandon(ref reloader.WorkloadRef) {
+	b := d.lock()
+	defer d.unlock()
+	if p, known := b.paused[ref]; known && !d.DryRun {
+		b.paused[ref] = pausing{p.w, true}
 		d.owedQ.Add(ref)
 	}
 }
 
-// payOwed ends the pause of a workload that is due.
-func (d *Dispatcher) payOwed(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	d.mu.Lock()
-	w, now := d.owed.paused[ref], d.owed.now[ref]
-	d.mu.Unlock()
-	if w == nil {
+// pay ends the pause of a workload that is due.
+func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	p, known := d.lock().paused[ref]
+	d.unlock()
+	if !known {
 		return 0
 	}
-	p := d.compile(w)
-	pause := p.Chosen.Pause
-	if wait := pauseLeft(pause, time.Now()); wait > 0 && !now {
+	pause := d.compile(p.w).Chosen.Pause
+	if wait := pauseLeft(pause, time.Now()); wait > 0 && !p.now {
 		return wait
 	}
-	resumed, err := d.Workloads.Roll(ctx, w, mark.Resume(pause.Key))
-	switch fateOf(err) {
-	case fateDone:
+	w, err := d.Workloads.Roll(ctx, p.w, mark.Resume(pause.Key))
+	resumed := err == nil
+	if fateOf(err) == fateStale {
+		w, err = d.Workloads.Read(ctx, ref)
+	}
+	switch {
+	case fateOf(err) == fateGone:
+		d.drop(p.w)
+		return 0
+	case err == nil:
+		q := d.compile(w)
+		d.note(w, &q)
+	}
+	if resumed {
 		d.Logger.Info("pause ended", "workload", ref.String())
-		q := d.compile(resumed)
-		d.noteOwed(resumed, &q)
 		return 0
-	case fateGone:
-		d.dropOwed(w)
-		return 0
-	case fateStale:
-		live, readErr := d.Workloads.Read(ctx, ref)
-		if fateOf(readErr) == fateGone {
-			d.dropOwed(w)
-			return 0
-		}
-		if readErr == nil {
-			q := d.compile(live)
-			d.noteOwed(live, &q)
-			d.mu.Lock()
-			d.owed.now[ref] = now && d.owed.paused[ref] != nil
-			d.mu.Unlock()
-		}
+	}
+	if p.now {
+		d.abandon(ref)
 	}
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
 }
 
-// dropOwed forgets the pause of w, which is gone, and not that of another workload of its name that was seen meanwhile.
-func (d *Dispatcher) dropOwed(w *workload.Workload) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.owed.paused[w.Ref()] == w {
-		delete(d.owed.paused, w.Ref())
-		delete(d.owed.now, w.Ref())
+// drop forgets the pause of w, which is gone, and not that of another workload of its name that was seen meanwhile.
+func (d *payer) drop(w *workload.Workload) {
+	b := d.lock()
+	defer d.unlock()
+	if b.paused[w.Ref()].w == w {
+		delete(b.paused, w.Ref())
 	}
 }
 
@@ -117,32 +110,4 @@ func pauseLeft(p dialect.Pause, now time.Time) time.Duration {
 		return 0
 	}
 	return left
-}
-
-// release has the pods of t scheduled that Wave kept from it, and returns how long to wait before that is tried again. It is not a
-// reload: none of these pods has ever started.
-func (d *Dispatcher) release(ctx context.Context, t *tracked) time.Duration {
-	d.mu.Lock()
-	w := t.w
-	d.mu.Unlock()
-	waits := slices.ContainsFunc(d.Dialects, func(dl *dialect.Dialect) bool { return dl.Waits })
-	if !mark.Unscheduled(w) || d.DryRun || !waits {
-		return 0
-	}
-	released, err := d.Workloads.Roll(ctx, w, mark.Release(w))
-	switch fateOf(err) {
-	case fateDone:
-		d.Logger.Info("pods are scheduled again", "workload", w.Ref().String())
-		d.Track(released)
-		return 0
-	case fateGone:
-		return 0
-	case fateStale:
-		if live, err := d.Workloads.Read(ctx, w.Ref()); err == nil {
-			d.Track(live)
-			return again
-		}
-	}
-	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
-	return again
 }

@@ -13,8 +13,11 @@ import (
 // reading that of each: a page of a list costs about as much as a few reads.
 const minListed = 10
 
-// list is the metadata of all configs of a kind in a namespace, listed once while the process starts: a thousand reads are then two requests, and
-// workloads with patterns share them. What is written after that has its hint to come, and a look because of a hint reads the config itself.
+// lists has what a process lists once while it starts: a thousand reads are then two requests, and workloads with patterns share them. What is
+// written after that has its hint to come, and a look because of a hint reads the config itself.
+type lists map[scope]*list
+
+// list is the metadata of all configs of a kind in a namespace.
 type list struct {
 	once  sync.Once
 	metas map[reloader.Config]live.Meta
@@ -23,68 +26,36 @@ type list struct {
 	at, seen time.Time
 }
 
-// listAtStart has lists made when somebody asks for them first, until the first sweep has ended.
-func (d *Dispatcher) listAtStart() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// newLists returns the lists that a start makes, each when it is needed first.
+func newLists(x *index) *lists {
 	known := map[scope]int{}
-	for c := range d.index.byConfig {
+	for c := range x.byConfig {
 		if c.Cluster == "" {
 			known[scopeOf(c)]++
 		}
 	}
-	found := map[scope]*list{}
+	all := lists{}
 	for s, n := range known {
-		if _, patterns := d.index.patterned[s.namespace]; n >= minListed || patterns {
-			found[s] = &list{}
+		if n >= minListed || len(x.patterned[s.namespace]) > 0 {
+			all[s] = &list{}
 		}
 	}
-	d.sweeper.starting.Store(&found)
+	return &all
 }
 
-// list returns the list of a scope that a start makes, or nil.
-func (d *Dispatcher) list(ctx context.Context, s scope) *list {
-	lists := d.sweeper.starting.Load()
-	if lists == nil || (*lists)[s] == nil {
+// list returns the list of a scope; nil if there is none, or if it failed.
+func (all *lists) list(ctx context.Context, from Configs, s scope) *list {
+	if all == nil || (*all)[s] == nil {
 		return nil
 	}
-	l := (*lists)[s]
+	l := (*all)[s]
 	l.once.Do(func() {
 		l.at = time.Now()
-		l.metas, l.err = d.Configs.List(ctx, s.kind, s.namespace)
+		l.metas, l.err = from.List(ctx, s.kind, s.namespace)
 		l.seen = time.Now()
 	})
-	return l
-}
-
-// listConfigs returns the configs of a scope: while the process starts, as they were when somebody asked first.
-func (d *Dispatcher) listConfigs(ctx context.Context, s scope) (map[reloader.Config]live.Meta, error) {
-	if l := d.list(ctx, s); l != nil && l.err == nil {
-		return l.metas, nil
-	}
-	return d.Configs.List(ctx, s.kind, s.namespace)
-}
-
-// listOf returns the list that a start has made of the scope of c; nil if there is none, or if c has been looked at, or told of, since.
-func (d *Dispatcher) listOf(ctx context.Context, c reloader.Config, later bool) *list {
-	if later || c.Kind == reloader.SecretProviderClass {
+	if l.err != nil {
 		return nil
 	}
-	if l := d.list(ctx, scopeOf(c)); l != nil && l.err == nil {
-		return l
-	}
-	return nil
-}
-
-// sweepUnsure looks at everything once more a while after the start: the outcome of a write that an earlier process was told of may have been unknown, and its
-// second look ended with it.
-func (d *Dispatcher) sweepUnsure(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(lookAgain):
-	}
-	for _, s := range d.scopes() {
-		d.sweepScope(ctx, s, tempo{hurry: true})
-	}
+	return l
 }

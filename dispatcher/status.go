@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -26,32 +25,27 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
 		Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt(),
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s.Workloads, s.Pending = len(d.index.byRef), 0
-	for _, t := range d.index.byRef {
-		if t.behind() {
-			s.Pending++
-		}
-		if t.hold != nil {
-			if s.Held == nil {
-				s.Held = map[reloader.Reason]int{}
-			}
-			s.Held[t.hold.Reason]++
-		}
-		if t.hold == nil || slices.Contains(lagReasons, t.hold.Reason) {
-			s.OldestPendingAt = earlierOf(s.OldestPendingAt, t.behindSince())
+	b := d.lock()
+	defer d.unlock()
+	waiting := b.snapshot(now)
+	s.Workloads, s.Pending = waiting.Tracked, waiting.Pending
+	if len(waiting.Held) > 0 {
+		s.Held = waiting.Held
+	}
+	for reason, since := range waiting.Oldest {
+		if reason == "" || slices.Contains(lagReasons, reason) {
+			s.OldestPendingAt = earlierOf(s.OldestPendingAt, now.Add(-since))
 		}
 	}
-	f, frozen := d.control.Freeze(now)
+	f, frozen := b.gate.control.Freeze(now)
 	s.Freeze = reloader.Freeze{Frozen: frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
-	s.Pauses, s.Windows, s.ControlProblem = d.pauses(now), d.windows(now), d.control.Problem
+	s.Pauses, s.Windows, s.ControlProblem = b.gate.pauses(now), b.gate.windows(now), b.gate.control.Problem
 	return s
 }
 
-// pauses returns those that have not ended. The caller holds mu.
-func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
-	for _, p := range d.control.Pauses {
+// pauses returns those that have not ended.
+func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
+	for _, p := range g.control.Pauses {
 		if !p.Until.After(now) {
 			continue
 		}
@@ -64,11 +58,11 @@ func (d *Dispatcher) pauses(now time.Time) (pauses []reloader.Pause) {
 	return pauses
 }
 
-// windows returns those of the cluster. The caller holds mu.
-func (d *Dispatcher) windows(now time.Time) (windows []reloader.Window) {
-	all := d.Limits.Windows
-	if len(d.control.Windows) > 0 {
-		all = d.control.Windows
+// windows returns those of the cluster.
+func (g *gate) windows(now time.Time) (windows []reloader.Window) {
+	all := g.Limits.Windows
+	if len(g.control.Windows) > 0 {
+		all = g.control.Windows
 	}
 	for _, w := range all {
 		windows = append(windows, reloader.Window{Schedule: w.String(), Open: w.Open(now), Next: w.Next(now)})
@@ -77,20 +71,16 @@ func (d *Dispatcher) windows(now time.Time) (windows []reloader.Window) {
 }
 
 // snapshot returns what the workloads wait for.
-func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := metrics.Snapshot{Tracked: len(d.index.byRef), Held: map[reloader.Reason]int{}, Oldest: map[reloader.Reason]time.Duration{}}
-	for _, t := range d.index.byRef {
+func (b *board) snapshot(now time.Time) metrics.Snapshot {
+	s := metrics.Snapshot{Tracked: len(b.index.byRef), Held: map[reloader.Reason]int{}, Oldest: map[reloader.Reason]time.Duration{}}
+	for _, t := range b.index.byRef {
 		reason := reloader.Reason("")
 		if t.hold != nil {
 			reason = t.hold.Reason
 			s.Held[reason]++
 		}
-		if t.behind() {
-			s.Pending++
-		}
 		if since := t.behindSince(); !since.IsZero() {
+			s.Pending++
 			s.Oldest[reason] = max(s.Oldest[reason], now.Sub(since))
 		}
 	}
@@ -100,18 +90,6 @@ func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {
 // attempts has the metric of each fate.
 var attempts = map[fate]metrics.Attempt{
 	fateDone: metrics.Done, fateGone: metrics.Gone, fateStale: metrics.Outdated, fateNever: metrics.Refused, fateAgain: metrics.Failed,
-}
-
-// behindSince returns since when t waits for the oldest of its changes; zero if it waits for none. The caller holds Dispatcher.mu.
-func (t *tracked) behindSince() time.Time {
-	var at turn.Turn
-	at.Waits = map[reloader.Config]turn.Wait{}
-	for c, e := range t.edges {
-		if e.behind {
-			at.Waits[c] = e.wait
-		}
-	}
-	return at.Since()
 }
 
 // earlierOf returns the earlier of two times, of which either may be none.

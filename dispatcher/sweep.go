@@ -2,8 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,9 +10,12 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// sweepGetFactor is how many times longer a sweep takes where the API server refuses to list metadata, so that each config costs a GET: each
+// sweepGetFactor is how many times rarer a sweep is where the API server refuses to list metadata, so that each config costs a GET: each
 // GET of a Secret is an audited read of it, which people who watch for such reads have to look at.
 const sweepGetFactor = 6
+
+// maxTries is after how many failures in a row a dependency is taken for one that has trouble of its own, so that nothing else waits for it.
+const maxTries = 6
 
 // scope is where configs are listed at once.
 type scope struct {
@@ -24,51 +25,49 @@ type scope struct {
 
 func scopeOf(c reloader.Config) scope { return scope{c.Kind, c.Namespace} }
 
-// sweeper is what sweeps keep.
+// sweeper looks at every config that some workload depends on, once in each interval and evenly spread over it.
 type sweeper struct {
-	// suspicion has the reason for a sweep of everything.
+	*looker
+	// suspicion has the reason for a sweep of everything at once.
 	suspicion chan string
-	// starting has what is listed once while the process starts; nil otherwise.
-	starting atomic.Pointer[map[scope]*list]
-	// covered is what sweeps could look at.
-	covered *coverage
-	// answered says that some config could be decided about. While none can, the trouble is not that of one workload.
-	answered atomic.Bool
-	// readyAt is when the first sweep had ended.
-	readyAt atomic.Int64
 }
 
-func newSweeper() *sweeper { return &sweeper{suspicion: make(chan string, 1), covered: newCoverage()} }
-
-// firstSweep looks at every config that a tracked workload depends on, and ends when every dependency is decided about, but for those with trouble of their
+// first looks at every config that a tracked workload depends on, and ends when every dependency is decided about, but for those with trouble of their
 // own.
-func (d *Dispatcher) firstSweep(ctx context.Context) error {
-	for _, ref := range d.refs() {
+func (d *sweeper) first(ctx context.Context) error {
+	b := d.lock()
+	d.starting.Store(newLists(b.index))
+	for ref := range b.index.byRef {
 		d.workloadQ.Add(ref)
 	}
+	d.unlock()
+	defer d.starting.Store(nil)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !d.settled() {
+	for {
+		settled := d.lock().settled()
+		d.unlock()
+		if settled {
+			d.swept.Store(time.Now().UnixNano())
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
 	}
-	d.sweeper.readyAt.Store(time.Now().UnixNano())
-	return nil
 }
 
 // settled reports whether no dependency is left that nobody has decided about.
-func (d *Dispatcher) settled() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, t := range d.index.byRef {
-		if t.relist && len(t.plan.Patterns) > 0 && (t.listTries < maxTries || !d.sweeper.answered.Load()) {
+func (b *board) settled() bool {
+	failed := func(tries int) bool { return tries >= maxTries && b.answered.Load() }
+	for _, t := range b.index.byRef {
+		if t.relist && len(t.plan.Patterns) > 0 && !failed(t.tries) {
 			return false
 		}
 		for _, e := range t.edges {
-			if e.open && !e.behind && (e.tries < maxTries || !d.sweeper.answered.Load()) {
+			if e.open && !e.behind && !failed(e.tries) {
 				return false
 			}
 		}
@@ -76,223 +75,190 @@ func (d *Dispatcher) settled() bool {
 	return true
 }
 
-// readyAt returns when the first sweep had ended; a time to come until then.
-func (d *Dispatcher) readyAt() time.Time {
-	if at := d.sweeper.readyAt.Load(); at != 0 {
-		return time.Unix(0, at)
-	}
-	return time.Now().Add(time.Hour)
-}
-
 // Suspect has every config looked at now, because hints may have been lost.
-func (d *Dispatcher) Suspect(reason string) {
+func (d *sweeper) Suspect(reason string) {
 	select {
-	case d.sweeper.suspicion <- reason:
+	case d.suspicion <- reason:
 	default: // one full sweep is due anyway
 	}
 }
 
-// keepSweeping looks at every config that some workload depends on, once in each interval and evenly spread over it, until ctx ends.
-// A suspicion makes it look at all of them at once.
-func (d *Dispatcher) keepSweeping(ctx context.Context) {
+// sweep looks at every scope in each interval, until ctx ends.
+func (d *sweeper) sweep(ctx context.Context) {
 	if d.SweepInterval <= 0 {
 		return
 	}
 	d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
-	turns := 0
-	for round := 0; ctx.Err() == nil; round++ {
+	hurry := false
+	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
-		switch d.sweepRound(ctx, round) {
-		case lookedAtAll:
-			turns = sweepGetFactor
-		case lookedInTurn:
-			turns++
-		default:
-			turns = 0
+		reached := d.round(ctx, tempo{round: n, hurry: hurry})
+		if hurry = reached == interrupted; hurry {
+			continue
 		}
 		d.metrics.SweepTook(time.Since(began))
 		d.expandPatterns()
-		if turns >= sweepGetFactor && d.sweeper.covered.whole() {
+		if reached == reachedAll {
 			d.metrics.Swept(time.Now())
-			turns = 0
 		}
 	}
 }
 
-// looked is how much of a scope, or of all of them, a sweep has looked at; the later ones are less.
-type looked int
+// unsure looks at everything once more a while after the start: the outcome of a write that an earlier process was told of may have been unknown, and its
+// second look ended with it.
+func (d *sweeper) unsure(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(lookAgain):
+		d.round(ctx, tempo{hurry: true})
+	}
+}
+
+// reach is how much of a scope, or of all of them, a sweep has looked at; the later ones are less.
+type reach int
 
 const (
-	lookedAtAll looked = iota
-	// lookedInTurn is at those whose turn it was: sweepGetFactor such rounds after one another are at all.
-	lookedInTurn
-	// lookedInVain is not even at those, because of an error.
-	lookedInVain
-	// lookedUp is until somebody suspected a gap.
-	lookedUp
+	reachedAll reach = iota
+	// reachedSome leaves out what cannot be listed and does not have its turn.
+	reachedSome
+	// reachedNone is nothing, because of errors.
+	reachedNone
+	// interrupted is until somebody suspected a gap, which is about what was looked at before, too.
+	interrupted
 )
 
-// sweepRound looks at every scope, evenly spread over the interval, and returns the least that it has looked at of one. A suspicion is about those
-// that it has looked at, too, so that it begins anew then, and does not pause any more.
-func (d *Dispatcher) sweepRound(ctx context.Context, round int) (least looked) {
-	scopes := d.scopes()
-	d.sweeper.covered.begin(scopes)
-	p := tempo{round: round, step: d.SweepInterval / time.Duration(max(1, len(scopes)))}
-	begin := time.Now()
-	p.hurry = d.pauseSweep(ctx, p.step)
-	for i := 0; i < len(scopes) && ctx.Err() == nil; i++ {
-		if i > 0 && !p.hurry && d.pauseSweep(ctx, time.Until(begin.Add(time.Duration(i+1)*p.step))) {
-			p.hurry, i, least = true, 0, lookedAtAll
-		}
-		of := d.sweepScope(ctx, scopes[i], p)
-		if of == lookedUp {
-			p.hurry, i, least = true, -1, lookedAtAll
-			continue
-		}
-		least = max(least, of)
-	}
-	if ctx.Err() != nil {
-		return lookedInVain
-	}
-	return least
-}
-
-// tempo is how a scope is swept: in which round, how long it may take, and whether there is no time for that.
+// tempo is how a round goes: which one it is, how long a scope may take, and whether there is no time for that.
 type tempo struct {
 	round int
 	step  time.Duration
 	hurry bool
 }
 
-// turn reports whether it is the turn of c, which has to be read to be looked at: each has one in sweepGetFactor rounds.
-func (p tempo) turn(c reloader.Config) bool {
-	return p.hurry || hashOf(c.String())%sweepGetFactor == uint32(p.round%sweepGetFactor)
+// reads reports whether configs that cannot be listed are read.
+func (p tempo) reads() bool { return p.hurry || p.round%sweepGetFactor == sweepGetFactor-1 }
+
+// round looks at every scope, and returns the least that it reached of one.
+func (d *sweeper) round(ctx context.Context, p tempo) (least reach) {
+	scopes := d.lock().index.scopes()
+	d.unlock()
+	begin := time.Now()
+	p.step = d.SweepInterval / time.Duration(max(1, len(scopes)))
+	if len(scopes) == 0 && d.pause(ctx, p, p.step) {
+		return interrupted
+	}
+	for i, s := range scopes {
+		if d.pause(ctx, p, time.Until(begin.Add(time.Duration(i+1)*p.step))) {
+			return interrupted
+		}
+		if least = max(least, d.scope(ctx, s, p)); least == interrupted {
+			return least
+		}
+	}
+	if ctx.Err() != nil {
+		return reachedNone
+	}
+	return least
 }
 
-// pauseSweep waits, and reports whether somebody suspects a gap.
-func (d *Dispatcher) pauseSweep(ctx context.Context, wait time.Duration) bool {
+// pause waits, unless there is no time for that, and reports whether somebody suspects a gap.
+func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
+	if p.hurry {
+		return false
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case reason := <-d.sweeper.suspicion:
+	case reason := <-d.suspicion:
 		d.Logger.Info("sweeping everything", "reason", reason)
 		return true
 	}
 	return false
 }
 
-// scopes returns where there are configs that some workload depends on, in a fixed order.
-func (d *Dispatcher) scopes() []scope {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	seen := map[scope]bool{}
-	var found []scope
-	for c := range d.index.byConfig {
-		if s := scopeOf(c); !seen[s] && c.Cluster == "" {
-			seen[s] = true
-			found = append(found, s)
-		}
-	}
-	slices.SortFunc(found, func(a, b scope) int {
-		return compareConfigs(reloader.Config{Kind: a.kind, Namespace: a.namespace}, reloader.Config{Kind: b.kind, Namespace: b.namespace})
-	})
-	return found
-}
-
-// sweepScope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, it looks at those
-// whose turn it is, spread over the time that there is. A list that fails is tried again, and covered tells whether that has come to anything.
-func (d *Dispatcher) sweepScope(ctx context.Context, s scope, p tempo) looked {
-	switch err := d.sweepListed(ctx, s); {
+// scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read when it is their
+// turn, spread over the time that there is. A list that fails is tried again.
+func (d *sweeper) scope(ctx context.Context, s scope, p tempo) reach {
+	switch err := d.listed(ctx, s); {
 	case err == nil:
-		return lookedAtAll
+		return reachedAll
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
 		d.scopeQ.AddRateLimited(s)
-		return lookedAtAll
+		return reachedNone
+	case !p.reads():
+		return reachedSome
 	}
-	missed := d.sweeper.covered.missed(s)
-	known := slices.DeleteFunc(d.knownIn(s), func(c reloader.Config) bool { return !p.turn(c) })
+	known, reached := d.known(s), reachedNone
 	for i, c := range known {
-		if i > 0 && !p.hurry && d.pauseSweep(ctx, p.step/time.Duration(len(known))) {
-			return lookedUp
+		if i > 0 && d.pause(ctx, p, p.step/time.Duration(len(known))) {
+			return interrupted
 		}
-		if ctx.Err() != nil {
-			return lookedInVain
+		if ctx.Err() == nil && d.config(ctx, c) {
+			reached = reachedAll
 		}
-		d.sweepConfig(ctx, c)
 	}
-	switch {
-	case p.hurry:
-		return lookedAtAll
-	case missed: // a turn has gone by
-		return lookedInVain
-	}
-	return lookedInTurn
+	return reached
 }
 
-// sweepListed lists the configs of one scope and looks at those that are not in the version last seen.
-func (d *Dispatcher) sweepListed(ctx context.Context, s scope) error {
+// listed lists the configs of one scope and looks at those that are not in the version last seen.
+func (d *sweeper) listed(ctx context.Context, s scope) error {
 	began := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
-	if !apierrors.IsForbidden(err) {
-		d.sweeper.covered.list(s, err == nil)
-	}
 	if err != nil {
 		return err
 	}
-	for _, c := range d.knownIn(s) {
+	for _, c := range d.known(s) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if meta, there := listed[c]; !d.asSeen(c, meta, there, began) {
-			d.sweepConfig(ctx, c)
+		meta, there := listed[c]
+		seen := d.lock().configs[c].asSeen(c.Kind, meta, there, began)
+		d.unlock()
+		if !seen {
+			d.config(ctx, c)
 		}
 	}
 	return nil
 }
 
-// sweepAgain sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
-func (d *Dispatcher) sweepAgain(ctx context.Context, s scope) time.Duration {
-	if err := d.sweepListed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
+// again sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
+func (d *sweeper) again(ctx context.Context, s scope) time.Duration {
+	if err := d.listed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
 		return again
 	}
 	return 0
 }
 
-func (d *Dispatcher) knownIn(s scope) []reloader.Config {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.index.known(s)
+func (d *sweeper) known(s scope) []reloader.Config {
+	b := d.lock()
+	defer d.unlock()
+	return b.index.known(s)
 }
 
-// asSeen reports whether c is as the last look found it, which then counts as one that began with the list.
-func (d *Dispatcher) asSeen(c reloader.Config, meta live.Meta, there bool, began time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e := d.configs[c]
+// asSeen reports whether a config is as the last look found it, which then counts as one that began with the list that has meta.
+func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, began time.Time) bool {
 	if !e.looked() || e.now.absent == there || there && !e.now.is(meta) {
 		return false
 	}
-	if e.now.began.Before(began) && c.Kind != reloader.SecretProviderClass {
-		e.now.began = began
+	if kind != reloader.SecretProviderClass {
+		e.now.began = later(e.now.began, began)
 	}
 	return true
 }
 
-// sweepConfig looks at c. If that fails, it is tried again soon.
-func (d *Dispatcher) sweepConfig(ctx context.Context, c reloader.Config) {
+// config looks at c, and reports whether it could. If that fails, it is tried again soon.
+func (d *sweeper) config(ctx context.Context, c reloader.Config) bool {
 	_, err := d.look(ctx, c, nil)
-	d.sweeper.covered.look(scopeOf(c), err == nil)
 	if err == nil {
-		return
+		return true
 	}
 	d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
 	if fateOf(err) == fateAgain {
-		d.mu.Lock()
-		d.intake.of(c).due = true
-		d.mu.Unlock()
+		d.lock().intake.of(c).due = true
+		d.unlock()
 		d.configQ.AddRateLimited(c)
 	}
+	return false
 }

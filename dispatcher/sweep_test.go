@@ -162,7 +162,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestSweepSaysWhenItLookedAtAll: the sweep at the start looks at all, reads in turn are of all configs after six intervals, and what could neither be
+// TestSweepSaysWhenItLookedAtAll: the sweep at the start looks at all, what cannot be listed is read in each sixth round, and what could neither be
 // listed nor read, also when that was tried again, was not looked at.
 func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
@@ -179,7 +179,7 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 		},
 		"read in turn": {
 			fails: refused(forbidden, "list"),
-			after: ages{15 * time.Minute: 15 * time.Minute, 55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+			after: ages{15 * time.Minute: 15 * time.Minute, 55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 130 * time.Minute: 5 * time.Minute},
 		},
 		"in vain": {
 			fails: during(0, 75*time.Minute, refused(broken, "list")),
@@ -191,7 +191,7 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 		},
 		"one can never be read": {
 			fails: either(refused(forbidden, "list", "Secret/"), refused(forbidden, "meta", "Secret/", "/bad")),
-			after: ages{65 * time.Minute: 5 * time.Minute, 125 * time.Minute: 5 * time.Minute},
+			after: ages{65 * time.Minute: 5 * time.Minute, 130 * time.Minute: 5 * time.Minute},
 		},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -211,7 +211,7 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 				w.pass(time.Until(began.Add(at)))
 				s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue()
 				got := time.Since(time.UnixMilli(int64(s * 1000))).Round(time.Minute)
-				if want := c.after[at]; got != want && (want >= 0 || got > time.Hour) {
+				if want := c.after[at]; (got-want).Abs() > 3*time.Minute && (want >= 0 || got > time.Hour) { // a round that reads takes a little longer
 					t.Errorf("after %s every config was looked at %s ago, want %s", at, got, want)
 				}
 			}

@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,72 +12,80 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-const (
-	// RequestedAnnotation on a workload asks for one roll by each new value.
-	RequestedAnnotation = mark.RequestedKey
-	// RetryAnnotation on a workload asks, by each new value, for another try of what holds the workload back, and takes back that its stalled
-	// rollout halts those of others.
-	RetryAnnotation = dialect.RetryKey
-)
+// tracker takes how workloads look.
+type tracker struct {
+	*common
+	*memory
+	debts *payer
+}
 
 // Track tells the dispatcher that w exists and how it looks now. A workload that no dialect asks anything for is forgotten, but for its State.
-func (d *Dispatcher) Track(w *workload.Workload) {
-	if d.progressed(w) {
+func (d *tracker) Track(w *workload.Workload) {
+	b := d.lock()
+	progressed := b.progressed(w)
+	d.unlock()
+	if progressed {
 		return
 	}
 	p := d.compile(w)
-	d.noteOwed(w, &p)
-	if !p.OptedIn() {
-		d.untrack(w.Ref(), false)
-		return
+	d.debts.note(w, &p)
+	b = d.lock()
+	defer d.unlock()
+	if p.OptedIn() {
+		b.track(w, &p)
+	} else {
+		b.untrack(w.Ref(), false)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.index.byRef[w.Ref()]
-	if t == nil || t.w.UID != w.UID {
-		if t != nil {
-			d.overtake(t, "it was made anew")
-		}
-		t = d.adopt(w, &p)
-	} else if older(w, t.w) {
+}
+
+// track takes w, which opts in by p.
+func (b *board) track(w *workload.Workload, p *dialect.Plan) {
+	t := b.index.byRef[w.Ref()]
+	known := t != nil && t.w.UID == w.UID
+	switch {
+	case known && older(w, t.w):
 		return // the answer to our own patch was newer
+	case !known:
+		if t != nil {
+			b.rollouts.overtake(t, "it was made anew")
+		}
+		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}, edges: map[reloader.Config]*edge{}}
+		t.relist = true
+		b.states.adopt(t, p)
 	}
-	before, known := t.w, d.index.byRef[w.Ref()] == t
-	samePatterns := slices.EqualFunc(t.plan.Patterns, p.Patterns, samePattern)
-	problems := t.plan.Problems
-	if t.plan.Chosen.Pause.Begun && !p.Chosen.Pause.Begun && t.rollout.rolling() {
-		t.rollout.state.StartedAt = time.Now() // its time begins when the pause ends
+	before, was := t.w, t.plan
+	if was.Chosen.Pause.Begun && !p.Chosen.Pause.Begun && t.rollout.Rolling() {
+		t.rollout.State.StartedAt = time.Now() // its time begins when the pause ends
 	}
-	t.w, t.plan = w, &p
-	if known && !samePatterns {
+	t.w, t.plan = w, p
+	if known && !slices.EqualFunc(was.Patterns, p.Patterns, samePattern) {
 		t.state.Listed, t.relist = time.Time{}, true
 	}
-	d.index.put(t)
-	d.readState(t)
+	b.index.put(t)
+	b.readState(t)
 	if !known {
-		d.adoptRecord(t)
+		b.adoptRecord(t)
 	}
 	if !known || !before.Alike(w) {
-		d.reopen(t)
-		d.recordQ.Add(w.Ref())
+		b.reopen(t)
+		b.recordQ.Add(w.Ref())
 	}
-	d.complain(t, problems)
-	if d.retries(t) {
-		d.letOthersTry(t)
+	b.complain(t, was.Problems)
+	if t.retries() {
+		b.gate.letOthersTry(t)
 	}
-	d.watchRollout(t)
-	d.workloadQ.Add(w.Ref())
+	b.rollouts.watch(t)
+	b.workloadQ.Add(w.Ref())
 }
 
 func samePattern(a, b dialect.Pattern) bool { return a.Kind == b.Kind && a.String() == b.String() }
 
 // compile returns what w asks for. A config of this cluster that w follows by the name of the cluster, and may be asked for without that as well, is
 // named once.
-func (d *Dispatcher) compile(w *workload.Workload) dialect.Plan {
+func (d *common) compile(w *workload.Workload) dialect.Plan {
 	p := d.Dialects.Compile(w)
 	names := slices.Clone(p.Names)
 	for i, c := range names {
@@ -99,10 +109,8 @@ func older(w, other *workload.Workload) bool {
 
 // progressed takes w if it tells nothing new but its progress, and reports whether that is so. Most updates are like that: the status of
 // a workload changes with each of its pods.
-func (d *Dispatcher) progressed(w *workload.Workload) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.index.byRef[w.Ref()]
+func (b *board) progressed(w *workload.Workload) bool {
+	t := b.index.byRef[w.Ref()]
 	if t == nil || !t.w.Alike(w) {
 		return false
 	}
@@ -111,13 +119,13 @@ func (d *Dispatcher) progressed(w *workload.Workload) bool {
 	}
 	before := t.w.Progress
 	if t.w = w; w.Progress != before {
-		d.watchRollout(t)
+		b.rollouts.watch(t)
 	}
 	return true
 }
 
-// complain tells of the problems of t that are not among known. The caller holds mu.
-func (d *Dispatcher) complain(t *tracked, known []string) {
+// complain tells of the problems of t that are not among known.
+func (d *common) complain(t *tracked, known []string) {
 	for _, problem := range t.plan.Problems {
 		if !slices.Contains(known, problem) {
 			d.Announcer.Complain(t.w, problem)
@@ -126,17 +134,8 @@ func (d *Dispatcher) complain(t *tracked, known []string) {
 	}
 }
 
-// adopt returns the tracked form of a workload that is new to this process, with its State and what an earlier process recorded of it. The caller
-// holds mu.
-func (d *Dispatcher) adopt(w *workload.Workload, p *dialect.Plan) *tracked {
-	t := &tracked{w: w, plan: &dialect.Plan{Workload: w}, edges: map[reloader.Config]*edge{}}
-	d.adoptState(t, p)
-	t.relist = true
-	return t
-}
-
-// reopen has everything about t decided again that may have become another answer since its annotations or template changed. The caller holds mu.
-func (d *Dispatcher) reopen(t *tracked) {
+// reopen has everything about t decided again that may have become another answer since its annotations or template changed.
+func (b *board) reopen(t *tracked) {
 	for _, e := range t.edges {
 		e.reopen()
 	}
@@ -145,68 +144,59 @@ func (d *Dispatcher) reopen(t *tracked) {
 		switch {
 		case t.edges[c] != nil || w.Out:
 		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
-			d.index.match(t, c)
+			b.index.match(t, c)
 		default:
 			writes[c] = outOf(t.state, c)
 		}
 	}
-	d.noteWrites(t, writes, time.Now())
+	b.states.note(t, writes, time.Now())
 }
 
 // Forget tells the dispatcher that a workload is gone.
-func (d *Dispatcher) Forget(ref reloader.WorkloadRef) {
-	d.abandonOwed(ref)
-	d.untrack(ref, true)
+func (d *tracker) Forget(ref reloader.WorkloadRef) {
+	d.debts.abandon(ref)
+	d.lock().untrack(ref, true)
+	d.unlock()
 }
 
 // forgetGone forgets t, whose workload is gone, and not another of its name that was seen by then.
-func (d *Dispatcher) forgetGone(t *tracked, ref reloader.WorkloadRef) {
+func (d *tracker) forgetGone(t *tracked, ref reloader.WorkloadRef) {
 	if d.trackedBy(ref) == t {
 		d.Forget(ref)
 	}
 }
 
+func (d *tracker) trackedBy(ref reloader.WorkloadRef) *tracked {
+	b := d.lock()
+	defer d.unlock()
+	return b.index.byRef[ref]
+}
+
+// reread brings a workload up to date, and returns it.
+func (d *tracker) reread(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error) {
+	w, err := d.Workloads.Read(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read %s again: %w", ref, err)
+	}
+	d.Track(w)
+	return w, nil
+}
+
 // untrack ends what is done about a workload. Its State stays in the ledger, marked as out, unless it is gone.
-func (d *Dispatcher) untrack(ref reloader.WorkloadRef, gone bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.index.byRef[ref]
-	_, recorded := d.records.earlier[ref]
-	delete(d.records.earlier, ref)
-	d.releaseState(ref, t, gone)
+func (b *board) untrack(ref reloader.WorkloadRef, gone bool) {
+	t := b.index.byRef[ref]
+	_, recorded := b.records.earlier[ref]
+	delete(b.records.earlier, ref)
+	b.states.release(ref, t, gone)
 	if t == nil && !recorded {
 		return
 	}
 	if t != nil {
-		d.overtake(t, "it is gone, or asks for nothing any more")
-		d.index.remove(ref)
-		d.nextAfter(t)
+		b.rollouts.overtake(t, "it is gone, or asks for nothing any more")
+		b.index.remove(ref)
+		b.gate.nextAfter(t)
 	}
-	d.recordQ.Add(ref)
-}
-
-// asked reports whether t has a value of RequestedAnnotation for which it was not rolled. The caller holds mu.
-func (d *Dispatcher) asked(t *tracked) bool {
-	value := t.w.Annotations[RequestedAnnotation]
-	return value != "" && reloader.ValueID(value) != t.state.Requested
-}
-
-// retries reports whether t has a value of RetryAnnotation that it did not have when it was last rolled, or had nothing to try again. The caller
-// holds mu.
-func (d *Dispatcher) retries(t *tracked) bool {
-	value := t.w.Annotations[RetryAnnotation]
-	return value != "" && reloader.ValueID(value) != t.state.Retried
-}
-
-// letOthersTry has the workloads tried that may wait for t. The caller holds mu.
-func (d *Dispatcher) letOthersTry(t *tracked) {
-	for c := range t.edges {
-		for ref, other := range d.index.byConfig[c] {
-			if e := other.edges[c]; e != nil && e.behind {
-				d.workloadQ.Add(ref)
-			}
-		}
-	}
+	b.recordQ.Add(ref)
 }
 
 // newerVersion reports whether one resource version is certainly later than another.

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,8 +26,6 @@ type queues struct {
 	scopeQ workqueue.TypedRateLimitingInterface[scope]
 	// ledgerQ has namespaces whose ledger is to be written.
 	ledgerQ workqueue.TypedRateLimitingInterface[string]
-	// crowd is since when workloadQ has had more than can be worked on, in nanoseconds; 0 if it has not.
-	crowd *atomic.Int64
 }
 
 func newQueues() queues {
@@ -41,7 +38,6 @@ func newQueues() queues {
 		owedQ:     newQueue[reloader.WorkloadRef](time.Minute),
 		scopeQ:    newQueue[scope](time.Minute),
 		ledgerQ:   newQueue[string](10 * time.Second),
-		crowd:     &atomic.Int64{},
 	}
 }
 
@@ -81,11 +77,18 @@ func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workque
 	}
 }
 
+// shutDown has the workers of queues end when they are empty.
+func (queues) shutDown(all ...interface{ ShutDown() }) {
+	for _, q := range all {
+		q.ShutDown()
+	}
+}
+
 // maxCrowd bounds how long the rolls of a crowd come before what is told of them.
 const maxCrowd = 10 * time.Second
 
 // crowded reports whether more workloads wait for their turn than can be worked on, so that what can be told later has to wait.
-func (d *Dispatcher) crowded() bool {
+func (d *common) crowded() bool {
 	if d.workloadQ.Len() <= d.Workers {
 		d.crowd.Store(0)
 		return false

@@ -1,0 +1,81 @@
+package dispatcher
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// scribe writes what people read about a workload.
+type scribe struct {
+	*common
+	configs configs
+}
+
+// record says what is known about t.
+func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
+	r := reloader.WorkloadRecord{
+		Cluster: x.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.dialect(), Strategy: t.strategyName(),
+		Problems: slices.Clone(t.plan.Problems), LastReload: t.reload, Terms: t.terms(), UpdatedAt: time.Now(),
+		Pace: reloader.Pace{Rolls: t.state.Rolls, At: t.state.At}, Requested: t.state.Requested, Retried: t.state.Retried,
+	}
+	for _, problem := range []string{t.crowded, t.damaged} {
+		if problem != "" {
+			r.Problems = append(r.Problems, problem)
+		}
+	}
+	r.WaitsSince = t.behindSince()
+	r.Missing, r.Unreadable = x.lacks(t), x.unreadable(t)
+	if p := t.plan.Chosen.Pause; p.Begun {
+		r.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}
+	}
+	if t.hold != nil {
+		hold := *t.hold
+		r.Hold = &hold
+	}
+	if t.rollout != nil {
+		state := t.rollout.State
+		r.Rollout = &state
+	}
+	for c := range t.edges {
+		r.Edges = append(r.Edges, x.edge(t, c))
+	}
+	slices.SortFunc(r.Edges, func(a, b reloader.Edge) int { return compareConfigs(a.Config, b.Config) })
+	return r
+}
+
+// edge says what is known about the dependency of t on c.
+func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
+	e := t.edges[c]
+	known := x.configs.of(c)
+	decision := t.decide(c, publicOf(t, c, known.now))
+	out := reloader.Edge{Config: c, Why: decision.Why, Clause: decision.Clause, UsedKeys: decision.UsedKeys}
+	if r := t.w.Template.References[c]; r != nil {
+		out.Uses = r.Uses
+	}
+	if w, applied := t.state.Writes[c]; applied && !w.Out {
+		out.Handled = reloader.Handled{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known), How: e.how, At: e.at}
+		if out.Handled.How == "" {
+			out.Handled.How, out.Handled.At = reloader.ReasonBaseline, t.state.AsOf()
+		}
+	}
+	if !decision.Reload && !e.open && out.Handled.How == "" { // the workload does not want it, and begins with what is there if it ever does
+		out.Handled = reloader.Handled{KeyID: e.unwanted.KeyID, Sum: wholeSum(e.unwanted.Sum, known), How: reloader.ReasonBaseline, At: e.at}
+	}
+	if n := len(e.changes); e.behind && n > 0 {
+		out.Pending = e.changes[n-1].ID
+	}
+	return out
+}
+
+// wholeSum returns the digest of which sum is the begin, as the history has it.
+func wholeSum(sum string, e *entry) string {
+	for _, whole := range []string{e.last.Change.New.Sum, e.last.Change.Old.Sum} {
+		if sum != "" && strings.HasPrefix(whole, sum) {
+			return whole
+		}
+	}
+	return sum
+}

@@ -1,0 +1,125 @@
+package dispatcher
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/actor"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/live"
+)
+
+// entry is what is known about one config.
+type entry struct {
+	// now is the newest look, and past are the looks before it that found other writes, the oldest first.
+	now  fact
+	past []fact
+	// last is the newest change in the history. unstored are changes that are not in the stream yet.
+	last reloader.StoredChange
+	// before is what is known of the changes before last: the one right before it, if this process has seen that.
+	before   []actor.Past
+	unstored []reloader.Change
+	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
+	heard  actor.Heard
+	drifts []actor.Drift
+	// unreadable is why the config cannot be read; empty if it can.
+	unreadable string
+}
+
+// fact is what looks at a live config found that saw the same write of it. It holds no content.
+type fact struct {
+	live.Meta
+	absent bool
+	// unread says that only the metadata was read, and hidden that nobody may know more.
+	unread, hidden bool
+	// digest is under the active key, and older are those of the same content under the other keys.
+	digest reloader.Digest
+	older  []reloader.Digest
+	// marks are those of the content; nil if it was not read by this process.
+	marks *dialect.Values
+	// began is when the newest look began, and seen when the first had ended.
+	began, seen time.Time
+	// touched is when the newest write that a hint reports happened.
+	touched time.Time
+	// unanswered says that the owner of a config of another cluster told this to somebody who asked earlier.
+	unanswered error
+}
+
+// maxPast bounds the looks that are remembered of one config.
+const maxPast = 15
+
+func (e *entry) looked() bool { return e != nil && !e.now.began.IsZero() }
+
+// fresh returns the hints whose request no look has answered.
+func (e *entry) fresh(hints []reloader.Hint) []reloader.Hint {
+	if e == nil {
+		return hints
+	}
+	return e.heard.Fresh(hints)
+}
+
+// configs has what is known about each config that is needed.
+type configs map[reloader.Config]*entry
+
+// of returns the entry of c, which is made if there is none.
+func (all configs) of(c reloader.Config) *entry {
+	if all[c] == nil {
+		all[c] = &entry{}
+	}
+	return all[c]
+}
+
+// is reports whether meta is of the write that f found. A restored etcd gives its resource versions a second time: then the data was written after it
+// was seen. If the API server's clock is ahead of ours, that costs one read too many.
+func (f fact) is(meta live.Meta) bool {
+	return !f.absent && f.UID == meta.UID && f.ResourceVersion == meta.ResourceVersion && !meta.DataWritten.After(f.seen)
+}
+
+// sameAs reports whether o found the same write, and no more of it.
+func (f fact) sameAs(o fact) bool {
+	switch {
+	case f.began.IsZero() || (f.unanswered == nil) != (o.unanswered == nil) || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
+		return false
+	case f.absent:
+		return true
+	}
+	return f.UID == o.UID && f.ResourceVersion == o.ResourceVersion && f.digest.Equal(o.digest)
+}
+
+// see makes f the newest look of e, and returns it with what is known of the same write from earlier ones.
+func (e *entry) see(f fact, hints []reloader.Hint) fact {
+	for _, h := range hints {
+		if h.Time.After(f.touched) {
+			f.touched = h.Time
+		}
+	}
+	switch {
+	case !e.looked():
+	case e.now.absent && f.absent || !f.absent && e.now.is(f.Meta):
+		f.seen = e.now.seen
+		if e.now.touched.After(f.touched) {
+			f.touched = e.now.touched
+		}
+	case !e.now.unread:
+		slim := e.now
+		slim.Annotations, slim.Labels, slim.marks = nil, nil, nil
+		e.past = append(slices.Clip(e.past[max(0, len(e.past)-maxPast+1):]), slim)
+	}
+	e.now = f
+	return f
+}
+
+// content reports whether f has the digest of a config that is there.
+func (f fact) content() bool { return !f.began.IsZero() && !f.absent && !f.unread }
+
+// written reports whether hints tell of a write to c since f was seen last. The clock of the API server may be another one; an error costs
+// one read too many, or none too few.
+func written(f fact, c reloader.Config, hints []reloader.Hint) bool {
+	for _, h := range hints {
+		if h.Config == c && h.Time.After(f.began) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// keeper writes what the board says into the ledger and the history. What cannot be stored is tried again for as long as it takes.
+type keeper struct {
+	*common
+	*memory
+}
+
+// keepStates writes the ledger of a namespace. It waits while a crowd is rolled: each write has all entries of the namespace.
+func (d *keeper) keepStates(ctx context.Context, namespace string) time.Duration {
+	if d.crowded() {
+		return ledgerDelay
+	}
+	entries := d.lock().states.take(namespace)
+	d.unlock()
+	if len(entries) == 0 {
+		return 0
+	}
+	err := d.Ledger.Put(ctx, namespace, entries)
+	b := d.lock()
+	delete(b.states.writing, namespace)
+	if err == nil {
+		d.unlock()
+		return 0
+	}
+	for ref := range entries {
+		put(b.states.changed, namespace, ref, struct{}{})
+	}
+	d.unlock()
+	d.Logger.Warn("the ledger of a namespace is not written yet", "namespace", namespace, "error", err)
+	_ = d.readLedger(ctx, namespace)
+	return again
+}
+
+// readLedger takes what another process has written into the ledger of a namespace since it was read last.
+func (d *keeper) readLedger(ctx context.Context, namespace string) error {
+	entries, changed, err := d.Ledger.Changed(ctx, namespace)
+	if err != nil || !changed {
+		return err
+	}
+	d.lock().merge(entries)
+	d.unlock()
+	return nil
+}
+
+// store records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its record.
+func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+	if d.crowded() {
+		return ledgerDelay
+	}
+	b := d.lock()
+	waiting, record := b.toStore(ref)
+	d.unlock()
+	stored, err := d.storeReloads(ctx, waiting)
+	d.lock().records.stored(ref, stored)
+	d.unlock()
+	switch {
+	case err != nil:
+	case record != nil:
+		err = d.History.PutWorkload(ctx, *record)
+	default:
+		err = d.History.DeleteWorkload(ctx, d.Cluster, ref)
+	}
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, reloader.ErrOutrun) { // a process that led before has stored a late word
+		line := []any{"workload", ref.String(), "error", err}
+		if stored < len(waiting) {
+			line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
+		}
+		d.Logger.Warn("the record of a workload is not stored yet", line...)
+	}
+	return again
+}
+
+// storeReloads appends reloads, and returns how many it got through.
+func (d *keeper) storeReloads(ctx context.Context, waiting []finished) (int, error) {
+	for i, f := range waiting {
+		r, news, err := d.completed(ctx, f)
+		if err != nil {
+			return i, err
+		}
+		if !news {
+			continue
+		}
+		if err := d.History.AppendReload(ctx, r); err != nil {
+			return i, fmt.Errorf("append reload %s: %w", r.ID, err)
+		}
+		if r.Rollout == nil && f.renamed == nil {
+			d.Announcer.Announce(f.w, r)
+		}
+	}
+	return len(waiting), nil
+}
+
+// completed returns f as it is to be stored, with what the history has of it, and whether that is news.
+func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bool, error) {
+	r := f.reload
+	if f.renamed == nil && r.Outcome != "" && (!r.PatchedAt.IsZero() || r.Outcome != reloader.ReasonReloaded) {
+		return r, true, nil
+	}
+	last, ok, err := d.History.LastReload(ctx, d.Cluster, f.w.Ref())
+	switch {
+	case err != nil || !ok && f.renamed != nil:
+		return r, false, err
+	case f.renamed != nil:
+		named, news := attributedTo(last.Causes, *f.renamed)
+		last.Causes = named
+		return last, news, nil
+	case r.Outcome != "":
+		return r, !ok || last.ID != r.ID, nil
+	}
+	last.Rollout = r.Rollout
+	return last, ok && last.ID == r.ID, nil // otherwise something else has followed
+}
+
+// storeChanges appends the changes of c that are not in the stream yet.
+func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
+	for {
+		change, after, waits := d.lock().configs[c].toStore()
+		d.unlock()
+		if !waits {
+			return 0
+		}
+		sequence, err := d.History.AppendChange(ctx, change, after)
+		stored := change.ID
+		outrun := errors.Is(err, reloader.ErrOutrun) // another process led, or the stream has lost it
+		if outrun {
+			var latest reloader.StoredChange
+			latest, _, err = d.History.LatestChange(ctx, d.Cluster, c)
+			sequence, stored = latest.Sequence, latest.Change.ID
+		}
+		if err != nil {
+			d.Logger.Warn("a change is not stored yet", "change", change.ID, "config", c.String(), "error", err)
+			return again
+		}
+		d.lock().configs[c].stored(stored, sequence)
+		d.unlock()
+		if outrun {
+			return again
+		}
+	}
+}
+
+// storeRest has everything stored that is known, when nothing is begun any more.
+func (d *keeper) storeRest() {
+	b := d.lock()
+	defer d.unlock()
+	for ref := range b.records.finished {
+		d.recordQ.Add(ref)
+	}
+	for namespace := range b.states.changed {
+		d.ledgerQ.Add(namespace)
+	}
+	for c, e := range b.configs {
+		if len(e.unstored) > 0 {
+			d.changeQ.Add(c)
+		}
+	}
+}
+
+// StoreAgain stores what is known once more: NATS has lost it.
+func (d *keeper) StoreAgain() {
+	b := d.lock()
+	defer d.unlock()
+	for ref := range b.records.earlier {
+		d.recordQ.Add(ref)
+	}
+	for ref := range b.index.byRef {
+		d.recordQ.Add(ref)
+	}
+	for c, e := range b.configs {
+		if e.last.Change.Type != "" && len(e.unstored) == 0 && c.Cluster == "" {
+			e.unstored, e.last.Sequence = []reloader.Change{e.last.Change}, 0
+			d.changeQ.Add(c)
+		}
+	}
+}
+
+// forgetUnseen ends what earlier processes left of workloads that went away while none ran. Those of a kind that cannot be seen now are kept until it can.
+func (d *keeper) forgetUnseen() {
+	b := d.lock()
+	defer d.unlock()
+	for ref := range b.records.earlier {
+		if d.Workloads.Tracked(ref.Kind) {
+			delete(b.records.earlier, ref)
+			d.recordQ.Add(ref)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package dispatcher
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// done is a roll that was made: what became of the workload, and the State that says so.
+type done struct {
+	s        *sitting
+	verdicts map[reloader.Config]plan.Verdict
+	rolled   []reloader.Config
+	state    applied.State
+	// text is what the annotation of the workload says then; empty if nothing is written on it.
+	text string
+	// patched is the workload after the patch; nil if nothing was written on it.
+	patched *workload.Workload
+	outcome reloader.Reason
+	at      time.Time
+}
+
+// maxRequested bounds the value of RequestedAnnotation in records.
+const maxRequested = 256
+
+// reload describes what became of t, as w had it, for causes.
+func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reason, decided time.Time, causes []reloader.Cause) reloader.Reload {
+	r := reloader.Reload{
+		Cluster: x.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.dialect(), Strategy: t.strategyName(),
+		Outcome: outcome, DecidedAt: decided, Causes: causes,
+	}
+	if outcome != reloader.ReasonReloaded {
+		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), reloader.Reasons[outcome]
+	}
+	return r
+}
+
+// rolled describes a roll.
+func (x *scribe) rolled(did done) reloader.Reload {
+	s, t := did.s, did.s.t
+	causes := []reloader.Cause{}
+	for _, c := range did.rolled {
+		causes = append(causes, x.causes(t, c, t.edges[c].causing())...)
+	}
+	r := x.reload(t, s.w, did.outcome, s.began, causes)
+	if r.Attempts = t.attempts + 1; r.Outcome == reloader.ReasonReloaded {
+		r.ID = x.rollID(t, did.state)
+	}
+	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {
+		r.HeldBy = t.hold.Reason
+	}
+	if len(did.rolled) == 0 {
+		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")
+	}
+	if did.patched != nil {
+		r.PatchedAt, r.Generation = did.at, did.patched.Generation
+	}
+	return r
+}
+
+func (x *scribe) rollID(t *tracked, s applied.State) string {
+	return reloader.RollID(x.Cluster, string(t.target().UID), s.N)
+}
+
+// elsewhere describes the roll that brought t to its State, and that this process did not make.
+func (x *scribe) elsewhere(t *tracked, before applied.State) reloader.Reload {
+	causes := []reloader.Cause{}
+	for c, w := range t.state.Writes {
+		if before.Writes[c] == w {
+			continue
+		}
+		known := x.causes(t, c, t.edges[c].causing())
+		if len(known) == 0 || known[len(known)-1].NewSum == "" && !w.Absent() {
+			known = []reloader.Cause{{Config: c, OldSum: before.Writes[c].Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
+		}
+		causes = append(causes, known...)
+	}
+	r := x.reload(t, t.w, reloader.ReasonReloaded, t.state.At, causes)
+	r.ID, r.Message = x.rollID(t, t.state), "written by another process of Reroll"
+	return r
+}
+
+// causing returns the changes that a workload is behind by.
+func (e *edge) causing() []reloader.Change {
+	if e == nil {
+		return nil
+	}
+	return e.changes
+}
+
+// causes returns why t is rolled for c: a cause for each of changes, or for the last change of c.
+func (x *scribe) causes(t *tracked, c reloader.Config, changes []reloader.Change) []reloader.Cause {
+	known := x.configs[c]
+	if known == nil {
+		return nil
+	}
+	decision := t.decide(c, known.now)
+	if len(changes) == 0 {
+		changes = []reloader.Change{known.last.Change}
+	}
+	container, _ := mark.Carrier(t.w, c)
+	causes := make([]reloader.Cause, 0, len(changes))
+	for _, change := range changes {
+		cause := reloader.Cause{
+			ChangeID: change.ID, Config: c, Why: decision.Why, Clause: decision.Clause, OldSum: change.Old.Sum, NewSum: change.New.Sum, Keys: change.Keys,
+			Candidates: change.Candidates, Source: change.Source, RequestedAt: change.RequestedAt, ReceivedAt: change.ReceivedAt,
+			VerifiedAt: change.VerifiedAt, Container: container,
+		}
+		if change.Type == reloader.ChangeDeleted {
+			cause.NewSum = "" // the change keeps the last content there was
+		}
+		causes = append(causes, cause)
+	}
+	return causes
+}

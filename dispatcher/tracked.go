@@ -1,0 +1,282 @@
+package dispatcher
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/dispatcher/rollout"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+const (
+	// RequestedAnnotation on a workload asks for one roll by each new value.
+	RequestedAnnotation = mark.RequestedKey
+	// RetryAnnotation on a workload asks, by each new value, for another try of what holds the workload back, and takes back that its stalled
+	// rollout halts those of others.
+	RetryAnnotation = dialect.RetryKey
+)
+
+// tracked is what is known about one opted-in workload. w and plan are replaced and never changed.
+type tracked struct {
+	in   *common
+	w    *workload.Workload
+	plan *dialect.Plan
+	// edges are the configs that w depends on: those that its plan names and those that its patterns were seen to match.
+	edges map[reloader.Config]*edge
+	carried
+	listing
+	pace
+	// rollout is what becomes of the last reload; nil if nobody follows it.
+	rollout *rollout.Rollout
+	// reload is the ID of the last one, and damaged what is wrong with the annotation that has the State.
+	reload, damaged string
+}
+
+// carried is what a workload runs with: its State, and where that is from.
+type carried struct {
+	// state is the newest that is known. object is what the annotation of the workload says, whose value is text.
+	state, object applied.State
+	text          string
+	// since is when this process learned of a state that it did not write itself: a decision takes no look at a config that began earlier.
+	since time.Time
+	// intends is the number of the roll that is being written; 0 if none is.
+	intends uint64
+}
+
+// listing is how far the patterns of a workload were matched.
+type listing struct {
+	// relist says that they are to be matched against all configs, tries how often that failed, and listed when it was begun last.
+	relist bool
+	tries  int
+	listed time.Time
+	// crowded says that they match more than may count, and said that this was reported.
+	crowded string
+	said    bool
+}
+
+// pace is what decides when a workload rolls, beside its State.
+type pace struct {
+	slot turn.Slot
+	// going says that nothing holds it back any more and it is being rolled.
+	going bool
+	// hold is why it waits although it is due; nil if it does not.
+	hold *reloader.Hold
+	// attempts have failed in a row, the first of them at a time.
+	attempts int
+	failed   time.Time
+	// calm is until when it is left alone, because it moved each time it was to be rolled.
+	calm time.Time
+}
+
+// behind reports whether t waits for anything.
+func (t *tracked) behind() bool {
+	for _, e := range t.edges {
+		if e.behind {
+			return true
+		}
+	}
+	return false
+}
+
+// waits returns what t is behind by, without what rests at a time.
+func (t *tracked) waits(now time.Time) map[reloader.Config]turn.Wait {
+	waits := map[reloader.Config]turn.Wait{}
+	for c, e := range t.edges {
+		if e.behind && !e.rests(now) {
+			waits[c] = e.wait
+		}
+	}
+	return waits
+}
+
+// behindSince returns since when t waits for the oldest of its changes; zero if it waits for none.
+func (t *tracked) behindSince() (since time.Time) {
+	for _, e := range t.edges {
+		if e.behind {
+			since = earlierOf(since, e.wait.Since())
+		}
+	}
+	return since
+}
+
+// open returns the configs that are to be decided about at a time, each with how often it was opened: those that are new, or also those that t is
+// behind by.
+func (t *tracked) open(now time.Time, behind bool) map[reloader.Config]int {
+	found := map[reloader.Config]int{}
+	for c, e := range t.edges {
+		if e.open && (behind || !e.behind) && !e.rests(now) {
+			found[c] = e.opened
+		}
+	}
+	return found
+}
+
+// target is the object that carries the pod template, or that is rolled in its place.
+func (t *tracked) target() *workload.Workload { return targetOf(t.w, t.plan) }
+
+func targetOf(w *workload.Workload, p *dialect.Plan) *workload.Workload {
+	if w.Via != nil && p.Chosen.Strategy != plan.Restart {
+		return w.Via
+	}
+	return w
+}
+
+// asked reports whether t has a value of RequestedAnnotation for which it was not rolled.
+func (t *tracked) asked() bool {
+	value := t.w.Annotations[RequestedAnnotation]
+	return value != "" && reloader.ValueID(value) != t.state.Requested
+}
+
+// retries reports whether t has a value of RetryAnnotation that it did not have when it was last rolled, or had nothing to try again.
+func (t *tracked) retries() bool {
+	value := t.w.Annotations[RetryAnnotation]
+	return value != "" && reloader.ValueID(value) != t.state.Retried
+}
+
+// decide returns what t wants of c, of which f is known.
+func (t *tracked) decide(c reloader.Config, f fact) dialect.Decision {
+	return t.plan.Decide(t.in.metaOf(c, f))
+}
+
+// shows reports whether t may know anything of c, of which f is known.
+func (t *tracked) shows(c reloader.Config, f fact) bool { return t.plan.Shows(t.in.metaOf(c, f)) }
+
+// live returns f, a look at c, as t may know it.
+func (t *tracked) live(c reloader.Config, f fact) applied.Live {
+	if !t.shows(c, f) || f.absent {
+		return applied.Live{Seen: f.seen, Touched: f.touched}
+	}
+	l := applied.Live{
+		Write: applied.Write{Version: f.ResourceVersion}, Unread: f.unread, Unproven: f.Unproven,
+		Created: f.Created, DataWritten: f.DataWritten, Touched: f.touched, Seen: f.seen,
+	}
+	if f.unread {
+		return l
+	}
+	counts := t.decide(c, f).Counts
+	l.Write = applied.WriteOf(f.ResourceVersion, f.digest, counts)
+	for _, older := range f.older {
+		l.Older = append(l.Older, applied.WriteOf(f.ResourceVersion, older, counts))
+	}
+	return l
+}
+
+// counting returns what counts as a change of c for t.
+func (t *tracked) counting(c reloader.Config, f fact) applied.Counting {
+	counting := plan.CountingOf(c, t.decide(c, f), t.in.ReloadOnCreate, t.in.ReloadOnDelete)
+	if c.Namespace != t.w.Namespace && !f.absent && f.Created.Before(t.state.AsOf().Truncate(time.Second)) {
+		counting.Creation = false // it was there, and is shown now
+	}
+	return counting
+}
+
+// strategyOf returns the name of the strategy that p chooses, or of that of the installation.
+func (d *common) strategyOf(p *dialect.Plan) string { return cmp.Or(p.Chosen.Strategy, d.Strategy) }
+
+// strategyName returns by which strategy t is marked, as records have it.
+func (t *tracked) strategyName() string {
+	general := t.in.strategyOf(t.plan)
+	if len(t.plan.Enabled) > 0 && general != plan.Restart {
+		return cmp.Or(t.plan.Enabled[0].Marks, general)
+	}
+	return general
+}
+
+func (t *tracked) dialect() string {
+	if len(t.plan.Enabled) == 0 {
+		return ""
+	}
+	return t.plan.Enabled[0].Name
+}
+
+// terms says what t itself asks for about when it is rolled and for what.
+func (t *tracked) terms() reloader.Terms {
+	chosen := t.plan.Chosen
+	terms := reloader.Terms{Dormant: t.w.Dormant, Keys: chosen.Keys.String(), MinInterval: int64(max(chosen.MinInterval, t.in.Limits.MinInterval) / time.Second)}
+	for _, w := range chosen.Maintenance {
+		terms.Windows = append(terms.Windows, w.String())
+	}
+	return terms
+}
+
+// marked reports whether the pod template of t, as w has it, carries the mark of the last roll, or nothing was rolled.
+func (t *tracked) marked(w *workload.Workload) bool {
+	if t.state.N == 0 || w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || t.in.Webhook != nil {
+		return true
+	}
+	return t.object.N == t.state.N && w.Template.Annotations[workload.HashKey] == t.object.Mark
+}
+
+// knowsAnother reports whether t was brought to another config of a dialect that marks all of its configs together: its mark was made without c then.
+func (t *tracked) knowsAnother(dl *dialect.Dialect, c reloader.Config) bool {
+	if t.state.N == 0 && !t.state.AsOf().Before(plan.WrittenAt(t.w)) {
+		return false // it has the mark that it had when it was seen first
+	}
+	for _, o := range t.plan.Only(dl).Names {
+		if w, known := t.state.Writes[o]; o != c && known && !w.Out {
+			return true
+		}
+	}
+	return false
+}
+
+// edge is the dependency of a workload on a config.
+type edge struct {
+	// open says that the config has to be decided about, and behind that it is to roll the workload as far as is known. opened counts how often it
+	// was opened.
+	open, behind bool
+	opened       int
+	wait         turn.Wait
+	// tries is how often in a row it could not be decided about, and rest until when it is not tried again.
+	tries int
+	rest  time.Time
+	// changes are those that the workload is behind by, the oldest first.
+	changes []reloader.Change
+	// unwanted is the write of the config that was there when it was last found not to count for the workload: that is nothing it missed.
+	unwanted applied.Write
+	// how is the reason by which the entry in State came about, and at is when.
+	how reloader.Reason
+	at  time.Time
+}
+
+// reopen has the config decided about, whatever is known.
+func (e *edge) reopen() {
+	e.open, e.rest = true, time.Time{}
+	e.opened++
+}
+
+// close ends what was decided about.
+func (e *edge) close() {
+	e.open, e.behind, e.wait, e.changes, e.tries = false, false, turn.Wait{}, nil, 0
+}
+
+// addCause notes a change that the workload is behind by.
+func (e *edge) addCause(change reloader.Change) {
+	if n := len(e.changes); n > 0 && (e.changes[n-1].ID == change.ID || n >= maxCauses) {
+		e.changes[n-1] = change
+	} else if change.ID != "" {
+		e.changes = append(e.changes, change)
+	}
+}
+
+// maxCauses bounds the changes of one config that a waiting workload remembers: the first ones and the newest.
+const maxCauses = 16
+
+// serve ends what a roll has taken of a config that had been opened that often: what was found since it began is still to be rolled for.
+func (e *edge) serve(opened int, began time.Time) {
+	if e.opened == opened {
+		e.close()
+		return
+	}
+	if e.wait, e.behind = e.wait.After(began); !e.behind {
+		e.changes = nil
+	}
+}
+
+func (e *edge) rests(now time.Time) bool { return now.Before(e.rest) }
