@@ -96,7 +96,8 @@ func TestSettingsAreAccepted(t *testing.T) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
 				container := w.pod.Spec.Containers[0]
-				cmd := exec.CommandContext(t.Context(), binary, container.Args...)
+				// Another process of this machine may have the port.
+				cmd := exec.CommandContext(t.Context(), binary, append(container.Args, "--metrics-address=127.0.0.1:0")...)
 				for _, v := range container.Env {
 					cmd.Env = append(cmd.Env, v.Name+"="+cmp.Or(v.Value, stored[v.Name], "stored"))
 				}
