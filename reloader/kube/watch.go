@@ -48,6 +48,10 @@ type watcher struct {
 	handled map[reloader.WorkloadRef]string
 }
 
+func newWatcher(track func(*workload.Workload), forget func(reloader.WorkloadRef)) *watcher {
+	return &watcher{track: track, forget: forget, stores: map[string]map[string]cache.Indexer{}, handled: map[reloader.WorkloadRef]string{}}
+}
+
 // Watch calls track for every workload in scope, now and after each of its changes, and forget for each that is deleted or leaves the scope.
 // It returns when all that exist were tracked, and continues until ctx ends. Objects are stripped before they are cached. Calls come one
 // at a time. A workload that runs another object's template comes joined with that object, or without a template while that is not known.
@@ -55,7 +59,7 @@ type watcher struct {
 // A kind that the API server may lack holds nothing up: if it cannot be listed at first, its workloads are tracked once it can. client-go
 // tries again after at most a minute.
 func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
-	w := &watcher{track: track, forget: forget, stores: map[string]map[string]cache.Indexer{}, handled: map[reloader.WorkloadRef]string{}}
+	w := newWatcher(track, forget)
 	c.watcher.Store(w)
 	if err := c.watchNamespaces(ctx, w); err != nil {
 		return err

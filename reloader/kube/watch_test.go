@@ -53,13 +53,13 @@ func TestWatcher(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			w := &watcher{stores: map[string]map[string]cache.Indexer{}, track: func(w *workload.Workload) {
+			w := newWatcher(func(w *workload.Workload) {
 				text := "+" + w.Kind + " " + w.Namespace
 				if w.Via != nil {
 					text += fmt.Sprintf(" via %d", w.Via.Generation)
 				}
 				got = append(got, text)
-			}, forget: func(ref reloader.WorkloadRef) { got = append(got, "-"+ref.Kind+" "+ref.Namespace) }}
+			}, func(ref reloader.WorkloadRef) { got = append(got, "-"+ref.Kind+" "+ref.Namespace) })
 			for _, kind := range []string{"Deployment", "Rollout"} {
 				w.stores[kind] = map[string]cache.Indexer{"": cache.NewIndexer(cache.MetaNamespaceKeyFunc, workloadIndexers)}
 			}
