@@ -36,7 +36,7 @@ race() { gotest race -- -race -timeout 20m $raced; }
 unit() {
   local packages
   packages=$(go list ./... | grep -vE '/reroll/(tests|dispatcher|ingest|reloader/queue)(/|$)')
-  gotest unit -- -timeout 20m $packages ./dispatcher/plan ./ingest/audit ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
+  gotest unit -- -timeout 20m $packages ./dispatcher/plan ./ingest/audit ./ingest/webhook ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
 }
 # The go command does not see what helm and git read, and would answer from its cache: hence -count=1.
 chart() { gotest chart -- -count=1 -timeout 15m ./tests ./tests/chart/... ./tests/contract/...; }
