@@ -22,7 +22,7 @@ func TestPackage(t *testing.T) {
 		t.Fatalf("packages: %q, %v", packages, err)
 	}
 	names := namesIn(t, packages[0])
-	for _, want := range []string{"Chart.yaml", "README.md", "values.yaml", "values.schema.json", "files/alerts.yaml", "files/audit-policy.yaml", "templates/NOTES.txt", "templates/tests/ready.yaml"} {
+	for _, want := range []string{"Chart.yaml", "README.md", "values.yaml", "values.schema.json", "files/alerts.yaml", "files/audit-policy.yaml", "templates/NOTES.txt"} {
 		if !slices.Contains(names, "reroll/"+want) {
 			t.Errorf("%s is missing", want)
 		}

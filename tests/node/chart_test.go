@@ -36,7 +36,6 @@ func TestChart(t *testing.T) {
 	}{
 		{"the pod has what the chart gives it, and no more", (*site).expectConfined},
 		{"a change of a config rolls", (*site).expectRoll},
-		{"helm test", (*site).expectTested},
 		{"a new certificate is taken", (*site).expectRotated},
 		{"a killed container doubles nothing", (*site).expectKilled},
 		{"an upgrade loses nothing", func(s *site) { s.expectUpgraded(string(first.UID)) }},
@@ -146,13 +145,6 @@ func (s *site) mark(name string) string {
 	}
 	s.t.Fatalf("the template has no %s", name)
 	return ""
-}
-
-// expectTested: the pod of helm test finds the release by its name, and ends well.
-func (s *site) expectTested() {
-	if out := s.runHelm("test", release, "--logs", "--timeout=3m"); !strings.Contains(out, "Succeeded") || !strings.Contains(out, "ready\n") {
-		s.t.Errorf("helm test says:\n%s", out)
-	}
 }
 
 // expectRotated: the kubelet brings a new certificate into the running pod, which shows it from then on, and is still believed.

@@ -28,5 +28,4 @@ func TestRoles(t *testing.T) {
 		s.expectStripped("/reroll", role)
 	}
 	s.expectRoll()
-	s.expectTested()
 }

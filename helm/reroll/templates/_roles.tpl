@@ -111,12 +111,6 @@ app.kubernetes.io/component: {{ .role }}
 {{- end -}}
 {{- end -}}
 
-{{/* Of the pod of helm test, which no Service of the release may take for one of its own. */}}
-{{- define "reroll.testLabels" -}}
-app.kubernetes.io/name: {{ include "reroll.name" . }}-test
-app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end -}}
-
 {{- define "reroll.auditClientSecretName" -}}
 {{- printf "%s-audit-client" (include "reroll.fullname" .) -}}
 {{- end -}}
