@@ -12,38 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-func TestClusterHealth(t *testing.T) {
-	cases := map[string]struct {
-		edit   func(*reloader.ClusterStatus)
-		health view.Health
-	}{
-		"all is well":      {func(*reloader.ClusterStatus) {}, view.Healthy},
-		"not ready":        {func(s *reloader.ClusterStatus) { s.Ready = false }, view.Degraded},
-		"silent feed":      {func(s *reloader.ClusterStatus) { s.Feeds[0].State = "silent" }, view.Degraded},
-		"refused canaries": {func(s *reloader.ClusterStatus) { s.Feeds[0].State = "refused" }, view.Degraded},
-		"faulty part":      {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, view.Degraded},
-		"faulty control":   {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, view.Degraded},
-		"away":             {func(s *reloader.ClusterStatus) { s.At = s.At.Add(-2 * time.Minute) }, view.Away},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			s := aStatus()
-			tc.edit(&s)
-			f.records.PutCluster(s)
-			got := list[view.Cluster](t, f, "/api/v1/clusters?name=local").Items[0]
-			if got.Health != tc.health || (len(got.Problems) == 0) != (tc.health == view.Healthy) {
-				t.Errorf("got %s %q, want %s", got.Health, got.Problems, tc.health)
-			}
-		})
-	}
-	f := newFixture(t)
-	f.records.AddChange(1, aChange(1))
-	if got := list[view.Cluster](t, f, "/api/v1/clusters?name=local").Items[0]; got.Health != view.Unknown || got.LastChangeAt.IsZero() {
-		t.Errorf("a cluster that has published no status: %+v", got)
-	}
-}
-
 func TestStats(t *testing.T) {
 	f := newFixture(t)
 	f.populate()

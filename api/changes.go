@@ -88,7 +88,7 @@ func (a *server) reloadsIn(s *sight, change *reloader.Change) []*reloader.Reload
 
 // changeRow gathers what came of a change.
 func (a *server) changeRow(s *sight, c *reloader.Change) view.ChangeRow {
-	row := view.ChangeRow{Change: view.FromChange(c), Reloads: []view.ReloadSummary{}, Pending: []view.PendingReload{}}
+	row := view.ChangeRow{Change: *c, Reloads: []view.Reload{}, Pending: []view.PendingReload{}}
 	for _, r := range a.reloadsIn(s, c) {
 		row.Reloads = append(row.Reloads, view.Summarize(r))
 	}
@@ -100,7 +100,7 @@ func (a *server) changeRow(s *sight, c *reloader.Change) view.ChangeRow {
 	for _, key := range state.Dependents {
 		w, ok := a.records.Workload(key)
 		if ok && waitsFor(w, config) && s.of(w.Workload.Namespace) {
-			row.Pending = append(row.Pending, view.FromPending(w))
+			row.Pending = append(row.Pending, view.PendingReload{Cluster: w.Cluster, Workload: w.Workload, Hold: w.Hold})
 		}
 	}
 	return row

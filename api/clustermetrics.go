@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 var (
@@ -32,12 +32,11 @@ func (m clusterMetrics) Describe(to chan<- *prometheus.Desc) {
 func (m clusterMetrics) Collect(to chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, state := range m.records.Clusters() {
-		c := view.FromCluster(state, now)
-		up := c.Health == view.Healthy || c.Health == view.Degraded
-		to <- prometheus.MustNewConstMetric(clusterUp, prometheus.GaugeValue, oneIf(up), c.Name)
-		to <- prometheus.MustNewConstMetric(clusterHealthy, prometheus.GaugeValue, oneIf(c.Health == view.Healthy), c.Name)
-		if c.Version != "" {
-			to <- prometheus.MustNewConstMetric(clusterInfo, prometheus.GaugeValue, 1, c.Name, c.Version)
+		health := verdict.OfCluster(state.Status, now).Health
+		to <- prometheus.MustNewConstMetric(clusterUp, prometheus.GaugeValue, oneIf(health.IsUp()), state.Name)
+		to <- prometheus.MustNewConstMetric(clusterHealthy, prometheus.GaugeValue, oneIf(health == verdict.Healthy), state.Name)
+		if state.Status != nil && state.Status.Version != "" {
+			to <- prometheus.MustNewConstMetric(clusterInfo, prometheus.GaugeValue, 1, state.Name, state.Status.Version)
 		}
 	}
 }

@@ -26,5 +26,5 @@ func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*list
 			clusters = append(clusters, v)
 		}
 	}
-	return byKey(ctx, a, asked("clusters", in.Paging, in.ClusterFilter), clusters, func(c view.Cluster) string { return c.Name })
+	return byKey(ctx, a, asked("clusters", in.Paging, in.ClusterFilter), clusters, func(c view.Cluster) string { return c.Cluster })
 }

@@ -41,7 +41,7 @@ type eventKind struct {
 
 var eventKinds = []eventKind{
 	{"hello", "The first event of every stream.", schemaOf[view.Hello]},
-	{"change", "A change was verified, or more became known about it.", schemaOf[view.Change]},
+	{"change", "A change was verified, or more became known about it.", schemaOf[reloader.Change]},
 	{"reload", "A workload was rolled or not, or more became known about it.", schemaOf[view.Reload]},
 	{"workload", "A workload depends on something else now, or is further than before.", schemaOf[view.Workload]},
 	{"workloadGone", "A workload asks for nothing any more, or does not exist.", schemaOf[view.WorkloadGone]},
@@ -235,14 +235,14 @@ func (f *EventFilter) wants(name string) bool {
 func (s *stream) renderEvent(e *projection.Event) []byte {
 	switch {
 	case e.Change != nil:
-		return render(view.FromChange(e.Change))
+		return render(e.Change)
 	case e.Reload != nil:
 		return render(view.FromReload(e.Reload))
 	case e.Workload != nil:
 		c, _ := s.records.Cluster(e.Workload.Cluster)
 		return render(view.FromWorkload(e.Workload, c, time.Now()))
 	}
-	return render(view.FromGone(*e.Gone))
+	return render(view.WorkloadGone{Cluster: e.Gone.Cluster, Workload: e.Gone.Workload})
 }
 
 // render returns v as one line of JSON. Views are plain data, so that this cannot fail but for times that no clock shows.

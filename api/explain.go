@@ -11,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // ExplainFilter narrows the explanations of a workload to some of its configs.
@@ -39,27 +40,30 @@ func (a *server) getWorkload(ctx context.Context, in *getWorkloadInput) (*worklo
 	if !ok {
 		return nil, a.missing("workload")
 	}
-	e := view.Evidence{Key: in.key(), Workload: w, Now: time.Now()}
-	e.Cluster, _ = a.records.Cluster(in.Cluster)
-	body := view.Explained{Workload: view.FromWorkload(w, e.Cluster, e.Now), Explanations: []view.Explanation{}, Warnings: a.warnings(ctx, in.ConfigCluster)}
-	for _, c := range configsToExplain(in, w) {
-		e.Config = c
-		e.ConfigState, e.Reloads = nil, nil
-		if state, ok := a.records.Config(projection.KeyOf(in.Cluster, c)); ok && tellsOf(w, c, state.Latest) {
-			e.ConfigState = state
-		}
-		if e.ConfigState != nil && e.ConfigState.Latest != nil {
-			e.Reloads = a.records.ReloadsOf(e.ConfigState.Latest)
-		}
-		body.Explanations = append(body.Explanations, view.Explain(e))
+	c, _ := a.records.Cluster(in.Cluster)
+	now := time.Now()
+	body := view.Explained{Workload: view.FromWorkload(w, c, now), Explanations: []view.Explanation{}, Warnings: a.warnings(ctx, in.ConfigCluster)}
+	for _, config := range configsToExplain(in, w) {
+		body.Explanations = append(body.Explanations, a.explain(view.CaseOf(w, c, now), config))
 	}
 	return &workloadOutput{Body: body}, nil
+}
+
+// explain says how a workload stands to a config.
+func (a *server) explain(of verdict.Case, config reloader.Config) view.Explanation {
+	w, x, last := of.Record, view.Explanation{Config: config}, false
+	if state, ok := a.records.Config(projection.KeyOf(w.Cluster, config)); ok && state.Latest != nil && tellsOf(w, config, state.Latest) {
+		x.Change = state.Latest
+		last = slices.ContainsFunc(a.records.ReloadsOf(state.Latest), func(r *reloader.Reload) bool { return r.ID == w.LastReload && r.Workload == w.Workload })
+	}
+	x.Verdict = of.Of(config, last)
+	return x
 }
 
 // tellsOf reports whether an explanation of w may tell of the newest change of c. Who may see w need not be allowed to see configs of other
 // namespaces and clusters. Of these it tells the change that the record of w names, which their owners have let it know of.
 func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Change) bool {
-	if latest == nil || c.Cluster == "" && c.Namespace == w.Workload.Namespace {
+	if c.Cluster == "" && c.Namespace == w.Workload.Namespace {
 		return true
 	}
 	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {

@@ -200,7 +200,7 @@ func aWorkload(namespace, name string) reloader.WorkloadRecord {
 			Config:  reloader.Config{Kind: reloader.Secret, Namespace: namespace, Name: "password"},
 			Why:     reloader.ReasonAuto,
 			Uses:    []reloader.Use{{How: "envFrom", Container: "app"}, {How: "volume", Keys: []string{"ca.crt"}}},
-			Handled: reloader.Handled{KeyID: "k1", Sum: "0abc", How: reloader.ReasonReloaded, At: start, Mark: "planted-mark"},
+			Handled: reloader.Handled{KeyID: "k1", Sum: "0abc", How: reloader.ReasonReloaded, At: start},
 			Pending: "c-2",
 		}},
 		Hold:       &reloader.Hold{Reason: reloader.ReasonRetrying, Message: "the API server is away", Since: start, Due: start.Add(time.Minute)},

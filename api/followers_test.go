@@ -62,11 +62,11 @@ func TestImpactReachesFollowers(t *testing.T) {
 	impact := impactOf(t, f, rulesPath)
 	got := map[string]string{}
 	for _, w := range impact.Workloads {
-		got[w.Cluster+"/"+w.Workload.Namespace+"/"+w.Workload.Name] = string(w.Outcome) + " " + w.Message
+		got[w.Cluster+"/"+w.Workload.Namespace+"/"+w.Workload.Name] = string(w.Fate) + " " + string(w.Verdict.Reason)
 	}
-	want := map[string]string{"hub/edge/gate": "Reloaded ", "c2/edge/proxy": "Reloaded ", "c3/edge/proxy": "Frozen a sale"}
-	if diff := cmp.Diff(want, got); diff != "" || impact.Rolls != 2 || impact.Waits != 1 || !impact.Complete {
-		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.Rolls, impact.Waits, impact.Complete, diff)
+	want := map[string]string{"hub/edge/gate": "Now ", "c2/edge/proxy": "Now ", "c3/edge/proxy": "Later Frozen"}
+	if diff := cmp.Diff(want, got); diff != "" || impact.RollsNow != 2 || impact.RollsLater != 1 || !impact.Complete {
+		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.RollsNow, impact.RollsLater, impact.Complete, diff)
 	}
 }
 
@@ -80,10 +80,10 @@ func TestImpactCountsFates(t *testing.T) {
 	f.records.PutCluster(tells)
 	f.records.PutCluster(frozen)
 	nightly := aFollower("c3", "nightly", followedRules)
-	nightly.Terms.Dormant = reloader.ReasonSuspended
+	nightly.Dormant = reloader.ReasonSuspended
 	f.records.PutWorkload(nightly)
 	i := impactOf(t, f, rulesPath)
-	if got := []int{i.Rolls, i.Waits, i.Notified, i.Never}; !slices.Equal(got, []int{1, 1, 1, 1}) {
+	if got := []int{i.RollsNow, i.RollsLater, i.NotifiedCount, i.NeverCount}; !slices.Equal(got, []int{1, 1, 1, 1}) {
 		t.Errorf("of gate, c3's proxy, c2's and nightly: %v in %+v", got, i.Workloads)
 	}
 }
@@ -94,7 +94,7 @@ func TestImpactOfAnOwnerThatIsNotOnRecord(t *testing.T) {
 	f.populate()
 	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
 	impact := impactOf(t, f, rulesPath)
-	if len(impact.Workloads) != 1 || impact.Workloads[0].Cluster != "local" || impact.Rolls != 1 || impact.Complete {
+	if len(impact.Workloads) != 1 || impact.Workloads[0].Cluster != "local" || impact.RollsNow != 1 || impact.Complete {
 		t.Errorf("%+v", impact)
 	}
 }
@@ -198,8 +198,8 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 		})
 	}
 	held := get1[view.Explained](t, f, path+one+"&configNamespace=shared&configCluster=hub").Explanations[0]
-	if said := fmt.Sprint(held.Steps); !strings.Contains(said, "last updated by alice") {
-		t.Errorf("who changed what is followed is not told: %s", said)
+	if c := held.Change; c == nil || c.ID != change.ID || c.Candidates[0].User != "alice" {
+		t.Errorf("who changed what is followed is not told: %+v", held)
 	}
 }
 

@@ -2,14 +2,11 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -124,148 +121,40 @@ func TestChangeSaysWhatBecameOfARollout(t *testing.T) {
 	}
 }
 
+// TestExplain: a workload stands to each of its configs as its verdict says, with the newest change of the config.
 func TestExplain(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	fresh := aWorkload("shop", "fresh")
-	fresh.Hold, fresh.Edges[0].Handled, fresh.Edges[0].Pending, fresh.Edges[0].Uses = nil, reloader.Handled{}, "", nil
-	waiting := aWorkload("shop", "waiting")
-	waiting.Hold, waiting.Problems = nil, []string{"bad pattern"}
+	fresh.Hold, fresh.Edges[0].Handled, fresh.Edges[0].Pending = nil, reloader.Handled{}, ""
 	f.records.PutWorkload(fresh)
-	f.records.PutWorkload(waiting)
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		workload, config string
 		state            verdict.State
-		reason           view.Reason
-		steps            string
+		change           string
 	}{
-		"up to date":    {"cart", "configKind=ConfigMap&configName=settings", verdict.UpToDate, "Reloaded", "OptIn+ Rule+ Use+ Change+ Content+"},
-		"held":          {"cart", "configKind=Secret&configName=password", verdict.Held, "Retrying", "OptIn+ Rule+ Use+ Change+ Content! Brakes!"},
-		"quiet window":  {"waiting", "configKind=Secret&configName=password", verdict.Pending, "", "OptIn+ Rule+ Use+ Change+ Content! Brakes+"},
-		"no baseline":   {"fresh", "configKind=Secret&configName=password", verdict.NoBaseline, "", "OptIn+ Rule+ Use. Change+ Content!"},
-		"no dependency": {"cart", "configKind=ConfigMap&configName=other", verdict.NotADependency, "", "OptIn+ Rule!"},
+		"up to date":    {"cart", "configKind=ConfigMap&configName=settings", verdict.UpToDate, aChange(3).ID},
+		"held":          {"cart", "configKind=Secret&configName=password", verdict.Held, "c-2"},
+		"no baseline":   {"fresh", "configKind=Secret&configName=password", verdict.NoBaseline, "c-2"},
+		"no dependency": {"cart", "configKind=ConfigMap&configName=other", verdict.NotADependency, ""},
+		"misspelt":      {"cart", "configKind=ConfigMap&configName=setings", verdict.NotADependency, ""},
+	} {
+		got := get1[view.Explained](t, f, "/api/v1/workloads/local/shop/Deployment/"+tc.workload+"?"+tc.config).Explanations
+		if len(got) != 1 || got[0].State != tc.state || got[0].Message == "" || (got[0].Change == nil) != (tc.change == "") || got[0].Change != nil && got[0].Change.ID != tc.change {
+			t.Errorf("%s: %+v, want %s with change %q", name, got, tc.state, tc.change)
+		}
+		if name == "misspelt" && !strings.HasSuffix(got[0].Message, "Did you mean settings?") {
+			t.Errorf("%s: %s", name, got[0].Message)
+		}
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			x := get1[view.Explained](t, f, "/api/v1/workloads/local/shop/Deployment/"+tc.workload+"?"+tc.config).Explanations[0]
-			if x.State != view.State(tc.state) || x.Reason != tc.reason {
-				t.Errorf("%s because of %q, want %s because of %q", x.State, x.Reason, tc.state, tc.reason)
-			}
-			marks := map[string]string{"Passed": "+", "Stopped": "!", "Noted": "."}
-			var steps []string
-			for _, s := range x.Steps {
-				steps = append(steps, s.Step+marks[s.Result])
-				if s.Message == "" {
-					t.Errorf("step %s says nothing", s.Step)
-				}
-			}
-			if diff := cmp.Diff(tc.steps, strings.Join(steps, " ")); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
-		})
-	}
-	if all := get1[view.Explained](t, f, cartPath).Explanations; len(all) != 2 {
-		t.Errorf("%d explanations, want one for each dependency", len(all))
+	if all := get1[view.Explained](t, f, cartPath); len(all.Explanations) != 2 || all.Verdict.State != verdict.Held {
+		t.Errorf("want one for each dependency: %+v", all)
 	}
 	away := aStatus()
-	away.At, away.DryRun = time.Now().Add(-time.Hour), true
+	away.At = time.Now().Add(-time.Hour)
 	f.records.PutCluster(away)
-	x := get1[view.Explained](t, f, cartPath+"?configKind=Secret&configName=password")
-	if said := fmt.Sprint(x.Explanations[0].Steps); !strings.Contains(said, "no status for 1h") || !strings.Contains(said, "dry run") || len(x.Warnings) != 1 {
-		t.Errorf("an absent dispatcher is not told of: %s, warnings %q", said, x.Warnings)
-	}
-}
-
-func TestImpact(t *testing.T) {
-	until := time.Now().Add(time.Hour)
-	cases := map[string]struct {
-		reason string
-		edit   func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
-		want   view.Reason
-		warned int
-	}{
-		"rolls":   {"nothing holds it back", func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}, "Reloaded", 0},
-		"dry run": {"nothing is written", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, "DryRun", 0},
-		"frozen":  {"all are held back", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Freeze.Frozen = true }, "Frozen", 0},
-		"thawed since": {"a freeze ends by itself", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Freeze = reloader.Freeze{Frozen: true, Until: start}
-		}, "Reloaded", 0},
-		"outside windows": {"none is open", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Windows[0].Open = false }, "OutsideWindow", 0},
-		"namespace paused": {"the pause selects all", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Pauses = []reloader.Pause{{Namespace: "shop", Until: until}}
-		}, "PausedByOperator", 0},
-		"another paused": {"the pause is of another namespace", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Pauses = []reloader.Pause{{Namespace: "bank", Until: until}}
-		}, "Reloaded", 0},
-		"some paused": {"labels are not on record", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Pauses = []reloader.Pause{{Selector: "a=b", Until: until}}
-		}, "Reloaded", 1},
-		"outside its own windows": {"it says when it rolls", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			opens := time.Now().UTC().Add(2 * time.Hour)
-			w.Terms.Windows = []string{fmt.Sprintf("CRON_TZ=UTC %d %d * * * 1h", opens.Minute(), opens.Hour())}
-		}, "OutsideWindow", 0},
-		"inside its own windows": {"one is open", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Terms.Windows = []string{"CRON_TZ=UTC * * * * * 1h"}
-		}, "Reloaded", 0},
-		"rolled a moment ago": {"its interval is not over", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Terms.MinInterval, w.Pace.At = 3600, time.Now().Add(-time.Minute)
-		}, "TooSoon", 0},
-		"rolled long ago": {"its interval is over", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Terms.MinInterval, w.Pace.At = 3600, time.Now().Add(-2*time.Hour)
-		}, "Reloaded", 0},
-		"lacks another config": {"its pods cannot start", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Missing = []reloader.Missing{{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "gone"}, Awaited: true}}
-		}, "MissingConfig", 0},
-		"lacks this config": {"the change may be that it comes", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Missing = []reloader.Missing{{Config: w.Edges[0].Config, Awaited: true}}
-		}, "Reloaded", 0},
-		"lacks a key of it": {"the change may bring any key", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Missing = []reloader.Missing{{Config: w.Edges[0].Config, Keys: []string{"a"}, Awaited: true}}
-		}, "Reloaded", 0},
-		"dead":                  {"it is refused for good", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonRefused }, "Refused", 0},
-		"dead after many tries": {"one more fails as well", func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Hold.Reason = reloader.ReasonFailing }, "Failing", 0},
-		"dispatcher is away":    {"records may be old", func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = start.Add(-48 * time.Hour) }, "Reloaded", 2},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := impactWith(t, tc.edit)
-			if len(got.Workloads) != 1 || got.Workloads[0].Outcome != tc.want || len(got.Warnings) != tc.warned {
-				t.Fatalf("%s: got %+v", tc.reason, got)
-			}
-			want := map[view.Reason][4]int{"Reloaded": {1}, "DryRun": {0, 0, 0, 1}}[tc.want]
-			if want == [4]int{} {
-				want = [4]int{0, 1}
-			}
-			if counted := [4]int{got.Rolls, got.Waits, got.Notified, got.Never}; counted != want {
-				t.Errorf("%s: %v roll, wait, are told of and never roll, want %v", tc.reason, counted, want)
-			}
-		})
-	}
-}
-
-// impactWith returns the impact of a Secret on one workload, after edit has made the records of both and of their cluster what they are.
-func impactWith(t *testing.T, edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord)) view.Impact {
-	t.Helper()
-	f := newFixture(t)
-	f.populate()
-	s, w := aStatus(), aWorkload("shop", "cart")
-	edit(&s, &w)
-	f.records.PutCluster(s)
-	f.records.PutWorkload(w)
-	return impactOf(t, f, passwordPath)
-}
-
-// TestImpactOfMissingKeys: keys that are supposed to change and are not those that are missing let nobody go.
-func TestImpactOfMissingKeys(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	cart := aWorkload("shop", "cart")
-	cart.Missing = []reloader.Missing{{Config: cart.Edges[0].Config, Keys: []string{"a", "b"}, Awaited: true}}
-	f.records.PutWorkload(cart)
-	for keys, want := range map[string]string{"a,b": "", "a": "of Secret/shop/password these keys are missing: b", "c": "of Secret/shop/password these keys are missing: a, b"} {
-		if w := impactOf(t, f, passwordPath, strings.Split(keys, ",")...).Workloads[0]; w.Message != want || (w.Outcome == "Reloaded") != (want == "") {
-			t.Errorf("%s: %+v", keys, w)
-		}
+	if x := get1[view.Explained](t, f, cartPath); x.Verdict.State != verdict.Unreachable || x.Explanations[0].State != verdict.Unreachable || len(x.Warnings) != 1 {
+		t.Errorf("an absent dispatcher: %+v", x)
 	}
 }
 
@@ -292,7 +181,7 @@ func TestBulkImpact(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || len(got.Items) != 2 {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}
-	if got.Items[0].Rolls != 1 || got.Items[1].Rolls != 0 || len(got.Items[1].Warnings) != 1 {
+	if got.Items[0].RollsNow != 1 || got.Items[1].RollsNow != 0 || len(got.Items[1].Warnings) != 1 {
 		t.Errorf("want one that rolls, and one of an unknown cluster: %+v", got.Items)
 	}
 	many := strings.Repeat(one+",", maxImpactConfigs)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // serve serves f's handler as the program does.
@@ -87,7 +88,7 @@ func (r *reader) next() event {
 func (r *reader) check(e event) {
 	r.t.Helper()
 	views := map[string]any{
-		"hello": new(view.Hello), "change": new(view.Change), "reload": new(view.Reload), "workload": new(view.Workload),
+		"hello": new(view.Hello), "change": new(reloader.Change), "reload": new(view.Reload), "workload": new(view.Workload),
 		"workloadGone": new(view.WorkloadGone), "cluster": new(view.Cluster), "resync": new(view.Resync),
 	}
 	decoder := json.NewDecoder(strings.NewReader(e.data))

@@ -43,6 +43,7 @@ var (
 func mount(router chi.Router, a *server) ([]byte, error) {
 	ui.Mount(router)
 	h := humachi.New(router, config())
+	view.Describe(h.OpenAPI().Components.Schemas)
 	get(h, "/api/v1/changes", "list-changes", "List changes of configs with all that came of them, newest first", inPlace(a, a.listChanges, listChanges, listReloads), 410)
 	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", a.getChange, 404, 409)
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", inPlace(a, a.listReloads, listReloads), 410)
@@ -56,6 +57,7 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Stream what happens, as server-sent events")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
+	view.Settle(h.OpenAPI().Components.Schemas)
 	return document(h.OpenAPI())
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // warnings says what any answer may be missing. Of the clusters that a question names, those that nobody has heard of are among that.
@@ -30,8 +31,8 @@ func (a *server) silence(ctx context.Context) (found []string) {
 
 // silent reports whether a cluster has not been heard of lately.
 func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
-	h := view.FromCluster(c, now).Health
-	return h == view.Away || h == view.Unknown && a.records.CaughtUp()
+	h := verdict.OfCluster(c.Status, now).Health
+	return h == verdict.Away || h == verdict.Unknown && a.records.CaughtUp()
 }
 
 // doubts says why the records of some clusters may not be those of now.

@@ -83,7 +83,7 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 	show := func(w *reloader.WorkloadRecord) view.Workload { return view.FromWorkload(w, clusterOf(w), now) }
 	match := func(w *reloader.WorkloadRecord) bool {
 		narrowed := in.State != "" || in.Unsettled
-		return in.WorkloadFilter.match(w) && (!narrowed || in.StateFilter.match(view.Judge(w, clusterOf(w), now)))
+		return in.WorkloadFilter.match(w) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
 	}
 	return byWorkload(ctx, a, asked("workloads", in.Paging, in.StateFilter), show,
 		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {

@@ -18,8 +18,7 @@ type scribe struct {
 func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster: x.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.dialect(), Strategy: t.strategyName(),
-		Problems: slices.Clone(t.plan.Problems), LastReload: t.reload, Terms: t.terms(), UpdatedAt: time.Now(),
-		Pace: reloader.Pace{Rolls: t.state.Rolls, At: t.state.At}, Requested: t.state.Requested, Retried: t.state.Retried,
+		Problems: slices.Clone(t.plan.Problems), LastReload: t.reload, UpdatedAt: time.Now(), Dormant: t.w.Dormant, Keys: t.plan.Chosen.Keys.String(),
 	}
 	for _, problem := range []string{t.crowded, t.damaged} {
 		if problem != "" {

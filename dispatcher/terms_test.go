@@ -16,34 +16,29 @@ import (
 // TestTerms: what the record of a workload says before anything changes.
 func TestTerms(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// The record says what the workload itself asks for, and what it lacks; and says it anew when either changes.
-		"terms": func(t *testing.T, w *world) {
+		// The record says what the workload lacks, and is written again when that changes.
+		"what is missing": func(t *testing.T, w *world) {
 			w.give("app", "1")
 			w.waved()
 			w.settled()
 			more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
-			says := func(want reloader.Terms, missing ...reloader.Missing) {
+			says := func(missing ...reloader.Missing) {
 				t.Helper()
 				record, _ := w.store.recordOf(webRef)
-				if diff := cmp.Diff(want, record.Terms); diff != "" {
-					t.Errorf("terms (-want +got):\n%s", diff)
-				}
 				if diff := cmp.Diff(missing, record.Missing); diff != "" {
 					t.Errorf("missing (-want +got):\n%s", diff)
 				}
 			}
 			gone := reloader.Missing{Config: more, Required: true, Awaited: true}
-			says(reloader.Terms{}, gone)
+			says(gone)
 			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {c: "1"}}`)))
 			w.pass(quiet)
-			says(reloader.Terms{}, reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
+			says(reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
 			w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
-			says(reloader.Terms{})
-			w.says(web, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 22 * * * 6h","reroll.dev/min-interval":"10m"}}}`)
-			says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600})
+			says()
 			w.must(w.delete(alice, "ConfigMap/more"))
 			w.pass(quiet)
-			says(reloader.Terms{Windows: []string{"CRON_TZ=UTC 0 22 * * * 6h"}, MinInterval: 600}, gone)
+			says(gone)
 		},
 		// The record says of which configs the keys in use alone matter, and in what way they are used when that changes.
 		"used keys": func(t *testing.T, w *world) {
@@ -201,15 +196,14 @@ func TestTermsOfWhatComesToNothing(t *testing.T) {
 		w.nightly("suspend: true, ")
 		w.deploy("web", auto+`, reroll.dev/keys: "used, *.yaml ,,!debug*"`, "app")
 		w.settled()
-		says := func(ref reloader.WorkloadRef, want reloader.Terms) {
+		says := func(ref reloader.WorkloadRef, dormant reloader.Reason, keys string) {
 			t.Helper()
-			record, _ := w.store.recordOf(ref)
-			if diff := cmp.Diff(want, record.Terms); diff != "" {
-				t.Errorf("terms of %s (-want +got):\n%s", ref, diff)
+			if record, _ := w.store.recordOf(ref); record.Dormant != dormant || record.Keys != keys {
+				t.Errorf("%s: dormant %q, keys %q, want %q, %q", ref, record.Dormant, record.Keys, dormant, keys)
 			}
 		}
-		says(nightlyRef, reloader.Terms{Dormant: reloader.ReasonSuspended})
-		says(webRef, reloader.Terms{Keys: "used,*.yaml,!debug*"})
+		says(nightlyRef, reloader.ReasonSuspended, "")
+		says(webRef, "", "used,*.yaml,!debug*")
 		w.edit(alice, app, "2")
 		w.pass(quiet)
 		for ref, want := range map[reloader.WorkloadRef]reloader.Reason{nightlyRef: reloader.ReasonSuspended, webRef: reloader.ReasonKeysUnused} {
@@ -218,9 +212,9 @@ func TestTermsOfWhatComesToNothing(t *testing.T) {
 			}
 		}
 		w.says(nightly, `{"spec":{"suspend":false}}`)
-		says(nightlyRef, reloader.Terms{})
+		says(nightlyRef, "", "")
 		w.says(web, `{"metadata":{"annotations":{"reroll.dev/keys":"("}}}`)
-		says(webRef, reloader.Terms{})
+		says(webRef, "", "")
 	})
 }
 

@@ -195,16 +195,6 @@ func (t *tracked) dialect() string {
 	return t.plan.Enabled[0].Name
 }
 
-// terms says what t itself asks for about when it is rolled and for what.
-func (t *tracked) terms() reloader.Terms {
-	chosen := t.plan.Chosen
-	terms := reloader.Terms{Dormant: t.w.Dormant, Keys: chosen.Keys.String(), MinInterval: int64(max(chosen.MinInterval, t.in.Limits.MinInterval) / time.Second)}
-	for _, w := range chosen.Maintenance {
-		terms.Windows = append(terms.Windows, w.String())
-	}
-	return terms
-}
-
 // marked reports whether the pod template of t, as w has it, carries the mark of the last roll, or nothing was rolled.
 func (t *tracked) marked(w *workload.Workload) bool {
 	if t.state.N == 0 || w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || t.in.Webhook != nil {

@@ -12,11 +12,10 @@ import (
 // for an absent config or one never seen.
 type Digest struct {
 	// KeyID names the HMAC key. Digests under different keys cannot be compared.
-	KeyID string `json:"keyID,omitempty"`
-	// Sum covers all keys and values, as lower-case hex.
-	Sum string `json:"sum,omitempty"`
-	// Keys has one shortened fingerprint for each key, so that a change can name the keys it touched.
-	Keys map[string]string `json:"keys,omitempty"`
+	KeyID string `json:"keyID,omitempty" doc:"Names the key that the fingerprint was made with. Fingerprints under different keys, or of different clusters, cannot be compared."`
+	Sum   string `json:"sum,omitempty" doc:"Keyed fingerprint of all keys and values, lower-case hex."`
+	// Keys has one shortened fingerprint for each key, so that a change can name the keys it touched. The API does not show them.
+	Keys map[string]string `json:"keys,omitempty" hidden:"true"`
 }
 
 // IsZero reports whether d stands for no content.
@@ -59,8 +58,8 @@ const (
 
 // KeyChange is one key of a config that a change touched.
 type KeyChange struct {
-	Key string `json:"key"`
-	Op  KeyOp  `json:"op"`
+	Key string `json:"key" doc:"The key's name."`
+	Op  KeyOp  `json:"op" enum:"Added,Changed,Removed" doc:"What happened to the key."`
 }
 
 // Basis says why an actor is a candidate for having made a change.
@@ -78,11 +77,11 @@ const (
 
 // Candidate is an actor who may have made a change.
 type Candidate struct {
-	Actor   Actor     `json:"actor"`
-	Verb    Verb      `json:"verb"`
-	AuditID string    `json:"auditID,omitempty"`
-	Time    time.Time `json:"time"`
-	Basis   Basis     `json:"basis"`
+	Actor
+	Verb    Verb      `json:"verb" doc:"The Kubernetes verb of the request." example:"patch"`
+	AuditID string    `json:"auditID,omitempty" doc:"The request's ID in the audit log. Its client can choose it."`
+	Time    time.Time `json:"time" doc:"When the API server says that the request ended."`
+	Basis   Basis     `json:"basis" enum:"OnlyWriter,FieldManager,Ambiguous" doc:"Why this actor is a candidate: OnlyWriter, no other write was reported; FieldManager, of several writes only this one names the manager that last wrote the data; Ambiguous, nothing distinguishes the writers."`
 }
 
 // same reports whether c says what o says, in whatever zone their times are.
@@ -94,25 +93,21 @@ func (c Candidate) same(o Candidate) bool {
 
 // Change is a verified fact: the content of a config of a cluster went from Old to New.
 type Change struct {
-	ID      string     `json:"id"`
-	Cluster string     `json:"cluster"`
-	Config  Config     `json:"config"`
-	Type    ChangeType `json:"type"`
-	// UID and ResourceVersion are those of the object that New was computed from.
-	UID             string      `json:"uid,omitempty"`
-	ResourceVersion string      `json:"resourceVersion,omitempty"`
-	Old             Digest      `json:"old,omitzero"`
-	New             Digest      `json:"new,omitzero"`
-	Keys            []KeyChange `json:"keys,omitempty"`
-	Candidates      []Candidate `json:"candidates,omitempty"`
-	Source          Source      `json:"source"`
-	// RequestedAt is the audit event's time of the newest hint behind this change, ReceivedAt is when it reached Reroll, and
-	// VerifiedAt is when the live object had been read: New was there by then. The first two are zero if no hint led here.
-	RequestedAt time.Time `json:"requestedAt,omitzero"`
-	ReceivedAt  time.Time `json:"receivedAt,omitzero"`
-	VerifiedAt  time.Time `json:"verifiedAt"`
-	// Shortened has what is left out because the record would be too large; empty if nothing is.
-	Shortened []Part `json:"shortened,omitempty"`
+	ID              string      `json:"id" doc:"Identifies the change." example:"c-mfrggzdfmztwq2lk"`
+	Cluster         string      `json:"cluster" doc:"The cluster that the config is in."`
+	Config          Config      `json:"config" doc:"The config that changed."`
+	Type            ChangeType  `json:"type" enum:"Baseline,Updated,Created,Deleted" doc:"The kind of fact. A Baseline is the first sight of a config: nothing rolls for it."`
+	UID             string      `json:"uid,omitempty" doc:"The UID of the object that was read."`
+	ResourceVersion string      `json:"resourceVersion,omitempty" doc:"The resource version of the object that was read."`
+	Old             Digest      `json:"old,omitzero" doc:"The content before. Absent if there was none or it is not known."`
+	New             Digest      `json:"new,omitzero" doc:"The content after. Of a deleted config, the last content that it had."`
+	Keys            []KeyChange `json:"keys,omitempty" doc:"The keys that the change touched. Absent if that is not known."`
+	Candidates      []Candidate `json:"candidates,omitempty" doc:"Who may have made the change. With more than one, no single one is asserted."`
+	Source          Source      `json:"source" doc:"What reported the change: audit, watch, shipped, sweep or baseline." example:"audit"`
+	RequestedAt     time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the newest request behind this change. Absent if no request was reported."`
+	ReceivedAt      time.Time   `json:"receivedAt,omitzero" doc:"When that report reached Reroll."`
+	VerifiedAt      time.Time   `json:"verifiedAt" doc:"When the live object was read."`
+	Shortened       []Part      `json:"shortened,omitempty" enum:"candidates,keys" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 }
 
 // Present reports whether the config existed when the change was verified.

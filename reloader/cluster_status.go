@@ -8,112 +8,101 @@ const ClusterStatusInterval = 30 * time.Second
 
 // ClusterStatus is what the dispatcher of a cluster says about itself, and about what holds back all reloads or many.
 type ClusterStatus struct {
-	Cluster string `json:"cluster"`
-	// UID is that of the namespace kube-system; empty if it may not be read.
-	UID string `json:"uid,omitempty"`
-	// Namespace is Reroll's own namespace there.
-	Namespace string `json:"namespace,omitempty"`
-	// Version is the dispatcher's, and Instance its name among the replicas.
-	Version   string    `json:"version"`
-	Instance  string    `json:"instance,omitempty"`
-	StartedAt time.Time `json:"startedAt"`
-	// At is when all this was so, by the dispatcher's clock.
-	At time.Time `json:"at"`
-	// Sequence is where the status was stored, and StoredAt when, by the clock of where it is read. They are not on the wire, and zero if nobody
-	// says.
-	Sequence uint64    `json:"-"`
-	StoredAt time.Time `json:"-"`
-	// Ready says that every dependency has a baseline, so that no edit can be missed.
-	Ready bool `json:"ready"`
-	// DryRun says that nothing is written to the cluster.
-	DryRun bool `json:"dryRun,omitempty"`
-	// Ephemeral says that the records are kept where they go with the pod.
-	Ephemeral bool `json:"ephemeral,omitempty"`
-	// Notifies says that a webhook is called in the place of every roll.
-	Notifies bool `json:"notifies,omitempty"`
-	// Faults are the parts of the dispatcher's process that are not well.
-	Faults []Fault `json:"faults,omitempty"`
-	// Source is how changes are reported: auto, audit or watch.
-	Source string `json:"source,omitempty"`
-	// Sources are those that hints came from since StartedAt.
-	Sources []SourceStatus `json:"sources,omitempty"`
-	// Feeds are the API servers whose audit events are watched over; empty if none are.
-	Feeds []FeedStatus `json:"feeds,omitempty"`
-	// SweptAt is when every config was last looked at; zero until the sweep at the start has ended, and if there are no others.
-	SweptAt time.Time `json:"sweptAt,omitzero"`
-	// Drift counts the changes that the sweep alone found since StartedAt: what the sources missed.
-	Drift int64 `json:"drift,omitempty"`
-	// Workloads are opted in, Pending of them wait to be rolled, and Held says how many of those wait for which reason.
-	Workloads int            `json:"workloads"`
-	Pending   int            `json:"pending,omitempty"`
-	Held      map[Reason]int `json:"held,omitempty"`
-	// OldestPendingAt is when the oldest change was verified that is still on its way to a workload: what somebody holds back, or has to mend, is
-	// not. Zero if none is.
-	OldestPendingAt time.Time `json:"oldestPendingAt,omitzero"`
-	// HintsPending counts the hints that were stored and not done yet when they were last counted, at most some 15 s before.
-	HintsPending int64 `json:"hintsPending,omitempty"`
+	Cluster   string    `json:"name" doc:"The cluster's name."`
+	UID       string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
+	Namespace string    `json:"namespace,omitempty" doc:"Reroll's own namespace, which has the ConfigMap reroll-control. Absent if that is not known."`
+	Version   string    `json:"version,omitempty" doc:"The version of its dispatcher."`
+	Instance  string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
+	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
+	At        time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
+	// Sequence is where the status was stored, and StoredAt when, by the clock of where it is read. They are not on the wire, and zero if that
+	// is not known.
+	Sequence  uint64    `json:"-"`
+	StoredAt  time.Time `json:"-"`
+	Ready     bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
+	DryRun    bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
+	Ephemeral bool      `json:"ephemeral,omitempty" doc:"Whether the records go with the dispatcher's pod: there is no volume."`
+	Notifies  bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
+	Faults    []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
+	Source    string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
+	// Sources are those since StartedAt.
+	Sources []SourceStatus `json:"sources,omitempty" doc:"Where hints came from since the dispatcher started."`
+	Feeds   []FeedStatus   `json:"feeds,omitempty" doc:"What canaries show about the audit events of each API server. Absent if none are sent."`
+	SweptAt time.Time      `json:"sweptAt,omitzero" doc:"When the last resync ended. Absent until the one at the start has, and if there are no others."`
+	Drift   int64          `json:"drift,omitempty" doc:"How many changes the resync alone has found since the dispatcher started: what the sources missed."`
+	// Workloads are opted in, Pending of them wait to be rolled, and Held counts those by reason.
+	Workloads       int            `json:"workloads" doc:"How many workloads are opted in."`
+	Pending         int            `json:"pending,omitempty" doc:"How many of them wait to be rolled."`
+	Held            map[Reason]int `json:"held,omitempty" doc:"How many of those wait for which reason."`
+	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
+	HintsPending    int64          `json:"hintsPending,omitempty" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
+	Freeze          Freeze         `json:"freeze,omitzero" doc:"The freeze of the whole cluster. Absent if there is none."`
+	Pauses          []Pause        `json:"pauses,omitempty" doc:"The pauses that have not ended."`
+	Windows         []Window       `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
+	ControlProblem  string         `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
+	// Forward is nil if the status is read from the cluster's own NATS.
+	Forward *Forwarding `json:"forward,omitempty" doc:"How far the cluster's records have come to the hub that answers. Absent if this is no hub."`
+}
 
-	Freeze  Freeze   `json:"freeze,omitzero"`
-	Pauses  []Pause  `json:"pauses,omitempty"`
-	Windows []Window `json:"windows,omitempty"`
-	// ControlProblem is why the ConfigMap reroll-control cannot be read, so that everything is frozen; empty if it can.
-	ControlProblem string `json:"controlProblem,omitempty"`
-	// Forward is how far the cluster's records have come to the hub that has this status; nil if it is the cluster's own NATS.
-	Forward *Forwarding `json:"forward,omitempty"`
+// Lag returns how old the oldest change was at that time that is still on its way to a workload; 0 if there was none.
+func (s ClusterStatus) Lag() time.Duration {
+	if s.OldestPendingAt.IsZero() {
+		return 0
+	}
+	return max(0, s.At.Sub(s.OldestPendingAt).Round(time.Millisecond))
 }
 
 // Fault is a part of a process that is not well, and why.
 type Fault struct {
-	Part   string `json:"part"`
-	Reason string `json:"reason"`
+	Part   string `json:"part" doc:"The part's name." example:"nats"`
+	Reason string `json:"reason" doc:"What is wrong with it, for people."`
 }
 
 // SourceStatus is what came from one source of hints.
 type SourceStatus struct {
-	Source Source `json:"source"`
-	Hints  int64  `json:"hints"`
-	// LastAt is when the newest hint reached Reroll.
-	LastAt time.Time `json:"lastAt"`
+	Source Source    `json:"source" doc:"Where the hints came from: audit, shipped, watch or sweep." example:"audit"`
+	Hints  int64     `json:"hints" doc:"How many came since the dispatcher started."`
+	LastAt time.Time `json:"lastAt" doc:"When the newest of them reached Reroll."`
 }
 
 // FeedStatus is what canaries have told about the audit events of one API server.
 type FeedStatus struct {
-	Address string `json:"address"`
-	// State is waiting, heard, notSetUp, silent or refused.
-	State string `json:"state"`
-	// LastAt is when a canary last came back; zero if none has.
-	LastAt time.Time `json:"lastAt,omitzero"`
+	Address string    `json:"address" doc:"Where the API server is."`
+	State   string    `json:"state" doc:"What canaries show: waiting, none has come back yet; heard, they come back; notSetUp, none ever came back from any API server, and none has to; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
+	LastAt  time.Time `json:"lastAt,omitzero" doc:"When a canary last came back. Absent if none has."`
 }
 
 // Freeze holds back every reload of a cluster.
 type Freeze struct {
-	Frozen bool   `json:"frozen"`
-	Reason string `json:"reason,omitempty"`
-	// Until is when it ends, or has ended, by itself; zero is never.
-	Until time.Time `json:"until,omitzero"`
-	// By is who froze it, and Since when; empty and zero if that is not known.
-	By    string    `json:"by,omitempty"`
-	Since time.Time `json:"since,omitzero"`
+	Frozen bool      `json:"frozen" doc:"Whether all reloads are held back."`
+	Reason string    `json:"reason,omitempty" doc:"Why, in the words of the one who froze it."`
+	Until  time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
+	By     string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
+	Since  time.Time `json:"since,omitzero" doc:"When it was frozen. Absent if that is not known."`
+}
+
+// At returns f as it is at a time: none if it has ended.
+func (f Freeze) At(now time.Time) Freeze {
+	if !f.Frozen || !f.Until.IsZero() && !f.Until.After(now) {
+		return Freeze{}
+	}
+	return f
 }
 
 // Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
 type Pause struct {
-	Namespace string `json:"namespace,omitempty"`
-	// Selector is a label selector; empty matches all.
-	Selector string    `json:"selector,omitempty"`
-	Until    time.Time `json:"until"`
-	Reason   string    `json:"reason,omitempty"`
-	// By is who paused them; empty if that is not known.
-	By string `json:"by,omitempty"`
+	Namespace string    `json:"namespace,omitempty" doc:"The namespace whose workloads are held back. Absent if those of all are."`
+	Selector  string    `json:"selector,omitempty" doc:"The label selector of the workloads. Absent if it selects all." example:"app=cart"`
+	Until     time.Time `json:"until" doc:"When it ends."`
+	Reason    string    `json:"reason,omitempty" doc:"Why, in the words of the one who paused them."`
+	By        string    `json:"by,omitempty" doc:"Who paused them. Absent if that is not known."`
 }
 
 // Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.
 type Window struct {
-	// Schedule is the window as it was written: five fields of cron, and a length.
-	Schedule string `json:"schedule"`
-	Open     bool   `json:"open"`
-	// Next is when it opens next; zero if never.
-	Next time.Time `json:"next,omitzero"`
+	Schedule string    `json:"schedule" doc:"When it opens, in the five fields of cron, and how long it stays open." example:"0 22 * * 1-5 6h"`
+	Open     bool      `json:"open" doc:"Whether it was open when the dispatcher last published its status."`
+	Next     time.Time `json:"next,omitzero" doc:"When it opens next. Absent if never."`
 }
 
 // ClusterGone says that a cluster was removed from a hub: its records up to a sequence of each kind are no longer stored. What was stored later is

@@ -25,11 +25,10 @@ var ConfigKinds = []ConfigKind{ConfigMap, Secret, SecretProviderClass}
 // Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
 // a Hint may say.
 type Config struct {
-	// Cluster is the owner of a config of another cluster; empty for one of the cluster that it is seen from.
-	Cluster   string     `json:"cluster,omitempty"`
-	Kind      ConfigKind `json:"kind"`
-	Namespace string     `json:"namespace"`
-	Name      string     `json:"name,omitempty"`
+	Cluster   string     `json:"cluster,omitempty" doc:"The cluster that owns the config, if it is not the one of the record."`
+	Kind      ConfigKind `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind of the config."`
+	Namespace string     `json:"namespace" doc:"The namespace of the config."`
+	Name      string     `json:"name,omitempty" required:"true" doc:"The name of the config."`
 }
 
 // String returns Kind/namespace/name, after the name of another cluster that owns it.
@@ -104,9 +103,9 @@ func ValidateCluster(name string) error {
 
 // WorkloadRef names a workload inside one cluster.
 type WorkloadRef struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	Kind      string `json:"kind" doc:"The kind of the workload." example:"Deployment"`
+	Namespace string `json:"namespace" doc:"The namespace of the workload."`
+	Name      string `json:"name" doc:"The name of the workload."`
 }
 
 // String returns Kind/namespace/name.

@@ -11,16 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-var (
-	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}}
-	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", At: at}
-)
-
-func TestGoldenFollow(t *testing.T) {
-	t.Run("want", func(t *testing.T) { golden(t, "want", wholeWant) })
-	t.Run("copy", func(t *testing.T) { golden(t, "copy", wholeCopy) })
-}
-
 func TestFollowNamesConfigsOfTheOwner(t *testing.T) {
 	foreign := prices
 	foreign.Cluster = "red"

@@ -56,15 +56,12 @@ func (h Hint) OutcomeUnknown() bool { return h.Code == 0 || h.Code >= 500 }
 
 // Actor is who made a request, as far as the API server knows.
 type Actor struct {
-	// User is the effective user: the impersonated one if there was impersonation.
-	User string `json:"user,omitempty"`
-	// AuthenticatedUser is set if it differs from User.
-	AuthenticatedUser string `json:"authenticatedUser,omitempty"`
-	UserAgent         string `json:"userAgent,omitempty"`
+	User              string `json:"user,omitempty" doc:"The effective user of the request; the impersonated one if there was impersonation."`
+	AuthenticatedUser string `json:"authenticatedUser,omitempty" doc:"The user who was authenticated, if that is not user."`
+	UserAgent         string `json:"userAgent,omitempty" doc:"What the client called itself."`
 	// SourceIP is the last address of the audit event, the only one that a client cannot choose.
-	SourceIP string `json:"sourceIP,omitempty"`
-	// FieldManager is the fieldManager parameter of the request.
-	FieldManager string `json:"fieldManager,omitempty"`
+	SourceIP     string `json:"sourceIP,omitempty" doc:"The address nearest to the API server, the only one that the client could not choose."`
+	FieldManager string `json:"fieldManager,omitempty" doc:"The field manager that the request named."`
 }
 
 // Name returns the user, with the one who impersonated them, or, where only a watch has seen the write, the field manager; empty if neither is

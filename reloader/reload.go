@@ -160,61 +160,63 @@ var Outcomes = []Reason{
 
 // Cause is one change behind a reload, as the reload saw it.
 type Cause struct {
-	ChangeID string `json:"changeID"`
-	Config   Config `json:"config"`
-	// Why is the reason for which the workload asks for this config, and Clause is the annotation that says so.
-	Why         Reason      `json:"why"`
-	Clause      string      `json:"clause,omitempty"`
-	OldSum      string      `json:"oldSum,omitempty"`
-	NewSum      string      `json:"newSum,omitempty"`
-	Keys        []KeyChange `json:"keys,omitempty"`
-	Candidates  []Candidate `json:"candidates,omitempty"`
-	Source      Source      `json:"source"`
-	RequestedAt time.Time   `json:"requestedAt,omitzero"`
-	ReceivedAt  time.Time   `json:"receivedAt,omitzero"`
-	VerifiedAt  time.Time   `json:"verifiedAt"`
-	// Container is the container that carries the mark, for strategies that choose one.
-	Container string `json:"container,omitempty"`
+	ChangeID    string      `json:"changeID" doc:"The change's ID; its record may have been dropped since."`
+	Config      Config      `json:"config" doc:"The config that changed."`
+	Why         Reason      `json:"why" doc:"Why the workload asks for this config."`
+	Clause      string      `json:"clause,omitempty" doc:"The annotation that says so."`
+	OldSum      string      `json:"oldSum,omitempty" doc:"Keyed fingerprint of the content before, lower-case hex."`
+	NewSum      string      `json:"newSum,omitempty" doc:"Keyed fingerprint of the content after, lower-case hex."`
+	Keys        []KeyChange `json:"keys,omitempty" doc:"The keys that the change touched. Absent if that is not known."`
+	Candidates  []Candidate `json:"candidates,omitempty" doc:"Who may have made the change. With more than one, no single one is asserted."`
+	Source      Source      `json:"source" doc:"What reported the change: audit, watch, shipped, sweep or baseline." example:"audit"`
+	RequestedAt time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the request. Absent if none was reported."`
+	ReceivedAt  time.Time   `json:"receivedAt,omitzero" doc:"When the report of the request reached Reroll."`
+	VerifiedAt  time.Time   `json:"verifiedAt" doc:"When the live object was read."`
+	Container   string      `json:"container,omitempty" doc:"The container that carries the mark, for strategies that choose one."`
 }
 
 // Reload is one roll of one workload, or the record of why it did not roll although a change asked for it.
 type Reload struct {
-	ID       string      `json:"id"`
-	Cluster  string      `json:"cluster"`
-	Workload WorkloadRef `json:"workload"`
-	UID      string      `json:"uid"`
-	Dialect  string      `json:"dialect,omitempty"`
-	Strategy string      `json:"strategy,omitempty"`
-	Outcome  Reason      `json:"outcome"`
-	// Message explains an outcome other than Reloaded. It never contains config content.
-	Message  string  `json:"message,omitempty"`
-	Causes   []Cause `json:"causes"`
-	Attempts int     `json:"attempts,omitempty"`
-	// Generation is the workload's metadata.generation after the patch.
-	Generation int64 `json:"generation,omitempty"`
-	// DecidedAt is when the quiet window closed and the flush began; PatchedAt is when the API server had accepted the patch.
-	DecidedAt time.Time `json:"decidedAt"`
-	// HeldBy is what held the reload back on purpose until DecidedAt, such as a freeze; empty if nothing did.
-	HeldBy    Reason    `json:"heldBy,omitempty"`
-	PatchedAt time.Time `json:"patchedAt,omitzero"`
-	// Rollout is what became of the patch; nil as long as that is not decided, or if nobody followed it.
-	Rollout *Rollout `json:"rollout,omitempty"`
-	// Requested is the value of the annotation reroll.dev/requested, if that asked for it and no change did; then there are no Causes.
-	Requested string `json:"requested,omitempty"`
-	// Shortened has what is left out because the record would be too large; empty if nothing is.
-	Shortened []Part `json:"shortened,omitempty"`
+	ID         string      `json:"id" doc:"Identifies the reload." example:"r-mfrggzdfmztwq2lk"`
+	Cluster    string      `json:"cluster" doc:"The cluster that the workload is in."`
+	Workload   WorkloadRef `json:"workload" doc:"The workload that was to be rolled."`
+	UID        string      `json:"uid" doc:"The UID of the workload."`
+	Dialect    string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
+	Strategy   string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
+	Outcome    Reason      `json:"outcome" doc:"What became of the reload."`
+	Message    string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
+	Causes     []Cause     `json:"causes,omitempty" doc:"The changes that asked for this reload. Several if they fell into one debounce window; absent in the summaries of a change."`
+	Attempts   int         `json:"attempts,omitempty" minimum:"0" doc:"How many times the patch was tried."`
+	Generation int64       `json:"generation,omitempty" doc:"The workload's metadata.generation after the patch."`
+	DecidedAt  time.Time   `json:"decidedAt" doc:"When the debounce window closed and the work began."`
+	HeldBy     Reason      `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
+	PatchedAt  time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
+	Rollout    *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if it was not followed."`
+	Requested  string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
+	Shortened  []Part      `json:"shortened,omitempty" enum:"messages,candidates,keys,causes" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
+}
+
+// Latency returns how long Reroll took until the patch: from the earliest request behind it, or from the end of the wait if something held it
+// back on purpose. ok is false if either end is not known.
+func (r Reload) Latency() (took time.Duration, ok bool) {
+	from := r.DecidedAt
+	if r.HeldBy == "" {
+		from = time.Time{}
+		for _, c := range r.Causes {
+			if from.IsZero() || !c.RequestedAt.IsZero() && c.RequestedAt.Before(from) {
+				from = c.RequestedAt
+			}
+		}
+	}
+	return r.PatchedAt.Sub(from), !from.IsZero() && !r.PatchedAt.IsZero()
 }
 
 // Rollout is what became of a workload after it was given a new template.
 type Rollout struct {
-	// Result is Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out.
-	Result Reason `json:"result"`
-	// Message explains a result other than RolledOut.
-	Message string `json:"message,omitempty"`
-	// StartedAt is when the template was written, or when it went on after it had waited for somebody, and EndedAt when the result was seen;
-	// zero while it is Rolling.
-	StartedAt time.Time `json:"startedAt"`
-	EndedAt   time.Time `json:"endedAt,omitzero"`
+	Result    Reason    `json:"result" doc:"Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out."`
+	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
+	StartedAt time.Time `json:"startedAt" doc:"When the template was written, or when the rollout continued after it had waited."`
+	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`
 }
 
 // ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is

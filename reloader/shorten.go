@@ -94,8 +94,8 @@ func (r *WorkloadRecord) shorten() bool {
 			r.Edges[i].Uses = nil
 		}
 		return r.complain(PartUses)
-	case r.Terms.Keys != "" || r.Missing != nil || r.Terms.Windows != nil:
-		r.Terms.Keys, r.Missing, r.Terms.Windows = "", nil, nil
+	case r.Keys != "" || r.Missing != nil:
+		r.Keys, r.Missing = "", nil
 		return r.complain(PartTerms)
 	case len(r.Edges) > 0:
 		r.Edges = r.Edges[:len(r.Edges)-(len(r.Edges)+3)/4]

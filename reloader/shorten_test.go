@@ -78,7 +78,7 @@ func fits[R reloader.Record](t *testing.T, r R, limit int) R {
 
 func manyKeys(n int) reloader.Change {
 	c := wholeChange
-	c.Old.Keys, c.New.Keys, c.Keys = map[string]string{}, map[string]string{}, nil
+	c.Old.Keys, c.New.Keys, c.Keys, c.Shortened = map[string]string{}, map[string]string{}, nil, nil
 	for i := range n {
 		key := fmt.Sprintf("key-%058d", i)
 		c.Old.Keys[key], c.New.Keys[key] = "0123456789abcdef", "fedcba9876543210"
@@ -90,7 +90,7 @@ func manyKeys(n int) reloader.Change {
 
 func manyCauses(n int) reloader.Reload {
 	r, change := wholeReload, manyKeys(100)
-	r.Causes, r.Message = nil, strings.Repeat("refused ", 1000)
+	r.Causes, r.Shortened, r.Message = nil, nil, strings.Repeat("refused ", 1000)
 	for range n {
 		r.Causes = append(r.Causes, reloader.Cause{
 			ChangeID: change.ID, Config: prices, NewSum: change.New.Sum, Keys: change.Keys, Candidates: change.Candidates, VerifiedAt: time.Unix(1, 0).UTC(),
@@ -101,14 +101,14 @@ func manyCauses(n int) reloader.Reload {
 
 func manyEdges(n int) reloader.WorkloadRecord {
 	r := wholeWorkload
-	r.Edges, r.Hold = nil, &reloader.Hold{Reason: reloader.ReasonFailing, Message: strings.Repeat("webhook ", 1000), Since: time.Unix(1, 0).UTC()}
+	r.Shortened, r.Edges, r.Hold = nil, nil, &reloader.Hold{Reason: reloader.ReasonFailing, Message: strings.Repeat("webhook ", 1000), Since: time.Unix(1, 0).UTC()}
 	for i := range n {
 		r.Edges = append(r.Edges, reloader.Edge{
 			Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "team-payments", Name: fmt.Sprintf("payments-service-config-%05d", i)},
 			Why:    reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
 			Uses: slices.Repeat([]reloader.Use{{How: "env", Container: "payments", Keys: []string{"LEVEL"}}}, 20),
 			Handled: reloader.Handled{
-				KeyID: "0123456789ab", Sum: strings.Repeat("5", 64), How: reloader.ReasonBaseline, At: time.Unix(1, 0).UTC(), Mark: strings.Repeat("3", 40),
+				KeyID: "0123456789ab", Sum: strings.Repeat("5", 64), How: reloader.ReasonBaseline, At: time.Unix(1, 0).UTC(),
 			},
 		})
 	}

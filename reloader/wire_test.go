@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// missing makes TestGolden write the files of a new version. It never writes over one that exists: what was written once is on
-// disks out there, and has to be read for ever.
-var missing = flag.Bool("write-missing", false, "write golden files that do not exist")
+// update writes the golden files anew. Records are on disks out there once there is a release: then a file is only ever added.
+var update = flag.Bool("update", false, "write the golden files")
 
 var (
 	at      = time.Date(2026, 11, 21, 6, 30, 0, 123456789, time.UTC)
@@ -45,10 +45,12 @@ var (
 		ID: "c-1", Cluster: "blue", Config: prices, Type: reloader.ChangeUpdated, UID: "u-1", ResourceVersion: "77",
 		Old: before, New: after, Keys: keys, Candidates: []reloader.Candidate{candidate}, Source: reloader.SourceAudit,
 		RequestedAt: at, ReceivedAt: at.Add(time.Second), VerifiedAt: at.Add(2 * time.Second),
+		Shortened: []reloader.Part{reloader.PartKeys},
 	}
 	wholeReload = reloader.Reload{
 		ID: "r-1", Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "env-vars",
-		Outcome: reloader.ReasonReloaded, Message: "rolled", Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second),
+		Outcome: reloader.ReasonReloaded, Message: "rolled", Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen,
+		Rollout: rolledOut, Requested: "new certificates", Shortened: []reloader.Part{reloader.PartCauses},
 		Causes: []reloader.Cause{{
 			ChangeID: "c-1", Config: prices, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
 			OldSum: "aa11", NewSum: "bb22", Keys: keys, Candidates: []reloader.Candidate{candidate}, Source: reloader.SourceAudit,
@@ -57,13 +59,40 @@ var (
 	}
 	wholeWorkload = reloader.WorkloadRecord{
 		Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "annotations", LastReload: "r-1", UpdatedAt: at,
-		Problems: []string{"bad pattern"}, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute)},
+		Problems: []string{"bad pattern"}, Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Dormant: reloader.ReasonSuspended, Keys: "used,*.yaml,!debug*",
+		Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12},
 		Edges: []reloader.Edge{{
-			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", Pending: "c-2",
+			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Pending: "c-2",
 			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}}},
-			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at, Mark: "m"},
+			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at},
 		}},
+		Missing:    []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true}},
+		Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
+		Shortened:  []reloader.Part{reloader.PartUses},
 	}
+	rolledOut = &reloader.Rollout{
+		Result: reloader.ReasonWaitingForOperator, Message: "it is paused: spec.paused", StartedAt: at.Add(time.Second), EndedAt: at.Add(3 * time.Second),
+	}
+	wholeCluster = reloader.ClusterStatus{
+		Cluster: "blue", UID: "u-9", Namespace: "ops", Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, At: at.Add(time.Hour),
+		Ready: true, DryRun: true, Ephemeral: true, Notifies: true, Source: "auto",
+		Faults:  []reloader.Fault{{Part: "nats", Reason: "away"}},
+		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}},
+		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute)}},
+		SweptAt: at.Add(3 * time.Minute), Drift: 2, Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2},
+		OldestPendingAt: at.Add(-time.Minute), HintsPending: 41,
+		Freeze:         reloader.Freeze{Frozen: true, Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at},
+		Pauses:         []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob"}},
+		Windows:        []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}},
+		ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field",
+		Forward: &reloader.Forwarding{
+			At: at.Add(time.Hour), Asked: map[string]time.Time{"c1": at},
+			Positions: map[reloader.RecordKind]reloader.Position{reloader.ChangeRecords: {Stream: "s-1", Sequence: 7, Behind: 2, Withdrawn: 9}},
+			Gaps:      []reloader.Gap{{Kind: reloader.ReloadRecords, Why: reloader.GapAgedOut, Records: 3, After: 5, At: at}},
+		},
+	}
+	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}, Numbers: []uint64{1795323600000000000}}
+	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", Answers: 1795323600000000000, At: at}
 )
 
 func TestGolden(t *testing.T) {
@@ -72,20 +101,26 @@ func TestGolden(t *testing.T) {
 	t.Run("reload", func(t *testing.T) { golden(t, "reload", wholeReload) })
 	t.Run("workload", func(t *testing.T) { golden(t, "workload", wholeWorkload) })
 	t.Run("cluster", func(t *testing.T) { golden(t, "cluster", wholeCluster) })
+	t.Run("want", func(t *testing.T) { golden(t, "want", wholeWant) })
+	t.Run("copy", func(t *testing.T) { golden(t, "copy", wholeCopy) })
 }
 
-// golden checks that this version's file is what Encode writes, and that it is read as want.
+// golden checks that want, in which every field is set, is written as the file of this version has it, and read as it was.
 func golden[R reloader.Record](t *testing.T, name string, want R) {
+	if field := unset(reflect.ValueOf(want), name); field != "" {
+		t.Errorf("%s is not set, so that no file shows how it is written", field)
+	}
 	path := filepath.Join("testdata", "wire", fmt.Sprintf("%s.v%d.json", name, reloader.WireVersion))
 	encoded, err := reloader.Encode(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && *missing {
-		data = append(encoded, '\n')
-		err = os.WriteFile(path, data, 0o600)
+	if *update {
+		if err := os.WriteFile(path, append(encoded, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,31 +133,37 @@ func golden[R reloader.Record](t *testing.T, name string, want R) {
 	}
 }
 
-// TestEveryGoldenFileIsRead reads the files of all versions up to this one.
-func TestEveryGoldenFileIsRead(t *testing.T) {
-	decoders := map[string]func([]byte) error{
-		"hint":     decodes[reloader.Hint],
-		"change":   decodes[reloader.Change],
-		"reload":   decodes[reloader.Reload],
-		"workload": decodes[reloader.WorkloadRecord],
-		"cluster":  decodes[reloader.ClusterStatus],
-	}
-	for version := 1; version <= reloader.WireVersion; version++ {
-		for name, decode := range decoders {
-			data, err := os.ReadFile(filepath.Join("testdata", "wire", fmt.Sprintf("%s.v%d.json", name, version)))
-			if err == nil {
-				err = decode(data)
+// unset names a field below v that is on the wire and zero; empty if there is none.
+func unset(v reflect.Value, path string) string {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return unset(v.Elem(), path)
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			return unset(v.Index(0), path)
+		}
+	case reflect.Struct:
+		if _, ok := v.Interface().(time.Time); ok {
+			break
+		}
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			name := path + "." + field.Name
+			if field.Tag.Get("json") == "-" || strings.HasSuffix(name, "Config.Cluster") || strings.HasSuffix(name, "Configs.Cluster") {
+				continue // a config of another cluster has its own test
 			}
-			if err != nil {
-				t.Errorf("%s of version %d: %v", name, version, err)
+			if found := unset(v.Field(i), name); found != "" {
+				return found
 			}
 		}
+		return ""
 	}
-}
-
-func decodes[R reloader.Record](data []byte) error {
-	_, err := reloader.Decode[R](data)
-	return err
+	if v.IsZero() {
+		return path
+	}
+	return ""
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -188,6 +229,11 @@ func TestDecodeIgnoresWhatItDoesNotKnow(t *testing.T) {
 	if diff := cmp.Diff(wholeHint, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
+}
+
+func decodes[R reloader.Record](data []byte) error {
+	_, err := reloader.Decode[R](data)
+	return err
 }
 
 func TestEncodeRefusesWhatCannotBeDecoded(t *testing.T) {

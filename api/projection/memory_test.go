@@ -119,7 +119,7 @@ func wireWorkload(n uint64) reloader.WorkloadRecord {
 	edge := reloader.Edge{
 		Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
 		Uses:    []reloader.Use{{How: "envFrom", Container: "app"}, {How: "volume", Keys: []string{"application.yaml"}}},
-		Handled: reloader.Handled{KeyID: "key-1", Sum: c.New.Sum, How: reloader.ReasonReloaded, At: c.VerifiedAt, Mark: fmt.Sprintf("%040d", n)},
+		Handled: reloader.Handled{KeyID: "key-1", Sum: c.New.Sum, How: reloader.ReasonReloaded, At: c.VerifiedAt},
 	}
 	return reloader.WorkloadRecord{
 		Cluster: c.Cluster, Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", n)},

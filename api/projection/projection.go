@@ -13,7 +13,7 @@
 //     a lock, so a long read delays no writer.
 //   - Events are of what comes after everything stored was read, in the order in which it became known. One that sets nothing comes
 //     first, and whenever a stream was lost: readers have to begin anew.
-//   - What the API has no business to show is dropped on the way in: the fingerprints of single keys, and the values of marks.
+//   - What the API has no business to show is dropped on the way in: the fingerprints of single keys.
 package projection
 
 import (

@@ -4,7 +4,6 @@ import "github.com/reroll-dev/reroll/reloader"
 
 // PutWorkload records rec in place of what was known of that workload.
 func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
-	rec.Edges = withoutMarks(rec.Edges)
 	key := WorkloadKey{Cluster: rec.Cluster, Workload: rec.Workload}
 	p.linking.Lock()
 	old, known := p.workloads.get(key)
@@ -111,13 +110,4 @@ func (p *Projection) tell(e *Event) {
 	if p.CaughtUp() {
 		p.feed.add(e)
 	}
-}
-
-func withoutMarks(edges []reloader.Edge) []reloader.Edge {
-	clean := make([]reloader.Edge, len(edges))
-	for i, edge := range edges {
-		edge.Handled.Mark = ""
-		clean[i] = edge
-	}
-	return clean
 }

@@ -14,7 +14,7 @@ var (
 )
 
 // The schemas of what src names otherwise.
-var schemaNames = map[string]string{"List": "ListWorkload"}
+var schemaNames = map[string]string{"List": "ListWorkload", "Dependency": "Edge"}
 
 // TestTypesAreThoseOfTheAPI: the dashboard reads no property that the API does not have, and takes none for granted that may be absent.
 func TestTypesAreThoseOfTheAPI(t *testing.T) {

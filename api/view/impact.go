@@ -8,20 +8,21 @@ import (
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // Impact says what would roll if a config changed now.
 type Impact struct {
-	Cluster   string             `json:"cluster" doc:"The cluster that the config is in."`
-	Config    Config             `json:"config" doc:"The config."`
-	Keys      []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
-	Rolls     int                `json:"rolls" doc:"How many workloads would roll at once."`
-	Waits     int                `json:"waits" doc:"How many would roll later, some only once somebody has looked: outcome says why."`
-	Notified  int                `json:"notified" doc:"For how many a webhook would be called instead."`
-	Never     int                `json:"never" doc:"How many would not roll for it at all: outcome says why."`
-	Workloads []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
-	Complete  bool               `json:"complete" doc:"Whether every workload that would roll or wait is in this answer, of all clusters that this API knows. If not, warnings say why, and that nothing would roll is not known."`
-	Warnings  []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
+	Cluster       string             `json:"cluster" doc:"The cluster that the config is in."`
+	Config        reloader.Config    `json:"config" doc:"The config."`
+	Keys          []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
+	RollsNow      int                `json:"rollsNow" doc:"How many workloads would roll at once."`
+	RollsLater    int                `json:"rollsLater" doc:"How many would roll later, some only once somebody has looked: their verdicts say why."`
+	NotifiedCount int                `json:"notifiedCount" doc:"For how many a webhook would be called instead."`
+	NeverCount    int                `json:"neverCount" doc:"How many would not roll for it at all: their verdicts say why."`
+	Workloads     []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
+	Complete      bool               `json:"complete" doc:"Whether every workload that would roll is in this answer, of all clusters that this API knows. If not, warnings say why."`
+	Warnings      []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
 }
 
 // Impacts says what would roll if each of several configs changed now.
@@ -32,16 +33,13 @@ type Impacts struct {
 
 // ImpactedWorkload is a workload that a change would reach.
 type ImpactedWorkload struct {
-	Cluster  string      `json:"cluster" doc:"The cluster that the workload is in, which follows the config if that is another's."`
-	Workload WorkloadRef `json:"workload" doc:"The workload."`
-	Why      Reason      `json:"why" doc:"Why it asks for the config."`
-	Clause   string      `json:"clause,omitempty" doc:"The annotation that says so."`
-	Strategy string      `json:"strategy" doc:"How it would be marked." example:"env-vars"`
-	Uses     []Use       `json:"uses" nullable:"false" doc:"Where the pod template refers to the config."`
-	UsesKeys bool        `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
-	Outcome  Reason      `json:"outcome" doc:"What would become of it: Reloaded, Notified where a webhook is called instead, why it would wait, or why nothing would come of it."`
-	Message  string      `json:"message,omitempty" doc:"More about that, for people." example:"ConfigMap/shop/settings is missing"`
-	Due      time.Time   `json:"due,omitzero" doc:"Until when it would wait, if that is known."`
+	Cluster    string               `json:"cluster" doc:"The cluster that the workload is in, which follows the config if that is another's."`
+	Workload   reloader.WorkloadRef `json:"workload" doc:"The workload."`
+	Strategy   string               `json:"strategy" doc:"How it would be marked." example:"env-vars"`
+	Dependency reloader.Edge        `json:"dependency" doc:"Why it asks for the config, and how it uses it."`
+	UsesKeys   bool                 `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
+	Fate       verdict.Fate         `json:"fate" enum:"Now,Later,Notified,Never" doc:"Whether it would roll: Now, Later, Never, or Notified where a webhook is called instead."`
+	Verdict    verdict.Verdict      `json:"verdict" doc:"How it would stand to the change, as the records say now. Limits that count rolls are not part of it."`
 }
 
 // Supposed is the change that an impact is asked for.
@@ -66,128 +64,56 @@ func (s Supposed) Reaches() []string {
 	return append([]string{s.Key.Cluster}, slices.Sorted(maps.Keys(followers))...)
 }
 
-// edge returns the place among the edges of w of the config; -1 if it does not ask for it.
-func (s Supposed) edge(w *reloader.WorkloadRecord) int {
-	return slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return s.isOf(w, e.Config) })
-}
-
-// isOf reports whether c, as w names it, is the config.
-func (s Supposed) isOf(w *reloader.WorkloadRecord, c reloader.Config) bool {
-	return projection.KeyOf(w.Cluster, c) == s.Key
-}
-
 // FromSupposed returns what would roll.
 func FromSupposed(s Supposed) Impact {
 	v := Impact{
-		Cluster: s.Key.Cluster, Config: fromConfig(s.Key.Config), Keys: append([]string{}, s.Keys...),
-		Workloads: []ImpactedWorkload{}, Complete: s.complete(), Warnings: s.warnings(),
+		Cluster: s.Key.Cluster, Config: s.Key.Config, Keys: append([]string{}, s.Keys...), Workloads: []ImpactedWorkload{}, Complete: true, Warnings: []string{},
 	}
 	for _, w := range s.Dependents {
-		i := s.edge(w)
+		i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return projection.KeyOf(w.Cluster, e.Config) == s.Key })
 		if i < 0 {
 			continue // it has stopped asking in the meantime
 		}
-		f := s.foresee(w)
+		fate, says := CaseOf(w, s.Clusters[w.Cluster], s.Now).Suppose(w.Edges[i], s.Keys)
 		v.Workloads = append(v.Workloads, ImpactedWorkload{
-			Cluster: w.Cluster, Workload: fromWorkloadRef(w.Workload), Why: Reason(w.Edges[i].Why), Clause: w.Edges[i].Clause, Strategy: w.Strategy,
-			Uses: each(w.Edges[i].Uses, fromUse), UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys),
-			Outcome: Reason(f.outcome), Message: f.message, Due: f.due,
+			Cluster: w.Cluster, Workload: w.Workload, Strategy: w.Strategy, Dependency: w.Edges[i], UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys), Fate: fate, Verdict: says,
 		})
-		*v.counter(FateOf(Reason(f.outcome)))++
+		*map[verdict.Fate]*int{verdict.RollsNow: &v.RollsNow, verdict.RollsLater: &v.RollsLater, verdict.Notified: &v.NotifiedCount, verdict.RollsNever: &v.NeverCount}[fate]++
+	}
+	for _, name := range s.Reaches() {
+		if doubt := s.doubt(name); doubt != "" {
+			v.Complete = false
+			if name != s.Key.Cluster {
+				doubt = "Cluster " + name + ": " + doubt
+			}
+			v.Warnings = append(v.Warnings, doubt)
+		}
+		v.Warnings = append(v.Warnings, s.selective(name)...)
 	}
 	return v
 }
 
-// Fate sums up what would become of a workload.
-type Fate string
-
-// The fates of a workload that a change reaches.
-const (
-	RollsNow   Fate = "Now"
-	RollsLater Fate = "Later"
-	IsNotified Fate = "Notified"
-	// RollsNever is that of a workload that is not rolled for this change at all.
-	RollsNever Fate = "Never"
-)
-
-// FateOf sums up an outcome. One that a later server may know is taken for a roll to come: better one too many than one too few.
-func FateOf(outcome Reason) Fate {
-	reason := reloader.Reason(outcome)
-	_, known := reloader.Reasons[reason]
-	switch {
-	case reason == reloader.ReasonReloaded:
-		return RollsNow
-	case reason == reloader.ReasonNotified:
-		return IsNotified
-	case !known || slices.Contains(reloader.HoldReasons, reason):
-		return RollsLater
-	}
-	return RollsNever
-}
-
-// counter is where those of a fate are counted.
-func (v *Impact) counter(f Fate) *int {
-	switch f {
-	case RollsNow:
-		return &v.Rolls
-	case IsNotified:
-		return &v.Notified
-	case RollsNever:
-		return &v.Never
-	}
-	return &v.Waits
-}
-
-func (p Pause) covers(w *reloader.WorkloadRecord) bool {
-	return p.Namespace == "" || p.Namespace == w.Workload.Namespace
-}
-
-// farBehind is how many records of workloads may be on their way from a cluster to its hub at any moment: it is less than a cluster brings in
-// the seconds between two of its reports.
-const farBehind = 100
-
-// Stale says why the records of a cluster may not be those of now; empty if its dispatcher has told of itself lately, has seen every
-// workload, and has brought what it knows of them.
-func Stale(c *projection.ClusterState, now time.Time) string {
-	switch h := health(c, now); {
-	case h == Away || h == Unknown || !c.Status.Ready:
-		return problems(c, now)[0] + " What is on record may be out of date."
-	case c.Status.Forward != nil && c.Status.Forward.Positions[reloader.WorkloadRecords].Behind > farBehind:
-		return fmt.Sprintf("%d records of workloads were still to come. What is on record may be out of date.", c.Status.Forward.Positions[reloader.WorkloadRecords].Behind)
-	}
-	return ""
-}
-
-// complete reports whether the records of every cluster that the change would reach are those of now.
-func (s Supposed) complete() bool {
-	return !slices.ContainsFunc(s.Reaches(), func(name string) bool { return s.Clusters[name] == nil || Stale(s.Clusters[name], s.Now) != "" })
-}
-
-func (s Supposed) warnings() []string {
-	found := []string{}
-	for _, name := range s.Reaches() {
-		for _, problem := range s.warningsOf(name) {
-			if name != s.Key.Cluster {
-				problem = "Cluster " + name + ": " + problem
-			}
-			found = append(found, problem)
-		}
-	}
-	return found
-}
-
-func (s Supposed) warningsOf(cluster string) (found []string) {
+// doubt says why the records of a cluster may not be those of now; empty if they are.
+func (s Supposed) doubt(cluster string) string {
 	c := s.Clusters[cluster]
 	if c == nil {
-		return []string{"Nothing is on record about this cluster."}
+		return "Nothing is on record about this cluster."
 	}
-	if why := Stale(c, s.Now); why != "" {
-		found = append(found, why)
+	return Stale(c, s.Now)
+}
+
+// selective warns of pauses that select workloads by their labels, which are not on record.
+func (s Supposed) selective(cluster string) (found []string) {
+	c := s.Clusters[cluster]
+	if c == nil || c.Status == nil {
+		return nil
 	}
-	for _, p := range FromPauses(c, s.Now) {
-		covers := func(w *reloader.WorkloadRecord) bool { return w.Cluster == cluster && p.covers(w) }
-		if p.Selector != "" && slices.ContainsFunc(s.Dependents, covers) {
-			found = append(found, "A pause may hold some of these back: it selects workloads by the labels "+p.Selector+".")
+	for _, p := range c.Status.Pauses {
+		covers := func(w *reloader.WorkloadRecord) bool {
+			return w.Cluster == cluster && (p.Namespace == "" || p.Namespace == w.Workload.Namespace)
+		}
+		if p.Selector != "" && p.Until.After(s.Now) && slices.ContainsFunc(s.Dependents, covers) {
+			found = append(found, fmt.Sprintf("A pause of cluster %s may hold some of these back: it selects workloads by the labels %s.", cluster, p.Selector))
 		}
 	}
 	return found

@@ -37,8 +37,8 @@ type Counts struct {
 
 // OutcomeCount is how many reloads ended in one way.
 type OutcomeCount struct {
-	Outcome Reason `json:"outcome" doc:"The outcome."`
-	Count   int    `json:"count" doc:"How many."`
+	Outcome reloader.Reason `json:"outcome" doc:"The outcome."`
+	Count   int             `json:"count" doc:"How many."`
 }
 
 // Latency is how long it took from a request that changed a config to the patch of a workload, in seconds.
@@ -118,8 +118,8 @@ func (t *Tally) AddReload(r *reloader.Reload) {
 	}
 	bucket.outcomes[r.Outcome]++
 	t.total.outcomes[r.Outcome]++
-	if s := latency(r); s != nil {
-		bucket.seconds = append(bucket.seconds, *s)
+	if took, ok := r.Latency(); ok {
+		bucket.seconds = append(bucket.seconds, took.Seconds())
 	}
 	if !r.PatchedAt.IsZero() {
 		t.rolled[TopEntry{Cluster: r.Cluster, Kind: r.Workload.Kind, Namespace: r.Workload.Namespace, Name: r.Workload.Name}]++
@@ -151,7 +151,7 @@ func (c tallied) show() Counts {
 	v := Counts{Changes: c.changes, Outcomes: []OutcomeCount{}}
 	for _, outcome := range slices.Sorted(maps.Keys(c.outcomes)) {
 		v.Reloads += c.outcomes[outcome]
-		v.Outcomes = append(v.Outcomes, OutcomeCount{Outcome: Reason(outcome), Count: c.outcomes[outcome]})
+		v.Outcomes = append(v.Outcomes, OutcomeCount{Outcome: outcome, Count: c.outcomes[outcome]})
 	}
 	if n := len(c.seconds); n > 0 {
 		slices.Sort(c.seconds)

@@ -35,7 +35,7 @@ var rules = []rule{
 }
 
 func unreachable(c Case) (Verdict, bool) {
-	if c.Silence == 0 {
+	if c.Status == nil || silence(c.Status, c.Now) == 0 {
 		return Verdict{}, false
 	}
 	known := "nothing is on record about this workload"
@@ -43,7 +43,7 @@ func unreachable(c Case) (Verdict, bool) {
 		known = "what is on record of this workload is as of " + clock(c.Record.UpdatedAt)
 	}
 	return Verdict{
-		Message: fmt.Sprintf("The dispatcher of cluster %s has published no status for %s; %s.", c.Cluster, c.Silence.Round(time.Second), known),
+		Message: fmt.Sprintf("The dispatcher of cluster %s has published no status for %s; %s.", c.Cluster, silence(c.Status, c.Now).Round(time.Second), known),
 		Next:    "reroll doctor",
 	}, true
 }
@@ -75,7 +75,7 @@ func failed(c Case) (Verdict, bool) {
 	if !h.DeadLetter() {
 		return Verdict{}, false
 	}
-	return Verdict{Reason: h.Reason, Message: OfHold(h), Next: "reroll retry " + ref(c.Workload)}, true
+	return Verdict{Reason: h.Reason, Message: ofHold(h), Next: "reroll retry " + ref(c.Workload)}, true
 }
 
 func invalid(c Case) (Verdict, bool) {
@@ -206,9 +206,12 @@ func (c Case) waits() bool {
 func held(c Case) (Verdict, bool) {
 	h := c.Record.Hold
 	if h == nil {
+		h = c.brake()
+	}
+	if h == nil {
 		return Verdict{}, false
 	}
-	v := Verdict{Reason: h.Reason, Message: OfHold(h)}
+	v := Verdict{Reason: h.Reason, Message: ofHold(h)}
 	switch h.Reason {
 	case reloader.ReasonPausedByOperator:
 		v.Next = c.own("reroll resume " + c.pause())
@@ -220,6 +223,36 @@ func held(c Case) (Verdict, bool) {
 		v.Next = "reroll status"
 	}
 	return v, true
+}
+
+// brake returns what holds back all workloads of the namespace or of the cluster that wait, before the record of the workload says so: a pause that
+// selects no labels, or the maintenance windows. It is nil if nothing does.
+func (c Case) brake() *reloader.Hold {
+	if c.Status == nil || !c.waits() {
+		return nil
+	}
+	hold := &reloader.Hold{}
+	for _, p := range c.Status.Pauses {
+		if p.Selector == "" && (p.Namespace == "" || p.Namespace == c.Workload.Namespace) && p.Until.After(c.Now) && p.Until.After(hold.Due) {
+			*hold = reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
+		}
+	}
+	if hold.Reason != "" {
+		return hold
+	}
+	for _, w := range c.Status.Windows {
+		if w.Open {
+			return nil
+		}
+		hold.Reason = reloader.ReasonOutsideWindow
+		if hold.Due.IsZero() || !w.Next.IsZero() && w.Next.Before(hold.Due) {
+			hold.Due = w.Next
+		}
+	}
+	if hold.Reason == "" {
+		return nil
+	}
+	return hold
 }
 
 func pending(c Case) (Verdict, bool) { return Verdict{Message: waitsForWindow}, c.waits() }

@@ -66,13 +66,14 @@ func (s State) Settled() bool {
 
 // Verdict is how a workload stands.
 type Verdict struct {
-	State State
-	// Reason is the reason of the closed list that says more; empty if none does.
-	Reason reloader.Reason
-	// Message is one sentence, or few.
-	Message string
-	// Next is the command to run next, complete as it is; empty if there is none.
-	Next string
+	State  State           `json:"state" doc:"The state in one word."`
+	Reason reloader.Reason `json:"reason,omitempty" doc:"The reason, if one of the closed list says more."`
+	// NeedsAttention is what State.NeedsAttention reports.
+	NeedsAttention bool `json:"needsAttention,omitempty" doc:"Whether the state does not end by itself."`
+	// Waits reports whether the state is neither settled nor one that needs attention.
+	Waits   bool   `json:"waits,omitempty" doc:"Whether something is expected to happen to it without anybody's help."`
+	Message string `json:"message" doc:"The same for people, in one sentence or few."`
+	Next    string `json:"next,omitempty" doc:"The next command, complete as it is. Absent if there is none."`
 }
 
 // Case is what is judged.
@@ -81,11 +82,9 @@ type Case struct {
 	Workload reloader.WorkloadRef
 	// Record is what the dispatcher has published about the workload; nil if nothing is on record.
 	Record *reloader.WorkloadRecord
-	// Status is what the dispatcher says of its cluster; nil if that is not known. Silence is for how long it has published nothing, if that is
-	// too long, and otherwise 0.
-	Status  *reloader.ClusterStatus
-	Silence time.Duration
-	Now     time.Time
+	// Status is what the dispatcher has published about its cluster; nil if that is not known.
+	Status *reloader.ClusterStatus
+	Now    time.Time
 	// Live is what the cluster says about a workload without a record; nil if it was not asked.
 	Live *Live
 }
@@ -101,23 +100,33 @@ type Live struct {
 }
 
 // Judge returns the verdict of the first rule that has something to say.
-func Judge(c Case) Verdict {
+func Judge(c Case) Verdict { return c.judge(rules) }
+
+func (c Case) judge(rules []rule) Verdict {
 	for _, r := range rules {
 		if v, ok := r.judge(c); ok {
-			v.State = r.state
+			v.State, v.NeedsAttention, v.Waits = r.state, r.state.NeedsAttention(), !r.state.Settled() && !r.state.NeedsAttention()
 			return v
 		}
 	}
 	return upToDate(c)
 }
 
-// About returns c with everything left out that is not about one dependency of the workload. forLast says that its last reload was for that
-// config, so that what became of the rollout is about it, too.
-func (c Case) About(e reloader.Edge, forLast bool) Case {
+// Of returns how the workload stands to one config. forLast says that its last reload was for that config, so that what became of the rollout
+// concerns it.
+func (c Case) Of(config reloader.Config, forLast bool) Verdict {
+	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config == config })
+	if i < 0 {
+		return c.noDependency(config, "")
+	}
+	e := c.Record.Edges[i]
+	if e.Why == reloader.ReasonNotShared {
+		return c.noDependency(config, e.Why)
+	}
 	r := *c.Record
 	r.Edges, r.Problems = []reloader.Edge{e}, nil
-	r.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m reloader.Missing) bool { return m.Config != e.Config })
-	r.Unreadable = slices.DeleteFunc(slices.Clone(r.Unreadable), func(u reloader.Unreadable) bool { return u.Config != e.Config && u.Config != reloader.Config{} })
+	r.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m reloader.Missing) bool { return m.Config != config })
+	r.Unreadable = slices.DeleteFunc(slices.Clone(r.Unreadable), func(u reloader.Unreadable) bool { return u.Config != config && u.Config != reloader.Config{} })
 	if e.Pending == "" {
 		r.Hold = nil
 	}
@@ -125,5 +134,5 @@ func (c Case) About(e reloader.Edge, forLast bool) Case {
 		r.Rollout = nil
 	}
 	c.Record = &r
-	return c
+	return Judge(c)
 }

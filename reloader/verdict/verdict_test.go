@@ -168,7 +168,11 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"down, not opted in":   {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll doctor"},
 		"all is well":          {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
 	} {
-		c := Case{Cluster: "local", Workload: web, Status: tc.status, Silence: tc.silence, Now: now}
+		if tc.status == nil {
+			tc.status = &reloader.ClusterStatus{}
+		}
+		tc.status.At = now.Add(-tc.silence)
+		c := Case{Cluster: "local", Workload: web, Status: tc.status, Now: now}
 		if tc.record != nil {
 			c.Record = record(tc.record)
 		}
@@ -179,7 +183,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		if strings.ContainsAny(got.Next, ",;…<>") || got.Next != "" && !slices.Contains([]string{"kubectl", "oc", "reroll"}, strings.Fields(got.Next)[0]) {
 			t.Errorf("%s: %q is no command", name, got.Next)
 		}
-		if got.State.NeedsAttention() && got.State.Settled() {
+		if got.NeedsAttention != got.State.NeedsAttention() || got.NeedsAttention && got.State.Settled() {
 			t.Errorf("%s: %s is settled and needs attention", name, got.State)
 		}
 	}
@@ -198,14 +202,14 @@ func TestLive(t *testing.T) {
 		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago.", "reroll doctor"},
 	} {
 		got := Judge(Case{Cluster: "local", Workload: web, Live: &c.live, Now: now})
-		if want := (Verdict{NotOptedIn, reloader.ReasonNotOptedIn, c.message, c.next}); got != want {
+		if want := (Verdict{State: NotOptedIn, Reason: reloader.ReasonNotOptedIn, NeedsAttention: true, Message: c.message, Next: c.next}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }
 
-// TestAbout: what is wrong with one config is no word about another.
-func TestAbout(t *testing.T) {
+// TestOf: what is wrong with one config is no word about another.
+func TestOf(t *testing.T) {
 	other := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
 	r := record(func(r *reloader.WorkloadRecord) {
 		r.Missing, r.Problems = []reloader.Missing{{Config: secret}}, []string{"bad"}
@@ -222,7 +226,7 @@ func TestAbout(t *testing.T) {
 		"the other":                 {1, false, UpToDate},
 		"the other, rolled for now": {1, true, Stalled},
 	} {
-		if got := Judge(c.About(r.Edges[tc.edge], tc.forLast)); got.State != tc.want {
+		if got := c.Of(r.Edges[tc.edge].Config, tc.forLast); got.State != tc.want {
 			t.Errorf("%s: %+v, want %s", name, got, tc.want)
 		}
 	}
@@ -242,7 +246,7 @@ func TestNoDependency(t *testing.T) {
 		{reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "api-pasword"}, "", "or in another namespace."},
 		{secret, reloader.ReasonNotShared, "The workload " + reloader.Reasons[reloader.ReasonNotShared] + "."},
 	} {
-		if got := c.NoDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
+		if got := c.noDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
 			t.Errorf("%s: %+v, want %s", tc.config, got, tc.message)
 		}
 	}

@@ -12,11 +12,9 @@ import (
 // waitsForWindow is what a change waits for that nothing holds back.
 const waitsForWindow = "A change waits for the debounce window to pass."
 
-// OfHold says what holds a workload back and when it continues. A nil hold means that only the debounce window has to pass.
-func OfHold(h *reloader.Hold) string {
+// ofHold says what holds a workload back and when it continues.
+func ofHold(h *reloader.Hold) string {
 	switch {
-	case h == nil:
-		return waitsForWindow
 	case h.Reason == reloader.ReasonOutsideWindow && h.Due.IsZero():
 		return because("The workload is held back: no maintenance window ever opens", h.Message)
 	case h.Reason == reloader.ReasonOutsideWindow:
@@ -29,8 +27,8 @@ func OfHold(h *reloader.Hold) string {
 	return text
 }
 
-// NoDependency is the verdict of a workload and a config that it does not depend on; why is NotShared, or empty.
-func (c Case) NoDependency(config reloader.Config, why reloader.Reason) Verdict {
+// noDependency is the verdict of a workload and a config that it does not depend on; why is NotShared, or empty.
+func (c Case) noDependency(config reloader.Config, why reloader.Reason) Verdict {
 	v := Verdict{State: NotADependency, Reason: why}
 	if why != "" {
 		v.Message = "The workload " + reloader.Reasons[why] + "."

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -59,7 +60,7 @@ func (c *cluster) complains(ctx context.Context, name, text string) error {
 	if err := c.Reroll.Get(ctx, "/api/v1/workloads/"+c.name+"/"+namespace+"/Deployment/"+name, &w); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(w.Unreadable, func(u view.Unreadable) bool { return strings.Contains(u.Message, text) }) {
+	if !slices.ContainsFunc(w.Unreadable, func(u reloader.Unreadable) bool { return strings.Contains(u.Message, text) }) {
 		return fmt.Errorf("%s in %s cannot read %+v", name, c.name, w.Unreadable)
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 const (
@@ -79,7 +81,7 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 	w := &feedWatch{began: s.now, told: map[string]string{}, out: out}
 	end, err := c.follow(s, w)
 	if err == nil && end == feedProven {
-		out.add(signs[fine], text("The audit feed of cluster "+w.last.Name+" is proven: a canary came back through every API server."))
+		out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
 		return out.err
 	}
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -140,10 +142,10 @@ func (c *auditCheck) readCluster(s *session) (view.Cluster, error) {
 	}
 	var names []string
 	for _, one := range clusters.items {
-		if one.Name == c.cluster || c.cluster == "" && len(clusters.items) == 1 {
+		if one.Cluster == c.cluster || c.cluster == "" && len(clusters.items) == 1 {
 			return one, nil
 		}
-		names = append(names, one.Name)
+		names = append(names, one.Cluster)
 	}
 	if len(names) == 0 {
 		return view.Cluster{}, errNoStatus
@@ -192,18 +194,18 @@ func (w *feedWatch) tell(what string, v grade, message string) {
 func (w *feedWatch) see(one view.Cluster) feedEnd {
 	if w.first == nil {
 		w.first = &one
-		w.tell("cluster "+one.Name, fine, "its dispatcher runs version "+orDash(one.Version))
+		w.tell("cluster "+one.Cluster, fine, "its dispatcher runs version "+orDash(one.Version))
 	}
 	w.last = &one
-	if one.Health == view.Away {
-		w.tell("cluster "+one.Name, wrong, "its dispatcher has published no status lately")
+	if one.Health == verdict.Away {
+		w.tell("cluster "+one.Cluster, wrong, "its dispatcher has published no status lately")
 		return feedOpen
 	}
 	if w.heardSince() {
 		w.tell("audit events", fine, "they come in, from API servers or log shippers")
 	}
 	if len(one.Feeds) == 0 {
-		if one.UpdatedAt.After(w.first.UpdatedAt) { // it had the time for a first one
+		if one.At.After(w.first.At) { // it had the time for a first one
 			return feedHopeless
 		}
 		w.tell("canary", unclear, "none has been sent yet")
@@ -222,11 +224,11 @@ func (w *feedWatch) see(one view.Cluster) feedEnd {
 }
 
 // seeFeed says what is new of one API server. It is proven by a canary that came back after the look began.
-func (w *feedWatch) seeFeed(feed view.Feed) feedEnd {
+func (w *feedWatch) seeFeed(feed reloader.FeedStatus) feedEnd {
 	check := "canary through " + feed.Address
 	switch feed.State {
 	case "heard":
-		if i := slices.IndexFunc(w.first.Feeds, func(f view.Feed) bool { return f.Address == feed.Address }); i >= 0 && !feed.LastAt.After(w.first.Feeds[i].LastAt) {
+		if i := slices.IndexFunc(w.first.Feeds, func(f reloader.FeedStatus) bool { return f.Address == feed.Address }); i >= 0 && !feed.LastAt.After(w.first.Feeds[i].LastAt) {
 			w.tell(check, unclear, "one came back at "+exactly(feed.LastAt)+"; waiting for the next")
 			return feedOpen
 		}
@@ -266,7 +268,7 @@ func (c *auditCheck) missing(w *feedWatch) (found findings) {
 	case w.last == nil:
 		found.add("dispatcher", wrong, "it has published no status", "reroll doctor")
 		return found
-	case w.last.Health == view.Away:
+	case w.last.Health == verdict.Away:
 		found.add("dispatcher", wrong, "it has published no status lately", "reroll doctor")
 		return found
 	case len(w.last.Feeds) == 0:

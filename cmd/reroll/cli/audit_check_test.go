@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // statuses serves a cluster as it is at one look after the other; the last one stays. over is closed once that was seen twice.
@@ -47,17 +49,20 @@ func statuses(t *testing.T, looks ...view.Cluster) (url string, over <-chan stru
 }
 
 // at is a cluster some seconds after the first look.
-func at(seconds int, hints int64, feeds ...view.Feed) view.Cluster {
+func at(seconds int, hints int64, feeds ...reloader.FeedStatus) view.Cluster {
 	when := now.Add(time.Duration(seconds) * time.Second)
 	return view.Cluster{
-		Name: "local", Health: view.Healthy, Version: "v1.2.3", UpdatedAt: when, Feeds: feeds, Problems: []string{},
-		Sources: []view.Source{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}},
+		ClusterStatus: reloader.ClusterStatus{
+			Cluster: "local", Version: "v1.2.3", At: when, Feeds: feeds,
+			Sources: []reloader.SourceStatus{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}},
+		},
+		Standing: verdict.Standing{Health: verdict.Healthy},
 	}
 }
 
 // feed is one of an API server, with how many seconds after the first look the last canary came back.
-func feed(address, state string, seconds int) view.Feed {
-	return view.Feed{Address: address, State: state, LastAt: now.Add(time.Duration(seconds) * time.Second)}
+func feed(address, state string, seconds int) reloader.FeedStatus {
+	return reloader.FeedStatus{Address: address, State: state, LastAt: now.Add(time.Duration(seconds) * time.Second)}
 }
 
 // check runs the command, and returns what it prints and the code that it ends with. Its time is over when over is closed.
@@ -91,9 +96,9 @@ func check(ctx context.Context, t *testing.T, over <-chan struct{}, args ...stri
 func TestAuditCheck(t *testing.T) {
 	one, two := "https://10.0.0.1:6443", "https://10.0.0.2:6443"
 	away := at(0, 0)
-	away.Health = view.Away
+	away.Health = verdict.Away
 	other := at(0, 0)
-	other.Name = "west"
+	other.Cluster = "west"
 	for name, c := range map[string]struct {
 		looks []view.Cluster
 		args  string

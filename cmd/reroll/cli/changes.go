@@ -146,8 +146,8 @@ func changesShown(now time.Time, several bool) shown[view.ChangeRow] {
 		row: func(r view.ChangeRow) []cell {
 			c := r.Change
 			return []cell{
-				text(since(now, c.VerifiedAt)), text(c.Cluster), text(configRef("", c.Config).String()), text(c.Type), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
-				rolledCell(r), text(c.Source), text(c.ID), text(exactly(c.VerifiedAt)), text(seconds(c.LatencySeconds)), text(clientOf(c.Candidates)),
+				text(since(now, c.VerifiedAt)), text(c.Cluster), text(configRef("", c.Config).String()), text(string(c.Type)), text(keysOf(c.Keys)), text(whoOf(c.Candidates)),
+				rolledCell(r), text(string(c.Source)), text(c.ID), text(exactly(c.VerifiedAt)), text(verifiedAfter(c)), text(clientOf(c.Candidates)),
 			}
 		},
 	}
@@ -195,9 +195,9 @@ func rolledCell(r view.ChangeRow) cell {
 	return c
 }
 
-func becameOf(r view.ReloadSummary) string {
-	switch outcome := reloader.Reason(r.Outcome); {
-	case outcome == reloader.ReasonReloaded && r.Rollout != nil && reloader.Reason(r.Rollout.Result) == reloader.ReasonStalled:
+func becameOf(r view.Reload) string {
+	switch outcome := r.Outcome; {
+	case outcome == reloader.ReasonReloaded && r.Rollout != nil && r.Rollout.Result == reloader.ReasonStalled:
 		return stalled
 	case outcome == reloader.ReasonReloaded:
 		return rolled
@@ -217,46 +217,46 @@ func (f *changesFlags) one(s *session, id string) error {
 		l.field("Change", c.ID)
 		l.field("Cluster", c.Cluster)
 		l.field("Config", configRef("", c.Config).String())
-		l.field("Type", c.Type)
+		l.field("Type", string(c.Type))
 		l.field("Keys", keysOf(c.Keys))
 		for _, who := range c.Candidates {
 			l.field("Who", sayCandidate(who))
 		}
-		l.field("Source", c.Source)
+		l.field("Source", string(c.Source))
 		l.field("Requested", exactly(c.RequestedAt))
 		l.field("Verified", exactly(c.VerifiedAt))
-		l.field("Latency", seconds(c.LatencySeconds))
-		l.field("Digest", shortDigest(c.OldDigest)+" → "+shortDigest(c.NewDigest))
+		l.field("Latency", verifiedAfter(c.Change))
+		l.field("Digest", orDash(c.Old.Short())+" → "+orDash(c.New.Short()))
 		l.field("Rolled", rolledCell(c).text)
 	})
 }
 
 // sayCandidate says who may have made a change, and why we think so.
-func sayCandidate(c view.Candidate) string {
-	said := candidateName(c)
+func sayCandidate(c reloader.Candidate) string {
+	said := c.Name()
 	if c.UserAgent != "" {
 		said += " with " + c.UserAgent
 	}
 	if c.SourceIP != "" {
 		said += " from " + c.SourceIP
 	}
-	return said + ", " + c.Verb + " (" + c.Basis + ")"
+	return said + ", " + string(c.Verb) + " (" + string(c.Basis) + ")"
 }
 
-func candidateName(c view.Candidate) string {
-	return reloader.Actor{User: c.User, AuthenticatedUser: c.AuthenticatedUser, FieldManager: c.FieldManager}.Name()
+// verifiedAfter returns how long it took from the request to the look that found the change.
+func verifiedAfter(c reloader.Change) string {
+	if c.RequestedAt.IsZero() {
+		return dash
+	}
+	took := c.VerifiedAt.Sub(c.RequestedAt).Seconds()
+	return seconds(&took)
 }
 
-// digestLength is how much of a fingerprint people need to tell two apart.
-const digestLength = 12
-
-func shortDigest(sum string) string { return orDash(sum[:min(len(sum), digestLength)]) }
-
-func keysOf(keys []view.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
+func keysOf(keys []reloader.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
 
 // signedKeys names keys, with what happened to those that were not just changed.
-func signedKeys(keys []view.KeyChange) (names []string) {
-	signs := map[string]string{"Added": "+", "Removed": "-"}
+func signedKeys(keys []reloader.KeyChange) (names []string) {
+	signs := map[reloader.KeyOp]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
 	for _, k := range keys {
 		names = append(names, signs[k.Op]+k.Key)
 	}
@@ -264,21 +264,21 @@ func signedKeys(keys []view.KeyChange) (names []string) {
 }
 
 // whoOf names the candidates: with several, no single one is asserted.
-func whoOf(candidates []view.Candidate) string {
+func whoOf(candidates []reloader.Candidate) string {
 	var names []string
 	for _, c := range candidates {
-		names = append(names, candidateName(c))
+		names = append(names, c.Name())
 	}
 	switch {
 	case len(names) > 1:
 		return "one of " + strings.Join(names, ", ")
-	case len(names) == 1 && candidates[0].Basis == string(reloader.BasisAmbiguous):
+	case len(names) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
 		return "perhaps " + names[0]
 	}
 	return orDash(strings.Join(names, ""))
 }
 
-func clientOf(candidates []view.Candidate) string {
+func clientOf(candidates []reloader.Candidate) string {
 	if len(candidates) != 1 {
 		return dash
 	}

@@ -3,14 +3,18 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // clustersCommand lists clusters, or tells all about one.
@@ -63,15 +67,15 @@ func clustersShown(now time.Time) shown[view.Cluster] {
 			{name: "VERSION", wide: true},
 			{name: "INSTANCE", wide: true},
 		},
-		name: func(c view.Cluster) string { return c.Name },
+		name: func(c view.Cluster) string { return c.Cluster },
 		none: "No cluster is on record.",
 		row: func(c view.Cluster) []cell {
 			var sources []string
 			for _, source := range c.Sources {
-				sources = append(sources, source.Source)
+				sources = append(sources, string(source.Source))
 			}
 			return []cell{
-				text(c.Name), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(heldIn(c))), text(lagOf(c)),
+				text(c.Cluster), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(heldIn(c))), text(lagOf(c)),
 				text(since(now, c.LastChangeAt)), text(since(now, c.LastReloadAt)),
 				text(orDash(strings.Join(sources, ","))), text(fmt.Sprint(c.Drift)), text(orDash(c.Version)), text(orDash(c.Instance)),
 			}
@@ -79,22 +83,23 @@ func clustersShown(now time.Time) shown[view.Cluster] {
 	}
 }
 
-func healthCell(h view.Health) cell {
-	styles := map[view.Health]style{view.Healthy: good, view.Degraded: warn, view.Away: bad, view.Unknown: bad}
+func healthCell(h verdict.Health) cell {
+	styles := map[verdict.Health]style{verdict.Healthy: good, verdict.Degraded: warn, verdict.Away: bad, verdict.Unknown: bad}
 	return cell{string(h), styles[h]}
 }
 
 // lagOf returns how old the oldest change is that is on its way to a workload.
 func lagOf(c view.Cluster) string {
-	if c.LagSeconds == 0 {
+	lag := c.Lag().Seconds()
+	if lag == 0 {
 		return dash
 	}
-	return seconds(&c.LagSeconds)
+	return seconds(&lag)
 }
 
 func heldIn(c view.Cluster) (n int) {
 	for _, held := range c.Held {
-		n += held.Workloads
+		n += held
 	}
 	return n
 }
@@ -104,7 +109,7 @@ func (q *question) oneCluster(s *session, name string) error {
 	if err != nil {
 		return err
 	}
-	return printOne(s, &q.output, body, c.Name, func(l *lines) { writeCluster(l, c, s.now) })
+	return printOne(s, &q.output, body, c.Cluster, func(l *lines) { writeCluster(l, c, s.now) })
 }
 
 // cluster asks for one cluster, and returns it also as it was answered.
@@ -124,7 +129,7 @@ func (s *session) cluster(name string) (c view.Cluster, body []byte, err error) 
 func writeCluster(l *lines, c view.Cluster, now time.Time) {
 	health := healthCell(c.Health)
 	health.style += bold
-	l.add(cell{c.Name, bold}, text("  "), health)
+	l.add(cell{c.Cluster, bold}, text("  "), health)
 	writeBrakes(l, c)
 	for _, w := range c.Windows {
 		if w.Open {
@@ -132,7 +137,7 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 		}
 	}
 	l.addf("  %s, %d pending, %d held%s", count(c.Workloads, "workload"), c.Pending, heldIn(c), reasonsOf(c.Held))
-	if c.LagSeconds > 0 || c.HintsPending > 0 {
+	if c.Lag() > 0 || c.HintsPending > 0 {
 		l.addf("  lag %s, %s not done", lagOf(c), count(int(c.HintsPending), "hint"))
 	}
 	l.addf("  last change %s, last reload %s, swept %s, drift %d", ago(now, c.LastChangeAt), ago(now, c.LastReloadAt), ago(now, c.SweptAt), c.Drift)
@@ -154,13 +159,10 @@ func writeCluster(l *lines, c view.Cluster, now time.Time) {
 // writeBrakes tells what is wrong with a cluster, and what holds its reloads back.
 func writeBrakes(l *lines, c view.Cluster) {
 	for _, problem := range c.Problems {
-		l.add(cell{"  ! ", warn}, text(problem))
+		l.add(cell{"  ! ", warn}, text(problem.Message))
 	}
 	if c.DryRun {
 		l.add(text("  This is a dry run: nothing is written to the cluster."))
-	}
-	if !c.Freeze.Frozen && !c.Freeze.Until.IsZero() {
-		l.add(text("  Not frozen: the freeze ended at " + exactly(c.Freeze.Until) + because(c.Freeze.Reason)))
 	}
 	if c.Freeze.Frozen {
 		from := ""
@@ -187,26 +189,14 @@ func opens(next time.Time) string {
 	return "opens " + exactly(next)
 }
 
-// writeForward tells how far the records of a cluster have come to the hub that was asked, and what has been missing there for long; nothing if
-// that is no hub.
-func writeForward(l *lines, f *view.Forward, now time.Time) {
-	if f == nil {
-		return
-	}
-	l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(f.Behind, math.MaxInt64)), "record"), ago(now, f.At))
-	for _, gap := range f.Gaps {
-		if now.Sub(gap.At) <= view.GapTime {
-			continue // it is among the problems
-		}
-		missing := "some"
-		if gap.Missing > 0 {
-			missing = fmt.Sprintf("up to %d", gap.Missing)
-		}
-		l.addf("    %s %s may be missing here: %s, found %s", missing, gap.Records, gap.Reason, ago(now, gap.At))
+// writeForward tells how far the records of a cluster have come to the hub that was asked; nothing if that is no hub.
+func writeForward(l *lines, f *reloader.Forwarding, now time.Time) {
+	if f != nil {
+		l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(f.Behind(), math.MaxInt64)), "record"), ago(now, f.At))
 	}
 }
 
-func whom(p view.Pause) string {
+func whom(p reloader.Pause) string {
 	where, which := "everywhere", "all workloads"
 	if p.Namespace != "" {
 		where = "in " + p.Namespace
@@ -238,10 +228,10 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-func reasonsOf(held []view.Held) string {
+func reasonsOf(held map[reloader.Reason]int) string {
 	var parts []string
-	for _, h := range held {
-		parts = append(parts, fmt.Sprintf("%s %d", h.Reason, h.Workloads))
+	for _, reason := range slices.Sorted(maps.Keys(held)) {
+		parts = append(parts, fmt.Sprintf("%s %d", reason, held[reason]))
 	}
 	if parts == nil {
 		return ""

@@ -181,7 +181,7 @@ func (s *session) only(r ref) (ref, error) {
 func (s *session) clusters() (names []string, err error) {
 	l, err := list[view.Cluster](s, s.client, "/api/v1/clusters", nil, 0, silently)
 	for _, c := range l.items {
-		names = append(names, c.Name)
+		names = append(names, c.Cluster)
 	}
 	return names, err
 }

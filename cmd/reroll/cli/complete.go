@@ -72,7 +72,7 @@ func each[T any](s *session, path string, q url.Values, name func(T) string) ([]
 }
 
 func clusterNames(s *session, _ url.Values) ([]string, error) {
-	return each(s, "/api/v1/clusters", nil, func(c view.Cluster) string { return c.Name })
+	return each(s, "/api/v1/clusters", nil, func(c view.Cluster) string { return c.Cluster })
 }
 
 func namespaces(s *session, q url.Values) ([]string, error) {
@@ -90,8 +90,8 @@ func configNames(s *session, q url.Values) ([]string, error) {
 	l, err := list[view.Workload](s, s.client, "/api/v1/workloads", q, completionItems, silently)
 	var names []string
 	for _, w := range l.items {
-		for _, d := range w.Dependencies {
-			names = append(names, ref{namespace: unless(q, d.Config.Namespace), kind: d.Config.Kind, name: d.Config.Name}.String())
+		for _, d := range w.Edges {
+			names = append(names, ref{namespace: unless(q, d.Config.Namespace), kind: string(d.Config.Kind), name: d.Config.Name}.String())
 		}
 	}
 	return names, err

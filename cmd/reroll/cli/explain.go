@@ -3,15 +3,18 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -22,16 +25,16 @@ type explainFlags struct {
 	config string
 }
 
-// explainCommand says step by step why a workload rolls or does not.
+// explainCommand says why a workload rolls or does not.
 func explainCommand(version string) *cobra.Command {
 	q := &explainFlags{question: question{version: version}}
 	var judge bool
 	cmd := &cobra.Command{
 		Use:   "explain " + refForm,
-		Short: "Explain step by step why a workload does or does not roll",
-		Long: "Explain step by step why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command; with --config, that of\n" +
-			"this dependency. With --exit-code it ends with code 0 if the workload needs no attention, 1 if it does, and 3 if that could not be found out.\n" +
-			"-o wide has a table with a row for each step, with its reason and when it was so; -o name has the configs.\n" +
+		Short: "Explain why a workload does or does not roll",
+		Long: "Explain why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command; with --config, that of\n" +
+			"this dependency. A line for each config follows, with its newest change. With --exit-code it ends with code 0 if the workload needs no attention, 1 if it does, and 3 if that could not be found out.\n" +
+			"-o wide has a table with a row for each config; -o name has the configs.\n" +
 			"Where Reroll has no record of the workload and the kubeconfig is of its cluster, the cluster says whether it exists.\n" + shortForm,
 		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.explanations[*].state}'",
 		Args:    AboutOne(cobra.ExactArgs(1)),
@@ -82,7 +85,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) (well bool, err erro
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
 		of.Verdict = s.lookUp(&f.question, r)
 		body, err = json.Marshal(struct {
-			Verdict view.Verdict `json:"verdict"`
+			Verdict verdict.Verdict `json:"verdict"`
 		}{of.Verdict})
 	}
 	if err != nil {
@@ -91,38 +94,28 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) (well bool, err erro
 	s.warn(of.Warnings)
 	var names []string
 	for _, x := range of.Explanations {
-		names = append(names, configNamed(x).String())
+		names = append(names, configRef(x.Config.Cluster, x.Config).String())
 	}
 	first := of.Verdict
 	if f.config != "" && len(of.Explanations) == 1 {
 		first = of.Explanations[0].Verdict
 	}
-	well = !verdict.State(of.Verdict.State).NeedsAttention()
+	well = !of.Verdict.NeedsAttention
 	return well, f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
 		if wide && len(of.Explanations) > 0 {
-			return stepsTable(of.Explanations).write(w, true, headers, colours)
+			return explanationsTable(of.Workload, of.Explanations).write(w, true, headers, colours)
 		}
 		out := newLines(w, colours)
 		writeVerdict(out, first)
 		for _, x := range of.Explanations {
-			out.add()
-			writeExplanation(out, x, first, s.now)
+			writeExplanation(out, of.Workload, x, first, s.now)
 		}
 		return out.err
 	}})
 }
 
-// marks stand for the results of a step.
-var marks = map[string]cell{"Passed": {"✓ ", good}, "Stopped": {"■ ", warn}, "Noted": {"· ", faint}}
-
-// configNamed names the config of x as other commands take it, with its cluster if that is not the workload's.
-func configNamed(x view.Explanation) ref { return configRef(x.Config.Cluster, x.Config) }
-
-// explained names the config of x, as seen from the workload.
-func explained(x view.Explanation) string { return nearName(x.Config, x.Workload) }
-
 // nearName names a config, with its namespace and cluster if they are not those of a workload.
-func nearName(c view.Config, w view.WorkloadRef) string {
+func nearName(c reloader.Config, w reloader.WorkloadRef) string {
 	r := configRef(c.Cluster, c)
 	if r.cluster == "" && r.namespace == w.Namespace {
 		r.namespace = ""
@@ -130,46 +123,31 @@ func nearName(c view.Config, w view.WorkloadRef) string {
 	return r.String()
 }
 
-func writeExplanation(l *lines, x view.Explanation, of view.Verdict, now time.Time) {
-	head := []cell{{workloadRef("", x.Workload).String(), bold}, text(" and "), {explained(x), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
-	if x.Reason != "" && string(x.Reason) != string(x.State) {
-		head = append(head, text(", "+string(x.Reason)))
+// writeExplanation says how a workload stands to a config in one line: what the first line has said is not said again.
+func writeExplanation(l *lines, w view.Workload, x view.Explanation, first verdict.Verdict, now time.Time) {
+	line := []cell{text("  "), {nearName(x.Config, w.Workload), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
+	if x.Message != first.Message {
+		line = append(line, text(": "+x.Message))
 	}
-	l.add(head...)
-	for _, step := range x.Steps {
-		line := []cell{text("  "), marks[step.Result], text(step.Question + " "), {step.Answer, marks[step.Result].style}}
-		if !step.At.IsZero() {
-			line = append(line, text(" ("+ago(now, step.At)+")"))
-		}
-		line = append(line, text("."))
-		if !said(of, step) {
-			line = append(line, text(" "+step.Message))
-		}
-		for _, detail := range []string{step.Clause, step.Change, step.Reload} {
-			if detail != "" {
-				line = append(line, cell{" " + detail, faint})
-			}
-		}
-		l.add(line...)
+	if i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == x.Config }); i >= 0 {
+		line = append(line, cell{" " + strings.TrimSpace(string(w.Edges[i].Why)+" "+w.Edges[i].Clause) + ".", faint})
 	}
+	if c := x.Change; c != nil {
+		line = append(line, cell{fmt.Sprintf(" %s %s by %s, %s.", c.Type, ago(now, c.VerifiedAt), whoOf(c.Candidates), c.ID), faint})
+	}
+	l.add(line...)
 }
 
-// said reports whether the verdict, which stands above, has the words of a step.
-func said(of view.Verdict, s view.Step) bool {
-	words := strings.TrimSuffix(strings.TrimPrefix(s.Message, "It "), ".")
-	return strings.Contains(of.Message, words)
-}
-
-// stepsTable has all there is about each step.
-func stepsTable(explanations []view.Explanation) *table {
-	t := &table{columns: []column{
-		{name: "CONFIG"}, {name: "STATE"}, {name: "STEP"}, {name: "ANSWER"}, {name: "REASON"}, {name: "AT"}, {name: "CHANGE"}, {name: "RELOAD"}, {name: "CLAUSE"}, {name: "MESSAGE"},
-	}}
+// explanationsTable has all there is about each config.
+func explanationsTable(w view.Workload, explanations []view.Explanation) *table {
+	t := &table{columns: []column{{name: "CONFIG"}, {name: "STATE"}, {name: "REASON"}, {name: "CHANGED"}, {name: "WHO"}, {name: "CHANGE"}, {name: "MESSAGE"}, {name: "NEXT"}}}
 	for _, x := range explanations {
-		for _, s := range x.Steps {
-			t.add(text(explained(x)), cell{string(x.State), stateStyle(x.State)}, text(s.Step), cell{s.Answer, marks[s.Result].style}, reasonCell(view.Reason(orDash(string(s.Reason)))),
-				text(exactly(s.At)), text(orDash(s.Change)), text(orDash(s.Reload)), text(orDash(s.Clause)), text(s.Message))
+		at, who, id := dash, dash, dash
+		if c := x.Change; c != nil {
+			at, who, id = exactly(c.VerifiedAt), whoOf(c.Candidates), c.ID
 		}
+		t.add(text(nearName(x.Config, w.Workload)), cell{string(x.State), stateStyle(x.State)}, reasonCell(reloader.Reason(orDash(string(x.Reason)))),
+			text(at), text(who), text(id), text(x.Message), text(orDash(x.Next)))
 	}
 	return t
 }

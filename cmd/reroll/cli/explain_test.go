@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // TestExplainBeginsWithTheVerdict: the first line has the state, the sentence and the next command, also where no config is left to explain.
@@ -42,23 +44,22 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// TestExplainSaysEachThingOnce: steps are questions with answers and times, and what the first line says is not said again.
+// TestExplainSaysEachThingOnce: a config has one line, and what the first line says is not said again.
 func TestExplainSaysEachThingOnce(t *testing.T) {
-	const reverted = "already runs with the content that the config was reverted to"
-	of := view.Verdict{State: "UpToDate", Reason: "Reverted", Message: "The workload runs with the newest content: it " + reverted + " (ConfigMap shop/settings)."}
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	x := view.Explanation{
-		Workload: view.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}, Config: view.Config{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, Verdict: of,
-		Steps: []view.Step{
-			{Question: "Does it ask for the config?", Answer: "Yes", Result: "Passed", Message: "It names the config in its list.", Clause: "reroll.dev/configmaps"},
-			{Question: "Does it run with the newest content?", Answer: "Yes", Result: "Passed", Message: "It " + reverted + ".", Reload: "r-1", At: now.Add(-5 * time.Minute)},
-		},
-	}
+	of := verdict.Verdict{State: "UpToDate", Reason: "AlreadyCurrent", Message: "The workload runs with the newest content."}
+	settings := reloader.Config{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	w := view.Workload{WorkloadRecord: reloader.WorkloadRecord{
+		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"},
+		Edges:    []reloader.Edge{{Config: settings, Why: "Named", Clause: "reroll.dev/configmaps"}},
+	}}
+	change := &reloader.Change{ID: "c-1", Type: "Updated", VerifiedAt: now.Add(-5 * time.Minute), Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}, Basis: "OnlyWriter"}}}
+	missing := verdict.Verdict{State: "MissingConfig", Message: "Secret tools/key does not exist."}
 	var said strings.Builder
-	writeExplanation(newLines(&said, false), x, of, now)
-	const want = "shop/Deployment/web and ConfigMap/settings: UpToDate, Reverted\n" +
-		"  ✓ Does it ask for the config? Yes. It names the config in its list. reroll.dev/configmaps\n" +
-		"  ✓ Does it run with the newest content? Yes (5m ago). r-1\n"
+	l := newLines(&said, false)
+	writeExplanation(l, w, view.Explanation{Config: settings, Verdict: of, Change: change}, of, now)
+	writeExplanation(l, w, view.Explanation{Config: reloader.Config{Kind: "Secret", Namespace: "tools", Name: "key"}, Verdict: missing}, of, now)
+	const want = "  ConfigMap/settings: UpToDate Named reroll.dev/configmaps. Updated 5m ago by alice, c-1.\n" +
+		"  tools/Secret/key: MissingConfig: Secret tools/key does not exist.\n"
 	if said.String() != want {
 		t.Errorf("%s\nwant %s", said.String(), want)
 	}

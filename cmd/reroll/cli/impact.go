@@ -15,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // impactAtOnce is how many configs one question to the API may have.
@@ -94,7 +95,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		s.warn(impact.Warnings)
 		complete = complete && impact.Complete
 		for _, w := range impact.Workloads {
-			if name := impactedRef(impact, w).String(); view.FateOf(w.Outcome) != view.RollsNever && !slices.Contains(a.names, name) {
+			if name := impactedRef(impact, w).String(); w.Fate != verdict.RollsNever && !slices.Contains(a.names, name) {
 				a.names = append(a.names, name)
 			}
 		}
@@ -207,13 +208,13 @@ func writeImpact(l *lines, v view.Impact) {
 // impactTable has all there is about each workload.
 func impactTable(impacts []view.Impact) *table {
 	t := &table{columns: []column{
-		{name: "CONFIG"}, {name: "WORKLOAD"}, {name: "OUTCOME"}, {name: "DUE"}, {name: "WHY"}, {name: "CLAUSE"}, {name: "USES"}, {name: "STRATEGY"}, {name: "MESSAGE"},
+		{name: "CONFIG"}, {name: "WORKLOAD"}, {name: "ROLLS"}, {name: "STATE"}, {name: "WHY"}, {name: "CLAUSE"}, {name: "USES"}, {name: "STRATEGY"}, {name: "MESSAGE"},
 	}}
 	for _, impact := range impacts {
 		config := text(configRef("", impact.Config).String())
 		for _, w := range impact.Workloads {
-			t.add(config, text(impactedRef(impact, w).String()), reasonCell(w.Outcome), text(exactly(w.Due)), text(string(w.Why)), text(orDash(w.Clause)),
-				text(usesOf(w)), text(orDash(w.Strategy)), text(orDash(w.Message)))
+			t.add(config, text(impactedRef(impact, w).String()), fateCell(w), verdictCell(w.Verdict), text(string(w.Dependency.Why)), text(orDash(w.Dependency.Clause)),
+				text(usesOf(w)), text(orDash(w.Strategy)), text(w.Verdict.Message))
 		}
 		if len(impact.Workloads) == 0 {
 			t.add(config, text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(strings.TrimPrefix(verdictOf(impact).text, ": ")))
@@ -225,7 +226,7 @@ func impactTable(impacts []view.Impact) *table {
 // usesOf says where the pod template refers to the config, and whether a key that would change is among what it uses.
 func usesOf(w view.ImpactedWorkload) string {
 	var uses []string
-	for _, u := range w.Uses {
+	for _, u := range w.Dependency.Uses {
 		uses = append(uses, sayUse(u))
 	}
 	if !w.UsesKeys {
@@ -244,41 +245,36 @@ func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
 
 // verdictOf sums up what would become of all.
 func verdictOf(v view.Impact) cell {
-	n := map[view.Fate]int{}
-	for _, w := range v.Workloads {
-		n[view.FateOf(w.Outcome)]++
-	}
-	verdict := ": nothing would roll"
+	said := ": nothing would roll"
 	switch {
-	case n[view.RollsNow]+n[view.RollsLater]+n[view.IsNotified] > 0:
-		verdict = fmt.Sprintf(": %d would roll, %d would wait", n[view.RollsNow], n[view.RollsLater])
-		if n[view.IsNotified] > 0 {
-			verdict += fmt.Sprintf(", for %d a webhook would be called", n[view.IsNotified])
+	case v.RollsNow+v.RollsLater+v.NotifiedCount > 0:
+		said = fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+		if v.NotifiedCount > 0 {
+			said += fmt.Sprintf(", for %d a webhook would be called", v.NotifiedCount)
 		}
-		if n[view.RollsNever] > 0 {
-			verdict += fmt.Sprintf(", %d would not roll at all", n[view.RollsNever])
+		if v.NeverCount > 0 {
+			said += fmt.Sprintf(", %d would not roll at all", v.NeverCount)
 		}
-		return cell{verdict, warn}
+		return cell{said, warn}
 	case !v.Complete:
-		return cell{verdict + ", as far as is known", warn}
-	case n[view.RollsNever] == 0:
-		verdict += ": no opted-in workload asks for it"
+		return cell{said + ", as far as is known", warn}
+	case v.NeverCount == 0:
+		said += ": no opted-in workload asks for it"
 	}
-	return cell{verdict, faint}
+	return cell{said, faint}
 }
 
-// foreseen says what would become of a workload: the reason, until when and in whose words it would wait, and why it is reached at all.
+// fateCell says whether a workload would roll.
+func fateCell(w view.ImpactedWorkload) cell {
+	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: warn, verdict.Notified: warn, verdict.RollsNever: faint}
+	return cell{string(w.Fate), styles[w.Fate]}
+}
+
+// foreseen says what would become of a workload, and why it is reached at all.
 func foreseen(w view.ImpactedWorkload) []cell {
-	line := []cell{reasonCell(w.Outcome)}
-	if !w.Due.IsZero() {
-		line = append(line, text(" until "+exactly(w.Due)))
-	}
-	if w.Message != "" {
-		line = append(line, text(": "+w.Message))
-	}
-	line = append(line, cell{"  " + string(w.Why), faint})
-	if w.Clause != "" {
-		line = append(line, cell{" [" + w.Clause + "]", faint})
+	line := []cell{fateCell(w), text(": " + w.Verdict.Message), {"  " + string(w.Dependency.Why), faint}}
+	if w.Dependency.Clause != "" {
+		line = append(line, cell{" [" + w.Dependency.Clause + "]", faint})
 	}
 	if !w.UsesKeys {
 		line = append(line, cell{" uses none of the keys", faint})

@@ -11,18 +11,20 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // TestImpactIsAGate: it ends by what would become of each workload, and who does not know does not let through.
 func TestImpactIsAGate(t *testing.T) {
-	workload := func(name string, outcome view.Reason) view.ImpactedWorkload {
-		return view.ImpactedWorkload{Workload: view.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: name}, Why: "Auto", Outcome: outcome, UsesKeys: true}
+	workload := func(name string, fate verdict.Fate) view.ImpactedWorkload {
+		return view.ImpactedWorkload{
+			Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: name}, Dependency: reloader.Edge{Why: "Auto"}, UsesKeys: true,
+			Fate: fate, Verdict: verdict.Verdict{Message: "It would, or not."},
+		}
 	}
-	rolls, waits, notified := workload("web", "Reloaded"), workload("db", "Frozen"), workload("bot", "Notified")
-	suspended, unused, dry := workload("nightly", "Suspended"), workload("docs", "KeysUnused"), workload("test", "DryRun")
-	ignored := workload("idle", "ConfigIgnored")
-	ignored.Why = "ConfigIgnored"
-	follower, neighbour := workload("proxy", "Reloaded"), workload("api", "Reloaded")
+	rolls, waits, notified, never := workload("web", verdict.RollsNow), workload("db", verdict.RollsLater), workload("bot", verdict.Notified), workload("nightly", verdict.RollsNever)
+	follower, neighbour := workload("proxy", verdict.RollsNow), workload("api", verdict.RollsNow)
 	follower.Cluster, neighbour.Cluster, neighbour.Workload.Namespace = "west", "local", "bank"
 	cases := map[string]struct {
 		reason   string
@@ -36,17 +38,29 @@ func TestImpactIsAGate(t *testing.T) {
 		"one rolls":       {"it rolls", true, []view.ImpactedWorkload{rolls}, ExitFailed, "1 would roll, 0 would wait\n", "shop/Deployment/web\n"},
 		"one waits":       {"it rolls later", true, []view.ImpactedWorkload{waits}, ExitFailed, "0 would roll, 1 would wait\n", "shop/Deployment/db\n"},
 		"one is told of":  {"whoever is called acts", true, []view.ImpactedWorkload{notified}, ExitFailed, "0 would roll, 0 would wait, for 1 a webhook would be called\n", "shop/Deployment/bot\n"},
-		"none ever rolls": {"nothing comes of it", true, []view.ImpactedWorkload{suspended, unused, dry, ignored}, ExitDone, ": nothing would roll\n", ""},
-		"one of two":      {"the other rolls", true, []view.ImpactedWorkload{unused, rolls}, ExitFailed, "1 would roll, 0 would wait, 1 would not roll at all\n", "shop/Deployment/web\n"},
-		"a later reason":  {"what is not understood may be a roll", true, []view.ImpactedWorkload{workload("web", "Teleported")}, ExitFailed, "0 would roll, 1 would wait\n", "shop/Deployment/web\n"},
-		"elsewhere":       {"it is named in full", true, []view.ImpactedWorkload{follower, neighbour}, ExitFailed, "\n  west/shop/Deployment/proxy  Reloaded  Auto\n  bank/Deployment/api  Reloaded", "west/shop/Deployment/proxy\nbank/Deployment/api\n"},
+		"none ever rolls": {"nothing comes of it", true, []view.ImpactedWorkload{never}, ExitDone, ": nothing would roll\n", ""},
+		"one of two":      {"the other rolls", true, []view.ImpactedWorkload{never, rolls}, ExitFailed, "1 would roll, 0 would wait, 1 would not roll at all\n", "shop/Deployment/web\n"},
+		"a later fate":    {"what is not understood may be a roll", true, []view.ImpactedWorkload{workload("web", "Teleported")}, ExitFailed, "Teleported: It would, or not.", "shop/Deployment/web\n"},
+		"elsewhere":       {"it is named in full", true, []view.ImpactedWorkload{follower, neighbour}, ExitFailed, "\n  west/shop/Deployment/proxy  Now: It would, or not.  Auto\n  bank/Deployment/api  Now: ", "west/shop/Deployment/proxy\nbank/Deployment/api\n"},
 		"nobody known":    {"there may be others", false, nil, ExitUnknown, "nothing would roll", ""},
 		"one known":       {"one is enough", false, []view.ImpactedWorkload{rolls}, ExitFailed, "1 would roll", "shop/Deployment/web\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				impact := view.Impact{Cluster: "local", Config: view.Config{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Workloads: tc.found, Complete: tc.complete}
+				impact := view.Impact{Cluster: "local", Config: reloader.Config{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Workloads: tc.found, Complete: tc.complete}
+				for _, w := range tc.found {
+					switch w.Fate {
+					case verdict.RollsNow:
+						impact.RollsNow++
+					case verdict.RollsLater:
+						impact.RollsLater++
+					case verdict.Notified:
+						impact.NotifiedCount++
+					case verdict.RollsNever:
+						impact.NeverCount++
+					}
+				}
 				_ = json.NewEncoder(w).Encode(view.List[view.Impact]{Items: []view.Impact{impact}})
 			}))
 			defer server.Close()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/adoption"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -19,17 +18,20 @@ const liveTime = 5 * time.Second
 
 // lookUp returns the verdict of a workload that Reroll has no record of. It reads the cluster itself if the kubeconfig is of that cluster and
 // has the rights.
-func (s *session) lookUp(q *question, r ref) view.Verdict {
+func (s *session) lookUp(q *question, r ref) verdict.Verdict {
 	named := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
 	known, _, err := s.cluster(r.cluster)
-	c := verdict.Case{Cluster: r.cluster, Workload: named}
-	if known.Health == view.Away {
-		c.Silence = s.now.Sub(known.UpdatedAt)
+	c := verdict.Case{Cluster: r.cluster, Workload: named, Now: s.now}
+	if err == nil && known.Health != verdict.Unknown {
+		c.Status = &known.ClusterStatus
+		if known.Health.IsUp() {
+			c.Status.StoredAt = s.now // the server has judged it by its own clock
+		}
 	}
-	if err == nil && known.UID != "" && c.Silence == 0 {
+	if err == nil && known.UID != "" && known.Health.IsUp() {
 		c.Live = s.liveOf(q, known.UID, named)
 	}
-	return view.FromVerdict(verdict.Judge(c))
+	return verdict.Judge(c)
 }
 
 // liveOf returns what the cluster with that UID says about a workload; nil if the kubeconfig is not of that cluster, or has no rights.

@@ -186,9 +186,9 @@ var reasonStyles = map[reloader.Reason]style{
 	reloader.ReasonFailing: bad, reloader.ReasonStalled: bad, reloader.ReasonHalted: bad, reloader.ReasonRetrying: warn,
 }
 
-func reasonCell(r view.Reason) cell { return cell{string(r), reasonStyles[reloader.Reason(r)]} }
+func reasonCell(r reloader.Reason) cell { return cell{string(r), reasonStyles[reloader.Reason(r)]} }
 
-func rolloutCell(r *view.Rollout) cell {
+func rolloutCell(r *reloader.Rollout) cell {
 	if r == nil {
 		return text(dash)
 	}
@@ -222,7 +222,7 @@ func whoOfReload(r view.Reload) string {
 	return whoCaused(r.Causes)
 }
 
-func whoCaused(causes []view.Cause) string {
+func whoCaused(causes []reloader.Cause) string {
 	var names []string
 	for _, c := range causes {
 		if who := whoOf(c.Candidates); who != dash && !slices.Contains(names, who) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -116,7 +117,7 @@ func (s *session) unsettled() (listing[view.Workload], error) {
 }
 
 // rankOf is the place of the state of a workload among all states, the worst first.
-func rankOf(w view.Workload) int { return slices.Index(verdict.States, verdict.State(w.Verdict.State)) }
+func rankOf(w view.Workload) int { return slices.Index(verdict.States, w.Verdict.State) }
 
 // waitingList is the workloads that wait or need attention. Their clusters are named if there are several.
 type waitingList struct {
@@ -136,7 +137,7 @@ func (h waitingList) names() (names []string) {
 }
 
 // healthMarks stand for the health of a cluster.
-var healthMarks = map[view.Health]string{view.Healthy: "✓", view.Degraded: "!", view.Away: "✗", view.Unknown: "?"}
+var healthMarks = map[verdict.Health]string{verdict.Healthy: "✓", verdict.Degraded: "!", verdict.Away: "✗", verdict.Unknown: "?"}
 
 // writeCluster says in a line how a cluster is, and below what is wrong with it and what holds its reloads back. What waits is counted by its
 // workloads: they are newer than the status of the cluster.
@@ -146,14 +147,14 @@ func (h waitingList) writeCluster(l *lines, c view.Cluster) {
 	waits, attention := 0, 0
 	for _, w := range h.workloads {
 		switch {
-		case w.Cluster != c.Name:
-		case verdict.State(w.Verdict.State).NeedsAttention():
+		case w.Cluster != c.Cluster:
+		case w.Verdict.NeedsAttention:
 			attention++
 		default:
 			waits++
 		}
 	}
-	line := []cell{{c.Name, bold}, health, text(" · " + count(c.Workloads, "workload"))}
+	line := []cell{{c.Cluster, bold}, health, text(" · " + count(c.Workloads, "workload"))}
 	if waits > 0 {
 		line = append(line, cell{fmt.Sprintf(" · %d waiting", waits), warn})
 	}
@@ -197,8 +198,8 @@ func (h waitingList) table(now time.Time) *table {
 	t := &table{columns: []column{{name: "WORKLOAD"}, {name: "STATE"}, {name: "REASON"}, {name: "FOR"}, {name: "DUE"}, {name: "ATTEMPTS"}, {name: "WAITS FOR"}, {name: "LAST RELOAD"}, {name: "MESSAGE"}, {name: "NEXT"}}}
 	for _, w := range h.workloads {
 		var changes []string
-		for _, d := range w.Dependencies {
-			changes = union(changes, slices.DeleteFunc([]string{d.PendingChange}, func(id string) bool { return id == "" }))
+		for _, d := range w.Edges {
+			changes = union(changes, slices.DeleteFunc([]string{d.Pending}, func(id string) bool { return id == "" }))
 		}
 		age, due, attempts := dash, dash, dash
 		if w.Hold != nil {
@@ -213,25 +214,25 @@ func (h waitingList) table(now time.Time) *table {
 // allWell reports whether every cluster that is known is healthy, and no workload needs attention.
 func allWell(clusters []view.Cluster, workloads []view.Workload) bool {
 	for _, c := range clusters {
-		if c.Health != view.Healthy {
+		if c.Health != verdict.Healthy {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(workloads, func(w view.Workload) bool { return verdict.State(w.Verdict.State).NeedsAttention() })
+	return !slices.ContainsFunc(workloads, func(w view.Workload) bool { return w.Verdict.NeedsAttention })
 }
 
 // refAmong names a workload, with its cluster if there are several.
-func refAmong(several bool, cluster string, w view.WorkloadRef) ref {
+func refAmong(several bool, cluster string, w reloader.WorkloadRef) ref {
 	if several {
 		return workloadRef(cluster, w)
 	}
 	return workloadRef("", w)
 }
 
-func workloadRef(cluster string, w view.WorkloadRef) ref {
+func workloadRef(cluster string, w reloader.WorkloadRef) ref {
 	return ref{cluster: cluster, namespace: w.Namespace, kind: w.Kind, name: w.Name}
 }
 
-func configRef(cluster string, c view.Config) ref {
-	return ref{cluster: cluster, namespace: c.Namespace, kind: c.Kind, name: c.Name}
+func configRef(cluster string, c reloader.Config) ref {
+	return ref{cluster: cluster, namespace: c.Namespace, kind: string(c.Kind), name: c.Name}
 }

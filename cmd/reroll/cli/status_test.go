@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
 // hub answers status and the doctor: a page for each list of items, with its warnings.
@@ -48,6 +50,16 @@ func (h hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
+// standing is a cluster that stands like that.
+func standing(name string, health verdict.Health) view.Cluster {
+	return view.Cluster{ClusterStatus: reloader.ClusterStatus{Cluster: name}, Standing: verdict.Standing{Health: health}}
+}
+
+// stands is a workload of a cluster in a state.
+func stands(cluster string, state verdict.State) view.Workload {
+	return view.Workload{WorkloadRecord: reloader.WorkloadRecord{Cluster: cluster}, Verdict: verdict.Verdict{State: state, NeedsAttention: state.NeedsAttention()}}
+}
+
 // command runs one, and returns what it prints, what it warns of, and how it ends.
 func command(t *testing.T, cmd *cobra.Command, args ...string) (said, warned string, err error) {
 	t.Helper()
@@ -63,9 +75,9 @@ func command(t *testing.T, cmd *cobra.Command, args ...string) (said, warned str
 // TestStatusIsAGate: it ends with "no" if something is known to be wrong, and with "yes" only if all is known.
 func TestStatusIsAGate(t *testing.T) {
 	const reading, hidden = "The stored records are still being read; some may be missing.", "Workloads of namespaces that you may not look into are left out."
-	well, away := page{items: []any{view.Cluster{Name: "east", Health: view.Healthy}}}, page{items: []any{view.Cluster{Name: "west", Health: view.Away}}}
-	waits := page{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "Frozen"}}}}
-	dead := page{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "MissingConfig"}}}}
+	well, away := page{items: []any{standing("east", verdict.Healthy)}}, page{items: []any{standing("west", verdict.Away)}}
+	waits := page{items: []any{stands("east", verdict.Frozen)}}
+	dead := page{items: []any{stands("east", verdict.MissingConfig)}}
 	warning := func(p page, texts ...string) page { return page{p.items, texts} }
 	cases := map[string]struct {
 		reason string
@@ -165,10 +177,10 @@ func TestWatchNamesClusters(t *testing.T) {
 // TestStatusSaysWhoFroze: a freeze is shown with who did it, since when and until when, and a window that never opens is not waited for.
 func TestStatusSaysWhoFroze(t *testing.T) {
 	at := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
-	server := httptest.NewServer(hub{clusters: []page{{items: []any{view.Cluster{
-		Name: "east", Health: view.Healthy, Workloads: 4, Windows: []view.Window{{Schedule: "0 0 31 2 * 1h"}},
-		Freeze: view.Freeze{Frozen: true, Reason: "release", By: "carol", Since: at, Until: at.Add(time.Hour)},
-	}}}}, workloads: []page{{items: []any{view.Workload{Cluster: "east", Verdict: view.Verdict{State: "Frozen"}}}}}})
+	server := httptest.NewServer(hub{clusters: []page{{items: []any{view.Cluster{Standing: verdict.Standing{Health: verdict.Healthy}, ClusterStatus: reloader.ClusterStatus{
+		Cluster: "east", Workloads: 4, Windows: []reloader.Window{{Schedule: "0 0 31 2 * 1h"}},
+		Freeze: reloader.Freeze{Frozen: true, Reason: "release", By: "carol", Since: at, Until: at.Add(time.Hour)},
+	}}}}}, workloads: []page{{items: []any{stands("east", verdict.Frozen)}}}})
 	defer server.Close()
 	said, _, err := command(t, statusCommand("test"), "--server", server.URL)
 	const want = "east ✓ healthy · 4 workloads · 1 waiting\n  Frozen since 2026-01-31T18:00:00Z by carol until 2026-01-31T19:00:00Z: release\n  Window 0 0 31 2 * 1h: closed, never opens\n"

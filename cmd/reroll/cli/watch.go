@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // Pauses between two tries to open the stream again.
@@ -193,7 +194,7 @@ func (w *watcher) learnClusters() {
 	clusters, err := list[view.Cluster](w, w.client, "/api/v1/clusters", nil, 0, silently)
 	w.unsure = err != nil // who may not list them sees their events all the same
 	for _, c := range clusters.items {
-		w.clusters[c.Name] = true
+		w.clusters[c.Cluster] = true
 	}
 }
 
@@ -255,7 +256,7 @@ func (w *watcher) say(e event) (said saying, err error) {
 	read := func(v any) { err = decode([]byte(e.data), v) }
 	switch e.name {
 	case "change":
-		var c view.Change
+		var c reloader.Change
 		read(&c)
 		said = w.sayChange(c)
 	case "reload":
@@ -275,19 +276,23 @@ func (w *watcher) say(e event) (said saying, err error) {
 	case "cluster":
 		var c view.Cluster
 		read(&c)
-		said = saying{name: c.Name, more: []string{orDash(c.Version), orDash(c.Instance), count(c.Workloads, "workload"), fmt.Sprintf("%d pending", c.Pending)}}
-		said.cells = []cell{{"cluster   ", bold}, text(c.Name + " "), healthCell(c.Health), text(because(strings.Join(c.Problems, " ")))}
+		var problems []string
+		for _, p := range c.Problems {
+			problems = append(problems, p.Message)
+		}
+		said = saying{name: c.Cluster, more: []string{orDash(c.Version), orDash(c.Instance), count(c.Workloads, "workload"), fmt.Sprintf("%d pending", c.Pending)}}
+		said.cells = []cell{{"cluster   ", bold}, text(c.Cluster + " "), healthCell(c.Health), text(because(strings.Join(problems, " ")))}
 	default:
 		said = saying{name: e.id, cells: []cell{{e.name + " ", bold}, text(e.data)}}
 	}
 	return said, err
 }
 
-func (w *watcher) sayChange(c view.Change) saying {
-	return saying{name: c.ID, more: []string{string(c.Source), "verified " + exactly(c.VerifiedAt), "after " + seconds(c.LatencySeconds)}, cells: []cell{
+func (w *watcher) sayChange(c reloader.Change) saying {
+	return saying{name: c.ID, more: []string{string(c.Source), "verified " + exactly(c.VerifiedAt), "after " + verifiedAfter(c)}, cells: []cell{
 		{"change    ", bold},
 		text(configRef(w.place(c.Cluster), c.Config).String()),
-		text(" " + c.Type + " " + keysOf(c.Keys) + " by " + whoOf(c.Candidates)),
+		text(" " + string(c.Type) + " " + keysOf(c.Keys) + " by " + whoOf(c.Candidates)),
 		{" " + c.ID, faint},
 	}}
 }

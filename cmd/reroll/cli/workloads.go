@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -127,7 +128,7 @@ func workloadsShown(now time.Time, name func(view.Workload) string) shown[view.W
 				age, due = since(now, w.Hold.Since), exactly(w.Hold.Due)
 			}
 			return []cell{
-				text(name(w)), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Dependencies))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
+				text(name(w)), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Edges))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
 				text(w.Cluster), text(w.Dialect), text(w.Strategy), text(due), text(w.Verdict.Message), text(orDash(w.Verdict.Next)),
 			}
 		},
@@ -135,15 +136,15 @@ func workloadsShown(now time.Time, name func(view.Workload) string) shown[view.W
 }
 
 // verdictCell shows the state of v, with the reason where the state is about many.
-func verdictCell(v view.Verdict) cell {
-	if v.State == view.State(verdict.Held) && v.Reason != "" {
+func verdictCell(v verdict.Verdict) cell {
+	if v.State == verdict.Held && v.Reason != "" {
 		return cell{string(v.Reason), stateStyle(v.State)}
 	}
 	return cell{string(v.State), stateStyle(v.State)}
 }
 
 // stateStyle is that of a state.
-func stateStyle(s view.State) style {
+func stateStyle(s verdict.State) style {
 	switch of := verdict.State(s); {
 	case of == verdict.UpToDate:
 		return good
@@ -156,7 +157,7 @@ func stateStyle(s view.State) style {
 }
 
 // writeVerdict begins an answer: the state, one sentence, and the next command.
-func writeVerdict(l *lines, v view.Verdict) {
+func writeVerdict(l *lines, v verdict.Verdict) {
 	parts := []cell{{string(v.State), stateStyle(v.State)}, text(": " + v.Message)}
 	if v.Next != "" {
 		parts = append(parts, text(" Next: "), cell{v.Next, bold})
@@ -190,22 +191,22 @@ func writeWorkload(l *lines, w view.Workload, now time.Time) {
 	for _, problem := range w.Problems {
 		l.field("Problem", problem)
 	}
-	for _, d := range w.Dependencies {
-		line := d.Config.Kind + "/" + d.Config.Name + ", " + string(d.Why)
+	for _, d := range w.Edges {
+		line := string(d.Config.Kind) + "/" + d.Config.Name + ", " + string(d.Why)
 		if d.Clause != "" {
 			line += " by " + d.Clause
 		}
 		for _, u := range d.Uses {
 			line += ", " + sayUse(u)
 		}
-		if d.PendingChange != "" {
-			line += ", waits for " + d.PendingChange
+		if d.Pending != "" {
+			line += ", waits for " + d.Pending
 		}
 		l.field("Depends on", line)
 	}
 }
 
-func sayUse(u view.Use) string {
+func sayUse(u reloader.Use) string {
 	said := "as " + u.How
 	if u.Container != "" {
 		said += " of " + u.Container

@@ -10,12 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// terms are what some apps ask for, and lack, by cluster and name.
-var terms = map[string]reloader.Terms{
-	"prod-us/storefront": {Windows: []string{"CRON_TZ=UTC 0 3 1 1 * 1h"}},
-	"prod-us/wishlist":   {MinInterval: 1800},
-}
-
 // workload is the record of an app: all its configs handled, or, if it is held, waiting for the newest change of the first.
 func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 	ref := reloader.WorkloadRef{Kind: a.kind, Namespace: a.namespace, Name: a.name}
@@ -45,12 +39,8 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 	if a.name == "feature-store" {
 		w.Problems = []string{`the annotation reloader.stakater.com/rollout-strategy has the value "quick", which is none of rollout, restart`}
 	}
-	w.Terms, w.Pace = terms[a.cluster+"/"+a.name], reloader.Pace{Rolls: 1, At: f.Now.Add(-9 * time.Minute)}
 	if a.cluster == "prod-us" && a.name == "checkout" {
 		w.Missing = []reloader.Missing{{Config: config("shop", "secret/payments-api"), Keys: []string{"api-key"}, Required: true, Awaited: true}}
-	}
-	if a.name == "search-index" {
-		w.Terms.Windows = []string{f.schedule()}
 	}
 	w.UpdatedAt = f.Now.Add(-40 * time.Second)
 	f.hold(&w, a.hold)

@@ -62,8 +62,8 @@ function partsOfText({ change, reloads, pending }: TimelineRow): string[] {
     change.source,
     change.type,
     who(change).name,
-    ...change.keys.map((k) => k.key),
-    ...change.candidates.flatMap((c) => [personName(c.user ?? ''), c.userAgent ?? '']),
+    ...(change.keys ?? []).map((k) => k.key),
+    ...(change.candidates ?? []).flatMap((c) => [personName(c.user ?? ''), c.userAgent ?? '']),
     ...reloads.flatMap((r) => [r.id, r.cluster, `${r.workload.kind} ${r.workload.namespace}/${r.workload.name}`, r.outcome, stateOf(r)]),
     ...pending.flatMap((p) => [p.cluster, `${p.workload.kind} ${p.workload.namespace}/${p.workload.name}`, p.hold?.reason ?? 'Waiting']),
   ];

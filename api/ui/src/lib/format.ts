@@ -73,11 +73,12 @@ export interface Who {
 }
 
 // who says who made a change. With several candidates no single one is asserted.
-export function who(change: { candidates: Candidate[]; source: string }): Who {
-  const names = [...new Set(change.candidates.map((c) => personName(c.user ?? '')))].filter((n) => n !== '');
+export function who(change: { candidates?: Candidate[]; source: string }): Who {
+  const candidates = change.candidates ?? [];
+  const names = [...new Set(candidates.map((c) => personName(c.user ?? '')))].filter((n) => n !== '');
   if (names.length === 0) return { name: '', note: unseen[change.source] ?? `found by ${change.source}` };
   if (names.length > 1) return { name: `one of ${names.join(', ')}`, note: 'nothing tells them apart' };
-  const candidate = change.candidates[0];
+  const candidate = candidates[0];
   return { name: names[0] ?? '', note: candidate ? client(candidate) : '' };
 }
 
@@ -104,7 +105,7 @@ function client(c: Candidate): string {
 const signs: Record<string, string> = { Added: '+', Changed: '~', Removed: '−' };
 
 // keysText lists keys with what happened to them: +added ~changed −removed. What a newer server says of a key has no sign.
-export function keysText(keys: KeyChange[], most = 4): string {
+export function keysText(keys: KeyChange[] = [], most = 4): string {
   const shown = keys.slice(0, most).map((k) => (signs[k.op] ?? '') + k.key);
   return keys.length > most ? `${shown.join(' ')} and ${keys.length - most} more` : shown.join(' ');
 }

@@ -26,15 +26,15 @@ export function graphOf(workloads: Workload[], warnings: string[], wanted: (clus
     return id;
   };
   for (const w of workloads) {
-    for (const d of w.dependencies) {
+    for (const d of w.dependencies ?? []) {
       const owner = d.config.cluster ?? w.cluster;
       if (!wanted(owner, d.config)) continue;
-      const all = d.uses.some((u) => u.keys.length === 0);
+      const all = (d.uses ?? []).some((u) => !u.keys?.length);
       edges.push({
         config: add('config', owner, d.config),
         workload: add('workload', w.cluster, w.workload, w.hold?.reason),
         why: d.why,
-        keys: all ? [] : [...new Set(d.uses.flatMap((u) => u.keys))].sort(),
+        keys: all ? [] : [...new Set((d.uses ?? []).flatMap((u) => u.keys ?? []))].sort(),
         pending: d.pendingChange !== undefined,
       });
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type HeldWorkload, keyOf, type Listing, mergeCluster, mergeHeld, mergeWorkload } from './listing';
+import { keyOf, type Listing, mergeCluster, mergeUnsettled, mergeWorkload } from './listing';
 import type { Cluster, Workload } from './types';
 
 const workload = (name: string, reason?: string, cluster = 'local'): Workload => ({
@@ -11,13 +11,13 @@ const workload = (name: string, reason?: string, cluster = 'local'): Workload =>
   strategy: 'env-vars',
   problems: [],
   updatedAt: '',
-  verdict: { state: 'UpToDate', message: '' },
+  verdict: { state: reason ?? 'UpToDate', message: '', needsAttention: reason === 'Failed', waits: reason === 'Frozen' },
   dependencies: [{ config: { kind: 'Secret', namespace: 'shop', name: 'smtp' }, why: 'Auto', uses: [], ...(reason && { pendingChange: 'c-1' }) }],
-  ...(reason && { hold: { reason, since: '', deadLetter: reason === 'Refused' } }),
+  ...(reason && { hold: { reason, since: '' } }),
 });
 const event = (type: string, data: unknown) => ({ id: '', type, data: JSON.stringify(data) });
 const list = <T>(items: T[], complete = true): Listing<T> => ({ items, warnings: [], complete });
-const names = (l: Listing<Workload | HeldWorkload>) => l.items.map((w) => `${w.cluster}/${w.workload.name}`);
+const names = (l: Listing<Workload>) => l.items.map((w) => `${w.cluster}/${w.workload.name}`);
 
 test('a workload that comes, changes or goes is merged in its place', () => {
   let all = list([workload('a'), workload('c')]);
@@ -37,19 +37,16 @@ test('an incomplete list takes nothing behind its end', () => {
   assert.deepEqual(names(mergeWorkload(part, event('workload', workload('b')))), ['local/a', 'local/b', 'local/c']);
 });
 
-test('what is held is listed as long as it is', () => {
-  let held = mergeHeld(list<HeldWorkload>([]), event('workload', workload('a', 'Refused')));
-  held = mergeHeld(held, event('workload', workload('b', 'Frozen')));
+test('what waits or needs attention is listed as long as it does', () => {
+  let unsettled = mergeUnsettled(list<Workload>([]), event('workload', workload('a', 'Failed')));
+  unsettled = mergeUnsettled(unsettled, event('workload', workload('b', 'Frozen')));
   assert.deepEqual(
-    held.items.map((w) => [w.hold.deadLetter, w.dependencies[0]?.pendingChange]),
-    [
-      [true, 'c-1'],
-      [false, 'c-1'],
-    ],
+    unsettled.items.map((w) => w.verdict.state),
+    ['Failed', 'Frozen'],
   );
-  held = mergeHeld(held, event('workload', workload('a')));
-  held = mergeHeld(held, event('workloadGone', workload('b')));
-  assert.deepEqual(held.items, []);
+  unsettled = mergeUnsettled(unsettled, event('workload', workload('a')));
+  unsettled = mergeUnsettled(unsettled, event('workloadGone', workload('b')));
+  assert.deepEqual(unsettled.items, []);
 });
 
 test('a cluster that tells of itself takes the place of what it told before', () => {

@@ -1,5 +1,5 @@
 import type { ServerEvent } from './sse';
-import type { Cluster, Hold, Workload, WorkloadRef } from './types';
+import type { Cluster, Workload, WorkloadRef } from './types';
 
 // Listing is a list that was read whole, or up to a bound.
 export interface Listing<T> {
@@ -37,15 +37,13 @@ export function mergeWorkload(list: Listing<Workload>, event: ServerEvent): List
   return event.type === 'workloadGone' ? drop(list, keyOf(told), keyOf) : put(list, told, keyOf);
 }
 
-// HeldWorkload is a workload that something holds back.
-export type HeldWorkload = Workload & { hold: Hold };
+// isUnsettled tells whether a workload waits or needs attention, as the server judges.
+export const isUnsettled = ({ verdict }: Workload): boolean => verdict.needsAttention === true || verdict.waits === true;
 
-export const isHeld = (w: Workload): w is HeldWorkload => w.hold !== undefined;
-
-// mergeHeld merges an event into a listing of held workloads.
-export function mergeHeld(list: Listing<HeldWorkload>, event: ServerEvent): Listing<HeldWorkload> {
+// mergeUnsettled merges an event into a listing of the workloads that wait or need attention.
+export function mergeUnsettled(list: Listing<Workload>, event: ServerEvent): Listing<Workload> {
   const told = JSON.parse(event.data) as Workload;
-  return event.type === 'workloadGone' || !isHeld(told) ? drop(list, keyOf(told), keyOf) : put(list, told, keyOf);
+  return event.type === 'workloadGone' || !isUnsettled(told) ? drop(list, keyOf(told), keyOf) : put(list, told, keyOf);
 }
 
 // mergeCluster merges an event into a listing of clusters.

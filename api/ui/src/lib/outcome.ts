@@ -1,4 +1,4 @@
-import type { PendingReload, ReloadSummary, Rollout, Workload } from './types';
+import type { PendingReload, Reload, Rollout, Workload } from './types';
 import type { TimelineRow } from './timelinestore';
 
 // Tone is what an outcome means to whoever looks: each has a colour and a shape of its own.
@@ -62,8 +62,8 @@ export interface Part {
 const rank: Tone[] = ['bad', 'wait', 'busy', 'good', 'calm'];
 
 // reloadsOf are the reloads of a change, without those of workloads that still wait: one that was given up is both on record and held.
-export function reloadsOf({ reloads, pending }: { reloads: ReloadSummary[]; pending: PendingReload[] }): ReloadSummary[] {
-  const place = (of: ReloadSummary | PendingReload) => [of.cluster, of.workload.kind, of.workload.namespace, of.workload.name].join('/');
+export function reloadsOf({ reloads, pending }: { reloads: Reload[]; pending: PendingReload[] }): Reload[] {
+  const place = (of: Reload | PendingReload) => [of.cluster, of.workload.kind, of.workload.namespace, of.workload.name].join('/');
   const waiting = new Set(pending.map(place));
   return reloads.filter((r) => !waiting.has(place(r)));
 }
@@ -78,14 +78,14 @@ export function partsOf(row: TimelineRow): Part[] {
 }
 
 // workloadsOf names the workloads of a change, those that still wait first, each once.
-export function workloadsOf(row: { reloads: ReloadSummary[]; pending: PendingReload[] }): string[] {
+export function workloadsOf(row: { reloads: Reload[]; pending: PendingReload[] }): string[] {
   const names = [...row.pending, ...row.reloads].map((one) => one.workload.name);
   return [...new Set(names)];
 }
 
 // lastRolled is when a workload was last rolled, as far as its record tells.
 export function lastRolled({ rollout, dependencies }: Workload): string | undefined {
-  const times = dependencies.flatMap(({ handled }) => (handled?.how === 'Reloaded' ? [handled.at] : []));
+  const times = (dependencies ?? []).flatMap(({ handled }) => (handled?.how === 'Reloaded' ? [handled.at] : []));
   return [...times, ...(rollout ? [rollout.startedAt] : [])].sort((a, b) => Date.parse(b) - Date.parse(a))[0];
 }
 

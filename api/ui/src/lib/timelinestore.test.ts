@@ -116,7 +116,7 @@ test('a row is replaced, not altered', () => {
 
 test('a reload of two changes is told of both, whichever comes first', () => {
   const store = new TimelineStore();
-  const both: Reload = { ...reload('r', 1, 'Reloaded'), causes: [1, 2].flatMap((n) => reload('r', n, 'Reloaded').causes) };
+  const both: Reload = { ...reload('r', 1, 'Reloaded'), causes: [1, 2].flatMap((n) => reload('r', n, 'Reloaded').causes ?? []) };
   store.change(change(1));
   store.reload(both);
   store.reload(reload('later', 1, 'Refused'));

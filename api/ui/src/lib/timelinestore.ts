@@ -1,9 +1,9 @@
-import type { Change, ChangeRow, PendingReload, Reload, ReloadSummary, Workload, WorkloadRef } from './types';
+import type { Change, ChangeRow, PendingReload, Reload, Workload, WorkloadRef } from './types';
 
 // TimelineRow is a change and what came of it.
 export interface TimelineRow {
   change: Change;
-  reloads: ReloadSummary[];
+  reloads: Reload[];
   pending: PendingReload[];
 }
 
@@ -108,8 +108,8 @@ export class TimelineStore {
 
   // reload takes what became of changes for one workload; the same reload again replaces what was known of it.
   reload(reload: Reload): boolean {
-    for (const { changeID } of reload.causes) this.tell(changeID, reload);
-    this.keep(reload, (told) => 'causes' in told && told.id === reload.id && told.cluster === reload.cluster);
+    for (const { changeID } of reload.causes ?? []) this.tell(changeID, reload);
+    this.keep(reload, (told) => 'outcome' in told && told.id === reload.id && told.cluster === reload.cluster);
     return false;
   }
 
@@ -117,7 +117,7 @@ export class TimelineStore {
   workload(w: Workload): boolean {
     const waits = new Set(changesOf(w));
     for (const row of this.rows) if (row.pending.length > 0 || waits.has(row.change.id)) this.tell(row.change.id, w);
-    this.keep(w, (told) => !('causes' in told) && same(told, w));
+    this.keep(w, (told) => !('outcome' in told) && same(told, w));
     return false;
   }
 
@@ -126,7 +126,7 @@ export class TimelineStore {
     const row = this.byID.get(change);
     if (!row) return;
     const others = row.pending.filter((p) => !same(p, told));
-    if ('causes' in told) {
+    if ('outcome' in told) {
       if (changesOf(told).includes(change)) this.replace({ ...row, pending: others, reloads: merge(row.reloads, summary(told)) });
       return;
     }
@@ -161,7 +161,8 @@ const idsOf = (rows: TimelineRow[]): string[] => rows.map((row) => row.change.id
 const time = (row: TimelineRow): number => Date.parse(row.change.verifiedAt);
 
 // changesOf are the changes that are behind a reload, or that a workload waits for.
-const changesOf = (told: Reload | Workload): string[] => ('causes' in told ? told.causes.map((c) => c.changeID) : told.dependencies.map((d) => d.pendingChange).filter((id) => id !== undefined));
+const changesOf = (told: Reload | Workload): string[] =>
+  'outcome' in told ? (told.causes ?? []).map((c) => c.changeID) : (told.dependencies ?? []).map((d) => d.pendingChange).filter((id) => id !== undefined);
 
 interface Placed {
   cluster: string;
@@ -171,22 +172,12 @@ interface Placed {
 const same = ({ cluster, workload: a }: Placed, other: Placed): boolean =>
   a.name === other.workload.name && a.namespace === other.workload.namespace && a.kind === other.workload.kind && cluster === other.cluster;
 
-function merge(list: ReloadSummary[], one: ReloadSummary): ReloadSummary[] {
+function merge(list: Reload[], one: Reload): Reload[] {
   const at = list.findIndex((r) => (r.id === one.id && r.cluster === one.cluster) || same(r, one));
   return at < 0 ? [...list, one] : list.map((r, i) => (i === at ? one : r));
 }
 
-function summary(r: Reload): ReloadSummary {
-  const { id, cluster, workload, outcome, message, decidedAt, patchedAt, rollout, latencySeconds } = r;
-  return {
-    id,
-    cluster,
-    workload,
-    outcome,
-    decidedAt,
-    ...(message !== undefined && { message }),
-    ...(patchedAt !== undefined && { patchedAt }),
-    ...(rollout !== undefined && { rollout }),
-    ...(latencySeconds !== undefined && { latencySeconds }),
-  };
+function summary(r: Reload): Reload {
+  const { causes: _, ...rest } = r;
+  return rest;
 }

@@ -41,15 +41,14 @@ export interface Change {
   config: Config;
   /** Baseline, Updated, Created or Deleted. */
   type: string;
-  oldDigest?: string;
-  newDigest?: string;
-  keys: KeyChange[];
-  candidates: Candidate[];
+  old?: { sum?: string };
+  new?: { sum?: string };
+  keys?: KeyChange[];
+  candidates?: Candidate[];
   source: string;
   requestedAt?: string;
   receivedAt?: string;
   verifiedAt: string;
-  latencySeconds?: number;
 }
 
 export interface Rollout {
@@ -64,14 +63,15 @@ export interface Cause {
   config: Config;
   why: Reason;
   clause?: string;
-  keys: KeyChange[];
-  candidates: Candidate[];
+  keys?: KeyChange[];
+  candidates?: Candidate[];
   source: string;
   requestedAt?: string;
   verifiedAt: string;
 }
 
-export interface ReloadSummary {
+// Reload has no causes where it is one of those of a change.
+export interface Reload {
   id: string;
   /** The workload's, which is another than the change's if it follows the config. */
   cluster: string;
@@ -82,12 +82,9 @@ export interface ReloadSummary {
   patchedAt?: string;
   rollout?: Rollout;
   latencySeconds?: number;
-}
-
-export interface Reload extends ReloadSummary {
   dialect?: string;
   strategy?: string;
-  causes: Cause[];
+  causes?: Cause[];
   /** With which words somebody asked for it, if no change is behind it. */
   requested?: string;
   attempts?: number;
@@ -97,9 +94,8 @@ export interface Hold {
   reason: Reason;
   message?: string;
   since: string;
-  due?: string;
+  until?: string;
   attempts?: number;
-  deadLetter?: boolean;
 }
 
 export interface PendingReload {
@@ -110,22 +106,22 @@ export interface PendingReload {
 
 // ChangeRow is a change with all that came of it.
 export interface ChangeRow extends Change {
-  reloads: ReloadSummary[];
+  reloads: Reload[];
   pending: PendingReload[];
 }
 
 export interface Use {
   how: string;
   container?: string;
-  keys: string[];
+  keys?: string[];
 }
 
 export interface Dependency {
   config: Config;
   why: Reason;
   clause?: string;
-  uses: Use[];
-  handled?: { digest?: string; how: Reason; at: string };
+  uses?: Use[];
+  handled?: { sum?: string; how: Reason; at: string };
   pendingChange?: string;
 }
 
@@ -133,6 +129,10 @@ export interface Dependency {
 export interface Verdict {
   state: string;
   reason?: Reason;
+  /** Whether the state does not end by itself. */
+  needsAttention?: boolean;
+  /** Whether something is expected to happen without anybody's help. */
+  waits?: boolean;
   message: string;
   next?: string;
 }
@@ -144,8 +144,8 @@ export interface Workload {
   uid: string;
   dialect: string;
   strategy: string;
-  dependencies: Dependency[];
-  problems: string[];
+  dependencies?: Dependency[];
+  problems?: string[];
   hold?: Hold;
   lastReload?: string;
   rollout?: Rollout;
@@ -162,7 +162,7 @@ export interface Freeze {
 
 export interface Pause {
   namespace?: string;
-  selector: string;
+  selector?: string;
   until: string;
   reason?: string;
   by?: string;
@@ -178,32 +178,32 @@ export interface Cluster {
   name: string;
   /** Healthy, Degraded, Away or Unknown. */
   health: string;
-  problems: string[];
+  problems?: { message: string; next?: string }[];
   uid?: string;
   version?: string;
   instance?: string;
   startedAt?: string;
   updatedAt?: string;
   ready: boolean;
-  dryRun: boolean;
+  dryRun?: boolean;
   storage?: string;
-  sources: { source: string; hints: number; lastAt: string }[];
-  feeds: { address: string; state: string; lastAt?: string }[];
+  sources?: { source: string; hints: number; lastAt: string }[];
+  feeds?: { address: string; state: string; lastAt?: string }[];
   lastChangeAt?: string;
   lastReloadAt?: string;
   sweptAt?: string;
-  drift: number;
+  drift?: number;
   workloads: number;
-  pending: number;
-  held: { reason: Reason; workloads: number }[];
-  // lagSeconds is how old the oldest change is that is on its way to a workload.
-  lagSeconds: number;
-  hintsPending: number;
-  freeze: Freeze;
-  pauses: Pause[];
-  windows: Window[];
-  // forward is how far the cluster's records have come to the hub that answers; missing gaps are among problems.
-  forward?: { at: string; behind: number };
+  pending?: number;
+  held?: Record<Reason, number>;
+  /** When the oldest change was verified that is on its way to a workload. */
+  oldestPendingAt?: string;
+  hintsPending?: number;
+  freeze?: Freeze;
+  pauses?: Pause[];
+  windows?: Window[];
+  // forward is how far the cluster's records have come to the hub that answers, by kind of record; missing gaps are among problems.
+  forward?: { at: string; positions?: Record<string, { behind?: number }> };
 }
 
 export interface List<T> {
@@ -212,13 +212,10 @@ export interface List<T> {
   warnings: string[];
 }
 
-export interface Explanation {
+export interface Explanation extends Verdict {
   config: Config;
-  state: string;
-  reason?: Reason;
-  message: string;
-  next?: string;
-  steps: { step: string; result: string; reason?: Reason; clause?: string; message: string; change?: string; at?: string }[];
+  /** The newest change of the config. */
+  change?: Change;
 }
 
 export interface Explained extends Workload {
@@ -229,10 +226,10 @@ export interface Explained extends Workload {
 export interface Impact {
   cluster: string;
   config: Config;
-  rolls: number;
-  waits: number;
-  notified: number;
-  never: number;
+  rollsNow: number;
+  rollsLater: number;
+  notifiedCount: number;
+  neverCount: number;
   workloads: ImpactedWorkload[];
   complete: boolean;
   warnings: string[];
@@ -241,14 +238,11 @@ export interface Impact {
 export interface ImpactedWorkload {
   cluster: string;
   workload: WorkloadRef;
-  why: Reason;
-  clause?: string;
   strategy: string;
-  uses: Use[];
-  // outcome is Reloaded, or why the workload would wait; message says more about that, and due until when.
-  outcome: Reason;
-  message?: string;
-  due?: string;
+  dependency: Dependency;
+  /** Now, Later, Notified or Never. */
+  fate: string;
+  verdict: Verdict;
 }
 
 export interface Counts {

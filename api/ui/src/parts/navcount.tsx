@@ -1,12 +1,12 @@
 import { count } from '../lib/format';
-import { deadOf, illOf } from '../lib/overview';
+import { attentionOf, illOf } from '../lib/overview';
 import { clusters, held } from '../state/fleet';
 
 // NavCount stands beside a view in the navigation where something in it waits for somebody: how much is held, how many clusters are not well.
 export function NavCount({ path }: { path: string }) {
   if (path === 'held') {
     const items = held.value.data?.items ?? [];
-    return <Count n={items.length} bad={deadOf(items).length > 0} label={`${count(items.length, 'workload')} held`} />;
+    return <Count n={items.length} bad={attentionOf(items).length > 0} label={`${count(items.length, 'workload waits or needs', 'workloads wait or need')} attention`} />;
   }
   if (path === 'clusters') {
     const n = illOf(clusters.value.data?.items ?? []).length;

@@ -1,5 +1,5 @@
 import { computed, type Signal, signal } from '@preact/signals';
-import { type HeldWorkload, isHeld, type Listing, mergeCluster, mergeHeld } from '../lib/listing';
+import { type Listing, mergeCluster, mergeUnsettled } from '../lib/listing';
 import type { Cluster, Workload } from '../lib/types';
 import { askAll, session } from './client';
 import { onChange, Question, type Resource, type Timing } from './resource';
@@ -10,7 +10,7 @@ const mostHeld = 2_000;
 
 // clusters and held are asked for once for the whole page: the navigation and several views show them.
 export const clusters = signal<Resource<Listing<Cluster>>>({ loading: true });
-export const held = signal<Resource<Listing<HeldWorkload>>>({ loading: true });
+export const held = signal<Resource<Listing<Workload>>>({ loading: true });
 
 // several tells whether there is more than one cluster, as far as that is known.
 const several = computed(() => {
@@ -37,10 +37,7 @@ export const clusterTiming: Timing<Listing<Cluster>> = { events: ['cluster'], me
 
 export const askClusters = (abort: AbortSignal): Promise<Listing<Cluster>> => askAll<Cluster>('clusters', {}, mostClusters, abort);
 
-async function askHeld(namespace: string, abort: AbortSignal): Promise<Listing<HeldWorkload>> {
-  const found = await askAll<Workload>('workloads', { namespace, unsettled: 'true' }, mostHeld, abort);
-  return { ...found, items: found.items.filter(isHeld) };
-}
+const askHeld = (namespace: string, abort: AbortSignal): Promise<Listing<Workload>> => askAll<Workload>('workloads', { namespace, unsettled: 'true' }, mostHeld, abort);
 
 let ends: (() => void)[] = [];
 
@@ -51,7 +48,7 @@ export function ask(): void {
   clusters.value = { loading: true };
   ends = [
     ...(namespace ? [] : [follow(clusters, new Question(askClusters, clusterTiming))]),
-    follow(held, new Question((abort) => askHeld(namespace, abort), { events: ['workload', 'workloadGone'], merge: mergeHeld, every: 120_000 })),
+    follow(held, new Question((abort) => askHeld(namespace, abort), { events: ['workload', 'workloadGone'], merge: mergeUnsettled, every: 120_000 })),
   ];
 }
 

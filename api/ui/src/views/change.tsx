@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
 import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
-import type { Candidate, Change, ChangeRow, PendingReload, ReloadSummary } from '../lib/types';
+import type { Candidate, Change, ChangeRow, PendingReload, Reload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { Fact, Facts } from '../parts/facts';
@@ -56,10 +56,10 @@ function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
         </Fact>
         <Fact name="Cluster">{change.cluster}</Fact>
         <Fact name="Seen by">{change.source}</Fact>
-        {change.newDigest && (
+        {change.new?.sum && change.type !== 'Deleted' && (
           <Fact name="Content">
             <span class="mono">
-              {change.oldDigest?.slice(0, 8) ?? 'none'} → {change.newDigest.slice(0, 8)}
+              {change.old?.sum?.slice(0, 8) ?? 'none'} → {change.new.sum.slice(0, 8)}
             </span>
           </Fact>
         )}
@@ -68,7 +68,7 @@ function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
         </Fact>
       </Facts>
       <h3>Who</h3>
-      <Candidates list={change.candidates} source={change.source} />
+      <Candidates list={change.candidates ?? []} source={change.source} />
       <h3>What became of it</h3>
       <Outcomes change={change} reloads={reloads} pending={pending} />
       <h3>How long it took</h3>
@@ -97,7 +97,7 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
   );
 }
 
-function Outcomes({ change, reloads, pending }: { change: Change; reloads: ReloadSummary[]; pending: PendingReload[] }) {
+function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reload[]; pending: PendingReload[] }) {
   if (reloads.length + pending.length === 0) {
     return (
       <p class="faint">
@@ -126,7 +126,7 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
 }
 
 // Stages shows the way of a change on one line each, counted from the request.
-function Stages({ change, reloads }: { change: Change; reloads: ReloadSummary[] }) {
+function Stages({ change, reloads }: { change: Change; reloads: Reload[] }) {
   const start = Date.parse(change.requestedAt ?? change.verifiedAt);
   const patched = reloads
     .map((r) => r.patchedAt)

@@ -61,17 +61,19 @@ function ClusterCard({ c }: { c: Cluster }) {
       <h2>
         {c.name} <Health c={c} />
         {c.dryRun && <Badge reason="DryRun" />}
-        {c.freeze.frozen && <Badge reason="Frozen" />}
-        {c.pauses.length > 0 && (
+        {c.freeze?.frozen && <Badge reason="Frozen" />}
+        {c.pauses && c.pauses.length > 0 && (
           <a href={href(['held'], { cluster: c.name })}>
             <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
           </a>
         )}
       </h2>
-      {c.problems.length > 0 && (
+      {c.problems && c.problems.length > 0 && (
         <ul class="problems">
           {c.problems.map((p) => (
-            <li key={p}>{p}</li>
+            <li key={p.message}>
+              {p.message} {p.next && <Command text={p.next} />}
+            </li>
           ))}
         </ul>
       )}
@@ -93,17 +95,17 @@ function ClusterCard({ c }: { c: Cluster }) {
         <Fact name="Reported">
           <Time at={c.updatedAt} />
         </Fact>
-        <Fact name={c.freeze.frozen ? 'To thaw it' : 'To freeze it'}>
-          <Command text={c.freeze.frozen ? 'reroll thaw' : 'reroll freeze'} />
+        <Fact name={c.freeze?.frozen ? 'To thaw it' : 'To freeze it'}>
+          <Command text={c.freeze?.frozen ? 'reroll thaw' : 'reroll freeze'} />
         </Fact>
         {c.forward && (
           <Fact name="On its way here">
-            {count(c.forward.behind, 'record')}, told <Time at={c.forward.at} />
+            {count(behindOf(c), 'record')}, told <Time at={c.forward.at} />
           </Fact>
         )}
       </Facts>
       {c.storage && <p class="faint">{c.storage}</p>}
-      {c.windows.length > 0 && (
+      {c.windows && c.windows.length > 0 && (
         <p class="faint">
           Windows:{' '}
           {c.windows.map((w) => (
@@ -126,23 +128,32 @@ function ClusterCard({ c }: { c: Cluster }) {
 // lagging is from how many seconds on a lag is longer than quiet windows and a few retries are.
 const lagging = 60;
 
+const sumOf = (counts: number[]): number => counts.reduce((sum, n) => sum + n, 0);
+
+// behindOf is how many records of a cluster were still to come to this hub.
+const behindOf = ({ forward }: Cluster): number => sumOf(Object.values(forward?.positions ?? {}).map((p) => p.behind ?? 0));
+
+// lagOf is how old the oldest change is that is on its way to a workload, in seconds, by the clock of the cluster.
+const lagOf = ({ oldestPendingAt, updatedAt }: Cluster): number => (oldestPendingAt && updatedAt ? Math.max(0, (Date.parse(updatedAt) - Date.parse(oldestPendingAt)) / 1000) : 0);
+
 function Numbers({ c }: { c: Cluster }) {
+  const drift = c.drift ?? 0;
   return (
     <div class="numbers">
       <a href={href(['workloads'], { cluster: c.name })}>
         <b>{c.workloads.toLocaleString('en')}</b> opted in
       </a>
-      <a href={href(['workloads'], { cluster: c.name, condition: 'attention' })}>
-        <b>{c.pending.toLocaleString('en')}</b> pending
+      <a href={href(['workloads'], { cluster: c.name, condition: 'waiting' })}>
+        <b>{(c.pending ?? 0).toLocaleString('en')}</b> pending
       </a>
       <a href={href(['held'], { cluster: c.name })}>
-        <b>{c.held.reduce((sum, h) => sum + h.workloads, 0).toLocaleString('en')}</b> held
+        <b>{sumOf(Object.values(c.held ?? {})).toLocaleString('en')}</b> held
       </a>
-      <span class={c.lagSeconds > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending, 'hint')} not done yet.`}>
-        <b>{c.lagSeconds > 0 ? duration(c.lagSeconds) : '0 s'}</b> lag
+      <span class={lagOf(c) > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending ?? 0, 'hint')} not done yet.`}>
+        <b>{lagOf(c) > 0 ? duration(lagOf(c)) : '0 s'}</b> lag
       </span>
-      <span class={c.drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
-        <b>{c.drift.toLocaleString('en')}</b> missed by sources
+      <span class={drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
+        <b>{drift.toLocaleString('en')}</b> missed by sources
       </span>
     </div>
   );
@@ -155,9 +166,9 @@ function Sources({ c }: { c: Cluster }) {
     <div class="pair">
       <div>
         <h3>Where news come from</h3>
-        {c.sources.length === 0 && <p class="faint">No hint has come since the dispatcher started.</p>}
+        {!c.sources?.length && <p class="faint">No hint has come since the dispatcher started.</p>}
         <ul class="plain">
-          {c.sources.map((s) => (
+          {c.sources?.map((s) => (
             <li key={s.source}>
               <b>{wordsOf(s.source)}</b> {count(s.hints, 'hint')}, last <Time at={s.lastAt} />
             </li>
@@ -166,9 +177,9 @@ function Sources({ c }: { c: Cluster }) {
       </div>
       <div>
         <h3>Canaries</h3>
-        {c.feeds.length === 0 && <p class="faint">None are sent.</p>}
+        {!c.feeds?.length && <p class="faint">None are sent.</p>}
         <ul class="plain">
-          {c.feeds.map((f) => {
+          {c.feeds?.map((f) => {
             const tone = feedTones[f.state] ?? 'calm';
             return (
               <li key={f.address} class="aligned">

@@ -1,8 +1,7 @@
 import { count, personName } from '../lib/format';
-import { deadOf } from '../lib/overview';
-import { wordsOf } from '../lib/outcome';
-import type { HeldWorkload } from '../lib/listing';
-import type { Cluster, Pause } from '../lib/types';
+import { attentionOf } from '../lib/overview';
+import { conditionOf, wordsOf } from '../lib/outcome';
+import type { Cluster, Pause, Workload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { ConfigLink } from '../parts/configlink';
 import { Time } from '../parts/time';
@@ -13,7 +12,7 @@ import { Answer, Empty, Warnings } from '../parts/states';
 import { clusters, held } from '../state/fleet';
 import { amend, changeHref, route } from '../state/router';
 
-// Held lists what does not roll although it should: dead letters, which need attention, and what waits.
+// Held lists the workloads that need attention, and those that wait.
 export function Held() {
   const cluster = route.value.query.get('cluster') ?? '';
   return (
@@ -32,26 +31,26 @@ export function Held() {
   );
 }
 
-function Lists({ all, cluster }: { all: HeldWorkload[]; cluster: string }) {
+function Lists({ all, cluster }: { all: Workload[]; cluster: string }) {
   const reason = route.value.query.get('reason') ?? '';
   if (all.length === 0) return <Empty title="Nothing is held back">Whatever has changed was rolled, or is about to be.</Empty>;
-  const reasons = [...new Set(all.map((w) => w.hold.reason))].sort().map((r) => [r, wordsOf(r)] as const);
-  const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!reason || w.hold.reason === reason));
-  const dead = deadOf(shown);
-  const waiting = shown.filter((w) => !dead.includes(w));
+  const reasons = [...new Set(all.map(conditionOf))].sort().map((r) => [r, wordsOf(r)] as const);
+  const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!reason || conditionOf(w) === reason));
+  const attention = attentionOf(shown);
+  const waiting = shown.filter((w) => !attention.includes(w));
   return (
     <>
       <div class="filters">
         <ClusterChoice value={cluster} of={all} />
         <Choice name="Reason" value={reason} options={reasons} set={(v) => amend({ reason: v })} />
       </div>
-      <Cards title="Needs attention" list={dead} none="No dead letters." bad />
+      <Cards title="Needs attention" list={attention} none="Nothing needs attention." bad />
       <Cards title="Waiting" list={waiting} none="Nothing waits." />
     </>
   );
 }
 
-function Cards({ title, list, none, bad }: { title: string; list: HeldWorkload[]; none: string; bad?: boolean }) {
+function Cards({ title, list, none, bad }: { title: string; list: Workload[]; none: string; bad?: boolean }) {
   return (
     <section>
       <h2>
@@ -63,19 +62,21 @@ function Cards({ title, list, none, bad }: { title: string; list: HeldWorkload[]
           <li key={[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/')} class={bad ? 'card bad' : 'card wait'}>
             <div class="line">
               <WorkloadLink cluster={w.cluster} workload={w.workload} />
-              <Badge reason={w.hold.reason} />
+              <Badge reason={conditionOf(w)} />
             </div>
-            {w.hold.message && <p>{w.hold.message}</p>}
-            <p class="faint">
-              Since <Time at={w.hold.since} />
-              {w.hold.due && (
-                <>
-                  , tried again <Time at={w.hold.due} />
-                </>
-              )}
-              {w.hold.attempts ? `, ${count(w.hold.attempts, 'attempt')}` : ''}
-            </p>
-            {w.dependencies.map(
+            <p>{w.verdict.message}</p>
+            {w.hold && (
+              <p class="faint">
+                Since <Time at={w.hold.since} />
+                {w.hold.until && (
+                  <>
+                    , tried again <Time at={w.hold.until} />
+                  </>
+                )}
+                {w.hold.attempts ? `, ${count(w.hold.attempts, 'attempt')}` : ''}
+              </p>
+            )}
+            {(w.dependencies ?? []).map(
               (d) =>
                 d.pendingChange && (
                   <p key={d.pendingChange}>
@@ -110,8 +111,8 @@ function Controls({ cluster }: { cluster: string }) {
 }
 
 const brakesOf = (items: Cluster[]): Brakes => ({
-  frozen: items.filter((c) => c.freeze.frozen),
-  pauses: items.flatMap((c) => c.pauses.map((p) => ({ ...p, cluster: c.name }))),
+  frozen: items.filter((c) => c.freeze?.frozen),
+  pauses: items.flatMap((c) => (c.pauses ?? []).map((p) => ({ ...p, cluster: c.name }))),
 });
 
 function Boxes({ frozen, pauses }: Brakes) {
@@ -123,15 +124,15 @@ function Boxes({ frozen, pauses }: Brakes) {
             <Badge reason="Frozen" /> All reloads of {c.name} are frozen
           </h2>
           <p>
-            {c.freeze.reason}{' '}
-            {c.freeze.until ? (
+            {c.freeze?.reason}{' '}
+            {c.freeze?.until ? (
               <>
                 Ends <Time at={c.freeze.until} />
               </>
             ) : (
               'Until somebody thaws them'
             )}
-            {by(c.freeze)}.
+            {c.freeze && by(c.freeze)}.
           </p>
           <Command text="reroll thaw" />
         </div>

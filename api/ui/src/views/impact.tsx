@@ -1,11 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import { count, refText } from '../lib/format';
 import { type Graph, graphOf, isNarrowGraph, narrowGraph } from '../lib/graph';
-import { wordsOf } from '../lib/outcome';
 import type { Impact, ImpactedWorkload, List, Workload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { Fact, Facts } from '../parts/facts';
-import { Time } from '../parts/time';
 import { WorkloadLink } from '../parts/workloadlink';
 import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
@@ -129,10 +127,10 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
       <Warnings list={impact.warnings} />
       <Facts>
         <Fact name="If it changed now">
-          <b>{count(impact.rolls, 'workload')} would roll</b>
-          {impact.waits > 0 && `, ${impact.waits} would wait`}
-          {impact.notified > 0 && `, for ${impact.notified} a webhook would be called`}
-          {impact.never > 0 && `, ${impact.never} would not roll at all`}
+          <b>{count(impact.rollsNow, 'workload')} would roll</b>
+          {impact.rollsLater > 0 && `, ${impact.rollsLater} would wait`}
+          {impact.notifiedCount > 0 && `, for ${impact.notifiedCount} a webhook would be called`}
+          {impact.neverCount > 0 && `, ${impact.neverCount} would not roll at all`}
         </Fact>
         {waiting.length > 0 && (
           <Fact name="Why not all would roll">
@@ -156,12 +154,15 @@ function Nothing({ complete }: { complete: boolean }) {
   return <Blank title="Nothing is known that would roll">No opted-in workload on record asks for this config, and not all may be on record.</Blank>;
 }
 
-const rolls = (w: ImpactedWorkload): boolean => w.outcome === 'Reloaded';
+const rolls = (w: ImpactedWorkload): boolean => w.fate === 'Now';
 
 // Reasons counts why workloads would not roll at once, the most frequent reason first.
 function Reasons({ list }: { list: ImpactedWorkload[] }) {
   const counts = new Map<string, number>();
-  for (const { outcome } of list) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const { verdict } of list) {
+    const reason = verdict.reason ?? verdict.state;
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
   return (
     <span class="line">
       {[...counts]
@@ -195,9 +196,9 @@ function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] 
               </th>
               <td class="fate">{rolls(w) ? <Badge reason="Rolling" label="Would roll" /> : <Wait w={w} />}</td>
               <td>
-                {w.why} {w.clause && <small class="mono">{w.clause}</small>}
+                {w.dependency.why} {w.dependency.clause && <small class="mono">{w.dependency.clause}</small>}
               </td>
-              <td class="mono">{[...new Set(w.uses.flatMap((u) => (u.keys.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
+              <td class="mono">{[...new Set((w.dependency.uses ?? []).flatMap((u) => (u.keys?.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
               <td>{w.strategy}</td>
             </tr>
           ))}
@@ -207,19 +208,14 @@ function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] 
   );
 }
 
-// Wait says why a workload would not roll at once, and when it would.
-function Wait({ w }: { w: ImpactedWorkload }) {
+// Wait says why a workload would not roll at once.
+function Wait({ w: { verdict } }: { w: ImpactedWorkload }) {
   return (
     <>
       <div class="line">
-        <Badge reason={w.outcome} />
-        {w.due && (
-          <span>
-            rolls <Time at={w.due} /> at the earliest
-          </span>
-        )}
+        <Badge reason={verdict.reason ?? verdict.state} />
       </div>
-      <p class="faint">{w.message || wordsOf(w.outcome)}</p>
+      <p class="faint">{verdict.message}</p>
     </>
   );
 }

@@ -38,9 +38,9 @@ export function WorkloadPage({ place }: { place: Place }) {
           <>
             <Warnings list={w.warnings} />
             <Summary w={w} />
-            {w.hold && <HoldBox hold={w.hold} />}
+            {w.hold && <HoldBox hold={w.hold} bad={w.verdict.needsAttention === true} />}
             <Dependencies w={w} />
-            <Explain items={w.explanations} />
+            <Explain cluster={w.cluster} items={w.explanations} />
             <History place={place} />
           </>
         )}
@@ -76,18 +76,18 @@ function Summary({ w }: { w: Workload }) {
   );
 }
 
-function HoldBox({ hold }: { hold: Hold }) {
+function HoldBox({ hold, bad }: { hold: Hold; bad: boolean }) {
   return (
-    <div class={hold.deadLetter ? 'box bad' : 'box wait'} role="note">
+    <div class={bad ? 'box bad' : 'box wait'} role="note">
       <h2>
-        <Badge reason={hold.reason} /> {hold.deadLetter ? 'Needs attention' : 'Held back'}
+        <Badge reason={hold.reason} /> {bad ? 'Needs attention' : 'Held back'}
       </h2>
       {hold.message && <p>{hold.message}</p>}
       <p class="faint">
         Since <Time at={hold.since} />
-        {hold.due ? (
+        {hold.until ? (
           <>
-            , tried again <Time at={hold.due} />
+            , tried again <Time at={hold.until} />
           </>
         ) : (
           ', without an end that is set'
@@ -114,7 +114,7 @@ function Dependencies({ w }: { w: Workload }) {
             </tr>
           </thead>
           <tbody>
-            {w.dependencies.map((d) => (
+            {(w.dependencies ?? []).map((d) => (
               <DependencyRow key={`${d.config.cluster ?? ''}/${refText(d.config)}`} cluster={w.cluster} d={d} />
             ))}
           </tbody>
@@ -134,8 +134,8 @@ function DependencyRow({ cluster, d }: { cluster: string; d: Dependency }) {
         {d.why}
         {d.clause && <small class="mono">{d.clause}</small>}
       </td>
-      <td>{d.uses.length === 0 ? <span class="faint">named, not referenced</span> : [...new Set(d.uses.map(useText))].map((u) => <div key={u}>{u}</div>)}</td>
-      <td class="mono">{keysOf(d.uses)}</td>
+      <td>{!d.uses?.length ? <span class="faint">named, not referenced</span> : [...new Set(d.uses.map(useText))].map((u) => <div key={u}>{u}</div>)}</td>
+      <td class="mono">{keysOf(d.uses ?? [])}</td>
       <td>
         {d.pendingChange ? (
           <a href={changeHref(d.pendingChange)}>
@@ -157,8 +157,8 @@ const useText = (u: Use): string => (u.container ? `${u.how} in ${u.container}` 
 
 function keysOf(uses: Use[]): string {
   if (uses.length === 0) return '–';
-  if (uses.some((u) => u.keys.length === 0)) return 'all';
-  return [...new Set(uses.flatMap((u) => u.keys))].sort().join(', ');
+  if (uses.some((u) => !u.keys?.length)) return 'all';
+  return [...new Set(uses.flatMap((u) => u.keys ?? []))].sort().join(', ');
 }
 
 const shown = 50;
@@ -196,7 +196,7 @@ function Entry({ r }: { r: Reload }) {
       </div>
       {(r.rollout?.message ?? r.message) && <p>{r.rollout?.message ?? r.message}</p>}
       {r.requested && <p class="because">requested: {r.requested}</p>}
-      {r.causes.map((c) => (
+      {r.causes?.map((c) => (
         <p class="because" key={c.changeID}>
           <span class="whoin">
             <Who change={c} />
@@ -204,7 +204,7 @@ function Entry({ r }: { r: Reload }) {
           <a href={changeHref(c.changeID)}>
             {c.config.kind} {c.config.name}
           </a>{' '}
-          <span class="mono faint">{c.keys.map((k) => k.key).join(' ')}</span>
+          <span class="mono faint">{c.keys?.map((k) => k.key).join(' ')}</span>
         </p>
       ))}
     </li>

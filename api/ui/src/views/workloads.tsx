@@ -1,6 +1,6 @@
 import { count } from '../lib/format';
-import { keyOf, mergeWorkload } from '../lib/listing';
-import { conditionOf, lastRolled, toneOf } from '../lib/outcome';
+import { isUnsettled, keyOf, mergeWorkload } from '../lib/listing';
+import { conditionOf, lastRolled } from '../lib/outcome';
 import type { Workload } from '../lib/types';
 import { Badge } from '../parts/badge';
 import { RowTime } from '../parts/rowtime';
@@ -44,7 +44,8 @@ export function Workloads() {
 
 const conditions = [
   ['attention', 'Needs attention'],
-  ['current', 'Up to date'],
+  ['waiting', 'Waiting'],
+  ['settled', 'Settled'],
 ] as const;
 
 function Listing({ all }: { all: Workload[] }) {
@@ -55,7 +56,7 @@ function Listing({ all }: { all: Workload[] }) {
   const condition = q.get('condition') ?? '';
   const narrow = useNarrow();
   if (all.length === 0) {
-    return <Empty title="No workload is opted in">Annotate a Deployment with reloader.stakater.com/auto: "true" and it appears here.</Empty>;
+    return <Empty title="No workload is opted in">Annotate a Deployment with reroll.dev/auto: "true" and it appears here.</Empty>;
   }
   const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
   return (
@@ -92,13 +93,24 @@ const columns = (
 );
 
 function fits(w: Workload, condition: string): boolean {
-  const calm = ['good', 'calm'].includes(toneOf(conditionOf(w)));
-  return condition === 'current' ? calm : !calm;
+  switch (condition) {
+    case 'attention':
+      return w.verdict.needsAttention === true;
+    case 'waiting':
+      return w.verdict.waits === true;
+  }
+  return !isUnsettled(w);
 }
 
 function hasWords(w: Workload, text: string): boolean {
   if (!text) return true;
-  const hay = [[w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'), w.dialect, w.strategy, conditionOf(w), ...w.dependencies.map((d) => `${d.config.kind} ${d.config.name}`)]
+  const hay = [
+    [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'),
+    w.dialect,
+    w.strategy,
+    conditionOf(w),
+    ...(w.dependencies ?? []).map((d) => `${d.config.kind} ${d.config.name}`),
+  ]
     .join('\n')
     .toLowerCase();
   return text
@@ -121,8 +133,8 @@ function Row({ w }: { w: Workload }) {
         </small>
       </span>
       <span class="cell">
-        <b class="plain">{count(w.dependencies.length, 'config')}</b>
-        <small>{w.dependencies.map((d) => d.config.name).join(', ')}</small>
+        <b class="plain">{count(w.dependencies?.length ?? 0, 'config')}</b>
+        <small>{(w.dependencies ?? []).map((d) => d.config.name).join(', ')}</small>
       </span>
       <span class="cell outcome">
         <Badge reason={conditionOf(w)} />

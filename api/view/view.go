@@ -1,0 +1,122 @@
+// Package view has what the API answers with beside the records themselves: what is computed when somebody asks.
+//
+// The records are shown as they are stored; see package reloader. Fields are added to the published contract, never renamed or removed. Neither
+// the content of a config, nor the fingerprint of a single key, nor the value of a mark is in a record that is served: package projection drops
+// what is stored beyond that.
+package view
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
+)
+
+// List is one page of a listing.
+type List[T any] struct {
+	Items    []T          `json:"items" nullable:"false" doc:"The page's items, in the listing's order."`
+	Metadata ListMetadata `json:"metadata"`
+	Warnings []string     `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`
+}
+
+// ListMetadata says where a listing continues.
+type ListMetadata struct {
+	Continue string `json:"continue,omitempty" doc:"Pass this as the parameter continue, with the same filters, to get the next page. Absent on the last page."`
+}
+
+// Self is who asks, and which build answers.
+type Self struct {
+	Authenticated bool     `json:"authenticated" doc:"Whether the server knows who is asking."`
+	User          string   `json:"user,omitempty" doc:"The user's name. Absent if the request is not authenticated."`
+	Groups        []string `json:"groups" nullable:"false" doc:"The user's groups."`
+	Version       string   `json:"version" doc:"The release that answers, or dev if it was built from a working tree." example:"v0.1.0"`
+}
+
+// ChangeRow is one change and all that came of it.
+type ChangeRow struct {
+	reloader.Change
+	Reloads []Reload        `json:"reloads" nullable:"false" doc:"What became of it, workload by workload, oldest first, without the causes."`
+	Pending []PendingReload `json:"pending" nullable:"false" doc:"The workloads that still wait to be rolled for it."`
+}
+
+// PendingReload is a workload that waits to be rolled.
+type PendingReload struct {
+	Cluster  string               `json:"cluster" doc:"The cluster that the workload is in, which follows the config if the change is another's."`
+	Workload reloader.WorkloadRef `json:"workload" doc:"The workload."`
+	Hold     *reloader.Hold       `json:"hold,omitempty" doc:"Why it waits. Absent if only the debounce window has to pass."`
+}
+
+// Reload is one roll of one workload, or why it did not roll although a change asked for it.
+type Reload struct {
+	reloader.Reload
+	LatencySeconds *float64 `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, or from decidedAt if heldBy is set, by the clocks of two machines. Absent if either is."`
+}
+
+// FromReload returns the view of r.
+func FromReload(r *reloader.Reload) Reload {
+	v := Reload{Reload: *r}
+	if took, ok := r.Latency(); ok {
+		s := took.Seconds()
+		v.LatencySeconds = &s
+	}
+	return v
+}
+
+// Summarize returns r without its causes.
+func Summarize(r *reloader.Reload) Reload {
+	v := FromReload(r)
+	v.Causes = nil
+	return v
+}
+
+// Workload is one opted-in workload: what it depends on, how far it is, and how it stands.
+type Workload struct {
+	reloader.WorkloadRecord
+	Verdict verdict.Verdict `json:"verdict" doc:"How the workload stands."`
+}
+
+// FromWorkload returns the view of w, which is in cluster c, at a time. c is nil if nothing is known of it.
+func FromWorkload(w *reloader.WorkloadRecord, c *projection.ClusterState, now time.Time) Workload {
+	return Workload{WorkloadRecord: *w, Verdict: verdict.Judge(CaseOf(w, c, now))}
+}
+
+// CaseOf returns what is judged of w, which is in cluster c, at a time. c is nil if nothing is known of it.
+func CaseOf(w *reloader.WorkloadRecord, c *projection.ClusterState, now time.Time) verdict.Case {
+	found := verdict.Case{Cluster: w.Cluster, Workload: w.Workload, Record: w, Now: now}
+	if c != nil {
+		found.Status = c.Status
+	}
+	return found
+}
+
+// Explained is a workload, and how it stands to each of its configs.
+type Explained struct {
+	Workload
+	Explanations []Explanation `json:"explanations" nullable:"false" doc:"How it stands to each of its configs, or those of the filter."`
+	Warnings     []string      `json:"warnings" nullable:"false" doc:"What the answer may be missing. Empty means that it is complete."`
+}
+
+// Explanation says how a workload stands to one config.
+type Explanation struct {
+	Config reloader.Config `json:"config" doc:"The config."`
+	verdict.Verdict
+	Change *reloader.Change `json:"change,omitempty" doc:"The newest change of the config. Absent if none is on record, or if it is not the workload's to know."`
+}
+
+// Hello is the first event of every stream.
+type Hello struct {
+	Version  string `json:"version" doc:"The release that the stream comes from." example:"v0.1.0"`
+	CaughtUp bool   `json:"caughtUp" doc:"Whether everything that was stored has been read. If not, resync follows when it has."`
+}
+
+// Resync says that events are missing from the stream: the reader must read again what it knows.
+type Resync struct {
+	Reason string `json:"reason" enum:"Expired,Restarted,Lagged,Rebuilt" doc:"Why: Expired, the events after Last-Event-ID are no longer kept; Restarted, Last-Event-ID is of another process; Lagged, the reader was too slow; Rebuilt, what was stored has been read, or was lost."`
+}
+
+// WorkloadGone is a workload that asks for nothing any more, or does not exist.
+type WorkloadGone struct {
+	Cluster  string               `json:"cluster" doc:"The cluster that the workload was in."`
+	Workload reloader.WorkloadRef `json:"workload" doc:"The workload."`
+}

@@ -1,0 +1,150 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// staleAfter is how old a status may be before its cluster is taken to be unreachable: three that did not come.
+const staleAfter = 3 * reloader.ClusterStatusInterval
+
+// gapTime is how long missing records are a problem of their cluster; after that they are history.
+const gapTime = 24 * time.Hour
+
+// Health sums up a cluster in one word.
+type Health string
+
+// The words of Health.
+const (
+	Healthy  Health = "Healthy"
+	Degraded Health = "Degraded"
+	// Away: the dispatcher has published no status lately. Unknown: it never has.
+	Away    Health = "Away"
+	Unknown Health = "Unknown"
+)
+
+// IsUp reports whether the dispatcher of a cluster has published its status lately.
+func (h Health) IsUp() bool { return h == Healthy || h == Degraded }
+
+// Problem is one thing that is wrong with a cluster.
+type Problem struct {
+	Message string `json:"message" doc:"What is wrong, in one sentence or few."`
+	Next    string `json:"next,omitempty" doc:"The next command, complete as it is. Absent if there is none."`
+}
+
+// Standing is how a cluster stands.
+type Standing struct {
+	Health      Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
+	Problems    []Problem `json:"problems,omitempty" doc:"What is wrong, the worst first. Absent if nothing is."`
+	Attribution string    `json:"attribution,omitempty" doc:"One sentence about what is known of the author of a change. Absent if that is not known yet." example:"The author of a change is the user in its audit event."`
+	Storage     string    `json:"storage,omitempty" doc:"One sentence about what is lost when the dispatcher's pod moves. Absent if nothing is." example:"There is no volume."`
+}
+
+// OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
+func OfCluster(s *reloader.ClusterStatus, now time.Time) Standing {
+	if s == nil {
+		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
+	}
+	v := Standing{Health: Healthy, Problems: problems(s, now), Attribution: attribution(s)}
+	if s.Ephemeral {
+		v.Storage = "There is no volume: when the pod moves, the history is lost, and nothing rolls because of that. To keep it: --set persistence.enabled=true"
+	}
+	switch {
+	case silence(s, now) > 0:
+		v.Health = Away
+	case len(v.Problems) > 0:
+		v.Health = Degraded
+	}
+	return v
+}
+
+// silence returns for how long the dispatcher has published nothing, by the clock of where its status came to: that of its cluster may be any. It
+// is 0 unless that is too long.
+func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
+	at := s.StoredAt
+	if at.IsZero() {
+		at = s.At
+	}
+	if age := now.Sub(at); age > staleAfter {
+		return age
+	}
+	return 0
+}
+
+func problems(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
+	own := cmp.Or(s.Namespace, ownNamespace)
+	if age := silence(s, now); age > 0 {
+		found = append(found, Problem{fmt.Sprintf("The dispatcher has published no status for %s.", age.Round(time.Second)), "kubectl -n " + own + " get pods"})
+	}
+	if !s.Ready {
+		found = append(found, Problem{"The dispatcher is still recording which content workloads run with; edits are not handled yet.", "kubectl -n " + own + " get pods"})
+	}
+	for _, f := range s.Feeds {
+		switch f.State {
+		case "silent":
+			found = append(found, Problem{fmt.Sprintf("No audit events come from the API server at %s.", f.Address), "reroll audit check"})
+		case "refused":
+			found = append(found, Problem{fmt.Sprintf("The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address), "reroll doctor"})
+		}
+	}
+	for _, f := range s.Faults {
+		found = append(found, Problem{end(f.Part + " of the dispatcher: " + f.Reason), "kubectl -n " + own + " get pods"})
+	}
+	for _, g := range gaps(s.Forward, now) {
+		found = append(found, Problem{g, "reroll clusters " + s.Cluster})
+	}
+	if s.ControlProblem != "" {
+		found = append(found, Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", own, control.ConfigMap)})
+	}
+	return found
+}
+
+// gaps says which records are missing at a hub.
+func gaps(f *reloader.Forwarding, now time.Time) (found []string) {
+	if f == nil {
+		return nil
+	}
+	for _, g := range f.Gaps {
+		switch {
+		case now.Sub(g.At) > gapTime:
+		case g.Why == reloader.GapAgedOut:
+			found = append(found, fmt.Sprintf("Up to %d %s are missing here: the cluster had dropped them before they could be brought.", g.Records, g.Kind))
+		default:
+			found = append(found, fmt.Sprintf("Some %s may be missing here: the cluster has lost its own.", g.Kind))
+		}
+	}
+	return found
+}
+
+// attribution says what is known of who made a change.
+func attribution(s *reloader.ClusterStatus) string {
+	const manager = "The author of a change is the field manager of the config, with the time from managedFields"
+	switch {
+	case fed(s, "silent", "refused"):
+		return manager + ", while no audit events come."
+	case hears(s):
+		return "The author of a change is the user in its audit event."
+	case fed(s, "waiting"):
+		return ""
+	case s.Source == "watch":
+		return manager + ": audit events are not taken (source watch)."
+	}
+	return manager + ": the audit feed is not set up."
+}
+
+// fed reports whether the audit feed of some API server is in one of these states.
+func fed(s *reloader.ClusterStatus, states ...string) bool {
+	return slices.ContainsFunc(s.Feeds, func(f reloader.FeedStatus) bool { return slices.Contains(states, f.State) })
+}
+
+// hears reports whether audit events have come in since the dispatcher started.
+func hears(s *reloader.ClusterStatus) bool {
+	return fed(s, "heard") || slices.ContainsFunc(s.Sources, func(s reloader.SourceStatus) bool {
+		return s.Source == reloader.SourceAudit || s.Source == reloader.SourceShipped
+	})
+}

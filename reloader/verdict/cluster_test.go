@@ -1,0 +1,69 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// TestOfCluster: every fault of a cluster has its words and, where a command helps, the command.
+func TestOfCluster(t *testing.T) {
+	gap := func(why reloader.GapReason, age time.Duration) func(*reloader.ClusterStatus) {
+		return func(s *reloader.ClusterStatus) {
+			s.Forward = &reloader.Forwarding{Gaps: []reloader.Gap{{Kind: reloader.ChangeRecords, Why: why, Records: 3, At: now.Add(-age)}}}
+		}
+	}
+	feed := func(state string) func(*reloader.ClusterStatus) {
+		return func(s *reloader.ClusterStatus) {
+			s.Feeds = []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: state}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		edit       func(*reloader.ClusterStatus)
+		health     Health
+		says, next string
+		author     string
+	}{
+		"all is well":            {func(*reloader.ClusterStatus) {}, Healthy, "", "", "the audit feed is not set up"},
+		"watch alone":            {func(s *reloader.ClusterStatus) { s.Source = "watch" }, Healthy, "", "", "(source watch)"},
+		"a feed that is heard":   {feed("heard"), Healthy, "", "", "the user in its audit event"},
+		"no word yet":            {feed("waiting"), Healthy, "", "", ""},
+		"shipped logs":           {func(s *reloader.ClusterStatus) { s.Sources = []reloader.SourceStatus{{Source: reloader.SourceShipped}} }, Healthy, "", "", "the user in its audit event"},
+		"silent feed":            {feed("silent"), Degraded, "No audit events come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
+		"refused canaries":       {feed("refused"), Degraded, "refuses canaries", "reroll doctor", "while no audit events come"},
+		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
+		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, Degraded, "nats of the dispatcher: away.", "kubectl -n ops get pods", "audit feed"},
+		"unreadable control":     {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, Degraded, "freeze: what?", "kubectl -n ops edit configmap reroll-control", "audit feed"},
+		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 changes are missing here", "reroll clusters c1", "audit feed"},
+		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Some changes may be missing here", "reroll clusters c1", "audit feed"},
+		"an old gap":             {gap(reloader.GapAgedOut, 25*time.Hour), Healthy, "", "", "audit feed"},
+		"away":                   {func(s *reloader.ClusterStatus) { s.At = now.Add(-2 * time.Minute) }, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
+		"a clock that is behind": {func(s *reloader.ClusterStatus) { s.At, s.StoredAt = now.Add(-time.Hour), now }, Healthy, "", "", "audit feed"},
+		"a clock that is ahead, and away": {func(s *reloader.ClusterStatus) {
+			s.At, s.StoredAt = now.Add(time.Hour), now.Add(-2*time.Minute)
+		}, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
+	} {
+		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Ready: true}
+		tc.edit(s)
+		got := OfCluster(s, now)
+		var first Problem
+		if len(got.Problems) > 0 {
+			first = got.Problems[0]
+		}
+		if got.Health != tc.health || (len(got.Problems) == 0) != (tc.health == Healthy) || !strings.Contains(first.Message, tc.says) || first.Next != tc.next {
+			t.Errorf("%s: %+v, want %s: %s Next: %s", name, got, tc.health, tc.says, tc.next)
+		}
+		if !strings.Contains(got.Attribution, tc.author) || (got.Attribution == "") != (tc.author == "") {
+			t.Errorf("%s: author: %q, want %q", name, got.Attribution, tc.author)
+		}
+	}
+	if got := OfCluster(nil, now); got.Health != Unknown || got.Health.IsUp() || len(got.Problems) != 1 {
+		t.Errorf("no status: %+v", got)
+	}
+	s := &reloader.ClusterStatus{At: now, Ready: true, Ephemeral: true}
+	if got := OfCluster(s, now); got.Health != Healthy || !strings.Contains(got.Storage, "--set persistence.enabled=true") {
+		t.Errorf("no volume: %+v", got)
+	}
+}

@@ -1,0 +1,89 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+)
+
+// Fate sums up what would become of a workload if a config changed.
+type Fate string
+
+// The fates.
+const (
+	RollsNow   Fate = "Now"
+	RollsLater Fate = "Later"
+	// Notified: a webhook would be called instead.
+	Notified Fate = "Notified"
+	// RollsNever: this change does not roll the workload at all.
+	RollsNever Fate = "Never"
+)
+
+// Suppose says what would become of the workload if the config of e changed now in these keys; in any, if there are none. Limits that count rolls
+// are not part of it.
+func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
+	none := func(why reloader.Reason) (Fate, Verdict) {
+		return RollsNever, Verdict{State: NotRolled, Reason: why, Message: "It would not roll: the workload " + reloader.Reasons[why] + "."}
+	}
+	counting := countingKeys(c.Record, e)
+	counts := counting.Filter(e.Uses)
+	switch {
+	case !dialect.Asks(e.Why):
+		return none(e.Why)
+	case c.Record.Dormant != "":
+		return none(c.Record.Dormant)
+	case len(keys) > 0 && e.Handled.Sum != "" && e.Pending == "" && counts != nil && !slices.ContainsFunc(keys, counts):
+		fate, v := none(reloader.ReasonKeysUnused)
+		v.Message += " These keys count: " + shortened(counting.String()) + "."
+		return fate, v
+	case c.Status != nil && c.Status.DryRun:
+		return none(reloader.ReasonDryRun)
+	}
+	supposed := *c.Record
+	e.Pending = "supposed"
+	supposed.Edges, supposed.Rollout, supposed.Problems, supposed.Unreadable = []reloader.Edge{e}, nil, nil, nil
+	supposed.Missing = slices.DeleteFunc(slices.Clone(supposed.Missing), func(m reloader.Missing) bool {
+		return !m.Awaited || m.Config == e.Config && (len(keys) == 0 || !slices.ContainsFunc(m.Keys, func(k string) bool { return !slices.Contains(keys, k) }))
+	})
+	switch h := supposed.Hold; {
+	case h == nil || h.DeadLetter():
+	case h.Reason == reloader.ReasonMissingConfig, h.Reason == reloader.ReasonRetrying, !h.Due.IsZero() && !h.Due.After(c.Now):
+		supposed.Hold = nil // a new change is a new try
+	}
+	c.Record = &supposed
+	switch v := c.judge(rules[1:]); { // what is known of a cluster that is away is the best there is
+	case v.State != Pending:
+		return RollsLater, v
+	case c.Status != nil && c.Status.Notifies:
+		return Notified, Verdict{State: NotRolled, Reason: reloader.ReasonNotified, Message: "A webhook would be called instead of rolling it."}
+	default:
+		v.Message = "It would roll."
+		if text := counting.String(); len(keys) == 0 && counts != nil && text != "" {
+			v.Message = "It would roll if a key changes that counts: " + shortened(text) + "."
+		}
+		return RollsNow, v
+	}
+}
+
+// countingKeys returns the keys of e that matter to the workload. A list that cannot be read leaves out nothing.
+func countingKeys(r *reloader.WorkloadRecord, e reloader.Edge) dialect.Keys {
+	keys, err := dialect.ParseKeys(r.Keys)
+	if err != nil {
+		keys = dialect.Keys{}
+	}
+	if e.UsedKeys {
+		keys = keys.OnlyUsed()
+	}
+	return keys
+}
+
+// maxKeysText bounds what is told of a list of keys, in bytes.
+const maxKeysText = 256
+
+func shortened(text string) string {
+	if len(text) > maxKeysText {
+		text = text[:maxKeysText] + "…"
+	}
+	return text
+}
