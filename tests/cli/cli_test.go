@@ -10,7 +10,7 @@ import (
 func TestCommandLine(t *testing.T) {
 	d := newDesk(t)
 	d.apply(objects)
-	d.waitFor("UpToDate, Baseline", "explain", "deploy/web", "-n", d.ns)
+	d.waitFor("UpToDate: Nothing has changed", "explain", "deploy/web", "-n", d.ns)
 
 	reloaded := d.watch("reload", func() { d.apply(strings.Replace(objects, "low", "high", 1)) })
 	if reloaded.Event != "reload" || reloaded.Data.Outcome != "Reloaded" || len(reloaded.Data.Causes) != 1 {
@@ -36,7 +36,7 @@ func (d *desk) pause() {
 	d.reroll(0, "pause", "-n", d.ns, "-l", "app=other", "--for", "1h", "--reroll-namespace", "default")
 	d.waitFor("a sale", "status")
 	d.apply(strings.Replace(objects, "low", "higher", 1))
-	d.waitFor("Held, PausedByOperator", "explain", "deploy/web", "-n", d.ns)
+	d.waitFor("Held: The workload is held back: its reloads are paused by an operator", "explain", "deploy/web", "-n", d.ns)
 	d.waitFor("PausedByOperator", "workloads", "-n", d.ns, "--held")
 	d.watch("reload", func() {
 		d.reroll(0, "resume", "-n", d.ns, "-l", "app=web", "--reroll-namespace", "default")
@@ -67,7 +67,7 @@ func (d *desk) foresee() {
 	said := map[string]string{}
 	for workload, outcome := range map[string]string{"CronJob/nightly": "Suspended", "Deployment/picky": "KeysUnused"} {
 		said[workload] = outcome
-		d.waitFor("UpToDate, Baseline", "explain", workload, "-n", d.ns)
+		d.waitFor("UpToDate: Nothing has changed", "explain", workload, "-n", d.ns)
 		d.waitFor(workload+"  "+outcome, "impact", "cm/rates", "-n", d.ns, "--key", "debug")
 	}
 	d.reroll(0, "impact", "cm/rates", "-n", d.ns, "--key", "debug", "--exit-code")

@@ -356,7 +356,7 @@ func (s *story) explain(ctx context.Context) error {
 	}
 	say("reroll explain %s --server %s", workload, s.reroll.API)
 	fmt.Fprintf(s.out, "   %s\n", strings.ReplaceAll(strings.TrimSpace(string(output)), "\n", "\n   "))
-	if got := strings.Count(string(output), ": UpToDate, "); got != 2 {
+	if got := strings.Count(string(output), ": UpToDate"); got != 2 {
 		return fmt.Errorf("%d of 2 configs are UpToDate", got)
 	}
 	return nil

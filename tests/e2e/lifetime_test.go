@@ -138,7 +138,7 @@ func (r *room) recordedOnce() {
 			if len(reload.Causes) == 0 {
 				return line.Stop(fmt.Errorf("a reload without a cause: %+v", reload))
 			}
-			to := reload.Workload.Name + " to " + reload.Causes[len(reload.Causes)-1].NewDigest
+			to := reload.Workload.Name + " to " + reload.Causes[len(reload.Causes)-1].NewSum
 			if rolls[to]++; rolls[to] > 1 {
 				return line.Stop(fmt.Errorf("%s is recorded twice: %+v", to, reload))
 			}

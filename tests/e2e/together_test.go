@@ -224,7 +224,7 @@ func (h *history) checkAuthors(changes []line.Change) error {
 	for name, part := range parts {
 		var authors []string
 		for _, c := range slices.Backward(changes) {
-			if c.Config.Name != name || c.Type == "Deleted" || isFirst(c) || c.OldDigest == c.NewDigest {
+			if c.Config.Name != name || c.Type == "Deleted" || isFirst(c) || c.Old.Sum == c.New.Sum {
 				continue
 			}
 			who := map[string]bool{}

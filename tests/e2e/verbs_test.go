@@ -182,7 +182,7 @@ func TestVerbs(t *testing.T) {
 				return
 			}
 			for _, c := range r.changesOf("app") {
-				if c.Type != "Baseline" && c.Type != "Deleted" && !isFirst(c) && c.OldDigest != c.NewDigest {
+				if c.Type != "Baseline" && c.Type != "Deleted" && !isFirst(c) && c.Old.Sum != c.New.Sum {
 					t.Errorf("a change is on record that nobody has made: %+v", c)
 				}
 			}
@@ -192,7 +192,7 @@ func TestVerbs(t *testing.T) {
 
 // isFirst reports whether c is what a config was created with. It is on record as that, and not as a baseline, if the event of its creation comes before
 // the first look because of a dependent.
-func isFirst(c line.Change) bool { return c.Type == "Created" && c.OldDigest == "" }
+func isFirst(c line.Change) bool { return c.Type == "Created" && c.Old.Sum == "" }
 
 // changesOf returns the changes of a ConfigMap that the REST API lists, the newest first.
 func (r *room) changesOf(name string) []line.Change {
@@ -358,8 +358,8 @@ func (r *room) checkCause() {
 	if len(c.Keys) != 2 || c.Keys[0].Key != "k" || c.Keys[0].Op != "Changed" || c.Keys[1].Key != "new" || c.Keys[1].Op != "Added" {
 		r.t.Errorf("keys: %+v", c.Keys)
 	}
-	if c.OldDigest == "" || c.NewDigest == "" || c.OldDigest == c.NewDigest {
-		r.t.Errorf("digests: %q → %q", c.OldDigest, c.NewDigest)
+	if c.OldSum == "" || c.NewSum == "" || c.OldSum == c.NewSum {
+		r.t.Errorf("digests: %q → %q", c.OldSum, c.NewSum)
 	}
 	if c.ReceivedAt.Before(c.RequestedAt) || c.VerifiedAt.Before(c.ReceivedAt) || reload.DecidedAt.Before(c.VerifiedAt) || reload.PatchedAt.Before(reload.DecidedAt) {
 		r.t.Errorf("times are out of order: %+v", reload)

@@ -27,10 +27,10 @@ type Cause struct {
 	Config   struct {
 		Kind, Namespace, Name string
 	} `json:"config"`
-	Why       string `json:"why"`
-	OldDigest string `json:"oldDigest"`
-	NewDigest string `json:"newDigest"`
-	Keys      []struct {
+	Why    string `json:"why"`
+	OldSum string `json:"oldSum"`
+	NewSum string `json:"newSum"`
+	Keys   []struct {
 		Key, Op string
 	} `json:"keys"`
 	Candidates  []Candidate `json:"candidates"`
@@ -150,7 +150,7 @@ func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string,
 type Hold struct {
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
-	Due     time.Time `json:"due"`
+	Due     time.Time `json:"until"`
 }
 
 // Hold returns what holds back a Deployment; the zero Hold if nothing does.

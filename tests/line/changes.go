@@ -12,10 +12,15 @@ type Change struct {
 	Config struct {
 		Kind, Namespace, Name string
 	} `json:"config"`
-	OldDigest  string      `json:"oldDigest"`
-	NewDigest  string      `json:"newDigest"`
+	Old        Digest      `json:"old"`
+	New        Digest      `json:"new"`
 	Candidates []Candidate `json:"candidates"`
 	Source     string      `json:"source"`
+}
+
+// Digest is the fingerprint of a content; empty if there is none.
+type Digest struct {
+	Sum string `json:"sum"`
 }
 
 // Changes returns the changes in a namespace, newest first, without baselines.

@@ -4,7 +4,7 @@ import { type Page, test as base, expect } from '@playwright/test';
 export const pages = [
   { name: 'timeline', path: '/#/', heading: 'Timeline', has: '[data-row] .badge' },
   { name: 'workloads', path: '/#/workloads', heading: 'Workloads', has: '[data-row] .badge' },
-  { name: 'workload', path: '/#/workloads/prod-eu/shop/Deployment/mailer', heading: 'mailer', has: '.steps li' },
+  { name: 'workload', path: '/#/workloads/prod-eu/shop/Deployment/mailer', heading: 'mailer', has: '.cards li' },
   { name: 'impact', path: '/#/impact', heading: 'Impact', has: '.canvas .node' },
   { name: 'config', path: '/#/impact/prod-us/shop/ConfigMap/feature-flags', heading: 'feature-flags', has: '.canvas .node.focus' },
   { name: 'held', path: '/#/held', heading: 'Held back', has: '.card.bad' },
