@@ -10,9 +10,12 @@
 //	look.go     a look at a config: metadata, content where it is needed (read.go), a change for the history (change.go)
 //	relate.go   the look is compared with the State of each workload that depends on the config
 //	attend.go   one workload in its turn: what is new is decided, what is behind waits for its window and brakes (due.go)
-//	decide.go   a Case for each config, with the evidence that a decision asks for (evidence.go)
+//	decide.go   a Case for each config, with the evidence that a decision asks for (marks.go)
 //	roll.go     one patch: marks and State; a conflict reads again
-//	conclude.go what became of it: State, ledger (states.go), record and history (record.go), rollout (rollout.go)
+//	conclude.go what became of it: State, ledger (states.go), record and history (record.go, keep.go), rollout (rollout.go)
+//
+// What is known is in parts behind one lock (board.go, entry.go, tracked.go). Its types run under the lock and never wait; roller, decider, looker, tracker,
+// keeper, payer and sweeper wait, and take the lock for what they read and note.
 //
 // A start is a sweep (sweep.go): one list of workloads, one list of metadata for each kind and namespace of configs. Contents are read only
 // where versions differ.
