@@ -21,7 +21,7 @@ const lookAfterRoll = 30 * time.Second
 func (b *board) conclude(did done) {
 	t := did.s.t
 	r := b.scribe.rolled(did)
-	t.intends = 0
+	t.intends = ""
 	if did.patched != nil && (did.patched.UID != t.w.UID || older(t.w, did.patched)) {
 		t.w = did.patched
 	}

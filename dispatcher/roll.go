@@ -53,7 +53,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	if err != nil && did.text != "" && t.text == did.text && t.state.N == did.state.N {
 		did.patched, err = t.w, nil
 	}
-	if t.intends = 0; err == nil {
+	if t.intends = ""; err == nil {
 		b.conclude(did)
 	}
 	d.unlock()
@@ -131,7 +131,7 @@ func (b *board) intend(did done) bool {
 			return false
 		}
 	}
-	t.intends = did.state.N
+	t.intends = did.text
 	return true
 }
 

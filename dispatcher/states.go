@@ -111,7 +111,7 @@ func (b *board) joinState(t *tracked, newest applied.State) {
 	if !changed {
 		return
 	}
-	if newest.N > before.N && newest.N != t.intends {
+	if newest.N > before.N && (t.intends == "" || t.text != t.intends) {
 		t.since = time.Now()
 		b.rolledElsewhere(t, before)
 	}

@@ -45,8 +45,8 @@ type carried struct {
 	text          string
 	// since is when this process learned of a state that it did not write itself: a decision takes no look at a config that began earlier.
 	since time.Time
-	// intends is the number of the roll that is being written; 0 if none is.
-	intends uint64
+	// intends is what the annotation says after the roll that is being written; empty if none is.
+	intends string
 }
 
 // listing is how far the patterns of a workload were matched.
