@@ -95,7 +95,6 @@ var rolesUsages = []usage{
 	{
 		values: "roles", role: "dispatch", clients: true, lead: true, watch: true, namespaces: []string{"shop"}, kinds: builtIn,
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
-		refused: []string{"apps.openshift.io/deploymentconfigs list"},
 	},
 	{
 		values: "roles", role: "admission", prepare: makeKey, namespaces: []string{"shop"}, configs: []reloader.Config{prices, password},

@@ -176,7 +176,7 @@
 {{- end }}
 {{- else -}}
 {{- $pair := ternary ", and the CA and the certificate of ingest" "" (ne (include "reroll.makesTLS" .) "") -}}
-# get: load the key that digests are made with, and the manifest of a Job{{ $pair }}.
+# get: load the key that digests are made with{{ $pair }}.
 # list: find at the start the manifests of Jobs whose recreation was cut short.
 # create: make the key{{ $canary }}, once, and keep the manifest of a Job before the Job is deleted{{ $pair }}.
 # update: keep that of a later attempt in its place{{ with $pair }}, and renew the certificate{{ end }}.
