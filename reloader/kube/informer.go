@@ -7,14 +7,39 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // metadataInformer watches the metadata of a resource, as far as it is in scope.
 func (c *Cluster) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
 	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
+}
+
+// optionalObjects lists and watches objects of a kind that the API server may lack. It asks discovery first: the chart grants rights on a kind
+// only where it is served, and elsewhere a request for its objects is refused instead of not found.
+func (c *Cluster) optionalObjects(kind workload.Kind, namespace string) cache.ListerWatcher {
+	objects := c.dynamic.Resource(kind.Resource).Namespace(namespace)
+	notServed := apierrors.NewNotFound(kind.Resource.GroupResource(), "")
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			if c.options.Scope.narrow(&o); !c.serves(kind) {
+				return nil, notServed
+			}
+			return objects.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if c.options.Scope.narrow(&o); !c.serves(kind) {
+				return nil, notServed
+			}
+			return objects.Watch(ctx, o)
+		},
+	}, c.dynamic)
 }
 
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that

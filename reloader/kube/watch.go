@@ -6,13 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
@@ -119,27 +116,6 @@ func (c *Cluster) workloadInformer(kind workload.Kind, namespace string) (cache.
 		return nil, err
 	}
 	return generic.Informer(), generic.Informer().AddIndexers(cache.Indexers{byTemplate: workloadIndexers[byTemplate]})
-}
-
-// optionalObjects lists and watches objects of a kind that the API server may lack. It asks discovery first: the chart grants rights on a kind
-// only where it is served, and elsewhere a request for its objects is refused instead of not found.
-func (c *Cluster) optionalObjects(kind workload.Kind, namespace string) cache.ListerWatcher {
-	objects := c.dynamic.Resource(kind.Resource).Namespace(namespace)
-	notServed := apierrors.NewNotFound(kind.Resource.GroupResource(), "")
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			if c.options.Scope.narrow(&o); !c.serves(kind) {
-				return nil, notServed
-			}
-			return objects.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			if c.options.Scope.narrow(&o); !c.serves(kind) {
-				return nil, notServed
-			}
-			return objects.Watch(ctx, o)
-		},
-	}, c.dynamic)
 }
 
 // watchNamespaces has w follow the labels of namespaces, if they are selected by these. It returns when all that exist are known. The API server
