@@ -213,7 +213,9 @@ func TestFreeze(t *testing.T) {
 	s.stays(1)
 	s.allowed(amend("frezze: {}")...) // what cannot be read is a freeze, and a problem of the cluster
 	s.await("a problem", func() error {
-		var page struct{ Items []struct{ Problems []struct{ Message string } } }
+		var page struct {
+			Items []struct{ Problems []struct{ Message string } }
+		}
 		err := shared.Reroll.Get(s.ctx, "/api/v1/clusters", &page)
 		return errors.Join(err, unless(strings.Contains(fmt.Sprint(page), "frezze")))
 	})
