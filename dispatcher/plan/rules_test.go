@@ -175,8 +175,8 @@ func TestTogether(t *testing.T) {
 			t.Fatalf("%s: the state that was given is another one", name)
 		}
 	}
-	if o := plan.Together(uid, state, state, map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}}, clock(30)); o.Needs[x] != applied.NeedPods {
-		t.Errorf("needs %v", o.Needs)
+	if o := plan.Together(uid, state, state, map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}}, clock(30)); o.Do != plan.Ask || len(o.Noted)+len(o.Rolled) > 0 {
+		t.Errorf("outcome %+v, want a question", o)
 	}
 	if o := plan.Together(uid, applied.State{}, applied.State{}, map[reloader.Config]plan.Verdict{x: roll}, clock(30)); o.State.Workload != uid || o.State.N != 1 || !o.State.At.Equal(clock(30)) {
 		t.Errorf("the first roll: %+v", o.State)

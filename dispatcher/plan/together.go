@@ -14,14 +14,10 @@ import (
 type Outcome struct {
 	// Do is the strongest of all verdicts.
 	Do Do
-	// Reason is that of the hold, if Do is Hold.
-	Reason reloader.Reason
 	// State is what the ledger holds afterwards and, after a roll, what the annotation of the workload says.
 	State applied.State
 	// Noted are the configs whose entries a note changes, and Rolled those that ask for the roll or the hold. Both are sorted.
 	Noted, Rolled []reloader.Config
-	// Needs is the evidence that is asked for, by config.
-	Needs map[reloader.Config]applied.Need
 }
 
 // strength orders what can be done.
@@ -31,18 +27,16 @@ var strength = []Do{Nothing, Note, Hold, Roll, Ask}
 // the annotation said when the workload was read, and newest is Newest of that and the ledger. A config without verdict, as one that cannot be
 // read, keeps its entry. A workload that is held has its notes in State.
 func Together(uid string, object, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
-	o := Outcome{Do: Nothing, State: newest, Needs: map[reloader.Config]applied.Need{}}
+	o := Outcome{Do: Nothing, State: newest}
 	o.State.Workload = uid
 	noted, rolled := map[reloader.Config]*applied.Write{}, map[reloader.Config]*applied.Write{}
 	for _, c := range slices.SortedFunc(maps.Keys(verdicts), byName) {
 		v := verdicts[c]
 		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
-			o.Do, o.Reason = v.Do, v.Reason
+			o.Do = v.Do
 		}
 		_, onObject := object.Writes[c]
 		switch {
-		case v.Do == Ask:
-			o.Needs[c] = v.Need
 		case v.Do == Roll || v.Do == Hold:
 			o.Rolled = append(o.Rolled, c)
 			rolled[c] = &v.Write
