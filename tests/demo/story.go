@@ -350,15 +350,22 @@ func (s *story) explain(ctx context.Context) error {
 		return err
 	}
 	workload := s.namespace + "/Deployment/web"
-	output, err := exec.CommandContext(ctx, binary, "explain", workload, "--server", s.reroll.API).CombinedOutput()
+	var output []byte
+	// A roll is recorded as rolled out a little after its pods are ready.
+	err = line.Poll(ctx, func(ctx context.Context) (err error) {
+		if output, err = exec.CommandContext(ctx, binary, "explain", workload, "--server", s.reroll.API).CombinedOutput(); err != nil {
+			return fmt.Errorf("reroll explain: %w: %s", err, output)
+		}
+		if got := strings.Count(string(output), ": UpToDate"); got != 2 {
+			return fmt.Errorf("%d of 2 configs are UpToDate: %s", got, output)
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("reroll explain: %w: %s", err, output)
+		return err
 	}
 	say("reroll explain %s --server %s", workload, s.reroll.API)
 	fmt.Fprintf(s.out, "   %s\n", strings.ReplaceAll(strings.TrimSpace(string(output)), "\n", "\n   "))
-	if got := strings.Count(string(output), ": UpToDate"); got != 2 {
-		return fmt.Errorf("%d of 2 configs are UpToDate", got)
-	}
 	return nil
 }
 
