@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -32,7 +33,7 @@ func (m clusterMetrics) Describe(to chan<- *prometheus.Desc) {
 func (m clusterMetrics) Collect(to chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, state := range m.records.Clusters() {
-		health := verdict.OfCluster(state.Status, now).Health
+		health := view.FromCluster(state, now).Health
 		to <- prometheus.MustNewConstMetric(clusterUp, prometheus.GaugeValue, oneIf(health.IsUp()), state.Name)
 		to <- prometheus.MustNewConstMetric(clusterHealthy, prometheus.GaugeValue, oneIf(health == verdict.Healthy), state.Name)
 		if state.Status != nil && state.Status.Version != "" {

@@ -115,24 +115,22 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfFollowers(t *testing.T) {
 // TestImpactIsAsCompleteAsWhatIsKnownOfOthers: a cluster that is on record with none of its workloads, or whose records are still on their way,
 // may have followers.
 func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
-	behind := func(n uint64) *reloader.Forwarding {
-		return &reloader.Forwarding{Positions: map[reloader.RecordKind]reloader.Position{reloader.WorkloadRecords: {Behind: n}}}
-	}
 	for name, test := range map[string]struct {
-		ready   bool
-		forward *reloader.Forwarding
-		want    string
+		ready  bool
+		behind uint64
+		want   string
 	}{
-		"it is ready":                   {ready: true, forward: behind(3)},
-		"it has just begun":             {forward: behind(0), want: "Cluster c9: The dispatcher is still recording"},
-		"its records are still to come": {ready: true, forward: behind(20_000), want: "Cluster c9: 20000 records of workloads were still to come."},
+		"it is ready":                   {ready: true, behind: 3},
+		"it has just begun":             {want: "Cluster c9: The dispatcher is still recording"},
+		"its records are still to come": {ready: true, behind: 20_000, want: "Cluster c9: 20000 records of workloads were still to come."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.followRules()
 			c9 := aStatus()
-			c9.Cluster, c9.Ready, c9.Forward = "c9", test.ready, test.forward
+			c9.Cluster, c9.Ready = "c9", test.ready
 			f.records.PutCluster(c9)
+			f.records.PutPosition("c9", reloader.Position{Of: "STATE", Behind: test.behind})
 			impact := impactOf(t, f, rulesPath)
 			if impact.Complete != (test.want == "") || !strings.HasPrefix(strings.Join(impact.Warnings, "\n"), test.want) {
 				t.Errorf("complete %t: %q, want %q", impact.Complete, impact.Warnings, test.want)

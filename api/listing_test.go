@@ -278,13 +278,11 @@ func TestCursorOfALostStreamIsGone(t *testing.T) {
 		}
 	}
 	expect("at first", http.StatusOK)
-	f.records.ForgetReloads()
-	f.records.ForgetChanges()
+	f.records.Reset()
 	expect("while nothing is there", http.StatusGone)
 	fill(100)
 	expect("when others have its sequences", http.StatusGone)
-	f.records.ForgetReloads()
-	f.records.ForgetChanges()
+	f.records.Reset()
 	fill(0)
 	expect("when the stream was restored", http.StatusOK)
 }

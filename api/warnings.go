@@ -31,7 +31,7 @@ func (a *server) silence(ctx context.Context) (found []string) {
 
 // silent reports whether a cluster has not been heard of lately.
 func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
-	h := verdict.OfCluster(c.Status, now).Health
+	h := verdict.OfCluster(c.Status, nil, now).Health
 	return h == verdict.Away || h == verdict.Unknown && a.records.CaughtUp()
 }
 

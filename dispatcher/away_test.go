@@ -18,10 +18,7 @@ func TestAway(t *testing.T) {
 		// meanwhile rolls it when the kind is back. The record of one that is gone by then goes. The changes of its configs are needed as long.
 		"kind away at start": func(t *testing.T, w *world) {
 			w.usual()
-			w.give("unused", "1")
 			w.deploy("gone", auto, "app")
-			unused := appConfig
-			unused.Name = "unused"
 			w.settled()
 			w.stop()
 			w.serve(nil, "Deployment")
@@ -31,20 +28,12 @@ func TestAway(t *testing.T) {
 			if _, known := w.store.recordOf(webRef); !known {
 				t.Fatal("the record was deleted although nobody could see the workload")
 			}
-			if !p.Needs(appConfig) || p.Needs(unused) {
-				t.Error("the changes of the config in use are not needed, or those of another are")
-			}
 			w.must(w.delete(alice, "Deployment/gone"))
 			w.serve(p, "")
 			w.pass(10 * time.Minute)
 			w.rolled(web, 1)
 			if _, known := w.store.recordOf(webNamed("gone")); known {
 				t.Error("the record of a workload that is gone stays")
-			}
-			w.must(w.delete(alice, web))
-			w.pass(quiet)
-			if p.Needs(appConfig) {
-				t.Error("the changes of a config that nobody uses are needed")
 			}
 		},
 		// The store comes back empty under a running dispatcher, which stores the record of each workload once more, also of those of a kind that is

@@ -22,7 +22,7 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 	switch {
 	case changed:
 		h.remember(c, e, change)
-	case told != nil && !sameCandidates(told.Candidates, e.last.Change.Candidates):
+	case told != nil && !sameCandidates(told.Candidates, e.last.Candidates):
 		h.knowMore(c, e, *told)
 	case len(hints) > 0:
 		h.attributeLate(c, e, e.now, hints)
@@ -38,7 +38,7 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 // compare says what f, the newest look at c, is next to the last change of it: nothing new, or a change. before is the look before it, and told the change
 // that the owner of a config of another cluster reports.
 func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *reloader.Change, hints []reloader.Hint) (reloader.Change, bool) {
-	old := e.last.Change
+	old := e.last
 	if told != nil {
 		return *told, told.ID != old.ID
 	}
@@ -103,10 +103,10 @@ func foundOf(c reloader.Change, f fact) actor.Found {
 
 // remember makes change the last of e, and has it stored.
 func (h *history) remember(c reloader.Config, e *entry, change reloader.Change) {
-	if e.before = nil; e.last.Change.Type != "" {
-		e.before = []actor.Past{{Attribution: actor.Recorded(e.last.Change), At: e.last.Change.VerifiedAt}}
+	if e.before = nil; e.last.Type != "" {
+		e.before = []actor.Past{{Attribution: actor.Recorded(e.last), At: e.last.VerifiedAt}}
 	}
-	e.last.Change = change
+	e.last = change
 	h.fleet.Touched(c)
 	if c.Cluster != "" {
 		return // its owner keeps its history
@@ -124,7 +124,7 @@ const maxUnstored = 16
 
 // attributeLate adds to the last change of c what hints say about its authors that came after it was found.
 func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []reloader.Hint) {
-	last := e.last.Change
+	last := e.last
 	if last.Type == "" || last.Type == reloader.ChangeBaseline || c.Cluster != "" {
 		return
 	}
@@ -140,7 +140,7 @@ func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []rel
 
 // knowMore takes what has become known about the authors of the last change of c, and has it added to what is on record of the reloads that it has caused.
 func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) {
-	e.last.Change = change
+	e.last = change
 	for _, t := range h.index.byConfig[c] {
 		waits := false
 		for i, known := range t.edges[c].changes {
@@ -179,21 +179,17 @@ func sameCandidates(a, b []reloader.Candidate) bool {
 	})
 }
 
-// toStore returns the first change of e that is not in the stream, and the sequence of the one before it; false if there is none.
-func (e *entry) toStore() (reloader.Change, uint64, bool) {
+// toStore returns the first change of e that is not in the stream; false if there is none.
+func (e *entry) toStore() (reloader.Change, bool) {
 	if e == nil || len(e.unstored) == 0 {
-		return reloader.Change{}, 0, false
+		return reloader.Change{}, false
 	}
-	return e.unstored[0], e.last.Sequence, true
+	return e.unstored[0], true
 }
 
-// stored notes that the stream has the change of that ID, at a sequence.
-func (e *entry) stored(id string, sequence uint64) {
-	if e == nil {
-		return
-	}
-	e.last.Sequence = sequence
-	if len(e.unstored) > 0 && e.unstored[0].ID == id {
+// stored notes that the stream has the change of that ID.
+func (e *entry) stored(id string) {
+	if e != nil && len(e.unstored) > 0 && e.unstored[0].ID == id {
 		e.unstored = e.unstored[1:]
 	}
 }

@@ -121,7 +121,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 
 // shrunk reports whether a key may have been taken away since the entry of k was made: managed fields keep no time of that.
 func shrunk(e *entry, k plan.Case) bool {
-	last := e.last.Change
+	last := e.last
 	if last.Type != reloader.ChangeUpdated || last.ResourceVersion != e.now.ResourceVersion || k.Entry.Sum == "" || !strings.HasPrefix(last.Old.Sum, k.Entry.Sum) {
 		return true
 	}

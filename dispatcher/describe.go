@@ -71,7 +71,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 
 // wholeSum returns the digest of which sum is the begin, as the history has it.
 func wholeSum(sum string, e *entry) string {
-	for _, whole := range []string{e.last.Change.New.Sum, e.last.Change.Old.Sum} {
+	for _, whole := range []string{e.last.New.Sum, e.last.Old.Sum} {
 		if sum != "" && strings.HasPrefix(whole, sum) {
 			return whole
 		}

@@ -16,7 +16,7 @@ type entry struct {
 	now  fact
 	past []fact
 	// last is the newest change in the history. unstored are changes that are not in the stream yet.
-	last reloader.StoredChange
+	last reloader.Change
 	// before is what is known of the changes before last: the one right before it, if this process has seen that.
 	before   []actor.Past
 	unstored []reloader.Change

@@ -14,27 +14,21 @@ import (
 // store is what survives a dispatcher: changes and records, as the bytes that go over the wire. Its errors are those of a lost
 // connection.
 type store struct {
-	mu       sync.Mutex
-	sequence uint64
-	changes  map[reloader.Config]stored
-	history  [][]byte
-	records  map[reloader.WorkloadRef][]byte
-	reloads  [][]byte
+	mu      sync.Mutex
+	changes map[reloader.Config][]byte
+	history [][]byte
+	records map[reloader.WorkloadRef][]byte
+	reloads [][]byte
 	// lostChanges and lostRecords are the errors of the two, nil if they work.
 	lostChanges, lostRecords error
 	problems                 []string
 	announced                []reloader.Reload
 }
 
-type stored struct {
-	data     []byte
-	sequence uint64
-}
-
 var _ dispatcher.History = (*store)(nil)
 
 func newStore() *store {
-	return &store{changes: map[reloader.Config]stored{}, records: map[reloader.WorkloadRef][]byte{}}
+	return &store{changes: map[reloader.Config][]byte{}, records: map[reloader.WorkloadRef][]byte{}}
 }
 
 func encode[R reloader.Record](r R) []byte {
@@ -70,41 +64,37 @@ func (s *store) wipe() {
 }
 
 // LoadChanges returns the newest change of every config.
-func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.StoredChange, error) {
+func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[reloader.Config]reloader.StoredChange{}
+	all := map[reloader.Config]reloader.Change{}
 	for c, e := range s.changes {
-		all[c] = reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}
+		all[c] = decode[reloader.Change](e)
 	}
 	return all, s.lostChanges
 }
 
 // LatestChange returns the newest change of one config.
-func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (reloader.StoredChange, bool, error) {
+func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (reloader.Change, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.changes[c]
 	if !ok || s.lostChanges != nil {
-		return reloader.StoredChange{}, false, s.lostChanges
+		return reloader.Change{}, false, s.lostChanges
 	}
-	return reloader.StoredChange{Change: decode[reloader.Change](e.data), Sequence: e.sequence}, true, nil
+	return decode[reloader.Change](e), true, nil
 }
 
 // AppendChange appends.
-func (s *store) AppendChange(_ context.Context, c reloader.Change, expectedLast uint64) (uint64, error) {
+func (s *store) AppendChange(_ context.Context, c reloader.Change) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lostChanges != nil {
-		return 0, s.lostChanges
+		return s.lostChanges
 	}
-	if s.changes[c.Config].sequence != expectedLast {
-		return 0, reloader.ErrOutrun
-	}
-	s.sequence++
-	s.changes[c.Config] = stored{data: encode(c), sequence: s.sequence}
+	s.changes[c.Config] = encode(c)
 	s.history = append(s.history, encode(c))
-	return s.sequence, nil
+	return nil
 }
 
 // LoadWorkloads returns every record.
@@ -201,11 +191,15 @@ func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
 func (s *store) changesOf(c reloader.Config) (reloader.Change, map[reloader.ChangeType]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	types := map[reloader.ChangeType]int{}
+	types, ids := map[reloader.ChangeType]int{}, map[string]bool{}
 	var last reloader.Change
 	for _, data := range s.history {
-		if change := decode[reloader.Change](data); change.Config == c {
-			last = change
+		change := decode[reloader.Change](data)
+		if change.Config != c {
+			continue
+		}
+		if last = change; !ids[change.ID] { // a later word about a change is not another one
+			ids[change.ID] = true
 			types[change.Type]++
 		}
 	}

@@ -189,24 +189,6 @@ func (b *board) needed(c reloader.Config) bool {
 	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
 }
 
-// Needs reports whether anything is known to depend on c, also by the record of a workload that cannot be seen now. Before Ready, anything may.
-func (d *Dispatcher) Needs(c reloader.Config) bool {
-	if !d.ready.Load() {
-		return true
-	}
-	b := d.lock()
-	defer d.unlock()
-	if b.needed(c) {
-		return true
-	}
-	for _, r := range b.records.earlier {
-		if slices.ContainsFunc(r.Edges, func(e reloader.Edge) bool { return e.Config == c }) {
-			return true
-		}
-	}
-	return false
-}
-
 // trim forgets what is known about configs that nobody needs any more.
 func (b *board) trim() {
 	for c, e := range b.configs {

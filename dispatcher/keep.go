@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -73,13 +72,11 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	if err == nil {
 		return 0
 	}
-	if !errors.Is(err, reloader.ErrOutrun) { // a process that led before has stored a late word
-		line := []any{"workload", ref.String(), "error", err}
-		if stored < len(waiting) {
-			line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
-		}
-		d.Logger.Warn("the record of a workload is not stored yet", line...)
+	line := []any{"workload", ref.String(), "error", err}
+	if stored < len(waiting) {
+		line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
 	}
+	d.Logger.Warn("the record of a workload is not stored yet", line...)
 	return again
 }
 
@@ -127,28 +124,17 @@ func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bo
 // storeChanges appends the changes of c that are not in the stream yet.
 func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
 	for {
-		change, after, waits := d.lock().configs[c].toStore()
+		change, waits := d.lock().configs[c].toStore()
 		d.unlock()
 		if !waits {
 			return 0
 		}
-		sequence, err := d.History.AppendChange(ctx, change, after)
-		stored := change.ID
-		outrun := errors.Is(err, reloader.ErrOutrun) // another process led, or the stream has lost it
-		if outrun {
-			var latest reloader.StoredChange
-			latest, _, err = d.History.LatestChange(ctx, d.Cluster, c)
-			sequence, stored = latest.Sequence, latest.Change.ID
-		}
-		if err != nil {
+		if err := d.History.AppendChange(ctx, change); err != nil {
 			d.Logger.Warn("a change is not stored yet", "change", change.ID, "config", c.String(), "error", err)
 			return again
 		}
-		d.lock().configs[c].stored(stored, sequence)
+		d.lock().configs[c].stored(change.ID)
 		d.unlock()
-		if outrun {
-			return again
-		}
 	}
 }
 
@@ -169,7 +155,7 @@ func (d *keeper) storeRest() {
 	}
 }
 
-// StoreAgain stores what is known once more: NATS has lost it.
+// StoreAgain stores the records of workloads once more: NATS may have lost them.
 func (d *keeper) StoreAgain() {
 	b := d.lock()
 	defer d.unlock()
@@ -178,12 +164,6 @@ func (d *keeper) StoreAgain() {
 	}
 	for ref := range b.index.byRef {
 		d.recordQ.Add(ref)
-	}
-	for c, e := range b.configs {
-		if e.last.Change.Type != "" && len(e.unstored) == 0 && c.Cluster == "" {
-			e.unstored, e.last.Sequence = []reloader.Change{e.last.Change}, 0
-			d.changeQ.Add(c)
-		}
 	}
 }
 

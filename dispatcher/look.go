@@ -98,7 +98,7 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 
 // recall reads the last change of c from the history, if it was forgotten while nobody needed it. Clusters that follow c are told what it was before.
 func (d *looker) recall(ctx context.Context, c reloader.Config) error {
-	known := d.lock().configs.of(c).last.Change.Type != ""
+	known := d.lock().configs.of(c).last.Type != ""
 	d.unlock()
 	if known {
 		return nil
@@ -109,7 +109,7 @@ func (d *looker) recall(ctx context.Context, c reloader.Config) error {
 	}
 	b := d.lock()
 	defer d.unlock()
-	if e := b.configs.of(c); e.last.Change.Type == "" {
+	if e := b.configs.of(c); e.last.Type == "" {
 		e.last = last
 	}
 	return nil

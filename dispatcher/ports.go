@@ -46,10 +46,9 @@ type Ledger interface {
 
 // History keeps changes, reloads and the records of workloads, for people and the API. No decision depends on it.
 type History interface {
-	LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.StoredChange, error)
-	LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.StoredChange, bool, error)
-	// AppendChange fails with reloader.ErrOutrun if the newest change of the config is not the one at expectedLast.
-	AppendChange(ctx context.Context, c reloader.Change, expectedLast uint64) (uint64, error)
+	LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.Change, error)
+	LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.Change, bool, error)
+	AppendChange(ctx context.Context, c reloader.Change) error
 	LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error)
 	PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error
 	DeleteWorkload(ctx context.Context, cluster string, ref reloader.WorkloadRef) error

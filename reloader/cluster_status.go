@@ -15,9 +15,7 @@ type ClusterStatus struct {
 	Instance  string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
 	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
 	At        time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
-	// Sequence is where the status was stored, and StoredAt when, by the clock of where it is read. They are not on the wire, and zero if that
-	// is not known.
-	Sequence  uint64    `json:"-"`
+	// StoredAt is when the status was stored, by the clock of where it is read. It is not on the wire, and zero if unknown.
 	StoredAt  time.Time `json:"-"`
 	Ready     bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
 	DryRun    bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
@@ -40,8 +38,6 @@ type ClusterStatus struct {
 	Pauses          []Pause        `json:"pauses,omitempty" doc:"The pauses that have not ended."`
 	Windows         []Window       `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
 	ControlProblem  string         `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
-	// Forward is nil if the status is read from the cluster's own NATS.
-	Forward *Forwarding `json:"forward,omitempty" doc:"How far the cluster's records have come to the hub that answers. Absent if this is no hub."`
 }
 
 // Lag returns how old the oldest change was at that time that is still on its way to a workload; 0 if there was none.
@@ -103,11 +99,4 @@ type Window struct {
 	Schedule string    `json:"schedule" doc:"When it opens, in the five fields of cron, and how long it stays open." example:"0 22 * * 1-5 6h"`
 	Open     bool      `json:"open" doc:"Whether it was open when the dispatcher last published its status."`
 	Next     time.Time `json:"next,omitzero" doc:"When it opens next. Absent if never."`
-}
-
-// ClusterGone says that a cluster was removed from a hub: its records up to a sequence of each kind are no longer stored. What was stored later is
-// of a cluster that came back, or of another one of that name.
-type ClusterGone struct {
-	Cluster                               string
-	Changes, Reloads, Workloads, Statuses uint64
 }

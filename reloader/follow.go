@@ -96,3 +96,8 @@ func validatePair(owner, target string, configs ...Config) error {
 	}
 	return nil
 }
+
+// Equal reports whether w asks for the same as other.
+func (w Want) Equal(other Want) bool {
+	return w.Owner == other.Owner && w.Target == other.Target && slices.Equal(w.Configs, other.Configs) && slices.Equal(w.Numbers, other.Numbers)
+}

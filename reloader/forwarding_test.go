@@ -9,20 +9,29 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
+// TestGoldenPosition: how far a stream of a cluster is at a hub.
+func TestGoldenPosition(t *testing.T) {
+	golden(t, "position", reloader.Position{
+		Of: "HISTORY", UID: "u-9", Stream: at, Sequence: 7, StoredAt: at.Add(time.Minute), Since: 3, Behind: 2, At: at.Add(time.Hour),
+		Gaps: []reloader.Gap{{Why: reloader.GapAgedOut, Records: 3, After: 5, At: at}},
+	})
+}
+
+// TestGapsAreJoinedAndBounded: a position stays small, however often records are missing.
 func TestGapsAreJoinedAndBounded(t *testing.T) {
-	var f reloader.Forwarding
-	hole := reloader.Gap{Kind: reloader.ChangeRecords, Why: reloader.GapAgedOut, Records: 2, After: 5, At: at}
-	f = f.WithGap(hole)
+	var p reloader.Position
+	hole := reloader.Gap{Why: reloader.GapAgedOut, Records: 2, After: 5, At: at}
+	p = p.WithGap(hole)
 	hole.After, hole.At = 9, at.Add(time.Second)
-	f = f.WithGap(hole)
-	want := []reloader.Gap{{Kind: reloader.ChangeRecords, Why: reloader.GapAgedOut, Records: 4, After: 5, At: at}}
-	if diff := cmp.Diff(want, f.Gaps); diff != "" {
+	p = p.WithGap(hole)
+	want := []reloader.Gap{{Why: reloader.GapAgedOut, Records: 4, After: 5, At: at}}
+	if diff := cmp.Diff(want, p.Gaps); diff != "" {
 		t.Error(diff)
 	}
 	for n := range 100 {
-		f = f.WithGap(reloader.Gap{Kind: reloader.ChangeRecords, Why: reloader.GapStreamRemade, After: uint64(n), At: at})
+		p = p.WithGap(reloader.Gap{Why: reloader.GapStreamRemade, After: uint64(n), At: at})
 	}
-	if n := len(f.Gaps); n != 16 || f.Gaps[n-1].After != 99 {
-		t.Errorf("%d gaps, the last after %d", n, f.Gaps[n-1].After)
+	if n := len(p.Gaps); n != 32 || p.Gaps[n-1].After != 99 {
+		t.Errorf("%d gaps, the last after %d", n, p.Gaps[n-1].After)
 	}
 }

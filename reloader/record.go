@@ -65,8 +65,6 @@ type Unreadable struct {
 
 // WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
 type WorkloadRecord struct {
-	// Sequence is where the record was stored. It is not on the wire, and 0 if that is not known.
-	Sequence uint64      `json:"-"`
 	Cluster  string      `json:"cluster" doc:"The cluster that the workload is in."`
 	Workload WorkloadRef `json:"workload" doc:"The workload's name."`
 	UID      string      `json:"uid" doc:"The UID of the workload."`

@@ -18,7 +18,7 @@ var ErrNewerVersion = errors.New("record of a newer version")
 
 // Record is what can be put on the wire.
 type Record interface {
-	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Want | Copy
+	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Position | Want | Copy
 }
 
 // Encode is EncodeWithin with the limit of everything that is stored.
@@ -96,6 +96,8 @@ func validate(r any) error {
 		return errors.Join(ValidateCluster(r.Cluster), r.Workload.Validate())
 	case ClusterStatus:
 		return ValidateCluster(r.Cluster)
+	case Position:
+		return nil
 	case Want:
 		return r.validate()
 	case Copy:

@@ -85,11 +85,6 @@ var (
 		Pauses:         []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob"}},
 		Windows:        []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}},
 		ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field",
-		Forward: &reloader.Forwarding{
-			At: at.Add(time.Hour), Asked: map[string]time.Time{"c1": at},
-			Positions: map[reloader.RecordKind]reloader.Position{reloader.ChangeRecords: {Stream: "s-1", Sequence: 7, Behind: 2, Withdrawn: 9}},
-			Gaps:      []reloader.Gap{{Kind: reloader.ReloadRecords, Why: reloader.GapAgedOut, Records: 3, After: 5, At: at}},
-		},
 	}
 	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}, Numbers: []uint64{1795323600000000000}}
 	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", Answers: 1795323600000000000, At: at}

@@ -105,34 +105,10 @@ func (c *catalogue) linked(key WorkloadKey, old, next *reloader.WorkloadRecord) 
 	}
 }
 
-func (c *catalogue) forgetChanges() {
+func (c *catalogue) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		e.latest, e.seq = nil, 0
-		c.prune(e)
-	}
-}
-
-func (c *catalogue) forgetWorkloads() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		clear(e.dependents)
-		c.prune(e)
-	}
-}
-
-// forgetCluster forgets the changes that a cluster has recorded, of its own configs and of those that it follows, up to a sequence.
-func (c *catalogue) forgetCluster(name string, upTo uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		if e.latest != nil && e.latest.Cluster == name && e.seq <= upTo {
-			e.latest, e.seq = nil, 0
-			c.prune(e)
-		}
-	}
+	clear(c.entries)
 }
 
 func (c *catalogue) get(key ConfigKey) (*ConfigState, bool) {

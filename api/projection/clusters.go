@@ -17,6 +17,8 @@ type ClusterState struct {
 	// LastChange is the newest change that is no baseline, LastReload the newest reload; nil if none is on record.
 	LastChange *reloader.Change
 	LastReload *reloader.Reload
+	// Positions are how far the streams of the cluster are at this hub; none if this is no hub.
+	Positions map[string]reloader.Position
 	// Workloads is how many are on record.
 	Workloads int
 
@@ -44,18 +46,15 @@ func (c *clusters) update(name string, change func(*ClusterState)) {
 	c.prune(s)
 }
 
-func (c *clusters) updateAll(change func(*ClusterState)) {
+func (c *clusters) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.byName {
-		change(s)
-		c.prune(s)
-	}
+	clear(c.byName)
 }
 
 // prune forgets a cluster that nothing tells of. The caller holds mu.
 func (c *clusters) prune(s *ClusterState) {
-	if s.Status == nil && s.LastChange == nil && s.LastReload == nil && s.Workloads == 0 {
+	if s.Status == nil && s.LastChange == nil && s.LastReload == nil && s.Workloads == 0 && len(s.Positions) == 0 {
 		delete(c.byName, s.Name)
 	}
 }

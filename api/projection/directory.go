@@ -2,7 +2,6 @@ package projection
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,22 +68,6 @@ func (d *directory) remove(key WorkloadKey) {
 		delete(d.slots, key)
 		d.sorted = nil
 	}
-}
-
-// removeCluster removes the workloads of a cluster whose records are not after a sequence, and returns these.
-func (d *directory) removeCluster(name string, upTo uint64) (removed []*reloader.WorkloadRecord) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	maps.DeleteFunc(d.slots, func(key WorkloadKey, s *slot) bool {
-		r := s.record.Load()
-		goes := key.Cluster == name && r.Sequence <= upTo
-		if goes {
-			removed = append(removed, r)
-		}
-		return goes
-	})
-	d.sorted = nil
-	return removed
 }
 
 func (d *directory) forget() {

@@ -206,22 +206,6 @@ func (h *history[T]) forget() {
 	h.byKey, h.members, h.entries, h.taken = map[recordKey]*entry[T]{}, map[string]*member{}, nil, 0
 }
 
-// drop forgets the entries of a cluster whose newest word is not after a sequence. What a reader holds stays as it is.
-func (h *history[T]) drop(cluster string, upTo uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var left []*entry[T]
-	for _, e := range h.entries {
-		value := e.value.Load()
-		if e.version > upTo || h.key(value).cluster != cluster {
-			left = append(left, e)
-			continue
-		}
-		h.lose(e, value)
-	}
-	h.entries = left
-}
-
 // lose drops all that leads to an entry. The caller takes it out of entries.
 func (h *history[T]) lose(e *entry[T], value *T) {
 	h.move(e, value, nil)

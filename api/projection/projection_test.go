@@ -186,15 +186,10 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p.ForgetChanges()
+	p.Reset()
 	if _, ok := changeNamed(p, "old-5"); ok || len(listing(t, p)) != 0 {
 		t.Error("a change of the lost stream is still there")
 	}
-	if page, err := p.Reloads(Place{}, 10, all); err != nil || len(page.Items) != 3 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 1 {
-		t.Errorf("what other streams told is gone: %d reloads, %v", len(page.Items), err)
-	}
-	p.ForgetReloads()
-	p.ForgetWorkloads()
 	if page, err := p.Reloads(Place{}, 10, all); err != nil || len(page.Items) != 0 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 0 {
 		t.Errorf("a lost record is still there: %d reloads, %v", len(page.Items), err)
 	}
@@ -295,9 +290,8 @@ func TestReadersAndWritersTogether(t *testing.T) {
 				ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))}
 				p.PutWorkload(reloader.WorkloadRecord{Cluster: "c", Workload: ref, Edges: []reloader.Edge{{Why: reloader.ReasonAuto}}})
 				p.DeleteWorkload("c", reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))})
-				if random.IntN(500) == 0 {
-					p.ForgetChanges()
-					p.ForgetWorkloads()
+				if n < each/4 && random.IntN(500) == 0 {
+					p.Reset()
 				}
 			}
 			p.SetCaughtUp()

@@ -1,6 +1,10 @@
 package projection
 
-import "github.com/reroll-dev/reroll/reloader"
+import (
+	"maps"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
 
 // PutWorkload records rec in place of what was known of that workload.
 func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
@@ -31,71 +35,38 @@ func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
 	p.tell(&Event{Gone: &key})
 }
 
+// PutPosition records how far a stream of a cluster is at this hub.
+func (p *Projection) PutPosition(cluster string, at reloader.Position) {
+	p.clusters.update(cluster, func(state *ClusterState) {
+		state.Positions = maps.Clone(state.Positions) // states are copied without it
+		if state.Positions == nil {
+			state.Positions = map[string]reloader.Position{}
+		}
+		state.Positions[at.Of] = at
+	})
+	p.tell(&Event{Cluster: cluster})
+}
+
 // PutCluster records s in place of what that cluster's dispatcher said before.
 func (p *Projection) PutCluster(s reloader.ClusterStatus) {
 	p.clusters.update(s.Cluster, func(state *ClusterState) { state.Status = &s })
 	p.tell(&Event{Cluster: s.Cluster})
 }
 
-// ForgetChanges empties the listing of changes, for a stream that was lost: sequences of another stream say nothing about their order.
-func (p *Projection) ForgetChanges() {
+// Reset forgets everything, until SetCaughtUp is called again: what was stored was lost, and sequences begin again.
+func (p *Projection) Reset() {
+	p.tell(&Event{})
+	p.caughtUp.Store(false)
 	p.changes.forget()
-	p.configs.forgetChanges()
-	p.clusters.updateAll(func(s *ClusterState) { s.LastChange, s.changeSeq = nil, 0 })
-	p.tell(&Event{})
-}
-
-// ForgetReloads is to reloads what ForgetChanges is to changes.
-func (p *Projection) ForgetReloads() {
 	p.reloads.forget()
-	p.clusters.updateAll(func(s *ClusterState) { s.LastReload, s.reloadSeq = nil, 0 })
-	p.tell(&Event{})
-}
-
-// ForgetWorkloads forgets every workload.
-func (p *Projection) ForgetWorkloads() {
 	p.linking.Lock()
 	p.workloads.forget()
-	p.configs.forgetWorkloads()
+	p.configs.forget()
 	p.linking.Unlock()
-	p.clusters.updateAll(func(s *ClusterState) { s.Workloads = 0 })
-	p.tell(&Event{})
+	p.clusters.forget()
 }
 
-// ForgetClusters forgets what dispatchers said about themselves.
-func (p *Projection) ForgetClusters() {
-	p.clusters.updateAll(func(s *ClusterState) { s.Status = nil })
-	p.tell(&Event{})
-}
-
-// RemoveCluster forgets what is no longer stored of a cluster that was removed.
-func (p *Projection) RemoveCluster(gone reloader.ClusterGone) {
-	name := gone.Cluster
-	p.changes.drop(name, gone.Changes)
-	p.reloads.drop(name, gone.Reloads)
-	p.linking.Lock()
-	removed := p.workloads.removeCluster(name, gone.Workloads)
-	for _, r := range removed {
-		p.configs.linked(WorkloadKey{Cluster: name, Workload: r.Workload}, r, nil)
-	}
-	p.configs.forgetCluster(name, gone.Changes)
-	p.linking.Unlock()
-	p.clusters.update(name, func(s *ClusterState) {
-		s.Workloads -= len(removed)
-		if s.changeSeq <= gone.Changes {
-			s.LastChange, s.changeSeq = nil, 0
-		}
-		if s.reloadSeq <= gone.Reloads {
-			s.LastReload, s.reloadSeq = nil, 0
-		}
-		if s.Status != nil && s.Status.Sequence <= gone.Statuses {
-			s.Status = nil
-		}
-	})
-	p.tell(&Event{})
-}
-
-// SetCaughtUp says that everything that was stored when the process began has been added.
+// SetCaughtUp says that everything that was stored has been added.
 func (p *Projection) SetCaughtUp() {
 	if p.caughtUp.CompareAndSwap(false, true) {
 		p.tell(&Event{})

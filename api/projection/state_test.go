@@ -69,13 +69,12 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 	expect("the listing has dropped it, the state has not", "password c-8 1", "settings c-2 1")
 	p.PutWorkload(dependent(cart, settings))
 	expect("no longer asked for, but on record", "password c-8 0", "settings c-2 1")
-	p.ForgetChanges()
-	expect("changes are lost", "settings - 1")
+	p.Reset()
+	expect("all is lost", []string{}...)
+	p.PutWorkload(dependent(cart, settings))
+	expect("asked for again", "settings - 1")
 	p.DeleteWorkload("blue", cart.Workload)
 	expect("nobody asks", []string{}...)
-	p.PutWorkload(dependent(cart, settings))
-	p.ForgetWorkloads()
-	expect("workloads are lost", []string{}...)
 }
 
 func caused(id string, at int64, changes ...string) reloader.Reload {
@@ -118,11 +117,6 @@ func TestFollowersDependOnWhatIsTheirOwners(t *testing.T) {
 	p.PutWorkload(dependent(green, settings)) // it follows no more
 	if diff := cmp.Diff([]string{"blue"}, of("blue")); diff != "" {
 		t.Errorf("after it stopped (-want +got):\n%s", diff)
-	}
-	p.PutWorkload(dependent(green, followed))
-	p.RemoveCluster(reloader.ClusterGone{Cluster: "green"})
-	if diff := cmp.Diff([]string{"settings c-1 1"}, configs(p)); diff != "" {
-		t.Errorf("after its cluster was removed (-want +got):\n%s", diff)
 	}
 }
 
@@ -167,7 +161,7 @@ func TestReloadsOfAChange(t *testing.T) {
 	if a := of("c-1"); a != "[r-4 r-5]" {
 		t.Errorf("after the oldest was dropped: %s", a)
 	}
-	p.ForgetReloads()
+	p.Reset()
 	if len(p.causes.byChange) != 0 {
 		t.Errorf("kept after all is lost: %v", p.causes.byChange)
 	}
@@ -195,15 +189,14 @@ func TestClusters(t *testing.T) {
 	if blue, ok := p.Cluster("blue"); !ok || blue.LastChange.ID != "c-3" || blue.LastReload.ID != "r-1" || blue.Workloads != 1 {
 		t.Errorf("got %+v", blue)
 	}
-	p.ForgetClusters()
-	p.ForgetChanges()
-	p.ForgetReloads()
-	if _, ok := p.Cluster("amber"); ok || len(p.Clusters()) != 1 {
-		t.Errorf("a cluster of which nothing is known is still there: %+v", p.Clusters())
-	}
-	p.DeleteWorkload("blue", cart.Workload)
+	p.Reset()
 	if len(p.Clusters()) != 0 {
 		t.Errorf("left: %+v", p.Clusters())
+	}
+	p.PutPosition("blue", reloader.Position{Of: "HISTORY", Behind: 3})
+	p.PutPosition("blue", reloader.Position{Of: "STATE", Behind: 4})
+	if blue, ok := p.Cluster("blue"); !ok || blue.Positions["HISTORY"].Behind != 3 || blue.Positions["STATE"].Behind != 4 {
+		t.Errorf("got %+v", blue)
 	}
 }
 
@@ -253,7 +246,7 @@ func TestEvents(t *testing.T) {
 	p.DeleteWorkload("blue", cart.Workload)
 	p.DeleteWorkload("blue", cart.Workload)
 	p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
-	p.ForgetReloads()
+	p.Reset()
 	if diff := cmp.Diff([]string{"c-2", "r-1", "cart", "no cart", "cluster blue", "cluster "}, events(t, p, 1)); diff != "" {
 		t.Error(diff)
 	}
@@ -263,6 +256,7 @@ func TestEvents(t *testing.T) {
 	if _, _, ok := p.EventsAfter(p.LastEvent()+1, 1); ok {
 		t.Error("a number that was never given out")
 	}
+	p.SetCaughtUp()
 	for seq := uint64(1); seq <= feedLength+1; seq++ {
 		p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
 	}
@@ -283,66 +277,5 @@ func TestEventIsRenderedOnce(t *testing.T) {
 	first, second := e.Body(render), e.Body(render)
 	if string(first) != "blue" || string(second) != "blue" || n != 1 {
 		t.Errorf("%s, %s, rendered %d times", first, second, n)
-	}
-}
-
-// TestRemovedClusterLeavesNothing: all that is known of it goes, and what comes of that name later is kept as ever.
-func TestRemovedClusterLeavesNothing(t *testing.T) {
-	p := New(Limits{})
-	green := WorkloadKey{Cluster: "green", Workload: cart.Workload}
-	add := func(seq uint64, key WorkloadKey, suffix string) {
-		c := changeOf(settings, "c-"+suffix, "a", "b")
-		c.Cluster = key.Cluster
-		p.AddChange(seq, c)
-		p.AddReload(seq, reloader.Reload{
-			ID: "r-" + suffix, Cluster: key.Cluster, Workload: key.Workload, Outcome: reloader.ReasonReloaded,
-			Causes: []reloader.Cause{{ChangeID: c.ID, Config: settings}},
-		})
-		w := dependent(key, settings)
-		w.Sequence = seq
-		p.PutWorkload(w)
-		p.PutCluster(reloader.ClusterStatus{Cluster: key.Cluster, Sequence: seq})
-	}
-	add(1, cart, "blue")
-	add(2, green, "green")
-	p.SetCaughtUp()
-	event := p.LastEvent()
-	gone := reloader.ClusterGone{Cluster: "blue", Changes: 2, Reloads: 2, Workloads: 2, Statuses: 2}
-	p.RemoveCluster(gone)
-	if events, _, ok := p.EventsAfter(event, 10); !ok || len(events) != 1 || events[0].Cluster != "" || events[0].Change != nil {
-		t.Errorf("readers are told of %v", events)
-	}
-	blue := func() (found []string) {
-		if _, ok := p.Cluster("blue"); ok {
-			found = append(found, "cluster")
-		}
-		if _, ok := changeNamed(p, "c-blue"); ok || len(reloadsOf(p, "c-blue")) > 0 {
-			found = append(found, "change")
-		}
-		if _, ok := reloadNamed(p, "r-blue"); ok {
-			found = append(found, "reload")
-		}
-		if _, ok := p.Workload(cart); ok {
-			found = append(found, "workload")
-		}
-		if _, ok := p.Config(ConfigKey{Cluster: "blue", Config: settings}); ok {
-			found = append(found, "config")
-		}
-		return found
-	}
-	if found := blue(); len(found) > 0 {
-		t.Errorf("there is still its %q", found)
-	}
-	changes, err := p.Changes(Place{}, 10, func(*reloader.Change) bool { return true })
-	if err != nil || len(changes.Items) != 1 || len(p.Clusters()) != 1 || len(configs(p)) != 1 {
-		t.Errorf("of the other one there are %d changes, %d clusters, configs %q: %v", len(changes.Items), len(p.Clusters()), configs(p), err)
-	}
-	add(3, cart, "blue")
-	if found := blue(); len(found) != 5 {
-		t.Errorf("after it came back there is %q", found)
-	}
-	p.RemoveCluster(gone) // told late
-	if found := blue(); len(found) != 5 {
-		t.Errorf("of what came after it was removed there is %q", found)
 	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,13 +15,14 @@ import (
 type Cluster struct {
 	reloader.ClusterStatus
 	verdict.Standing
-	LastChangeAt time.Time `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
-	LastReloadAt time.Time `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
+	LastChangeAt time.Time           `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
+	LastReloadAt time.Time           `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
+	Forward      []reloader.Position `json:"forward,omitempty" doc:"For each stream, how far the cluster's records have come to the hub that answers. Absent if this is no hub."`
 }
 
 // FromCluster returns the view of c at a time: without the freeze and the pauses that have ended.
 func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
-	v := Cluster{Standing: verdict.OfCluster(c.Status, now)}
+	v := Cluster{Forward: positions(c), Standing: verdict.OfCluster(c.Status, positions(c), now)}
 	if c.Status != nil {
 		v.ClusterStatus = *c.Status
 	}
@@ -35,6 +37,17 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	return v
 }
 
+// positions returns how far each stream of a cluster is at the hub, by the stream's name.
+func positions(c *projection.ClusterState) (all []reloader.Position) {
+	for _, of := range slices.Sorted(maps.Keys(c.Positions)) {
+		all = append(all, c.Positions[of])
+	}
+	return all
+}
+
+// stateStream is the stream of the records of workloads.
+const stateStream = "STATE"
+
 // farBehind is how many records of workloads may be on their way from a cluster to its hub at any moment: it is less than a cluster brings in
 // the seconds between two of its reports.
 const farBehind = 100
@@ -42,11 +55,11 @@ const farBehind = 100
 // Stale says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every
 // workload, and has brought what it knows of them.
 func Stale(c *projection.ClusterState, now time.Time) string {
-	switch v := verdict.OfCluster(c.Status, now); {
+	switch v := verdict.OfCluster(c.Status, positions(c), now); {
 	case !v.Health.IsUp() || !c.Status.Ready:
 		return v.Problems[0].Message + " What is on record may be out of date."
-	case c.Status.Forward != nil && c.Status.Forward.Positions[reloader.WorkloadRecords].Behind > farBehind:
-		return fmt.Sprintf("%d records of workloads were still to come. What is on record may be out of date.", c.Status.Forward.Positions[reloader.WorkloadRecords].Behind)
+	case c.Positions[stateStream].Behind > farBehind:
+		return fmt.Sprintf("%d records of workloads were still to come. What is on record may be out of date.", c.Positions[stateStream].Behind)
 	}
 	return ""
 }

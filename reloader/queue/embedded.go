@@ -12,6 +12,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
+// errEmbedded and errLogin mark errors that do not pass by themselves.
+var errEmbedded, errLogin = errors.New("embedded NATS"), errors.New("how to reach NATS")
+
 // startTime bounds the start of the embedded server; it reads its whole index before it is ready.
 const startTime = 30 * time.Second
 
@@ -25,14 +28,13 @@ const lockName = "reroll.lock"
 type embedded struct {
 	server *server.Server
 	lock   *os.File
-	dir    string
 }
 
 // startEmbedded takes the store folder and starts a server on it.
 func startEmbedded(o Options) (*embedded, error) {
 	lock, err := lockStore(o.StoreDir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errEmbedded, err)
 	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: o.Name,
@@ -47,35 +49,25 @@ func startEmbedded(o Options) (*embedded, error) {
 		JetStreamMaxMemory: maxMemory,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("embedded NATS: %w", err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %w", errEmbedded, err), lock.Close())
 	}
 	s.SetLoggerV2(serverLog{o.Logger.With("part", "nats")}, false, false, false)
 	s.Start()
-	e := &embedded{server: s, lock: lock, dir: o.StoreDir}
+	e := &embedded{server: s, lock: lock}
 	if err := e.ready(o.StoreDir); err != nil {
 		return nil, errors.Join(err, e.stop(context.Background()))
 	}
-	e.warnOfDisk(o)
 	return e, nil
 }
 
 func (e *embedded) ready(dir string) error {
 	if !e.server.ReadyForConnections(startTime) {
-		return fmt.Errorf("embedded NATS in %s was not ready within %v", dir, startTime)
+		return fmt.Errorf("%w in %s was not ready within %v", errEmbedded, dir, startTime)
 	}
 	if !e.server.JetStreamEnabled() {
-		return fmt.Errorf("embedded NATS in %s: JetStream did not start; its log says why", dir)
+		return fmt.Errorf("%w in %s: JetStream did not start; its log says why", errEmbedded, dir)
 	}
 	return nil
-}
-
-// warnOfDisk tells if the disk would be full before the store is.
-func (e *embedded) warnOfDisk(o Options) {
-	_, free, err := diskSpace(o.StoreDir)
-	js, jsErr := e.server.Jsz(nil)
-	if err == nil && jsErr == nil && free+int64(js.Store) < o.MaxStore {
-		o.Logger.Warn("the disk may be full before the store reaches its limit", "folder", o.StoreDir, "free", free, "limit", o.MaxStore)
-	}
 }
 
 // InProcessConn connects to the server without a socket.
@@ -89,7 +81,7 @@ func (e *embedded) healthy() error {
 	return nil
 }
 
-// stop flushes and ends the server, and then gives the store folder free. It does not give the folder free if ctx ends first:
+// stop flushes and ends the server, and then releases the store folder. It does not release the folder if ctx ends first:
 // the files may still be written.
 func (e *embedded) stop(ctx context.Context) error {
 	stopped := make(chan struct{})
@@ -104,4 +96,25 @@ func (e *embedded) stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop embedded NATS: %w", ctx.Err())
 	}
+}
+
+// stuckTime is for how long the embedded server may be unhealthy.
+const stuckTime = 10 * time.Second
+
+// AwaitStuck returns an error when the embedded server has been unhealthy for stuckTime: after a failed write it stays so, and only another process
+// can use the store again. Otherwise it waits until ctx ends.
+func (q *Queue) AwaitStuck(ctx context.Context) error {
+	for well := time.Now(); pause(ctx, time.Second); {
+		if q.embedded == nil || q.life.Err() != nil {
+			well = time.Now()
+			continue
+		}
+		err := q.embedded.healthy()
+		if err == nil {
+			well = time.Now()
+		} else if time.Since(well) > stuckTime {
+			return err
+		}
+	}
+	return ctx.Err()
 }

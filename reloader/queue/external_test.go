@@ -3,265 +3,201 @@ package queue
 import (
 	"context"
 	"errors"
-	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/reroll-dev/reroll/reloader"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func TestExternalServerRestarts(t *testing.T) {
+// TestServerComesBack: what was stored goes on after the server was away. While it is, calls fail and nothing that was stored is lost.
+func TestServerComesBack(t *testing.T) {
 	dir := t.TempDir()
 	s := external(t, dir, -1, nil)
-	port := s.Addr().(*net.TCPAddr).Port
 	q := open(t, Options{URL: s.ClientURL()})
-	ctx := testContext(t)
-	c, j := consume(t, q, acknowledge), follow(t, q)
-	first := appendChange(t, q, change("a", "before"), 0)
-	if err := q.Put(ctx, []reloader.Hint{hint("before")}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "consuming and following", func() bool { return c.names()["before"] == 1 && j.has("change 1 before") })
-
-	stopServer(s)
-	eventually(t, "unhealthy", func() bool { return errors.Is(q.Healthy(ctx), ErrDisconnected) })
-	if err := q.Put(ctx, []reloader.Hint{hint("lost")}); !errors.Is(err, ErrDisconnected) {
-		t.Errorf("stored without a server: %v", err)
-	}
-
-	external(t, dir, port, nil)
-	eventually(t, "healthy again", func() bool { return q.Healthy(ctx) == nil })
-	eventually(t, "stored again", func() bool { return q.Put(ctx, []reloader.Hint{hint("after")}) == nil })
-	appendChange(t, q, change("a", "after"), first)
-	eventually(t, "consuming again", func() bool { return c.names()["after"] > 0 })
-	eventually(t, "following again", func() bool { return j.has("change 2 after") })
-	if got := len(j.sorted()); got != 3 {
-		t.Errorf("followed %q; want each change once", j.sorted())
-	}
-	c.end(t)
-}
-
-func TestUnreachableServerIsAnErrorAtStart(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-	q, err := Open(testContext(t), Options{URL: "nats://user:geheim@" + address + ",nats://user:geheim@" + address, Logger: quiet()})
-	if err == nil || q != nil {
-		t.Fatal("opened without a server")
-	}
-	if !strings.Contains(err.Error(), address) || strings.Contains(err.Error(), "geheim") {
-		t.Errorf("error should name the address and no password: %v", err)
-	}
-}
-
-func TestServerWithoutJetStreamIsAnErrorAtStart(t *testing.T) {
-	s := external(t, "", -1, func(o *server.Options) { o.JetStream = false })
-	_, err := Open(testContext(t), Options{URL: s.ClientURL(), Logger: quiet()})
-	if err == nil || !strings.Contains(err.Error(), "JetStream") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestOldServerGetsSingleMessages(t *testing.T) {
-	q := open(t, Options{maxAPILevel: -1})
-	if q.hints.atomic || q.workloads.atomic {
-		t.Fatal("batches for a server that has none")
-	}
-	if q.streams[hintsStream].CachedInfo().Config.AllowAtomicPublish {
-		t.Error("the stream was made with what the server does not know")
-	}
-	if err := q.Put(testContext(t), hints(100)); err != nil {
-		t.Fatal(err)
-	}
 	c := consume(t, q, acknowledge)
-	eventually(t, "all are delivered", func() bool { return len(c.deliveries()) == 100 })
-	c.end(t)
-	ctx := testContext(t)
-	if err := errors.Join(q.PutWorkload(ctx, record("a")), q.DeleteWorkload(ctx, "blue", workload("a"))); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestStreamsAreBroughtUpToDate(t *testing.T) {
-	dir := t.TempDir()
-	q := open(t, Options{StoreDir: dir, maxAPILevel: -1, HintsMaxBytes: 1 << 20})
-	if err := q.Put(testContext(t), hints(3)); err != nil {
-		t.Fatal(err)
-	}
-	closeQueue(t, q)
-	q = open(t, Options{StoreDir: dir, HintsMaxBytes: 2 << 20})
-	info, err := q.streams[hintsStream].Info(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Config.MaxBytes != 2<<20 || !info.Config.AllowAtomicPublish || info.State.Msgs != 3 || !q.hints.atomic {
-		t.Errorf("stream has %d bytes, atomic %v, %d messages", info.Config.MaxBytes, info.Config.AllowAtomicPublish, info.State.Msgs)
-	}
-}
-
-func TestStreamsOfALaterVersionAreLeftAlone(t *testing.T) {
-	dir := t.TempDir()
-	q := open(t, Options{StoreDir: dir})
-	later := q.streams[hintsStream].CachedInfo().Config
-	later.MaxMsgsPerSubject, later.Metadata[generationKey] = 99, "7"
-	if _, err := q.js.UpdateStream(testContext(t), later); err != nil {
-		t.Fatal(err)
-	}
-	closeQueue(t, q)
-	q = open(t, Options{StoreDir: dir})
-	if got := q.streams[hintsStream].CachedInfo().Config.MaxMsgsPerSubject; got != 99 {
-		t.Errorf("an older version changed it to %d", got)
-	}
-}
-
-func TestMismatchIsNamed(t *testing.T) {
-	want := wantedStreams(Options{HintsMaxBytes: 5}, 5)[0]
-	is := want
-	is.MaxMsgsPerSubject = 1
-	if err := mismatch(is, want); err == nil || !strings.Contains(err.Error(), "MaxMsgsPerSubject = 1, wanted 16") {
-		t.Errorf("got %v", err)
-	}
-	if err := mismatch(want, want); err != nil {
-		t.Error(err)
-	}
-}
-
-// restricted starts a server whose user "reroll" has only the given permissions on publishing, and an administrator.
-func restricted(t *testing.T, publish *server.SubjectPermission) (adminURL, userURL string) {
-	t.Helper()
-	s := external(t, t.TempDir(), -1, func(o *server.Options) {
-		o.Users = []*server.User{
-			{Username: "admin", Password: "admin"},
-			{Username: "reroll", Password: "reroll", Permissions: &server.Permissions{
-				Publish: publish, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX_reroll.>"}},
-			}},
+	f := startFollowing(t, q)
+	must(t, q.Put(testContext(t), hints(1)))
+	must(t, q.AppendReload(testContext(t), reload("web", 1)))
+	f.expect(t, "caught up", "reload r-web-1")
+	restored := make(chan struct{}, 10)
+	keeping, end := context.WithCancel(context.Background())
+	defer end()
+	go q.KeepRecords(keeping, func() { restored <- struct{}{} })
+	stopServer(s)
+	eventually(t, "it is unhealthy", func() bool { return q.Healthy(testContext(t)) != nil })
+	for name, err := range map[string]error{
+		"Put": q.Put(testContext(t), hints(1)), "Put many": q.Put(testContext(t), hints(100)), "AppendReload": q.AppendReload(testContext(t), reload("web", 9)),
+	} {
+		if !errors.Is(err, ErrDisconnected) {
+			t.Errorf("%s: %v", name, err)
 		}
-	})
-	at := s.Addr().String()
-	return "nats://admin:admin@" + at, "nats://reroll:reroll@" + at
+	}
+	external(t, dir, portOf(t, s), nil)
+	<-restored
+	must(t, q.Healthy(testContext(t)))
+	must(t, q.Put(testContext(t), hints(3)))
+	must(t, q.AppendReload(testContext(t), reload("web", 2)))
+	f.expect(t, "caught up", "reload r-web-1", "reload r-web-2")
+	eventually(t, "hints are delivered again", func() bool { return len(c.names()) == 3 && q.Consuming() == nil })
 }
 
-func TestDeniedPermissionIsNamed(t *testing.T) {
-	admin, user := restricted(t, &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>", "reroll.hint.>"}})
+// TestServerLosesEverything: the streams are created again, those who read are told, and hints are delivered as before.
+func TestServerLosesEverything(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
+	q := open(t, Options{URL: s.ClientURL()})
+	c := consume(t, q, acknowledge)
+	must(t, q.AppendReload(testContext(t), reload("web", 1)))
+	f := startFollowing(t, q)
+	f.expect(t, "caught up", "reload r-web-1")
+	var again atomic.Bool
+	keeping, end := context.WithCancel(context.Background())
+	defer end()
+	go q.KeepRecords(keeping, func() { again.Store(true) })
+	stopServer(s)
+	external(t, t.TempDir(), portOf(t, s), nil)
+	eventually(t, "records are stored again", again.Load)
+	must(t, q.Put(testContext(t), hints(2)))
+	must(t, q.AppendReload(testContext(t), reload("web", 2)))
+	eventually(t, "hints are delivered again", func() bool { return len(c.names()) == 2 })
+	f.expect(t, "caught up", "reload r-web-2")
+}
+
+// portOf returns the port that a server has or had.
+func portOf(t *testing.T, s *server.Server) int {
+	t.Helper()
+	u, err := url.Parse(s.ClientURL())
+	must(t, err)
+	port, err := strconv.Atoi(u.Port())
+	must(t, err)
+	return port
+}
+
+// TestOperatorsLimitsStay: what an operator set at an external server is kept, and what Reroll needs is corrected.
+func TestOperatorsLimitsStay(t *testing.T) {
+	s := external(t, t.TempDir(), -1, nil)
 	ctx := testContext(t)
-	_, err := Open(ctx, Options{URL: user, InboxPrefix: "_INBOX_reroll", Logger: quiet()})
-	if !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "STREAM.CREATE.HINTS") {
-		t.Errorf("got %v", err)
+	nc, err := nats.Connect(s.ClientURL())
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	_, err = js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: HistoryStream, Subjects: []string{"reroll.change.>"}, MaxBytes: 7 << 20, MaxAge: 48 * time.Hour, MaxMsgsPerSubject: 3,
+	})
+	must(t, err)
+	q := open(t, Options{URL: s.ClientURL()})
+	found, err := q.JS.Stream(ctx, HistoryStream)
+	must(t, err)
+	is := found.CachedInfo().Config
+	if is.MaxBytes != 7<<20 || is.MaxAge != 48*time.Hour || is.MaxMsgsPerSubject != historyPerSubject || len(is.Subjects) != 3 || !is.AllowAtomicPublish {
+		t.Errorf("the stream became %+v", is)
 	}
-	open(t, Options{URL: admin})
-	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll"})
-	for name, n := range map[string]int{"one": 1, "a batch": 100} {
-		if err := q.Put(ctx, hints(n)); !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "reroll.hint.blue") {
+}
+
+// TestUnsuitableServer: what cannot work is refused with what to change, and is permanent; a server that is away is not.
+func TestUnsuitableServer(t *testing.T) {
+	small := external(t, t.TempDir(), -1, func(o *server.Options) { o.MaxPayload = 256 << 10 })
+	locked := external(t, t.TempDir(), -1, func(o *server.Options) { o.Username, o.Password = "u", "p" })
+	plain := external(t, t.TempDir(), -1, func(o *server.Options) { o.JetStream = false })
+	dir := t.TempDir()
+	open(t, Options{StoreDir: dir})
+	for name, tc := range map[string]struct {
+		o         Options
+		permanent bool
+		is        error
+	}{
+		"small messages":    {Options{URL: small.ClientURL()}, true, ErrUnsuitable},
+		"wrong login":       {Options{URL: locked.ClientURL()}, true, nats.ErrAuthorization},
+		"missing password":  {Options{URL: locked.ClientURL(), Login: Login{User: "u", PasswordFile: filepath.Join(dir, "missing")}}, true, os.ErrNotExist},
+		"no JetStream":      {Options{URL: plain.ClientURL()}, false, jetstream.ErrJetStreamNotEnabled},
+		"nobody there":      {Options{URL: "nats://127.0.0.1:1"}, false, nats.ErrNoServers},
+		"no folder":         {Options{}, true, nil},
+		"folder of another": {Options{StoreDir: dir}, true, ErrLocked},
+	} {
+		tc.o.Logger = quiet()
+		_, err := Open(testContext(t), tc.o)
+		if err == nil || Permanent(err) != tc.permanent || tc.is != nil && !errors.Is(err, tc.is) {
+			t.Errorf("%s: %v, permanent: %t", name, err, Permanent(err))
+		}
+	}
+}
+
+// TestMetrics: they have what the streams hold and what waits, and are gone with the queue.
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	q := open(t, Options{Registerer: registry})
+	must(t, q.Put(testContext(t), hints(3)))
+	c := consume(t, q, func(Delivery) {})
+	eventually(t, "they are delivered", func() bool { return len(c.names()) == 3 })
+	want := map[string]float64{"reroll_queue_hints_unacknowledged": 3, "reroll_queue_hints_pending": 0, "reroll_queue_store_max_bytes": testStore}
+	families, err := registry.Gather()
+	must(t, err)
+	streams := 0
+	for _, f := range families {
+		if value, ok := want[f.GetName()]; ok && f.GetMetric()[0].GetGauge().GetValue() != value {
+			t.Errorf("%s is %v", f.GetName(), f.GetMetric())
+		}
+		if f.GetName() == "reroll_queue_stream_messages" {
+			streams = len(f.GetMetric())
+		}
+		delete(want, f.GetName())
+	}
+	if len(want) > 0 || streams != 3 {
+		t.Errorf("lacking %v, %d streams", want, streams)
+	}
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Error(err, problems)
+	}
+	closeQueue(t, q)
+	if families, err := registry.Gather(); err != nil || len(families) > 0 {
+		t.Errorf("%d metrics are left, %v", len(families), err)
+	}
+}
+
+// TestEarlierStreams: a store with streams of an earlier version is refused with what to do.
+func TestEarlierStreams(t *testing.T) {
+	for name, earlier := range map[string]jetstream.StreamConfig{
+		"another policy":    {Name: HintsStream, Subjects: []string{"reroll.hint.>"}},
+		"the same subjects": {Name: "CHANGES", Subjects: []string{"reroll.change.>"}},
+	} {
+		s := external(t, t.TempDir(), -1, nil)
+		nc, err := nats.Connect(s.ClientURL())
+		must(t, err)
+		defer nc.Close()
+		js, err := jetstream.New(nc)
+		must(t, err)
+		_, err = js.CreateStream(testContext(t), earlier)
+		must(t, err)
+		_, err = Open(testContext(t), Options{URL: s.ClientURL(), Logger: quiet(), MaxStore: testStore})
+		if !errors.Is(err, ErrUnsuitable) || !Permanent(err) || !strings.Contains(err.Error(), "empty --data-dir") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestIngestNeedsFewPermissions(t *testing.T) {
-	admin, user := restricted(t, &server.SubjectPermission{Allow: []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "reroll.hint.>"}})
-	open(t, Options{URL: admin})
-	q := open(t, Options{URL: user, InboxPrefix: "_INBOX_reroll"})
-	if err := errors.Join(q.Put(testContext(t), hints(1)), q.Put(testContext(t), hints(100))); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestCloseWithoutServerEnds(t *testing.T) {
-	s := external(t, t.TempDir(), -1, nil)
-	q := open(t, Options{URL: s.ClientURL()})
-	c, j := consume(t, q, acknowledge), follow(t, q)
-	eventually(t, "consuming and following", func() bool {
-		_, err := q.js.Consumer(testContext(t), hintsStream, consumerName("blue"))
-		return err == nil && j.has("caught up")
+// TestOlderServer: a server before 2.14 is refused, with its version and the one that is needed.
+func TestOlderServer(t *testing.T) {
+	s := external(t, "", -1, func(o *server.Options) { o.JetStream = false })
+	nc, err := nats.Connect(s.ClientURL())
+	must(t, err)
+	defer nc.Close()
+	_, err = nc.Subscribe("$JS.API.INFO", func(m *nats.Msg) {
+		_ = m.Respond([]byte(`{"type":"io.nats.jetstream.api.v1.account_info_response","api":{"level":3}}`))
 	})
-	stopServer(s)
-	closeQueue(t, q)
-	for name, err := range map[string]error{"ConsumeHints": <-c.done, "Follow": <-j.done} {
-		if !errors.Is(err, ErrClosed) {
-			t.Errorf("%s ended with %v", name, err)
-		}
-	}
-}
-
-func TestOptions(t *testing.T) {
-	cases := map[string]struct {
-		options Options
-		wrong   string
-	}{
-		"no folder":         {Options{}, "store folder"},
-		"replicas":          {Options{StoreDir: "x", Replicas: 3}, "replicas"},
-		"too small a store": {Options{StoreDir: "x", MaxStore: 1000}, "at least"},
-		"hints too large":   {Options{StoreDir: "x", MaxStore: 2 << 20, HintsMaxBytes: 2 << 20}, "exceed"},
-		"a bad address":     {Options{URL: "nats://user:geheim@[::1"}, "address 1"},
-		"external":          {Options{URL: "a:4222, nats://b:4222", Replicas: 3}, ""},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, err := c.options.withDefaults()
-			if (err == nil) != (c.wrong == "") || err != nil && (!strings.Contains(err.Error(), c.wrong) || strings.Contains(err.Error(), "geheim")) {
-				t.Errorf("got %v; want %q", err, c.wrong)
-			}
-		})
-	}
-}
-
-func TestExplain(t *testing.T) {
-	full := &jetstream.APIError{ErrorCode: codeStoreFailed, Description: "maximum bytes exceeded"}
-	broken := &jetstream.APIError{ErrorCode: codeStoreFailed, Description: "write error"}
-	ended, cancel := context.WithCancelCause(context.Background())
-	cancel(ErrDenied)
-	if err := explain(context.Background(), full); !errors.Is(err, ErrFull) || !errors.Is(err, full) {
-		t.Errorf("full: %v", err)
-	}
-	if err := explain(context.Background(), broken); errors.Is(err, ErrFull) {
-		t.Errorf("broken: %v", err)
-	}
-	if err := explain(ended, context.Canceled); !errors.Is(err, ErrDenied) {
-		t.Errorf("denied: %v", err)
-	}
-}
-
-func TestExternalServerComesBackEmpty(t *testing.T) {
-	s := external(t, t.TempDir(), -1, nil)
-	port := s.Addr().(*net.TCPAddr).Port
-	q := open(t, Options{URL: s.ClientURL()})
-	ctx := testContext(t)
-	c, j := consume(t, q, acknowledge), follow(t, q)
-	first := appendChange(t, q, change("a", "one"), 0)
-	appendChange(t, q, change("a", "two"), first)
-	eventually(t, "following", func() bool { return j.has("change 2 two") && j.has("caught up") })
-
-	stopServer(s)
-	external(t, t.TempDir(), port, nil)
-	eventually(t, "healthy again", func() bool { return q.Healthy(ctx) == nil })
-	if err := q.Put(ctx, []reloader.Hint{hint("after")}); err != nil {
-		t.Error(err)
-	}
-	appendChange(t, q, change("a", "three"), 0)
-	eventually(t, "consuming again", func() bool { return c.names()["after"] > 0 })
-	eventually(t, "following again", func() bool {
-		return j.has("change 1 three") && j.has("reloads lost") && j.has("workloads lost")
-	})
-	if diff := cmp.Diff([]string{"change 1 one", "change 2 two", "changes lost", "change 1 three"}, j.about("change")); diff != "" {
-		t.Error(diff)
-	}
-	c.end(t)
-}
-
-func TestMissingStreamIsUnhealthy(t *testing.T) {
-	q := open(t, Options{})
-	ctx := testContext(t)
-	if err := q.js.DeleteStream(ctx, hintsStream); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Healthy(ctx); err == nil || !strings.Contains(err.Error(), hintsStream) {
-		t.Errorf("got %v", err)
+	must(t, err)
+	must(t, nc.Flush())
+	_, err = Open(testContext(t), Options{URL: s.ClientURL(), Logger: quiet()})
+	if !errors.Is(err, ErrUnsuitable) || !Permanent(err) || !strings.Contains(err.Error(), "2.14 or later") || !strings.Contains(err.Error(), server.VERSION) {
+		t.Errorf("%v", err)
 	}
 }

@@ -4,230 +4,233 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Followed is what Follow calls; every field must be set, except those that say so. Calls never overlap. Those of one kind come in
-// stream order; after a loss of the connection the next begins where the last ended, unless the stream was lost as well.
-type Followed struct {
-	Change   func(reloader.StoredChange)
-	Reload   func(sequence uint64, r reloader.Reload)
-	Workload func(reloader.WorkloadRecord)
-	// WorkloadGone says that the record of a workload ended.
-	WorkloadGone func(cluster string, ref reloader.WorkloadRef)
-	// CaughtUp is called once, when everything that was stored has been handed over.
-	CaughtUp func()
-	// ChangesLost, ReloadsLost and WorkloadsLost say that what was handed over of that kind so far is no longer stored, because its
-	// stream was lost or goes back to an earlier state. What is stored now comes next, and sequences begin again. Each may be nil.
-	ChangesLost, ReloadsLost, WorkloadsLost func()
-	// Cluster gets the status of each cluster, again and again; it may be nil. ClustersLost is to it what ChangesLost is to Change.
-	Cluster      func(reloader.ClusterStatus)
-	ClustersLost func()
-	// ClusterGone says that a cluster was removed, and what of what was handed over is no longer stored. It may come late, after something of a
-	// cluster that came back, and more than once. It may be nil.
-	ClusterGone func(reloader.ClusterGone)
+// Event is a stored record. One of its pointers is set.
+type Event struct {
+	// Cluster is the one that wrote the record, and Sequence its place in the stream.
+	Cluster  string
+	Sequence uint64
+	Change   *reloader.Change
+	Reload   *reloader.Reload
+	Workload *reloader.WorkloadRecord
+	// Gone is a workload whose record has ended.
+	Gone   *reloader.WorkloadRef
+	Status *reloader.ClusterStatus
+	// Position is how far a stream of the cluster is at this hub.
+	Position *reloader.Position
 }
 
-// Follow hands over what is stored of changes, reloads, workload records and statuses of all clusters, and then what comes. It returns nil
-// when ctx ends, and ErrClosed when the queue is closed. What cannot be read is logged and skipped, and stays where it is.
-func (q *Queue) Follow(ctx context.Context, to Followed) error {
+// Follower takes what Follow reads. All fields must be set. Calls never overlap.
+type Follower struct {
+	// Event takes a record. Changes and reloads come in the order in which they were stored, and so do the others. After a loss of the connection
+	// the next one is that after the last.
+	Event func(Event)
+	// CaughtUp is called once when everything that was stored has been handed over, and again after each Reset.
+	CaughtUp func()
+	// Reset says that what was handed over may no longer be stored: a stream was lost or is in an earlier state, or a hub removed a cluster. What
+	// is stored now comes next.
+	Reset func()
+}
+
+// Follow hands over changes, reloads, records of workloads, statuses and positions of all clusters, and then each new one. It returns nil when
+// ctx ends, and ErrClosed when the queue is closed. A record that cannot be read, or that is not on its subject, is logged and left out.
+func (q *Queue) Follow(ctx context.Context, to Follower) error {
 	ctx, leave, err := q.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	f := &following{q: q, to: to, removals: removals{}, created: map[string]time.Time{}}
-	streams := []followedStream{
-		{name: changesStream, filter: changePrefix + ".>", hand: f.change, lost: to.ChangesLost},
-		{name: reloadsStream, filter: reloadPrefix + ".>", hand: f.reload, lost: to.ReloadsLost},
-		{name: workloadsStream, filter: workloadPrefix + ".>", hand: f.workload, lost: to.WorkloadsLost},
+	for {
+		f := &following{q: q, to: to, behind: 2, begun: make(chan struct{})}
+		all, reading := errgroup.WithContext(ctx)
+		all.Go(func() error { return f.stream(reading, StateStream) })
+		all.Go(func() error { return f.stream(reading, HistoryStream) })
+		if err := all.Wait(); !errors.Is(err, errReset) {
+			return ended(ctx)
+		}
+		q.log.Warn("records were lost or removed; reading what is stored")
+		to.Reset()
 	}
-	if to.Cluster != nil {
-		streams = append(streams, followedStream{name: clustersStream, filter: anyClusterStatus, hand: f.cluster, lost: to.ClustersLost})
-	}
-	if to.ClusterGone != nil {
-		streams = append(streams, followedStream{name: clustersStream, filter: anyClusterRemoved, hand: f.clusterGone, optional: true})
-	}
-	f.behind = len(streams)
-	var g errgroup.Group
-	for _, s := range streams {
-		g.Go(func() error { return f.stream(ctx, s) })
-	}
-	return g.Wait()
 }
 
+// errReset ends the reading of all streams.
+var errReset = errors.New("what was read may no longer be stored")
+
+// following reads all streams until ctx ends, or one of them is not what it was.
 type following struct {
 	q  *Queue
-	to Followed
+	to Follower
 
-	mu sync.Mutex
-	// behind is how many streams have not caught up yet.
-	behind   int
-	removals removals
-	// created is which stream of a name is followed.
-	created map[string]time.Time
+	mu sync.Mutex // guards the calls of to, and behind
+	// behind is how many streams have not caught up.
+	behind int
+	// begun is closed when the reading of STATE has begun. HISTORY follows: a cluster that is removed later is noted in what is still to be read.
+	begun chan struct{}
 }
 
-// followedStream is one stream, and who wants to know what of it.
-type followedStream struct {
-	name, filter string
-	hand         func(msg jetstream.Msg, sequence uint64) error
-	lost         func()
-	// optional says that it is followed as soon as that is permitted, and nothing waits for it.
-	optional bool
-	// created is which stream of that name is followed, and after is how far.
-	created time.Time
-	after   uint64
-}
-
-// stream follows one stream until ctx ends. It begins again after the last message whenever it is interrupted.
-func (f *following) stream(ctx context.Context, s followedStream) error {
-	var once sync.Once
+// stream reads one stream, and continues after the last message whenever it is interrupted.
+func (f *following) stream(ctx context.Context, name string) error {
+	s := &followed{following: f, name: name}
+	if name == HistoryStream {
+		select {
+		case <-f.begun:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	wait := firstWait
 	for {
-		session, release := f.q.interrupts.guard(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.name+".")
-		r := reading{stream: s.name, filter: s.filter, after: s.after, begun: func() error { return f.recognize(session, &s) }}
-		err := f.q.read(session, r, func(msg jetstream.Msg, sequence uint64) error {
-			f.handOver(msg, sequence, &s)
-			s.after, wait = sequence, firstWait
-			return nil
-		}, func() error { once.Do(f.caughtUp); return nil })
-		release()
-		if ctx.Err() != nil {
-			return ended(ctx)
+		began := time.Now()
+		err := s.session(ctx)
+		if ctx.Err() != nil || errors.Is(err, errReset) {
+			return err
 		}
-		if s.optional && errors.Is(err, ErrDenied) {
-			once.Do(f.caughtUp)
-			wait = longestWait
+		f.q.log.Warn("reading was interrupted; it continues", "stream", name, "after", s.after, "error", err)
+		if time.Since(began) > longestWait {
+			wait = firstWait
 		}
-		f.q.log.Warn("following was interrupted; resuming", "stream", s.name, "after", s.after, "error", err)
 		if !pause(ctx, wait) {
-			return ended(ctx)
+			return ctx.Err()
 		}
 		wait = min(2*wait, longestWait)
 	}
 }
 
-// errAnew ends a session that began where another stream of that name had ended.
-var errAnew = errors.New("the stream is not the one that was followed")
-
-// recognize makes sure that the stream is the one that s has followed so far. If it is not, it says that what came of that is lost, and
-// makes s begin at the beginning. It is to be called when the reader is made: the reader ends with its stream, so it belongs to the
-// stream that is recognized or hands over nothing.
-func (f *following) recognize(ctx context.Context, s *followedStream) error {
-	ctx, release := f.q.bounded(ctx, answerTime, "$JS.API.STREAM.INFO.")
-	defer release()
-	stream, err := f.q.js.Stream(ctx, s.name)
-	if err != nil {
-		return explain(ctx, err)
-	}
-	info := stream.CachedInfo()
-	known := s.created
-	s.created = info.Created
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.created[s.name] = info.Created
-	if known.IsZero() || known.Equal(info.Created) && info.State.LastSeq >= s.after {
-		return nil
-	}
-	s.after = 0
-	if s.lost != nil {
-		s.lost()
-	}
-	return errAnew
+// followed is one stream, and how far it was read.
+type followed struct {
+	*following
+	name    string
+	created time.Time
+	after   uint64
+	// stored is the last sequence when the reading began.
+	stored uint64
+	caught bool
 }
 
-// handOver hands over a message of s unless it is of a cluster that was removed, and logs what it cannot read.
-func (f *following) handOver(msg jetstream.Msg, sequence uint64, s *followedStream) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.removals.cover(s, msg.Subject(), sequence) {
+func (s *followed) session(ctx context.Context) error {
+	t, err := s.q.Tail(ctx, s.name, s.after)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	switch {
+	case s.created.IsZero():
+		if s.created, s.stored = t.Created, t.Last; s.name == StateStream {
+			close(s.begun)
+		}
+	case !s.created.Equal(t.Created) || t.Last < s.after:
+		return errReset
+	}
+	if t.Waiting() == 0 {
+		s.caughtUp()
+	}
+	for {
+		m, err := t.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.handOver(m); err != nil {
+			return err
+		}
+		if s.after = m.Sequence; m.Pending == 0 {
+			s.caughtUp()
+		}
+	}
+}
+
+func (s *followed) caughtUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.caught {
 		return
 	}
-	if err := s.hand(msg, sequence); err != nil {
-		f.q.log.Warn("skipped an unreadable message", "subject", msg.Subject(), "sequence", sequence, "error", err)
+	s.caught = true
+	if s.behind--; s.behind == 0 {
+		s.to.CaughtUp()
 	}
 }
 
-func (f *following) caughtUp() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.behind--; f.behind == 0 {
-		f.to.CaughtUp()
+func (s *followed) handOver(m Stored) error {
+	if cluster := clusterOf(m.Subject); m.Subject == RemovedSubject(cluster) {
+		// A hub removes records first and notes it last. A note from before this reading began is about records that it did not see.
+		if m.Sequence > s.stored {
+			return errReset
+		}
+		return nil
 	}
-}
-
-// inPlace returns an error unless subject, where a record belongs by what it says of itself, is where it was stored. Who may store is bound to
-// subjects, at a hub to those of one cluster; what a record says is nothing but its word.
-func inPlace(msg jetstream.Msg, subject string, err error) error {
-	if err == nil && subject != msg.Subject() {
-		err = fmt.Errorf("the record belongs on %s", subject)
+	e, err := eventOf(m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.q.noteUnreadable(s.name, m.Subject, err)
+	case e != nil:
+		s.to.Event(*e)
 	}
-	return err
-}
-
-func (f *following) change(msg jetstream.Msg, sequence uint64) error {
-	c, err := reloader.Decode[reloader.Change](msg.Data())
-	if err != nil {
-		return err
-	}
-	subject, err := configSubject(changePrefix, c.Cluster, c.Config)
-	if err := inPlace(msg, subject, err); err != nil {
-		return err
-	}
-	if id := reloader.ChangeID(c); c.ID != id {
-		return fmt.Errorf("the change calls itself %.64q, and what it says is %s", c.ID, id)
-	}
-	f.to.Change(reloader.StoredChange{Change: c, Sequence: sequence})
 	return nil
 }
 
-func (f *following) reload(msg jetstream.Msg, sequence uint64) error {
-	r, err := reloader.Decode[reloader.Reload](msg.Data())
-	if err != nil {
-		return err
+// eventOf reads a message; nil if it is none of those that are handed over.
+func eventOf(m Stored) (*Event, error) {
+	e := &Event{Cluster: clusterOf(m.Subject), Sequence: m.Sequence}
+	var err error
+	switch prefix, last := cutSubject(m.Subject); {
+	case prefix == changePrefix:
+		e.Change, err = changeOf(m)
+	case prefix == reloadPrefix:
+		e.Reload, err = read(m, func(r *reloader.Reload) (string, error) { return workloadSubject(reloadPrefix, r.Cluster, r.Workload) })
+	case prefix == workloadPrefix && len(m.Data) == 0:
+		var ref reloader.WorkloadRef
+		_, ref, err = refOf(m.Subject, m.Header.Get(headerKind))
+		e.Gone = &ref
+	case prefix == workloadPrefix:
+		e.Workload, err = read(m, func(r *reloader.WorkloadRecord) (string, error) {
+			return workloadSubject(workloadPrefix, r.Cluster, r.Workload)
+		})
+	case prefix == clusterPrefix && last == statusToken:
+		e.Status, err = read(m, func(s *reloader.ClusterStatus) (string, error) { return StatusSubject(s.Cluster), nil })
+		if err == nil {
+			e.Status.StoredAt = m.At
+		}
+	case prefix == PositionPrefix:
+		e.Position, err = read(m, func(p *reloader.Position) (string, error) { return PositionPrefix + "." + e.Cluster + "." + p.Of, nil })
+	default:
+		return nil, nil
 	}
-	subject, err := workloadSubject(reloadPrefix, r.Cluster, r.Workload)
-	if err := inPlace(msg, subject, err); err != nil {
-		return err
-	}
-	f.to.Reload(sequence, r)
-	return nil
+	return e, err
 }
 
-func (f *following) workload(msg jetstream.Msg, sequence uint64) error {
-	if msg.Headers().Get(headerOperation) != "" {
-		return f.workloadGone(msg)
-	}
-	r, err := reloader.Decode[reloader.WorkloadRecord](msg.Data())
-	if err != nil {
-		return err
-	}
-	subject, err := workloadSubject(workloadPrefix, r.Cluster, r.Workload)
-	if err := inPlace(msg, subject, err); err != nil {
-		return err
-	}
-	r.Sequence = sequence
-	f.to.Workload(r)
-	return nil
+func changeOf(m Stored) (*reloader.Change, error) {
+	return read(m, func(c *reloader.Change) (string, error) {
+		if id := reloader.ChangeID(*c); c.ID != id {
+			return "", fmt.Errorf("the change has the ID %.64q, and its content that of %s", c.ID, id)
+		}
+		return ConfigSubject(changePrefix, c.Cluster, c.Config)
+	})
 }
 
-func (f *following) workloadGone(msg jetstream.Msg) error {
-	p, err := parseSubject(workloadPrefix, msg.Subject())
+// read decodes a record and checks that it is where it belongs.
+func read[R reloader.Record](m Stored, place func(*R) (string, error)) (*R, error) {
+	r, err := reloader.Decode[R](m.Data)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ref := reloader.WorkloadRef{Kind: msg.Headers().Get(headerKind), Namespace: p.namespace, Name: p.name}
-	subject, err := workloadSubject(workloadPrefix, p.cluster, ref)
-	if err := inPlace(msg, subject, err); err != nil {
-		return fmt.Errorf("end of a record: %w", err)
+	return &r, inPlace(m.Subject)(place(&r))
+}
+
+// cutSubject returns the first two tokens of a subject, and the last one.
+func cutSubject(subject string) (prefix, last string) {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) < 4 {
+		return "", ""
 	}
-	f.to.WorkloadGone(p.cluster, ref)
-	return nil
+	return tokens[0] + "." + tokens[1], tokens[len(tokens)-1]
 }

@@ -2,208 +2,215 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// journal writes down what Follow hands over.
-type journal struct {
+// followerOf collects what Follow hands over, in a line for each event.
+type followerOf struct {
 	mu    sync.Mutex
 	lines []string
-	stop  context.CancelFunc
-	done  chan error
+	end   func()
 }
 
-func follow(t *testing.T, q *Queue) *journal {
+func startFollowing(t testing.TB, q *Queue) *followerOf {
 	t.Helper()
-	j := &journal{done: make(chan error, 1)}
-	var ctx context.Context
-	ctx, j.stop = context.WithCancel(context.Background())
-	t.Cleanup(j.stop)
-	write := func(format string, args ...any) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.lines = append(j.lines, fmt.Sprintf(format, args...))
+	f := &followerOf{}
+	add := func(line string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.lines = append(f.lines, line)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
 	go func() {
-		j.done <- q.Follow(ctx, Followed{
-			Change:       func(s reloader.StoredChange) { write("change %d %s", s.Sequence, s.Change.New.Sum) },
-			Reload:       func(sequence uint64, r reloader.Reload) { write("reload %d %s", sequence, r.ID) },
-			Workload:     func(r reloader.WorkloadRecord) { write("workload %s", r.Workload) },
-			WorkloadGone: func(cluster string, ref reloader.WorkloadRef) { write("gone %s %s", cluster, ref) },
-			CaughtUp:     func() { write("caught up") },
-
-			ChangesLost:   func() { write("changes lost") },
-			ReloadsLost:   func() { write("reloads lost") },
-			WorkloadsLost: func() { write("workloads lost") },
-		})
+		done <- q.Follow(ctx, Follower{Event: func(e Event) { add(lineOf(e)) }, CaughtUp: func() { add("caught up") }, Reset: func() { add("reset") }})
 	}()
-	return j
+	f.end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Follow ended with %v", err)
+		}
+	})
+	t.Cleanup(f.end)
+	return f
 }
 
-func (j *journal) has(line string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Contains(j.lines, line)
+func lineOf(e Event) string {
+	switch {
+	case e.Change != nil:
+		return "change " + e.Change.Config.Name
+	case e.Reload != nil:
+		return "reload " + e.Reload.ID
+	case e.Workload != nil:
+		return "record " + e.Workload.UID
+	case e.Gone != nil:
+		return "gone " + e.Gone.String()
+	case e.Status != nil:
+		return "status " + e.Status.Version
+	case e.Position != nil:
+		return fmt.Sprint("position ", e.Position.Sequence)
+	}
+	return "nothing"
 }
 
-func (j *journal) sorted() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	lines := slices.Clone(j.lines)
-	slices.Sort(lines)
-	return lines
+func (f *followerOf) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.lines)
 }
 
-// about returns the lines that begin with a word, in their order.
-func (j *journal) about(word string) []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var lines []string
-	for _, line := range j.lines {
-		if strings.HasPrefix(line, word) {
-			lines = append(lines, line)
+// expect waits until the lines since the last reset are those, the order of streams aside.
+func (f *followerOf) expect(t testing.TB, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	eventually(t, fmt.Sprintf("%q comes", want), func() bool {
+		got := f.all()
+		if at := slices.Index(got, "reset"); at >= 0 {
+			got = got[at+1:]
+		}
+		slices.Sort(got)
+		return slices.Equal(got, want)
+	})
+}
+
+// TestFollow: what is stored and what comes is handed over, once and in order, and nothing that cannot be read or is not where it belongs.
+func TestFollow(t *testing.T) {
+	q, ctx := open(t, Options{}), testContext(t)
+	f := startFollowing(t, q)
+	f.expect(t, "caught up")
+	must(t, q.AppendChange(ctx, change("app", "1")))
+	must(t, q.AppendReload(ctx, reload("web", 1)))
+	must(t, q.PutWorkload(ctx, workloadRecord("web", "u1")))
+	must(t, q.DeleteWorkload(ctx, "blue", workload("web")))
+	must(t, q.PutClusterStatus(ctx, reloader.ClusterStatus{Cluster: "blue", Version: "v1"}))
+	must(t, q.BindCluster(ctx, "blue", "uid"))
+	misplaced, err := reloader.Encode(reload("web", 9))
+	must(t, err)
+	renamed := change("app", "2")
+	renamed.ID = "c-9"
+	forged, err := reloader.Encode(renamed)
+	must(t, err)
+	for subject, data := range map[string][]byte{
+		"reroll.reload.red.statefulset.shop.web": misplaced, "reroll.change.blue.configmap.shop.app": forged,
+		"reroll.workload.blue.x": []byte("?"), "reroll.change.blue.*": forged, "reroll.workload.blue.statefulset.shop": nil,
+	} {
+		_, err := q.JS.Publish(ctx, subject, data)
+		must(t, err)
+	}
+	want := []string{"caught up", "change app", "reload r-web-1", "record u1", "gone StatefulSet/shop/web", "status v1"}
+	f.expect(t, want...)
+	eventually(t, "the others are counted", func() bool {
+		return testutil.ToFloat64(q.metrics.unreadable.WithLabelValues(HistoryStream))+testutil.ToFloat64(q.metrics.unreadable.WithLabelValues(StateStream)) == 5
+	})
+	lines := f.all()
+	if slices.Index(lines, "change app") > slices.Index(lines, "reload r-web-1") || slices.Index(lines, "record u1") > slices.Index(lines, "gone StatefulSet/shop/web") {
+		t.Errorf("the order is %q", lines)
+	}
+	f.end()
+	again := startFollowing(t, q)
+	again.expect(t, "caught up", "change app", "reload r-web-1", "gone StatefulSet/shop/web", "status v1")
+}
+
+// TestFollowBeginsAgainWhenAStreamIsLost: what was handed over is taken back, and what is stored then comes.
+func TestFollowBeginsAgainWhenAStreamIsLost(t *testing.T) {
+	for _, name := range []string{HistoryStream, StateStream} {
+		t.Run(name, func(t *testing.T) {
+			q, ctx := open(t, Options{}), testContext(t)
+			must(t, q.AppendReload(ctx, reload("web", 1)))
+			must(t, q.PutWorkload(ctx, workloadRecord("web", "u1")))
+			f := startFollowing(t, q)
+			f.expect(t, "caught up", "reload r-web-1", "record u1")
+			must(t, q.JS.DeleteStream(ctx, name))
+			must(t, q.ensureStreams(ctx))
+			left := "record u1"
+			if name == StateStream {
+				left = "reload r-web-1"
+			}
+			f.expect(t, "caught up", left)
+			must(t, q.AppendReload(ctx, reload("web", 2)))
+			f.expect(t, "caught up", left, "reload r-web-2")
+		})
+	}
+}
+
+// TestFollowBeginsAgainWhenAClusterIsRemoved: the note comes last, and counts once.
+func TestFollowBeginsAgainWhenAClusterIsRemoved(t *testing.T) {
+	q, ctx := open(t, Options{}), testContext(t)
+	note := func() {
+		m := &nats.Msg{Subject: RemovedSubject("red"), Header: nats.Header{jetstream.MsgTTLHeader: {EndTime.String()}}}
+		_, err := q.JS.PublishMsg(ctx, m)
+		must(t, err)
+	}
+	note()
+	must(t, q.AppendReload(ctx, reload("web", 1)))
+	f := startFollowing(t, q)
+	f.expect(t, "caught up", "reload r-web-1")
+	note()
+	eventually(t, "it begins again", func() bool { return slices.Contains(f.all(), "reset") })
+	f.expect(t, "caught up", "reload r-web-1")
+	must(t, q.AppendReload(ctx, reload("web", 2)))
+	f.expect(t, "caught up", "reload r-web-1", "reload r-web-2")
+}
+
+// TestSubjects: a record is stored on the subject that names it, and nothing else finds that subject.
+func TestSubjects(t *testing.T) {
+	c := reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop", Name: "a.b-c.d"}
+	if got, err := ConfigSubject(changePrefix, "blue", c); err != nil || got != "reroll.change.blue.secretproviderclass.shop.a.b-c.d" || clusterOf(got) != "blue" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := ConfigSubject(hintPrefix, "blue", reloader.Config{Kind: reloader.Secret, Namespace: "shop"}); err != nil || got != "reroll.hint.blue.secret.shop._" {
+		t.Errorf("%q, %v", got, err)
+	}
+	ref := reloader.WorkloadRef{Kind: "DeploymentConfig", Namespace: "shop", Name: "a.b"}
+	subject, err := workloadSubject(workloadPrefix, "blue", ref)
+	must(t, err)
+	if cluster, got, err := refOf(subject, ref.Kind); err != nil || cluster != "blue" || got != ref {
+		t.Errorf("%s %s %v", cluster, got, err)
+	}
+	for name, err := range map[string]error{
+		"a whole namespace has a change": second(ConfigSubject(changePrefix, "blue", reloader.Config{Kind: reloader.Secret, Namespace: "shop"})),
+		"a cluster with a dot":           second(ConfigSubject(changePrefix, "b.c", c)),
+		"a config of another cluster":    second(ConfigSubject(changePrefix, "blue", reloader.Config{Cluster: "red", Kind: reloader.Secret, Namespace: "n", Name: "a"})),
+		"a kind with a wildcard":         second(workloadSubject(workloadPrefix, "blue", reloader.WorkloadRef{Kind: "*", Namespace: "n", Name: "a"})),
+		"a kind of two tokens":           second(workloadSubject(workloadPrefix, "blue", reloader.WorkloadRef{Kind: "a.b", Namespace: "n", Name: "a"})),
+		"a kind that is another":         third(refOf(subject, "Deployment")),
+		"a subject that is too short":    third(refOf("reroll.workload.blue.x", "X")),
+	} {
+		if err == nil {
+			t.Error(name)
 		}
 	}
-	return lines
-}
-
-func TestFollowReplaysThenGoesLive(t *testing.T) {
-	q := open(t, Options{})
-	ctx := testContext(t)
-	first := appendChange(t, q, change("a", "one"), 0)
-	second := appendChange(t, q, change("a", "two"), first)
-	subject, _ := configSubject(changePrefix, "blue", config("bad"))
-	publish(t, q, subject, `{"v":99}`)
-	err := errors.Join(q.AppendReload(ctx, reload("a", "r-1")), q.PutWorkload(ctx, record("a")),
-		q.PutWorkload(ctx, record("b.c")), q.DeleteWorkload(ctx, "blue", workload("b.c")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := follow(t, q)
-	eventually(t, "caught up", func() bool { return j.has("caught up") })
-	stored := []string{"caught up", "change 1 one", "change 2 two", "gone blue Deployment/shop/b.c", "reload 1 r-1", "workload Deployment/shop/a"}
-	if diff := cmp.Diff(stored, j.sorted()); diff != "" {
-		t.Fatal(diff)
-	}
-	if last := j.lines[len(j.lines)-1]; last != "caught up" {
-		t.Errorf("caught up came before %q", last)
-	}
-
-	appendChange(t, q, change("a", "three"), second)
-	err = errors.Join(q.AppendReload(ctx, reload("a", "r-2")), q.PutWorkload(ctx, record("d")), q.DeleteWorkload(ctx, "blue", workload("a")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"change 4 three", "reload 2 r-2", "workload Deployment/shop/d", "gone blue Deployment/shop/a"} {
-		eventually(t, line, func() bool { return j.has(line) })
-	}
-	if got, want := len(j.sorted()), len(stored)+4; got != want {
-		t.Errorf("%d calls; want %d: %q", got, want, j.sorted())
-	}
-	j.stop()
-	if err := <-j.done; err != nil {
-		t.Errorf("Follow ended with %v", err)
-	}
-}
-
-func TestFollowOfNothingCatchesUp(t *testing.T) {
-	q := open(t, Options{})
-	j := follow(t, q)
-	eventually(t, "caught up", func() bool { return j.has("caught up") })
-	closeQueue(t, q)
-	if err := <-j.done; !errors.Is(err, ErrClosed) {
-		t.Errorf("Follow ended with %v; want ErrClosed", err)
-	}
-}
-
-// TestStreamIsRecognized has more in the new stream than was seen of the old one, so that its length tells nothing.
-func TestStreamIsRecognized(t *testing.T) {
-	q := open(t, Options{})
-	ctx := testContext(t)
-	lost := 0
-	f, s := &following{q: q, created: map[string]time.Time{}}, followedStream{name: changesStream, lost: func() { lost++ }}
-	s.after = appendChange(t, q, change("a", "old"), 0)
-	for range 2 {
-		if err := f.recognize(ctx, &s); err != nil || lost != 0 {
-			t.Fatalf("the stream that is followed: %v, lost %d times", err, lost)
+	for _, subject := range []string{"", "reroll.at", "other.at.blue.HISTORY", strings.Repeat(".", 10)} {
+		if got := clusterOf(subject); got != "" {
+			t.Errorf("%q is of %q", subject, got)
 		}
 	}
-	if err := errors.Join(q.js.DeleteStream(ctx, changesStream), q.ensureStreams(ctx)); err != nil {
-		t.Fatal(err)
-	}
-	appendChange(t, q, change("a", "new-1"), appendChange(t, q, change("a", "new-0"), 0))
-	if err := f.recognize(ctx, &s); !errors.Is(err, errAnew) || lost != 1 || s.after != 0 {
-		t.Errorf("another stream: %v, lost %d times, goes on after %d", err, lost, s.after)
-	}
-	if err := f.recognize(ctx, &s); err != nil || lost != 1 {
-		t.Errorf("the new stream: %v, lost %d times", err, lost)
-	}
 }
 
-func TestFollowNoticesAStreamMadeAnew(t *testing.T) {
-	q := open(t, Options{})
-	ctx := testContext(t)
-	appendChange(t, q, change("a", "old"), 0)
-	if err := q.AppendReload(ctx, reload("a", "r-1")); err != nil {
-		t.Fatal(err)
-	}
-	j := follow(t, q)
-	eventually(t, "caught up", func() bool { return j.has("caught up") })
-	if err := errors.Join(q.js.DeleteStream(ctx, changesStream), q.ensureStreams(ctx)); err != nil {
-		t.Fatal(err)
-	}
-	var last uint64
-	for n := range 3 {
-		last = appendChange(t, q, change("a", fmt.Sprint("new-", n)), last)
-	}
-	eventually(t, "following again", func() bool { return j.has("change 3 new-2") })
-	want := []string{"change 1 old", "changes lost", "change 1 new-0", "change 2 new-1", "change 3 new-2"}
-	if diff := cmp.Diff(want, j.about("change")); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"reload 1 r-1"}, j.about("reload")); diff != "" {
-		t.Errorf("the other streams were not lost: %s", diff)
-	}
-}
+func second(_ string, err error) error                        { return err }
+func third(_ string, _ reloader.WorkloadRef, err error) error { return err }
 
-// TestFollowNoticesARestoredBackup has the same stream come back as it was earlier.
-func TestFollowNoticesARestoredBackup(t *testing.T) {
-	dir, backup := t.TempDir(), t.TempDir()
-	s := external(t, dir, -1, nil)
-	port := s.Addr().(*net.TCPAddr).Port
-	q := open(t, Options{URL: s.ClientURL()})
-	first := appendChange(t, q, change("a", "one"), 0)
-	stopServer(s)
-	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	s = external(t, dir, port, nil)
-	eventually(t, "healthy again", func() bool { return q.Healthy(testContext(t)) == nil })
-	j := follow(t, q)
-	second := appendChange(t, q, change("a", "two"), first)
-	appendChange(t, q, change("a", "three"), second)
-	eventually(t, "following", func() bool { return j.has("change 3 three") })
-
-	stopServer(s)
-	external(t, backup, port, nil)
-	eventually(t, "healthy again", func() bool { return q.Healthy(testContext(t)) == nil })
-	eventually(t, "noticed", func() bool { return j.has("changes lost") })
-	appendChange(t, q, change("a", "four"), first)
-	eventually(t, "following again", func() bool { return j.has("change 2 four") })
-	want := []string{"change 1 one", "change 2 two", "change 3 three", "changes lost", "change 1 one", "change 2 four"}
-	if diff := cmp.Diff(want, j.about("change")); diff != "" {
-		t.Error(diff)
-	}
+// FuzzEvent: no message stops a follower.
+func FuzzEvent(f *testing.F) {
+	f.Add("reroll.change.blue.configmap.shop.app", []byte(`{"v":1}`))
+	f.Add("reroll.workload.blue.deployment.shop.web", []byte{})
+	f.Add("reroll.at.blue.HISTORY", []byte(`{"v":1,"of":"HISTORY"}`))
+	f.Add("reroll.cluster.blue.status", []byte(`{"v":1,"cluster":"blue"}`))
+	f.Fuzz(func(t *testing.T, subject string, data []byte) {
+		e, err := eventOf(Stored{Subject: subject, Data: data, At: time.Now()})
+		if err == nil && e != nil && lineOf(*e) == "nothing" {
+			t.Errorf("%s: an event that says nothing", subject)
+		}
+	})
 }

@@ -2,20 +2,27 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Put stores hints. It returns nil only when all of them are stored; otherwise any part of them may be. A hint that can never be stored
-// is dropped, logged and counted: an error would have its sender repeat it for ever, with all that came beside it. The error wraps ErrFull
-// if there is no room, and ErrDisconnected if the server went away.
+const (
+	// ackWait is how long a hint may stay unacknowledged before it is delivered again.
+	ackWait = time.Minute
+	// maxAckPending is how many hints may be unacknowledged; until some are acknowledged, no more are delivered.
+	maxAckPending = 20_000
+)
+
+// Put stores hints. It returns nil only when all of them are stored; otherwise any part of them may be. A hint that can never be stored is
+// dropped, logged and counted: after an error its sender would repeat it forever, with all that came with it. The error wraps ErrFull if there is
+// no room, and ErrDisconnected if the connection is lost.
 func (q *Queue) Put(ctx context.Context, hints []reloader.Hint) error {
-	messages := make([]message, 0, len(hints))
+	messages := make([]*nats.Msg, 0, len(hints))
 	for _, h := range hints {
 		m, err := hintMessage(h)
 		if err != nil {
@@ -25,43 +32,164 @@ func (q *Queue) Put(ctx context.Context, hints []reloader.Hint) error {
 		}
 		messages = append(messages, m)
 	}
-	return q.hints.put(ctx, messages)
+	if q.life.Err() != nil {
+		return ErrClosed
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	begin := time.Now()
+	err := q.publish(ctx, messages)
+	q.metrics.published(HintsStream, begin, err)
+	return wrap(err, "store in %s", HintsStream)
 }
 
-func hintMessage(h reloader.Hint) (message, error) {
-	subject, err := configSubject(hintPrefix, h.Cluster, h.Config)
+func hintMessage(h reloader.Hint) (*nats.Msg, error) {
+	subject, err := ConfigSubject(hintPrefix, h.Cluster, h.Config)
 	if err != nil {
-		return message{}, err
+		return nil, err
 	}
 	data, err := reloader.Encode(h)
 	if err != nil {
-		return message{}, err
+		return nil, err
 	}
-	return message{newMessage(subject, "hint", h.Cluster, h.Time, data), identity(h)}, nil
+	return NewMessage(subject, "hint", h.Cluster, h.Time, data), nil
 }
 
-// identity returns what makes h the same hint as another. When it was received does not: two API servers, or a retry, may
-// bring the same event twice.
-func identity(h reloader.Hint) reloader.Hint {
-	h.Received = time.Time{}
-	h.Time = h.Time.Round(0).UTC()
-	return h
-}
-
-// last returns the newest message of subject, or nil if there is none.
-func (q *Queue) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, release := q.bounded(ctx, answerTime, "$JS.API.DIRECT.GET."+stream, "$JS.API.STREAM.MSG.GET."+stream)
-	defer release()
-	from := q.streams[stream]
-	if from == nil {
-		return nil, fmt.Errorf("the role %s does not read %s", q.role, stream)
-	}
-	raw, err := from.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil
-	}
+// ConsumeHints delivers every stored hint of cluster that is not acknowledged, and then each new one, to handle. It returns nil when ctx ends,
+// ErrClosed when the queue is closed, and another error only if it cannot begin; handle is not called any more by then. Of two processes that
+// consume at the same time each gets a part. One goroutine calls handle, which should return soon.
+func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(Delivery)) error {
+	ctx, leave, err := q.enter(ctx)
 	if err != nil {
-		return nil, explain(ctx, err)
+		return err
 	}
-	return raw, nil
+	defer leave()
+	defer q.setConsuming(nil)
+	consumer, err := q.hintConsumer(ctx, cluster)
+	if err != nil && ctx.Err() == nil {
+		q.setConsuming(err)
+		return fmt.Errorf("consume hints of %s: %w", cluster, err)
+	}
+	for wait := firstWait; ctx.Err() == nil; {
+		if err == nil {
+			q.setConsuming(nil)
+			began := time.Now()
+			err = q.consume(ctx, consumer, handle)
+			if time.Since(began) > longestWait {
+				wait = firstWait
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		q.log.Warn("hints are not delivered; trying again", "cluster", cluster, "error", err)
+		if pause(ctx, wait) {
+			wait = min(2*wait, longestWait)
+			consumer, err = q.hintConsumer(ctx, cluster)
+			q.setConsuming(err)
+		}
+	}
+	return ended(ctx)
+}
+
+// Consuming returns why hints do not arrive at ConsumeHints; nil if they do, or if nothing consumes them.
+func (q *Queue) Consuming() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.consuming
+}
+
+func (q *Queue) setConsuming(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.consuming = err
+}
+
+func consumerName(cluster string) string { return "dispatch-" + cluster }
+
+// hintConsumer returns the durable consumer of a cluster's hints, created if it does not exist.
+func (q *Queue) hintConsumer(ctx context.Context, cluster string) (jetstream.Consumer, error) {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	consumer, err := q.JS.CreateOrUpdateConsumer(ctx, HintsStream, jetstream.ConsumerConfig{
+		Durable: consumerName(cluster), FilterSubject: hintPrefix + "." + cluster + ".>", Description: "hints on their way to the dispatcher",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: maxAckPending, MaxDeliver: -1,
+	})
+	return consumer, explain(err)
+}
+
+// consume delivers hints until ctx ends, or something is wrong. What has arrived by the end of ctx is given back, so that it comes again at once.
+func (q *Queue) consume(ctx context.Context, from jetstream.Consumer, handle func(Delivery)) error {
+	messages, err := from.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(pullTime), jetstream.PullHeartbeat(heartbeat))
+	if err != nil {
+		return explain(err)
+	}
+	defer messages.Stop()
+	end := context.AfterFunc(ctx, func() {
+		if q.NATS.IsConnected() {
+			messages.Drain()
+			return
+		}
+		messages.Stop()
+	})
+	defer end()
+	for {
+		m, err := messages.Next()
+		switch {
+		case err != nil:
+			return explain(err)
+		case ctx.Err() != nil:
+			_ = m.Nak() // it comes again in any case
+		default:
+			q.deliver(m, handle)
+		}
+	}
+}
+
+// deliver calls handle with a hint, or ends its delivery if it cannot be read.
+func (q *Queue) deliver(m jetstream.Msg, handle func(Delivery)) {
+	h, err := reloader.Decode[reloader.Hint](m.Data())
+	if err == nil {
+		err = inPlace(m.Subject())(ConfigSubject(hintPrefix, h.Cluster, h.Config))
+	}
+	if err == nil {
+		handle(Delivery{hint: h, msg: m, log: q.log})
+		return
+	}
+	q.noteUnreadable(HintsStream, m.Subject(), err)
+	if err := m.TermWithReason("unreadable"); err != nil {
+		q.log.Warn("could not end the delivery of an unreadable hint; it will come again", "subject", m.Subject(), "error", err)
+	}
+}
+
+// inPlace returns a function that checks the subject on which a record belongs, by what it says, against the one on which it is. Users are bound to
+// subjects, at a hub to those of one cluster; what a record says about itself proves nothing.
+func inPlace(subject string) func(string, error) error {
+	return func(want string, err error) error {
+		if err == nil && want != subject {
+			err = fmt.Errorf("the record belongs on %s", want)
+		}
+		return err
+	}
+}
+
+// HintsPending returns how many hints of a cluster are stored and not acknowledged.
+func (q *Queue) HintsPending(ctx context.Context, cluster string) (int64, error) {
+	is, err := q.hintsInfo(ctx, cluster)
+	if err != nil {
+		return 0, err
+	}
+	return int64(is.NumPending) + int64(is.NumAckPending), nil
+}
+
+func (q *Queue) hintsInfo(ctx context.Context, cluster string) (*jetstream.ConsumerInfo, error) {
+	consumer, err := q.JS.Consumer(ctx, HintsStream, consumerName(cluster))
+	if err != nil {
+		return nil, fmt.Errorf("look at the consumer of hints: %w", explain(err))
+	}
+	return consumer.CachedInfo(), nil
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/port"
@@ -135,38 +134,6 @@ func config(name string) reloader.Config {
 	return reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: name}
 }
 
-// hasHint reports whether a hint about the config of that name is stored.
-func hasHint(t testing.TB, q *Queue, name string) bool {
-	t.Helper()
-	subject, err := configSubject(hintPrefix, "blue", config(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := q.last(testContext(t), hintsStream, subject)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw != nil
-}
-
-// changesOf returns the changes of a config that are kept, the oldest first.
-func changesOf(t testing.TB, q *Queue, name string) (kept []reloader.StoredChange) {
-	t.Helper()
-	subject, err := configSubject(changePrefix, "blue", config(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = q.readStored(testContext(t), reading{stream: changesStream, filter: subject}, func(msg jetstream.Msg, sequence uint64) error {
-		stored, err := q.decodeChange(subject, sequence, msg.Data())
-		kept = append(kept, stored)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kept
-}
-
 func hint(name string) reloader.Hint {
 	return reloader.Hint{
 		Cluster: "blue", Config: config(name), Verb: reloader.VerbUpdate, Source: reloader.SourceAudit,
@@ -249,27 +216,4 @@ func freePort(t testing.TB) int {
 		t.Fatal(err)
 	}
 	return ports[0]
-}
-
-// namedBefore has a store know the cluster under another name, under which it has n changes of a config.
-func namedBefore(t *testing.T, q *Queue, name string, n int) {
-	t.Helper()
-	if err := q.BindCluster(testContext(t), name, "uid-1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.PutClusterStatus(testContext(t), status(name, "v1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.BindCluster(testContext(t), "blue", "uid-1"); err != nil { // as it is called in these tests
-		t.Fatal(err)
-	}
-	last := uint64(0)
-	for i := range n {
-		c := change("old", string(rune('a'+i)))
-		c.Cluster = name
-		var err error
-		if last, err = q.AppendChange(testContext(t), c, last); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

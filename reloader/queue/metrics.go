@@ -1,93 +1,164 @@
 package queue
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// metrics count what this process does, and ask NATS about the rest when they are scraped.
 type metrics struct {
 	duration   *prometheus.HistogramVec
-	messages   *prometheus.HistogramVec
 	unreadable *prometheus.CounterVec
 	failures   *prometheus.CounterVec
-	repeated   *prometheus.CounterVec
 	dropped    prometheus.Counter
-	waiting    waiting
-	usage      usage
+	registerer prometheus.Registerer
+	all        []prometheus.Collector
 }
 
-// newMetrics makes the metrics and registers them with r, if there is one.
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+// newMetrics makes the metrics and registers them, if there is a registerer.
+func newMetrics(q *Queue) (*metrics, error) {
 	stream := []string{"stream"}
 	m := &metrics{
-		waiting: newWaiting(),
-		usage:   newUsage(),
+		registerer: q.options.Registerer,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "reroll_queue_publish_duration_seconds",
-			Help:    "Time from handing a batch to NATS until it is stored, or refused.",
+			Help:    "Time from publishing messages to NATS until they are stored or refused.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}, stream),
-		messages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "reroll_queue_batch_messages",
-			Help:    "Messages that were stored together.",
-			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 400, 1000},
-		}, stream),
 		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_queue_unreadable_total",
-			Help: "Stored messages that could not be read.",
+			Name: "reroll_queue_unreadable_total", Help: "Stored messages that could not be read.",
 		}, stream),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_queue_publish_errors_total",
-			Help: "Batches that were not stored completely, because NATS did not answer or refused a message.",
-		}, stream),
-		repeated: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_queue_repeated_total",
-			Help: "Messages that were stored once although they were in a batch more often.",
+			Name: "reroll_queue_publish_errors_total", Help: "Publications that were not stored completely, because NATS did not answer or refused a message.",
 		}, stream),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "reroll_queue_dropped_hints_total",
-			Help: "Hints that can never be stored and were dropped.",
+			Name: "reroll_queue_dropped_hints_total", Help: "Hints that can never be stored and were dropped.",
 		}),
 	}
-	for _, s := range []string{hintsStream, changesStream, reloadsStream, workloadsStream} {
+	for _, s := range q.options.Streams {
 		m.unreadable.WithLabelValues(s)
 		m.failures.WithLabelValues(s)
-		m.repeated.WithLabelValues(s)
 	}
-	return m, m.register(r)
+	m.all = []prometheus.Collector{m.duration, m.unreadable, m.failures, m.dropped, usage{q}}
+	if m.registerer == nil {
+		return m, nil
+	}
+	for i, c := range m.all {
+		if err := m.registerer.Register(c); err != nil {
+			m.all = m.all[:i]
+			return nil, fmt.Errorf("queue metrics: %w", err)
+		}
+	}
+	return m, nil
 }
 
-func (m *metrics) all() []prometheus.Collector {
-	return append([]prometheus.Collector{
-		m.duration, m.messages, m.unreadable, m.failures, m.repeated, m.dropped, m.waiting.pending, m.waiting.loaned, m.waiting.redelivered,
-	}, m.usage.collectors()...)
-}
-
-func (m *metrics) register(r prometheus.Registerer) error {
-	if r == nil {
-		return nil
-	}
-	for i, c := range m.all() {
-		if err := r.Register(c); err != nil {
-			for _, registered := range m.all()[:i] {
-				r.Unregister(registered)
-			}
-			return fmt.Errorf("queue metrics: %w", err)
+// unregister removes the metrics, so that the queue can be opened again.
+func (m *metrics) unregister(context.Context) error {
+	if m.registerer != nil {
+		for _, c := range m.all {
+			m.registerer.Unregister(c)
 		}
 	}
 	return nil
 }
 
-// unregister takes the metrics back, so that the queue can be opened again.
-func (m *metrics) unregister(r prometheus.Registerer) {
-	if r == nil {
-		return
+// published counts one publication.
+func (m *metrics) published(stream string, begin time.Time, err error) {
+	m.duration.WithLabelValues(stream).Observe(time.Since(begin).Seconds())
+	if err != nil {
+		m.failures.WithLabelValues(stream).Inc()
 	}
-	for _, c := range m.all() {
-		r.Unregister(c)
+}
+
+// usage collects what the streams hold and how many hints wait. What NATS does not answer in time is left out.
+type usage struct{ q *Queue }
+
+var (
+	descBytes    = desc("reroll_queue_stream_bytes", "Bytes stored in the stream.", "stream")
+	descMaxBytes = desc("reroll_queue_stream_max_bytes", "Bytes that the stream may store; +Inf if only the store limits it.", "stream")
+	descMessages = desc("reroll_queue_stream_messages", "Messages stored in the stream.", "stream")
+	descStore    = desc("reroll_queue_store_bytes", "Bytes stored in all streams of the embedded NATS or of the NATS account.")
+	descMaxStore = desc("reroll_queue_store_max_bytes", "Bytes that these streams may store together; +Inf without a limit.")
+	descPending  = desc("reroll_queue_hints_pending", "Stored hints that were not delivered yet.", "cluster")
+	descUnacked  = desc("reroll_queue_hints_unacknowledged", "Hints that were delivered and are not acknowledged yet.", "cluster")
+	descAgain    = desc("reroll_queue_hints_redelivered", "Unacknowledged hints that were delivered more than once.", "cluster")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (u usage) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descBytes, descMaxBytes, descMessages, descStore, descMaxStore, descPending, descUnacked, descAgain} {
+		to <- d
 	}
+}
+
+// Collect implements prometheus.Collector.
+func (u usage) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(u.q.life, healthTime)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	for _, name := range u.q.options.Streams {
+		s, err := u.q.JS.Stream(ctx, name)
+		if err != nil {
+			continue
+		}
+		is := s.CachedInfo()
+		gauge(descBytes, float64(is.State.Bytes), name)
+		gauge(descMaxBytes, atMost(is.Config.MaxBytes), name)
+		gauge(descMessages, float64(is.State.Msgs), name)
+		if name == HintsStream {
+			u.hints(ctx, s, gauge)
+		}
+	}
+	if stored, limit, err := u.store(ctx); err == nil {
+		gauge(descStore, float64(stored))
+		gauge(descMaxStore, atMost(limit))
+	}
+}
+
+// hints collects what waits for each dispatcher.
+func (u usage) hints(ctx context.Context, s jetstream.Stream, gauge func(*prometheus.Desc, float64, ...string)) {
+	for is := range s.ListConsumers(ctx).Info() {
+		cluster := strings.TrimPrefix(is.Name, consumerName(""))
+		gauge(descPending, float64(is.NumPending), cluster)
+		gauge(descUnacked, float64(is.NumAckPending), cluster)
+		gauge(descAgain, float64(is.NumRedelivered), cluster)
+	}
+}
+
+// store returns what all streams hold together. The limit of an embedded server is that of its store, not of the account.
+func (u usage) store(ctx context.Context) (stored uint64, limit int64, err error) {
+	if u.q.embedded != nil {
+		is, err := u.q.embedded.server.Jsz(nil)
+		if err != nil {
+			return 0, 0, err
+		}
+		return is.Store, is.Config.MaxStore, nil
+	}
+	is, err := u.q.JS.AccountInfo(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return is.Store, is.Limits.MaxStore, nil
+}
+
+// atMost returns a limit as a metric. One that is not positive is none.
+func atMost(limit int64) float64 {
+	if limit <= 0 {
+		return math.Inf(1)
+	}
+	return float64(limit)
 }

@@ -2,8 +2,8 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -12,73 +12,65 @@ import (
 	"github.com/synadia-io/orbit.go/jetstreamext"
 )
 
-var errNoAnswer = fmt.Errorf("%w within %v", errSilent, answerTime)
+const (
+	// maxBatch and maxBatchBytes bound an atomic batch.
+	maxBatch, maxBatchBytes = 1000, 8 << 20
+	// batchFrom is the number of messages from which an atomic batch is faster than as many single messages: a batch costs about 4 ms however
+	// small it is, and a single message one fsync.
+	batchFrom = 15
+)
 
-// publish stores messages and returns the sequence of each, and an error for each, or nil if all are stored.
-func (b *batcher) publish(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
-	if b.atomic && len(messages) >= atomicFrom {
-		return b.publishAtomic(ctx, messages)
+// publish stores messages of one stream in their order. It returns nil only if all of them are stored.
+func (c *Conn) publish(ctx context.Context, messages []*nats.Msg) error {
+	for len(messages) > 0 {
+		n, size := 0, 0
+		for n < len(messages) && n < maxBatch && (n == 0 || size+messages[n].Size() <= maxBatchBytes) {
+			size += messages[n].Size()
+			n++
+		}
+		if err := c.publishSome(ctx, messages[:n]); err != nil {
+			return explain(err)
+		}
+		messages = messages[n:]
 	}
-	return b.publishSingly(ctx, messages)
+	return nil
 }
 
-// publishAtomic stores all messages or none, unless one of them expects what is not so any more: that one must not keep others from being stored.
-func (b *batcher) publishAtomic(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
-	// The answer to the first message would cost a round trip and say nothing new: the stream is known to take batches.
-	ack, err := jetstreamext.PublishMsgBatch(ctx, b.js, messages, jetstreamext.BatchFlowControl{AckTimeout: answerTime})
-	sequences, errs := make([]uint64, len(messages)), make([]error, len(messages))
-	if err == nil {
-		for i := range sequences {
-			sequences[i] = ack.Sequence - uint64(len(messages)-1-i)
+func (c *Conn) publishSome(ctx context.Context, messages []*nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if len(messages) >= batchFrom {
+		// The answer to the first message would cost a round trip, and that of the last one says the same.
+		_, err := jetstreamext.PublishMsgBatch(ctx, c.JS, messages, jetstreamext.BatchFlowControl{AckTimeout: answerTime})
+		return err
+	}
+	for _, m := range messages { // of an atomic batch that was refused
+		for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
+			m.Header.Del(header)
 		}
-		return sequences, nil
 	}
-	if isConflict(err) {
-		for _, m := range messages {
-			for _, header := range []string{jetstreamext.BatchIDHeader, jetstreamext.BatchSeqHeader, jetstreamext.BatchCommitHeader} {
-				m.Header.Del(header)
-			}
-		}
-		return b.publishSingly(ctx, messages)
-	}
-	for i := range errs {
-		errs[i] = explain(ctx, err)
-	}
-	return sequences, errs
-}
-
-// publishSingly sends all messages and then waits for all answers.
-func (b *batcher) publishSingly(ctx context.Context, messages []*nats.Msg) ([]uint64, []error) {
 	futures := make([]jetstream.PubAckFuture, len(messages))
-	sequences, errs := make([]uint64, len(messages)), make([]error, len(messages))
 	for i, m := range messages {
-		futures[i], errs[i] = b.js.PublishMsgAsync(m)
-	}
-	for i, f := range futures {
-		if errs[i] == nil {
-			sequences[i], errs[i] = await(ctx, f)
+		var err error
+		if futures[i], err = c.JS.PublishMsgAsync(m); err != nil {
+			return err
 		}
-		errs[i] = explain(ctx, errs[i])
 	}
-	if errors.Join(errs...) == nil {
-		return sequences, nil
+	var errs []error
+	for _, f := range futures {
+		select {
+		case <-f.Ok():
+		case err := <-f.Err():
+			errs = append(errs, err)
+		case <-ctx.Done():
+			return errors.Join(append(errs, ctx.Err())...)
+		}
 	}
-	return sequences, errs
+	return errors.Join(errs...)
 }
 
-func await(ctx context.Context, f jetstream.PubAckFuture) (uint64, error) {
-	select {
-	case ack := <-f.Ok():
-		return ack.Sequence, nil
-	case err := <-f.Err():
-		return 0, err
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-}
-
-// newMessage returns a message with the attributes of CloudEvents, so that tools that know nothing of Reroll can tell what it is.
-func newMessage(subject, kind, cluster string, at time.Time, data []byte) *nats.Msg {
+// NewMessage returns a message with the attributes of CloudEvents, for tools that know nothing of Reroll.
+func NewMessage(subject, kind, cluster string, at time.Time, data json.RawMessage) *nats.Msg {
 	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{
 		"ce-specversion": {"1.0"},
 		"ce-id":          {nuid.Next()},

@@ -7,89 +7,38 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Subjects have four tokens after their prefix: cluster, kind, namespace, name. The kind is in lower case, so two kinds that
-// differ only in case would meet; Kubernetes has none. A hint about a whole namespace has the name everyName.
+// The first two tokens of each subject are a prefix, and the third is the cluster that writes it: a hub exports subjects by that token.
+// Subjects of configs and workloads continue with kind, namespace and name. The name comes last, so its dots separate further tokens.
 const (
 	hintPrefix     = "reroll.hint"
 	changePrefix   = "reroll.change"
 	reloadPrefix   = "reroll.reload"
-	workloadPrefix = "$KV." + workloadsBucket
-	clusterPrefix  = "$KV." + clustersBucket
-	// followPrefix is followed by the owner and the target of a copy, and by the config as all subjects of configs are; wantPrefix by the
-	// owner and the target alone.
-	followPrefix = "reroll.follow"
-	wantPrefix   = "reroll.want"
-	// toldPrefix is before the subject of either when the stream passes it on to those who listen.
-	toldPrefix = "reroll.told"
-	everyName  = "_"
+	workloadPrefix = "reroll.workload"
+	// configPrefix is followed by a config and has its newest change, so that a change can name keys however old the one before is.
+	configPrefix = "reroll.config"
+	// clusterPrefix is followed by the cluster and one of the tokens below.
+	clusterPrefix = "reroll.cluster"
+	// PositionPrefix is followed by the cluster and a stream, at a hub.
+	PositionPrefix = "reroll.at"
+	// CopyPrefix is followed by the owner, the target and the config, WantPrefix by the target and the owner, at a hub.
+	CopyPrefix = "reroll.copy"
+	WantPrefix = "reroll.want"
+
+	uidToken     = "uid"
+	statusToken  = "status"
+	removedToken = "removed"
+	// everyName stands for all configs of a namespace. No name of an object has an underscore.
+	everyName = "_"
 )
 
-// escape makes s one token: every byte outside [a-z0-9-] becomes =XX. Different strings never give the same token, and none
-// gives everyName, a wildcard, or an empty token unless s is empty.
-func escape(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	b.Grow(len(s) + 8)
-	for i := range len(s) {
-		c := s[i]
-		if isPlain(c) {
-			b.WriteByte(c)
-			continue
-		}
-		b.WriteByte('=')
-		b.WriteByte(hex[c>>4])
-		b.WriteByte(hex[c&15])
-	}
-	return b.String()
-}
+// StatusSubject returns the subject of the status of a cluster.
+func StatusSubject(cluster string) string { return clusterPrefix + "." + cluster + "." + statusToken }
 
-// unescape undoes escape, and accepts nothing that escape does not make.
-func unescape(token string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(token); i++ {
-		c := token[i]
-		switch {
-		case isPlain(c):
-			b.WriteByte(c)
-		case c == '=' && i+2 < len(token) && unhex(token[i+1]) >= 0 && unhex(token[i+2]) >= 0:
-			raw := byte(unhex(token[i+1])<<4 | unhex(token[i+2]))
-			if isPlain(raw) {
-				return "", fmt.Errorf("token %.80q escapes a plain byte", token)
-			}
-			b.WriteByte(raw)
-			i += 2
-		default:
-			return "", fmt.Errorf("token %.80q is not well formed at byte %d", token, i)
-		}
-	}
-	return b.String(), nil
-}
+// RemovedSubject returns the subject on which a hub notes that it removed a cluster.
+func RemovedSubject(cluster string) string { return clusterPrefix + "." + cluster + "." + removedToken }
 
-func isPlain(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' }
-
-func unhex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
-}
-
-func join(prefix, cluster, kind, namespace, name string) string {
-	last := everyName
-	if name != "" {
-		last = escape(name)
-	}
-	return strings.Join([]string{prefix, escape(cluster), escape(strings.ToLower(kind)), escape(namespace), last}, ".")
-}
-
-// configSubject returns the subject of c in cluster under prefix. It fails if Kubernetes would not accept the names.
-func configSubject(prefix, cluster string, c reloader.Config) (string, error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return "", err
-	}
+// ConfigSubject returns the subject of c under a prefix that ends in the cluster that writes it. The kind is in lower case.
+func ConfigSubject(prefix, cluster string, c reloader.Config) (string, error) {
 	if err := c.Validate(); err != nil {
 		return "", err
 	}
@@ -99,59 +48,49 @@ func configSubject(prefix, cluster string, c reloader.Config) (string, error) {
 	if c.Name == "" && prefix != hintPrefix {
 		return "", fmt.Errorf("%w: only a hint may be about a whole namespace", reloader.ErrInvalidName)
 	}
-	return join(prefix, cluster, string(c.Kind), c.Namespace, c.Name), nil
+	return join(prefix, cluster, string(c.Kind), c.Namespace, c.Name)
 }
 
-// workloadSubject returns the subject of ref in cluster under prefix. It fails if Kubernetes would not accept the names.
+// workloadSubject returns the subject of ref in cluster under prefix.
 func workloadSubject(prefix, cluster string, ref reloader.WorkloadRef) (string, error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return "", err
-	}
 	if err := ref.Validate(); err != nil {
 		return "", err
 	}
-	return join(prefix, cluster, ref.Kind, ref.Namespace, ref.Name), nil
+	return join(prefix, cluster, ref.Kind, ref.Namespace, ref.Name)
 }
 
-// clusterFilter returns the filter for everything of cluster under prefix.
-func clusterFilter(prefix, cluster string) (string, error) {
+func join(prefix, cluster, kind, namespace, name string) (string, error) {
 	if err := reloader.ValidateCluster(cluster); err != nil {
 		return "", err
 	}
-	return prefix + "." + escape(cluster) + ".>", nil
+	if kind = strings.ToLower(kind); reloader.ValidateCluster(kind) != nil { // one token, as a cluster is
+		return "", fmt.Errorf("%w: kind %.80q", reloader.ErrInvalidName, kind)
+	}
+	if name == "" {
+		name = everyName
+	}
+	return strings.Join([]string{prefix, cluster, kind, namespace, name}, "."), nil
 }
 
-// place is what a subject names. Kind is in lower case.
-type place struct{ cluster, kind, namespace, name string }
-
-// parseSubject undoes join.
-func parseSubject(prefix, subject string) (place, error) {
-	rest, ok := strings.CutPrefix(subject, prefix+".")
-	tokens := strings.Split(rest, ".")
-	if !ok || len(tokens) != 4 {
-		return place{}, fmt.Errorf("subject %.200q is not of the form %s.cluster.kind.namespace.name", subject, prefix)
+// clusterOf returns the cluster that writes a subject; empty if it is not one of ours.
+func clusterOf(subject string) string {
+	tokens := strings.SplitN(subject, ".", 4)
+	if len(tokens) < 4 || tokens[0] != "reroll" {
+		return ""
 	}
-	for i, token := range tokens {
-		if i == 3 && token == everyName {
-			tokens[i] = ""
-			continue
-		}
-		s, err := unescape(token)
-		if err != nil || s == "" {
-			return place{}, fmt.Errorf("subject %.200q has a malformed token %d", subject, i+1)
-		}
-		tokens[i] = s
-	}
-	return place{tokens[0], tokens[1], tokens[2], tokens[3]}, nil
+	return tokens[2]
 }
 
-// config returns the config that p names, if it names one.
-func (p place) config() (reloader.Config, error) {
-	for _, kind := range reloader.ConfigKinds {
-		if strings.ToLower(string(kind)) == p.kind {
-			c := reloader.Config{Kind: kind, Namespace: p.namespace, Name: p.name}
-			return c, c.Validate()
-		}
+// refOf returns the workload that a subject names. The kind is as given, since the subject has it in lower case.
+func refOf(subject, kind string) (cluster string, ref reloader.WorkloadRef, err error) {
+	tokens := strings.SplitN(subject, ".", 6)
+	if len(tokens) < 6 {
+		return "", ref, fmt.Errorf("subject %.200q does not name a workload", subject)
 	}
-	return reloader.Config{}, fmt.Errorf("%w: no kind of config is called %.80q", reloader.ErrInvalidName, p.kind)
+	ref = reloader.WorkloadRef{Kind: kind, Namespace: tokens[4], Name: tokens[5]}
+	want, err := workloadSubject(workloadPrefix, tokens[2], ref)
+	if err == nil && want != subject {
+		err = fmt.Errorf("subject %.200q is not that of %s", subject, ref)
+	}
+	return tokens[2], ref, err
 }

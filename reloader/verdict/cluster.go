@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -46,11 +47,11 @@ type Standing struct {
 }
 
 // OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
-func OfCluster(s *reloader.ClusterStatus, now time.Time) Standing {
+func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) Standing {
 	if s == nil {
 		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
 	}
-	v := Standing{Health: Healthy, Problems: problems(s, now), Attribution: attribution(s)}
+	v := Standing{Health: Healthy, Problems: problems(s, positions, now), Attribution: attribution(s)}
 	if s.Ephemeral {
 		v.Storage = "There is no volume: when the pod moves, the history is lost, and nothing rolls because of that. To keep it: --set persistence.enabled=true"
 	}
@@ -76,7 +77,7 @@ func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
 	return 0
 }
 
-func problems(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
+func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) (found []Problem) {
 	own := cmp.Or(s.Namespace, ownNamespace)
 	if age := silence(s, now); age > 0 {
 		found = append(found, Problem{fmt.Sprintf("The dispatcher has published no status for %s.", age.Round(time.Second)), "kubectl -n " + own + " get pods"})
@@ -95,7 +96,7 @@ func problems(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
 	for _, f := range s.Faults {
 		found = append(found, Problem{end(f.Part + " of the dispatcher: " + f.Reason), "kubectl -n " + own + " get pods"})
 	}
-	for _, g := range gaps(s.Forward, now) {
+	for _, g := range gaps(positions, now) {
 		found = append(found, Problem{g, "reroll clusters " + s.Cluster})
 	}
 	if s.ControlProblem != "" {
@@ -105,17 +106,17 @@ func problems(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
 }
 
 // gaps says which records are missing at a hub.
-func gaps(f *reloader.Forwarding, now time.Time) (found []string) {
-	if f == nil {
-		return nil
-	}
-	for _, g := range f.Gaps {
-		switch {
-		case now.Sub(g.At) > gapTime:
-		case g.Why == reloader.GapAgedOut:
-			found = append(found, fmt.Sprintf("Up to %d %s are missing here: the cluster had dropped them before they could be brought.", g.Records, g.Kind))
-		default:
-			found = append(found, fmt.Sprintf("Some %s may be missing here: the cluster has lost its own.", g.Kind))
+func gaps(positions []reloader.Position, now time.Time) (found []string) {
+	for _, p := range positions {
+		records := strings.ToLower(p.Of)
+		for _, g := range p.Gaps {
+			switch {
+			case now.Sub(g.At) > gapTime:
+			case g.Why == reloader.GapAgedOut:
+				found = append(found, fmt.Sprintf("Up to %d records of the %s are missing here: the cluster dropped them before they were forwarded.", g.Records, records))
+			default:
+				found = append(found, fmt.Sprintf("Records of the %s may be missing here: the cluster lost its own.", records))
+			}
 		}
 	}
 	return found

@@ -10,9 +10,10 @@ import (
 
 // TestOfCluster: every fault of a cluster has its words and, where a command helps, the command.
 func TestOfCluster(t *testing.T) {
+	var positions []reloader.Position
 	gap := func(why reloader.GapReason, age time.Duration) func(*reloader.ClusterStatus) {
-		return func(s *reloader.ClusterStatus) {
-			s.Forward = &reloader.Forwarding{Gaps: []reloader.Gap{{Kind: reloader.ChangeRecords, Why: why, Records: 3, At: now.Add(-age)}}}
+		return func(*reloader.ClusterStatus) {
+			positions = []reloader.Position{{Of: "STATE"}, {Of: "HISTORY", Gaps: []reloader.Gap{{Why: why, Records: 3, At: now.Add(-age)}}}}
 		}
 	}
 	feed := func(state string) func(*reloader.ClusterStatus) {
@@ -36,8 +37,8 @@ func TestOfCluster(t *testing.T) {
 		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
 		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, Degraded, "nats of the dispatcher: away.", "kubectl -n ops get pods", "audit feed"},
 		"unreadable control":     {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, Degraded, "freeze: what?", "kubectl -n ops edit configmap reroll-control", "audit feed"},
-		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 changes are missing here", "reroll clusters c1", "audit feed"},
-		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Some changes may be missing here", "reroll clusters c1", "audit feed"},
+		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll clusters c1", "audit feed"},
+		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Records of the history may be missing here", "reroll clusters c1", "audit feed"},
 		"an old gap":             {gap(reloader.GapAgedOut, 25*time.Hour), Healthy, "", "", "audit feed"},
 		"away":                   {func(s *reloader.ClusterStatus) { s.At = now.Add(-2 * time.Minute) }, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 		"a clock that is behind": {func(s *reloader.ClusterStatus) { s.At, s.StoredAt = now.Add(-time.Hour), now }, Healthy, "", "", "audit feed"},
@@ -46,8 +47,9 @@ func TestOfCluster(t *testing.T) {
 		}, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 	} {
 		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Ready: true}
+		positions = nil
 		tc.edit(s)
-		got := OfCluster(s, now)
+		got := OfCluster(s, positions, now)
 		var first Problem
 		if len(got.Problems) > 0 {
 			first = got.Problems[0]
@@ -59,11 +61,11 @@ func TestOfCluster(t *testing.T) {
 			t.Errorf("%s: author: %q, want %q", name, got.Attribution, tc.author)
 		}
 	}
-	if got := OfCluster(nil, now); got.Health != Unknown || got.Health.IsUp() || len(got.Problems) != 1 {
+	if got := OfCluster(nil, nil, now); got.Health != Unknown || got.Health.IsUp() || len(got.Problems) != 1 {
 		t.Errorf("no status: %+v", got)
 	}
 	s := &reloader.ClusterStatus{At: now, Ready: true, Ephemeral: true}
-	if got := OfCluster(s, now); got.Health != Healthy || !strings.Contains(got.Storage, "--set persistence.enabled=true") {
+	if got := OfCluster(s, nil, now); got.Health != Healthy || !strings.Contains(got.Storage, "--set persistence.enabled=true") {
 		t.Errorf("no volume: %+v", got)
 	}
 }

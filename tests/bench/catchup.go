@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	reroll "github.com/reroll-dev/reroll/reloader/queue/hub"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
@@ -39,10 +39,12 @@ func catchUp(ctx context.Context, _ options) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system clears what is left behind
-	hub, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, SyncAlways: true,
-		JetStream: true, StoreDir: filepath.Join(dir, "hub"), JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
-	})
+	o, err := natsserver.HubOptions(dir, line.ClusterName)
+	if err != nil {
+		return err
+	}
+	o.StoreDir = filepath.Join(dir, "hub")
+	hub, err := server.NewServer(o)
 	if err != nil {
 		return err
 	}
@@ -51,56 +53,52 @@ func catchUp(ctx context.Context, _ options) error {
 	if !hub.ReadyForConnections(time.Minute) {
 		return errors.New("the hub's NATS is not ready")
 	}
-	if _, err := queue.Setup(ctx, queue.Options{URL: hub.ClientURL(), MaxStore: 2 << 30, Logger: slog.New(slog.DiscardHandler)}, queue.Layout{Hub: true}, false); err != nil {
+	password := filepath.Join(dir, "password")
+	if err := os.WriteFile(password, []byte(natsserver.Password), 0o600); err != nil {
+		return err
+	}
+	login := func(user string) queue.Options {
+		return queue.Options{URL: hub.ClientURL(), Login: queue.Login{User: user, PasswordFile: password}, Logger: slog.New(slog.DiscardHandler)}
+	}
+	if err := reroll.Add(ctx, login(natsserver.HubUser), line.ClusterName); err != nil {
 		return err
 	}
 	q, err := queue.Open(ctx, queue.Options{StoreDir: filepath.Join(dir, "cluster"), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
-	err = catchUpOf(ctx, q, hub.ClientURL())
+	err = catchUpOf(ctx, q, login)
 	return errors.Join(err, q.Close(context.WithoutCancel(ctx)))
 }
 
-func catchUpOf(ctx context.Context, q *queue.Queue, url string) error {
+func catchUpOf(ctx context.Context, q *queue.Queue, login func(user string) queue.Options) error {
 	start := time.Now()
 	if err := miss(ctx, q); err != nil {
 		return err
 	}
 	const missed = missedChanges + missedReloads
 	row("stored in the cluster", "%.0f records a second", missed/time.Since(start).Seconds())
-	f, err := q.NewForwarder(queue.ForwardOptions{
-		Hub: queue.Options{URL: url}, Cluster: line.ClusterName, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f", Logger: slog.New(slog.DiscardHandler),
+	f, err := reroll.New(q, reroll.Options{
+		Hub: login(line.ClusterName), Cluster: line.ClusterName, UID: "5f0d0a3e-7b1c-4c0f-9d8e-3a2b1c0d4e5f", Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
 	}
-	nc, err := nats.Connect(url)
+	hub, err := queue.Dial(login(natsserver.HubUser))
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	defer hub.NATS.Close()
 	running, cut := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	start = time.Now()
-	go func() { ended <- f.Run(running, queue.Following{}) }()
+	go func() { ended <- f.Run(running, reroll.Following{}) }()
 	err = line.Poll(ctx, func(ctx context.Context) error {
-		n := uint64(0)
-		for _, name := range []string{"CHANGES", "RELOADS"} {
-			stream, err := js.Stream(ctx, name)
-			if err != nil {
-				return err
-			}
-			n += stream.CachedInfo().State.LastSeq
+		stream, err := hub.JS.Stream(ctx, queue.HistoryStream)
+		if err == nil && stream.CachedInfo().State.LastSeq < missed {
+			err = fmt.Errorf("%d of %d records are at the hub", stream.CachedInfo().State.LastSeq, missed)
 		}
-		if n < missed {
-			return fmt.Errorf("%d of %d records are at the hub", n, missed)
-		}
-		return nil
+		return err
 	})
 	took := time.Since(start)
 	cut()
@@ -124,8 +122,7 @@ func miss(ctx context.Context, q *queue.Queue) error {
 				Candidates: hubCandidates, Source: reloader.SourceAudit, RequestedAt: now, ReceivedAt: now, VerifiedAt: now,
 			}
 			c.ID = reloader.ChangeID(c)
-			_, err := q.AppendChange(ctx, c, 0)
-			return err
+			return q.AppendChange(ctx, c)
 		})
 	}
 	for n := range missedReloads {

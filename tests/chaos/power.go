@@ -173,7 +173,7 @@ func readStore(ctx context.Context, dir string) (hints map[written]int64, ids ma
 			hints[w] = max(hints[w], h.Time.UnixMicro())
 			return err
 		}),
-		readStream(ctx, js, "CHANGES", identified), readStream(ctx, js, "RELOADS", identified))
+		readStream(ctx, js, "HISTORY", identified))
 	return hints, ids, err
 }
 

@@ -306,7 +306,7 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(dir+"/password", []byte(natsPassword), 0o600); err != nil {
+	if err := os.WriteFile(dir+"/password", []byte(natsserver.Password), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	maps.Copy(here, map[string]string{

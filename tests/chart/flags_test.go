@@ -97,7 +97,11 @@ func TestSettingsAreAccepted(t *testing.T) {
 			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
 				container := w.pod.Spec.Containers[0]
 				// Another process of this machine may have the port.
-				cmd := exec.CommandContext(t.Context(), binary, append(container.Args, "--metrics-address=127.0.0.1:0")...)
+				args := append(container.Args, "--metrics-address=127.0.0.1:0")
+				if w.role() == "serve" {
+					args = append(args, "--data-dir="+t.TempDir())
+				}
+				cmd := exec.CommandContext(t.Context(), binary, args...)
 				for _, v := range container.Env {
 					cmd.Env = append(cmd.Env, v.Name+"="+cmp.Or(v.Value, stored[v.Name], "stored"))
 				}

@@ -7,33 +7,25 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
-// natsPassword is that of every user of a NATS that wants one.
-const natsPassword = "secret"
-
 // TestHubWorksWithItsRights runs a cluster of a fleet and its hub with the arguments that the chart gives them, each under its own account, and
-// with no more rights in NATS than the chart prints. What rolls in the cluster is told by the hub, to whom the API server believes and RBAC lets.
+// with the accounts in NATS that the program prints. What rolls in the cluster is told by the hub, to whom the API server believes and RBAC lets.
 func TestHubWorksWithItsRights(t *testing.T) {
 	cluster := startRig(t)
 	optIn(t, cluster)
-	url := startHubNATS(t, "c1")
+	url := natsserver.StartHub(t, []string{"c1"}).ClientURL()
 	bind(t, cluster, "fleet-member")
 	bind(t, cluster, "hub")
 	member := newReleased(t, cluster, rendered(t, "fleet-member", "--set", "hub.keys.tlsCA=,hub.url="+url))
-	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=hub-api,nats.inboxPrefix=_INBOX_hub-api,nats.url="+url))
+	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=HUB,nats.url="+url))
 	if granted := hub.processes[0].granted; len(granted[""]) != 2 || len(granted) != 1 {
 		t.Errorf("the hub may %q, want to ask who somebody is and what they may", granted)
 	}
@@ -59,39 +51,6 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	if lines := append(member.told(t, natsRefuses), hub.told(t, natsRefuses)...); len(lines) > 0 {
 		t.Errorf("NATS refused something:\n%s", strings.Join(lines, ""))
 	}
-}
-
-// startHubNATS starts the NATS of a hub, with the permissions that the chart prints and the streams that docs/fleet.md has somebody make, and
-// returns its URL.
-func startHubNATS(t *testing.T, clusters ...string) string {
-	t.Helper()
-	conf := natsPermissions(t, "hub.conf", "deploymentMode=hub,nats.permissions.clusters={"+strings.Join(clusters, ",")+"}")
-	understood(t, conf)
-	file := filepath.Join(t.TempDir(), "server.conf")
-	head := fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: {store_dir: %q}\n", t.TempDir())
-	if err := os.WriteFile(file, []byte(head+conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	options, err := server.ProcessConfigFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.NoSigs, options.NoLog = true, true
-	url := natsserver.Run(t, options).ClientURL()
-	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte(natsPassword), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := line.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = output(exec.CommandContext(t.Context(), binary, "nats", "setup", "--role=hub", "--nats-url="+url,
-		"--nats-user=hub-admin", "--nats-password-file="+password, "--nats-inbox-prefix=_INBOX_hub-admin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
 }
 
 // accountToken makes an account in the shop, and returns a token of it.

@@ -74,7 +74,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no watch":              {"source=audit", []string{"lists and watches no Secrets"}, []string{"may list and watch"}},
 		"a hub": {
 			"deploymentMode=hub,nats.url=nats://n:4222,api.service.enabled=true,api.insecureHTTP=true",
-			[]string{"reroll nats setup --role=hub ", "reroll nats permissions --role=hub ", "reroll clusters --reroll-namespace=reroll-system --token-file=token"},
+			[]string{"reroll hub permissions c1 c2", "reroll hub add c1 ", "reroll clusters --reroll-namespace=reroll-system --token-file=token"},
 			[]string{"audit setup", "history is lost"},
 		},
 		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -28,7 +29,7 @@ func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	must(t, err)
 	addresses, err := port.Addresses(2)
 	must(t, err)
-	cmd := exec.Command(binary, "api", "--nats-url", h.URL, "--api-address", addresses[0], "--metrics-address", addresses[1])
+	cmd := exec.Command(binary, append([]string{"api", "--nats-url", h.URL, "--api-address", addresses[0], "--metrics-address", addresses[1]}, login(t, "nats", natsserver.HubUser)...)...)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
@@ -64,9 +65,9 @@ type listing struct {
 	Items []struct {
 		Name, Health, Version string
 		Sources               []source
-		Drift                 *int64
-		Forward               *struct {
-			Behind *int64
+		Drift                 int64
+		Forward               []struct {
+			Behind int64
 			Gaps   []struct{ Reason string }
 		}
 	}
@@ -123,19 +124,18 @@ func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*clust
 			return fmt.Errorf("the hub lists %+v", page)
 		}
 		for _, c := range page.Items {
-			if c.Health != "Healthy" || c.Version == "" || len(c.Sources) == 0 || c.Forward == nil || len(c.Forward.Gaps) != 0 {
+			if c.Health != "Healthy" || c.Version == "" || len(c.Sources) == 0 || len(c.Forward) != 2 || len(c.Forward[0].Gaps)+len(c.Forward[1].Gaps) != 0 {
 				return fmt.Errorf("cluster %s: %+v", c.Name, c)
 			}
 			var own listing
 			if err := fleet[c.Name].Reroll.Get(ctx, "/api/v1/clusters", &own); err != nil {
 				return err
 			}
-			if len(own.Items) != 1 || own.Items[0].Drift == nil {
+			if len(own.Items) != 1 {
 				return fmt.Errorf("cluster %s lists %+v", c.Name, own)
 			}
 			itself := own.Items[0]
-			if !slices.Equal(c.Sources, itself.Sources) || c.Sources[0].LastAt.IsZero() || c.Drift == nil || *c.Drift != *itself.Drift ||
-				c.Forward.Behind == nil || *c.Forward.Behind != 0 {
+			if !slices.Equal(c.Sources, itself.Sources) || c.Sources[0].LastAt.IsZero() || c.Drift != itself.Drift || c.Forward[0].Behind+c.Forward[1].Behind != 0 {
 				return fmt.Errorf("the hub lists %+v, and the cluster itself %+v", c, itself)
 			}
 		}

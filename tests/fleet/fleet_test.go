@@ -25,7 +25,7 @@ const (
 )
 
 // streams are those of the hub whose leaders are killed in turn.
-var streams = []string{"FOLLOWS", "CHANGES", "RELOADS", "KV_reroll_workloads", "KV_reroll_clusters"}
+var streams = []string{"FOLLOW", "HISTORY", "STATE"}
 
 // TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere, and once more when the cut has ended. Each cluster goes on by itself, and the API of the
 // hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once for all of the cut; who
@@ -80,7 +80,7 @@ func TestFleet(t *testing.T) {
 	own := away.own(ctx)
 	away.link.Set(false)
 	t.Logf("c2 was cut off for %s", time.Since(began).Round(time.Second))
-	must(t, h.KillLeader(ctx, natsserver.Led{Stream: "FOLLOWS"}, func() error { return nil }))
+	must(t, h.KillLeader(ctx, natsserver.Led{Stream: "FOLLOW"}, func() error { return nil }))
 	mended := time.Now()
 	for i := range followers {
 		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)
@@ -145,19 +145,19 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // kindsOfRecords are those that are counted: where a cluster tells of its own, and where they are at the hub.
-var kindsOfRecords = []struct{ path, stream, prefix string }{
-	{"/api/v1/changes", "CHANGES", "reroll.change."},
-	{"/api/v1/reloads", "RELOADS", "reroll.reload."},
+var kindsOfRecords = []struct{ path, prefix string }{
+	{"/api/v1/changes", "reroll.change."},
+	{"/api/v1/reloads", "reroll.reload."},
 }
 
-// own returns the IDs of what the cluster has on record, by the stream in which they are.
+// own returns the IDs of what the cluster has on record, by the path of their kind.
 func (c *cluster) own(ctx context.Context) map[string]map[string]bool {
 	c.t.Helper()
 	own := map[string]map[string]bool{}
 	for _, kind := range kindsOfRecords {
 		found, err := ids(ctx, c.Reroll, kind.path, c.name)
 		must(c.t, err)
-		own[kind.stream] = found
+		own[kind.path] = found
 	}
 	return own
 }
@@ -167,11 +167,11 @@ func (c *cluster) own(ctx context.Context) map[string]map[string]bool {
 func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[string]map[string]bool) (last time.Time) {
 	t.Helper()
 	for _, kind := range kindsOfRecords {
-		if n := len(own[kind.stream]); n < updates {
-			t.Errorf("%s has %d %s of %d updates on record", c.name, n, kind.stream, updates)
+		if n := len(own[kind.path]); n < updates {
+			t.Errorf("%s has %d %s of %d updates on record", c.name, n, kind.path, updates)
 		}
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			at, err := h.arrived(ctx, kind.stream, kind.prefix+c.name+".>")
+			at, err := h.arrived(ctx, kind.prefix+c.name+".>")
 			if err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[stri
 				}
 			}
 			var errs []error
-			for id := range own[kind.stream] {
+			for id := range own[kind.path] {
 				if at.first[id].IsZero() {
 					errs = append(errs, fmt.Errorf("the hub lacks %s of %s", id, c.name))
 				} else if at.first[id].After(last) {
@@ -190,7 +190,7 @@ func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[stri
 			}
 			return errors.Join(errs...)
 		}))
-		t.Logf("%s: %d %s at the hub, each once", c.name, len(own[kind.stream]), kind.stream)
+		t.Logf("%s: %d %s at the hub, each once", c.name, len(own[kind.path]), kind.path)
 	}
 	return last
 }

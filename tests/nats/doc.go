@@ -1,3 +1,3 @@
-// Package nats holds what Reroll promises about an external NATS: that it works with the permissions in docs/nats and no others, and
-// with servers of older versions.
+// Package nats holds what Reroll promises about an external NATS: that it works with the configurations in docs/nats, and that nothing is lost or
+// doubled while servers of a NATS cluster fail.
 package nats

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
@@ -20,16 +20,13 @@ import (
 const (
 	// tormentTime bounds all that is done to the NATS cluster, and healTime what comes after.
 	tormentTime, healTime = 5 * time.Minute, time.Minute
-	// darkTime is for how long nobody leads, after the leader that was left has found out that it is alone; that takes it ten to twenty seconds.
-	darkTime = 5 * time.Second
 )
 
 // leaders are the streams that changes go through, and the consumer that delivers the hints.
 var leaders = []natsserver.Led{
 	{Stream: "HINTS"},
-	{Stream: "CHANGES"},
-	{Stream: "RELOADS"},
-	{Stream: "KV_reroll_workloads"},
+	{Stream: "HISTORY"},
+	{Stream: "STATE"},
 	{Stream: "HINTS", Consumer: "dispatch-" + line.ClusterName},
 }
 
@@ -40,12 +37,12 @@ func TestLeadersChange(t *testing.T) {
 	defer cancel()
 	c := natsserver.StartCluster(t)
 	replicas := []string{"--nats-replicas", strconv.Itoa(natsserver.Members)}
-	line.Eventually(t, "the streams", func(context.Context) error {
-		out, err := reroll(t, append([]string{"nats", "setup", "--nats-url", c.URL, "--cluster", line.ClusterName, "--nats-store-size", "1Gi"}, replicas...)...)
+	line.Eventually(t, "the streams", func(ctx context.Context) error {
+		setup, err := queue.Setup(ctx, queue.Options{URL: c.URL, Replicas: natsserver.Members, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
+			return err
 		}
-		return err
+		return setup.Close(ctx)
 	})
 	l, err := line.StartRoles(ctx, line.Options{
 		Kube:      kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
@@ -96,14 +93,13 @@ func torment(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Clus
 			}
 		}
 	}
-	t.Logf("ten leaders after %v", time.Since(began))
+	t.Logf("eight leaders after %v", time.Since(began))
 	takeQuorum(ctx, t, l, c)
 	t.Logf("done after %v", time.Since(began))
 }
 
-// takeQuorum kills two of three, of which neither leads a stream. The one that leads all goes on to believe so for a while, and answers whatever
-// is asked; what it says of the others is all that tells. It starts them again when ingest has refused, every role has said why it is not ready, and
-// has gone on to say so after the leader has given up.
+// takeQuorum kills two of three, neither of which leads a stream. It starts them again when ingest has refused hints, and the leader that is left has
+// noticed that it is alone.
 func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Cluster) {
 	t.Helper()
 	survivor, err := c.Leader(ctx, leaders[0])
@@ -122,15 +118,6 @@ func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.C
 			c.Kill(name)
 		}
 	}
-	var all sync.WaitGroup
-	for name, role := range map[string]*line.Reroll{"ingest": l.Ingest, "dispatch": l.Dispatch, "api": l.Reroll} {
-		all.Go(func() {
-			if err := line.Poll(ctx, unready(role)); err != nil {
-				t.Errorf("%s without a quorum: %v", name, err)
-			}
-		})
-	}
-	all.Wait()
 	err = line.Poll(ctx, func(ctx context.Context) error {
 		now, err := refusals(ctx, l.Ingest)
 		if err == nil && now == refused {
@@ -141,24 +128,7 @@ func takeQuorum(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.C
 	if err != nil {
 		t.Error(err)
 	}
-	stayUnready(ctx, t, l, c)
-	for _, name := range c.Names() {
-		if name != survivor {
-			if err := c.Start(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := errors.Join(l.Ingest.WaitReady(ctx), l.Dispatch.WaitReady(ctx), l.Reroll.WaitReady(ctx)); err != nil {
-		t.Fatalf("with a quorum again: %v", err)
-	}
-}
-
-// stayUnready waits until the leader that is left has given up. From then on it answers as somebody who follows nobody, and no role may take that
-// for an answer.
-func stayUnready(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.Cluster) {
-	t.Helper()
-	err := line.Poll(ctx, func(ctx context.Context) error {
+	err = line.Poll(ctx, func(ctx context.Context) error {
 		_, err := c.Info(ctx, leaders[0])
 		if errors.Is(err, natsserver.ErrNoLeader) {
 			return nil
@@ -168,29 +138,15 @@ func stayUnready(ctx context.Context, t *testing.T, l *line.Line, c *natsserver.
 	if err != nil {
 		t.Error(err)
 	}
-	tick := time.NewTicker(darkTime / 10)
-	defer tick.Stop()
-	for range 10 {
-		<-tick.C
-		for _, role := range []*line.Reroll{l.Ingest, l.Dispatch, l.Reroll} {
-			if code, answer, err := role.Probe(ctx, "/readyz?verbose"); err != nil || code != http.StatusServiceUnavailable {
-				t.Errorf("while nobody leads, readyz answers %d: %s, %v", code, answer, err)
+	for _, name := range c.Names() {
+		if name != survivor {
+			if err := c.Start(name); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-}
-
-// noQuorum is what a role says of a stream that has no leader, or one and no majority.
-const noQuorum = "no quorum"
-
-// unready returns a check that fails as long as a role does not say that it is not ready, and why.
-func unready(r *line.Reroll) func(context.Context) error {
-	return func(ctx context.Context) error {
-		code, answer, err := r.Probe(ctx, "/readyz?verbose")
-		if err == nil && (code != http.StatusServiceUnavailable || !strings.Contains(answer, noQuorum)) {
-			err = fmt.Errorf("readyz answers %d, and not that there is %s: %s", code, noQuorum, answer)
-		}
-		return err
+	if err := errors.Join(l.Ingest.WaitReady(ctx), l.Dispatch.WaitReady(ctx), l.Reroll.WaitReady(ctx)); err != nil {
+		t.Fatalf("with a quorum again: %v", err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
@@ -20,8 +20,7 @@ const (
 
 var passwordVariable = regexp.MustCompile(`\$(REROLL_[A-Z0-9_]+_PASSWORD)`)
 
-// documented starts a server with a configuration of docs/nats as it is, but for its port and the folder of its files. The password
-// of each user is the name of its variable.
+// documented starts a server with a configuration of docs/nats, except for its port and the folder of its files. All users have the same password.
 func documented(t *testing.T, name string) *server.Server {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(configs, "*.conf"))
@@ -34,7 +33,7 @@ func documented(t *testing.T, name string) *server.Server {
 			t.Fatal(err)
 		}
 		for _, match := range passwordVariable.FindAllStringSubmatch(string(text), -1) {
-			t.Setenv(match[1], match[1])
+			t.Setenv(match[1], natsserver.Password)
 		}
 	}
 	o, err := server.ProcessConfigFile(filepath.Join(configs, name))
@@ -45,14 +44,25 @@ func documented(t *testing.T, name string) *server.Server {
 	return natsserver.Run(t, o)
 }
 
-// loginFlags returns the flags of a role, with its password in a file.
-func loginFlags(t *testing.T, role queue.Role, cluster string) []string {
+// loginFlags returns the flags with which a user logs in.
+func loginFlags(t *testing.T, user string) []string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(queue.PasswordVariable(role, cluster)+"\n"), 0o600); err != nil {
+	return []string{"--nats-user", user, "--nats-password-file", natsserver.PasswordFile(t)}
+}
+
+// TestDocumentedHub: the accounts of a hub in the documentation are those that the program prints, and a hub works with them.
+func TestDocumentedHub(t *testing.T) {
+	written, err := os.ReadFile(filepath.Join(configs, "hub.conf"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{
-		"--nats-user", role.UserName(cluster), "--nats-password-file", file, "--nats-inbox-prefix", role.InboxPrefix(cluster),
+	if printed, err := hub.Permissions([]string{"local", "c2"}); err != nil || printed != string(written) {
+		t.Errorf("docs/nats/hub.conf is not what reroll hub permissions local c2 prints (%v):\n%s", err, printed)
+	}
+	s := documented(t, "hub-server.conf")
+	for _, cluster := range []string{"local", "c2", "c2"} {
+		if err := hub.Add(t.Context(), natsserver.Login(t, s.ClientURL(), natsserver.HubUser), cluster); err != nil {
+			t.Errorf("add %s: %v", cluster, err)
+		}
 	}
 }

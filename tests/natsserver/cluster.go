@@ -41,6 +41,8 @@ type member struct {
 	Name, Store  string
 	Client, Peer int
 	Peers        []int
+	// Hub are the clusters of the hub that the servers are; none if they are not a hub.
+	Hub []string
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
@@ -55,11 +57,7 @@ func ServeMember() bool {
 	for i, peer := range m.Peers {
 		routes[i] = &url.URL{Scheme: "nats", Host: loopback(peer)}
 	}
-	s, err := server.NewServer(&server.Options{
-		ServerName: m.Name, Host: "127.0.0.1", Port: m.Client, NoSigs: true, NoLog: true, Routes: routes,
-		Cluster:   server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: m.Peer, NoAdvertise: true}, // nobody goes around a link in between
-		JetStream: true, StoreDir: m.Store, SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
-	})
+	s, err := newMember(m, routes)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "NATS:", err)
 		os.Exit(1)
@@ -70,6 +68,25 @@ func ServeMember() bool {
 	<-end
 	s.Shutdown()
 	return true
+}
+
+func newMember(m member, routes []*url.URL) (*server.Server, error) {
+	o := &server.Options{
+		Host: "127.0.0.1", NoSigs: true, NoLog: true,
+		JetStream: true, SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 64 << 20,
+	}
+	if len(m.Hub) > 0 {
+		err := os.MkdirAll(m.Store, 0o700)
+		if err == nil {
+			o, err = HubOptions(m.Store, m.Hub...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	o.ServerName, o.Port, o.StoreDir, o.Routes = m.Name, m.Client, m.Store, routes
+	o.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: m.Peer, NoAdvertise: true} // nobody goes around a link in between
+	return server.NewServer(o)
 }
 
 // Cluster is a NATS cluster of three processes, with a connection to it.
@@ -83,8 +100,8 @@ type Cluster struct {
 	processes map[string]*exec.Cmd
 }
 
-// StartCluster starts a cluster that ends with the test.
-func StartCluster(t testing.TB) *Cluster {
+// StartCluster starts a cluster that ends with the test, as the hub of some clusters if there are any.
+func StartCluster(t testing.TB, hub ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{members: map[string]member{}, processes: map[string]*exec.Cmd{}}
 	t.Cleanup(func() {
@@ -99,14 +116,18 @@ func StartCluster(t testing.TB) *Cluster {
 	dir := t.TempDir()
 	for i := range Members {
 		name := fmt.Sprint("n", i)
-		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[Members+i], Peers: ports[Members:]}
+		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[Members+i], Peers: ports[Members:], Hub: hub}
 		c.Addresses = append(c.Addresses, loopback(ports[i]))
 		if err := c.Start(name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.URL = "nats://" + strings.Join(c.Addresses, ",nats://")
-	if c.Conn, err = nats.Connect(c.URL, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+	login := func(*nats.Options) error { return nil }
+	if len(hub) > 0 {
+		login = nats.UserInfo(HubUser, Password)
+	}
+	if c.Conn, err = nats.Connect(c.URL, login, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Conn.Close)

@@ -106,7 +106,10 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 			ControlPlaneOnly: true, Audit: &kube.Audit{Throttle: true},
 			APIServerFlags: []string{"--audit-webhook-batch-buffer-size=1", "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=0.1", "--audit-webhook-batch-throttle-burst=1"},
 		},
-		Flags: []string{"--enable-ha", "--source=auto", "--sweep-interval=5s", "--hub-url", natsserver.Start(t).ClientURL()},
+		Flags: []string{
+			"--enable-ha", "--source=auto", "--sweep-interval=5s", "--hub-url", natsserver.StartHub(t, []string{line.ClusterName}).ClientURL(),
+			"--hub-user", line.ClusterName, "--hub-password-file", natsserver.PasswordFile(t),
+		},
 		Environment: []string{
 			"POD_NAME=one", "POD_NAMESPACE=default", "ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=http://127.0.0.1:9/", "METRICS_COUNT_BY_NAMESPACE=enabled",
 		},

@@ -12,21 +12,23 @@ import (
 )
 
 // follower feeds a projection from the queue.
-func follower(p *projection.Projection) queue.Followed {
-	return queue.Followed{
-		Change:       func(c reloader.StoredChange) { p.AddChange(c.Sequence, c.Change) },
-		Reload:       p.AddReload,
-		Workload:     p.PutWorkload,
-		WorkloadGone: p.DeleteWorkload,
-		Cluster:      p.PutCluster,
-		CaughtUp:     p.SetCaughtUp,
-
-		ChangesLost:   p.ForgetChanges,
-		ReloadsLost:   p.ForgetReloads,
-		WorkloadsLost: p.ForgetWorkloads,
-		ClustersLost:  p.ForgetClusters,
-		ClusterGone:   p.RemoveCluster,
-	}
+func follower(p *projection.Projection) queue.Follower {
+	return queue.Follower{CaughtUp: p.SetCaughtUp, Reset: p.Reset, Event: func(e queue.Event) {
+		switch {
+		case e.Change != nil:
+			p.AddChange(e.Sequence, *e.Change)
+		case e.Reload != nil:
+			p.AddReload(e.Sequence, *e.Reload)
+		case e.Workload != nil:
+			p.PutWorkload(*e.Workload)
+		case e.Gone != nil:
+			p.DeleteWorkload(e.Cluster, *e.Gone)
+		case e.Status != nil:
+			p.PutCluster(*e.Status)
+		case e.Position != nil:
+			p.PutPosition(e.Cluster, *e.Position)
+		}
+	}}
 }
 
 // announcers are several of them.

@@ -31,7 +31,6 @@ func (p *program) answer(context.Context) error {
 		return fmt.Errorf("api: %w", err)
 	}
 	p.start("projection", func(ctx context.Context) error { return p.queue.Follow(ctx, follower(records)) })
-	p.start("tombstones", p.queue.TidyHub)
 	p.health.add("projection", func(context.Context) error {
 		if !records.CaughtUp() {
 			return errors.New("still reading what is stored")

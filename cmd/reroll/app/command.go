@@ -2,7 +2,7 @@
 // reverse.
 //
 //	             ┌───────── queue ─────────┐
-//	ingest ──Put─▶ HINTS ─▶ dispatcher ─▶ CHANGES, RELOADS, records ─▶ api
+//	ingest ──Put─▶ HINTS ─▶ dispatcher ─▶ HISTORY, STATE ─▶ api
 //	                           │
 //	                      API server
 package app
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
+	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // Command returns the command line of Reroll.
@@ -34,7 +35,7 @@ func Command(version string) *cobra.Command {
 	}
 	add("Ask", cli.Questions(version)...)
 	add("Hold back, let go, and ask for", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), reloadCommand(version), retryCommand(version))
-	add("Prepare", append(cli.Preparations(version), natsCommand(version))...)
+	add("Prepare", append(cli.Preparations(version), hubCommand(version))...)
 	add("Probe", cli.Probes()...)
 	var runs []*cobra.Command
 	for _, role := range roles {
@@ -97,6 +98,17 @@ var roles = []role{
 
 // admitOnly reports whether the role needs no NATS: it decides and writes nothing.
 func (r role) admitOnly() bool { return r.admit && !r.dispatch }
+
+// streams returns those that the role uses.
+func (r role) streams() []string {
+	switch {
+	case r.dispatch:
+		return []string{queue.HintsStream, queue.HistoryStream, queue.StateStream}
+	case r.ingest:
+		return []string{queue.HintsStream}
+	}
+	return []string{queue.HistoryStream, queue.StateStream}
+}
 
 func roleCommand(r role, version string) *cobra.Command {
 	s := &Settings{}

@@ -42,7 +42,7 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.warnOfOthers(ctx, cluster)
-	if p.forwarder, err = p.newForwarder(cluster); err != nil {
+	if p.member, err = p.newMember(cluster); err != nil {
 		return err
 	}
 	d, err := p.newDispatcher(cluster, ring, dialects)
@@ -100,7 +100,15 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 		p.logger.Warn("the identity of the cluster may not be read: that its name stands for it is not checked")
 		return nil
 	}
-	return p.patiently(ctx, func(ctx context.Context) error { return p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID) })
+	var taken error
+	err := p.insist(ctx, "the name of the cluster could not be bound", func(ctx context.Context) error {
+		err := p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID)
+		if errors.Is(err, queue.ErrOtherCluster) {
+			taken, err = err, nil
+		}
+		return err
+	})
+	return errors.Join(taken, err)
 }
 
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.
@@ -130,8 +138,8 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		},
 	}
 	o.Limits.Window, o.Limits.MaxWait = s.CoalesceWindow, s.CoalesceMaxWait
-	if p.forwarder != nil {
-		o.Copies = p.forwarder
+	if p.member != nil {
+		o.Copies = p.member
 	}
 	if s.WebhookURL != "" {
 		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})
@@ -185,26 +193,23 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
-	hints.Go(func() { _ = p.queue.TidyChanges(ctx, p.settings.ClusterName, d.Needs) })
 	if p.watch != nil {
 		hints.Go(func() { p.watchConfigs(ctx, cluster) })
 	}
 	if p.canary != nil {
 		hints.Go(func() { p.runCanary(ctx, d) })
 	}
-	if p.forwarder != nil {
+	if p.member != nil {
 		hints.Go(func() { p.forward(ctx, d) })
 	}
 	return d.Run(ctx, term)
 }
 
-// storeAgain stores what NATS has lost: the records of workloads, and for which cluster its name stands.
+// storeAgain stores what NATS may have lost: the records of workloads, and for which cluster its name stands.
 func (p *program) storeAgain(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	d.StoreAgain()
-	if err := p.bind(ctx, cluster); errors.Is(err, queue.ErrOtherCluster) {
+	if err := p.bind(ctx, cluster); err != nil && ctx.Err() == nil {
 		p.fail(err)
-	} else if err != nil && ctx.Err() == nil {
-		p.logger.Warn("the name of the cluster could not be bound again", "error", err)
 	}
 }
 

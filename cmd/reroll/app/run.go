@@ -22,6 +22,7 @@ import (
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
 )
 
 // program is what the parts of one process share.
@@ -46,8 +47,8 @@ type program struct {
 	ledger     *kube.Ledger
 	// controls is what those who run the cluster want held back.
 	controls controls
-	// forwarder brings records to a hub; nil if there is none.
-	forwarder *queue.Forwarder
+	// member forwards records to a hub; nil if there is none.
+	member *hub.Member
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
@@ -112,11 +113,17 @@ func (p *program) openQueue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.StoreDir, o.Name, o.Role, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+p.role.name, queue.Role(p.role.name), p.logger, p.registry
-	if err := p.patiently(ctx, func(ctx context.Context) (err error) {
-		p.queue, err = queue.Open(ctx, o)
+	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+p.role.name, p.role.streams(), p.logger, p.registry
+	var wrong error
+	err = p.insist(ctx, "NATS is not ready", func(ctx context.Context) error {
+		q, err := queue.Open(ctx, o)
+		if queue.Permanent(err) {
+			wrong, err = err, nil
+		}
+		p.queue = q
 		return err
-	}); err != nil {
+	})
+	if err := errors.Join(wrong, err); err != nil {
 		return err
 	}
 	q := p.queue

@@ -44,7 +44,7 @@ func (n *NATS) bind(f *pflag.FlagSet, r role) {
 }
 
 func (n *NATS) bindSize(f *pflag.FlagSet) {
-	f.StringVar(&n.StoreSize, "nats-store-size", "", "bytes that the store may take, such as 4Gi; hints and reloads get a quarter each, 512Mi at most. Default: 2Gi, and for an embedded NATS no more than half of its file system")
+	f.StringVar(&n.StoreSize, "nats-store-size", "", "bytes that the store may take, such as 4Gi: a quarter for hints, half for changes and reloads, and the rest for the state. Default: 2Gi")
 }
 
 // check finds what is wrong without looking into files.

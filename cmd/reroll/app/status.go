@@ -84,14 +84,20 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	s.Namespace = cluster.Namespace
 	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.PodName, p.status.started
 	s.Source, s.Ephemeral = p.settings.Source, p.settings.DataEphemeral
-	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.queue.HintsPending()
+	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.hintsPending(ctx)
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()
 	}
-	if p.forwarder != nil {
-		p.forwarder.PutStatus(s)
-	}
 	return p.queue.PutClusterStatus(ctx, s)
+}
+
+// hintsPending returns how many hints wait; 0 if NATS does not say.
+func (p *program) hintsPending(ctx context.Context) int64 {
+	n, err := p.queue.HintsPending(ctx, p.settings.ClusterName)
+	if err != nil {
+		p.logger.Debug("the waiting hints could not be counted", "error", err)
+	}
+	return n
 }
 
 // faults returns the parts of this process that are not well.

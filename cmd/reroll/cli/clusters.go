@@ -190,9 +190,16 @@ func opens(next time.Time) string {
 }
 
 // writeForward tells how far the records of a cluster have come to the hub that was asked; nothing if that is no hub.
-func writeForward(l *lines, f *reloader.Forwarding, now time.Time) {
-	if f != nil {
-		l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(f.Behind(), math.MaxInt64)), "record"), ago(now, f.At))
+func writeForward(l *lines, positions []reloader.Position, now time.Time) {
+	var behind uint64
+	var at time.Time
+	for _, p := range positions {
+		if behind += p.Behind; p.At.After(at) {
+			at = p.At
+		}
+	}
+	if positions != nil {
+		l.addf("  forwarding to this hub: %s to come, told %s", count(int(min(behind, math.MaxInt64)), "record"), ago(now, at))
 	}
 }
 

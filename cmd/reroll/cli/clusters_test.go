@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,24 +17,26 @@ import (
 
 // TestOneClusterTellsOfForwarding: at a hub, how far the cluster's records have come, and which are missing; elsewhere nothing.
 func TestOneClusterTellsOfForwarding(t *testing.T) {
-	behind := map[reloader.RecordKind]reloader.Position{reloader.ChangeRecords: {Behind: 1}}
-	fresh := reloader.Gap{Kind: reloader.ReloadRecords, Why: reloader.GapStreamRemade, At: now.Add(-time.Hour)}
-	old := reloader.Gap{Kind: reloader.ChangeRecords, Why: reloader.GapAgedOut, Records: 12, At: now.Add(-25 * time.Hour)}
+	fresh := reloader.Gap{Why: reloader.GapStreamRemade, At: now.Add(-time.Hour)}
+	old := reloader.Gap{Why: reloader.GapAgedOut, Records: 12, At: now.Add(-25 * time.Hour)}
 	for name, tc := range map[string]struct {
-		forward *reloader.Forwarding
-		want    []string
+		positions []reloader.Position
+		want      []string
 	}{
 		"no hub":   {nil, nil},
-		"all here": {&reloader.Forwarding{At: now.Add(-20 * time.Second)}, []string{"  forwarding to this hub: 0 records to come, told 20s ago"}},
-		"behind":   {&reloader.Forwarding{At: now.Add(-20 * time.Second), Positions: behind}, []string{"  forwarding to this hub: 1 record to come, told 20s ago"}},
-		"gaps": {&reloader.Forwarding{At: now.Add(-5 * time.Minute), Gaps: []reloader.Gap{old, fresh}}, []string{
-			"  ! Some reloads may be missing here: the cluster has lost its own.", "  forwarding to this hub: 0 records to come, told 5m ago",
+		"all here": {[]reloader.Position{{At: now.Add(-20 * time.Second)}}, []string{"  forwarding to this hub: 0 records to come, told 20s ago"}},
+		"behind":   {[]reloader.Position{{At: now.Add(-20 * time.Second)}, {At: now.Add(-time.Minute), Behind: 1}}, []string{"  forwarding to this hub: 1 record to come, told 20s ago"}},
+		"gaps": {[]reloader.Position{{Of: "HISTORY", At: now.Add(-5 * time.Minute), Gaps: []reloader.Gap{old, fresh}}}, []string{
+			"  ! Records of the history may be missing here: the cluster lost its own.", "  forwarding to this hub: 0 records to come, told 5m ago",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := &reloader.ClusterStatus{Cluster: "c1", At: now, Ready: true, Forward: tc.forward}
+			status, positions := &reloader.ClusterStatus{Cluster: "c1", At: now, Ready: true}, map[string]reloader.Position{}
+			for i, p := range tc.positions {
+				positions[fmt.Sprint(i)] = p
+			}
 			var out bytes.Buffer
-			writeCluster(newLines(&out, false), view.FromCluster(&projection.ClusterState{Name: "c1", Status: status}, now), now)
+			writeCluster(newLines(&out, false), view.FromCluster(&projection.ClusterState{Name: "c1", Status: status, Positions: positions}, now), now)
 			var said []string
 			for line := range strings.Lines(out.String()) {
 				if strings.Contains(line, "missing") || strings.Contains(line, "forwarding") {

@@ -17,12 +17,6 @@
 {{- if and $v.hub.url $v.scope.namespaces $v.rbac.create -}}
 {{- fail "hub.url needs the identity of the cluster, which may not be read with namespaces: nothing would be forwarded; with rights of your own (rbac.create=false), get of the namespace kube-system is among them" -}}
 {{- end -}}
-{{- if and $v.nats.permissions.create (not (include "reroll.externalNats" .)) -}}
-{{- fail "nats.permissions are of an external NATS (nats.url): the embedded one lets nobody else in" -}}
-{{- end -}}
-{{- if and $v.nats.permissions.create (eq $v.deploymentMode "hub") (not $v.nats.permissions.clusters) -}}
-{{- fail "nats.permissions.clusters: name the clusters that bring their records to this hub" -}}
-{{- end -}}
 {{- range $role := list "ingest" "dispatch" "api" -}}
 {{- $own := (index $v $role).nats -}}
 {{- if and (compact (values $own.keys)) (not $own.existingSecret) -}}

@@ -108,7 +108,6 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	eu.Held = map[reloader.Reason]int{reloader.ReasonOutsideWindow: 1, reloader.ReasonRefused: 1, reloader.ReasonWaitingForStep: 1}
 	us.Pending, us.OldestPendingAt, us.HintsPending = 1, ago(99*time.Second), 212
 	us.Drift, us.Feeds[1].State, us.Feeds[1].LastAt = 3, "silent", ago(14*time.Minute)
-	us.Forward = &reloader.Forwarding{At: ago(12 * time.Second), Positions: map[reloader.RecordKind]reloader.Position{reloader.ReloadRecords: {Behind: 40}}}
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
 	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312.", By: "bob@example.com"}}
 	staging.Freeze = reloader.Freeze{Frozen: true, Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}

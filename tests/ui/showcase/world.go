@@ -50,6 +50,7 @@ func (f *Fleet) Report(now time.Time) {
 	for _, c := range f.clusters() {
 		f.Records.PutCluster(c)
 	}
+	f.Records.PutPosition("prod-us", reloader.Position{Of: "HISTORY", At: now.Add(-12 * time.Second), Behind: 40})
 }
 
 // app is one workload of the fleet and the configs that it depends on. If it is held, it waits for the first of them.

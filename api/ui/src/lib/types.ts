@@ -202,8 +202,8 @@ export interface Cluster {
   freeze?: Freeze;
   pauses?: Pause[];
   windows?: Window[];
-  // forward is how far the cluster's records have come to the hub that answers, by kind of record; missing gaps are among problems.
-  forward?: { at: string; positions?: Record<string, { behind?: number }> };
+  // forward is how far the cluster's records have come to the hub that answers, for each stream; missing records are among problems.
+  forward?: { at: string; behind?: number }[];
 }
 
 export interface List<T> {

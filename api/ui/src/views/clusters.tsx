@@ -100,7 +100,7 @@ function ClusterCard({ c }: { c: Cluster }) {
         </Fact>
         {c.forward && (
           <Fact name="On its way here">
-            {count(behindOf(c), 'record')}, told <Time at={c.forward.at} />
+            {count(behindOf(c), 'record')}, told <Time at={toldAt(c.forward)} />
           </Fact>
         )}
       </Facts>
@@ -131,7 +131,10 @@ const lagging = 60;
 const sumOf = (counts: number[]): number => counts.reduce((sum, n) => sum + n, 0);
 
 // behindOf is how many records of a cluster were still to come to this hub.
-const behindOf = ({ forward }: Cluster): number => sumOf(Object.values(forward?.positions ?? {}).map((p) => p.behind ?? 0));
+const behindOf = ({ forward }: Cluster): number => sumOf((forward ?? []).map((p) => p.behind ?? 0));
+
+// toldAt is when a cluster last told this hub how far it is.
+const toldAt = (positions: { at: string }[]): string => positions.map((p) => p.at).reduce((last, at) => (Date.parse(at) > Date.parse(last) ? at : last));
 
 // lagOf is how old the oldest change is that is on its way to a workload, in seconds, by the clock of the cluster.
 const lagOf = ({ oldestPendingAt, updatedAt }: Cluster): number => (oldestPendingAt && updatedAt ? Math.max(0, (Date.parse(updatedAt) - Date.parse(oldestPendingAt)) / 1000) : 0);

@@ -1,0 +1,166 @@
+package hub
+
+import (
+	"context"
+	_ "embed" // the configurations
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+var (
+	// ErrAlive means that a cluster which is to be removed has reported its status lately.
+	ErrAlive = errors.New("the cluster is alive")
+
+	//go:embed hub.conf
+	hubConf string
+	//go:embed member.conf
+	memberConf string
+)
+
+// Streams are those of a hub.
+var Streams = []string{queue.HistoryStream, queue.StateStream, queue.FollowStream}
+
+const (
+	// maxUnacknowledged is how many copies may be on their way to a cluster.
+	maxUnacknowledged = 100
+	redeliverTime     = 30 * time.Second
+	// aliveTime is for how long a cluster must not have reported its status before it is removed.
+	aliveTime = 3 * reloader.ClusterStatusInterval
+)
+
+// Permissions returns the accounts of a NATS configuration that make a hub of the clusters: one that has the streams, and one for each cluster, named
+// as it is. Passwords are variables in the environment of the server.
+func Permissions(clusters []string) (string, error) {
+	var members strings.Builder
+	for _, c := range clusters {
+		if err := reloader.ValidateCluster(c); err != nil {
+			return "", err
+		}
+		members.WriteString(MemberPermissions(c))
+	}
+	return strings.Replace(hubConf, "@members\n", members.String(), 1), nil
+}
+
+// MemberPermissions returns the account of one cluster.
+func MemberPermissions(cluster string) string {
+	return strings.NewReplacer("@cluster", cluster, "@CLUSTER", strings.ToUpper(strings.ReplaceAll(cluster, "-", "_"))).Replace(memberConf)
+}
+
+// Add creates the streams of a hub, and the consumer that pushes copies to a cluster. Calling it again is harmless.
+func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return err
+	}
+	o.Streams = Streams
+	c, err := queue.Setup(ctx, o)
+	if err != nil {
+		return fmt.Errorf("set up the hub: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Close(ctx)) }()
+	_, err = c.JS.CreateOrUpdatePushConsumer(ctx, queue.FollowStream, jetstream.ConsumerConfig{
+		Durable: cluster, DeliverSubject: "deliver." + cluster, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliverTime,
+		MaxAckPending: maxUnacknowledged, FilterSubjects: []string{
+			queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("create the consumer of %s: %w", cluster, err)
+	}
+	return nil
+}
+
+// Removed is how many messages of a stream were removed.
+type Removed struct {
+	Stream   string
+	Messages uint64
+}
+
+// Remove removes what a hub has of a cluster, and then notes that, so that readers begin again. It may be called again after any failure. Unless forced,
+// it fails with ErrAlive if the cluster reported its status lately: one that may still write begins again from its oldest record.
+func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (removed []Removed, err error) {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return nil, err
+	}
+	o.Streams = Streams
+	c, err := queue.Setup(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close(ctx)) }()
+	if !force {
+		if err := silent(ctx, c, cluster); err != nil {
+			return nil, err
+		}
+	}
+	err = c.JS.DeleteConsumer(ctx, queue.FollowStream, cluster)
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, fmt.Errorf("delete the consumer of %s: %w", cluster, err)
+	}
+	written := "reroll.*." + cluster + ".>"
+	for _, part := range []struct {
+		stream  string
+		filters []string
+	}{
+		{queue.HistoryStream, []string{written}},
+		{queue.StateStream, []string{written}},
+		{queue.FollowStream, []string{written, queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster}},
+	} {
+		n, err := purge(ctx, c, part.stream, part.filters)
+		if err != nil {
+			return removed, fmt.Errorf("remove the messages of %s from %s: %w", cluster, part.stream, err)
+		}
+		removed = append(removed, Removed{part.stream, n})
+	}
+	note := queue.NewMessage(queue.RemovedSubject(cluster), "cluster-removed", cluster, time.Now(), nil)
+	note.Header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
+	if _, err := c.JS.PublishMsg(ctx, note); err != nil {
+		return removed, fmt.Errorf("note that %s is removed: %w", cluster, err)
+	}
+	return removed, nil
+}
+
+// silent fails with ErrAlive if a cluster reported its status lately, by the clock of the hub.
+func silent(ctx context.Context, c *queue.Conn, cluster string) error {
+	s, err := c.JS.Stream(ctx, queue.StateStream)
+	if err != nil {
+		return err
+	}
+	last, err := s.GetLastMsgForSubject(ctx, queue.StatusSubject(cluster))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if ago := s.CachedInfo().TimeStamp.Sub(last.Time); ago < aliveTime {
+		return fmt.Errorf("%w: it reported its status %v ago; take its account out of the hub's configuration first, or add --force", ErrAlive, ago.Round(time.Second))
+	}
+	return nil
+}
+
+func purge(ctx context.Context, c *queue.Conn, stream string, filters []string) (n uint64, err error) {
+	s, err := c.JS.Stream(ctx, stream)
+	if err != nil {
+		return 0, err
+	}
+	for _, filter := range filters {
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
+		if err != nil {
+			return n, err
+		}
+		if err := s.Purge(ctx, jetstream.WithPurgeSubject(filter)); err != nil {
+			return n, err
+		}
+		for _, messages := range info.State.Subjects {
+			n += messages
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,209 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+const (
+	// maxRecords and maxBytes bound a batch, which also has the position.
+	maxRecords, maxBytes = 499, 4 << 20
+	// gatherTime is how long a record waits for others, since a batch of two costs the hub about as much as one of fifty.
+	gatherTime = time.Second
+	// repeatTime is how often the position is written without records, so that a hub with a short age limit does not forget it.
+	repeatTime = 24 * time.Hour
+	// otherClusterWait is the pause while the hub knows another cluster by our name.
+	otherClusterWait = 30 * time.Second
+	// codeTooManyBatches is the refusal of a hub to which too many clusters write at once.
+	codeTooManyBatches = 10210
+)
+
+// source is a stream of the cluster.
+type source struct {
+	stream string
+	// subjects match what is forwarded of a cluster; none match everything.
+	subjects func(cluster string) []string
+	// counts says that each record counts, and not just the newest on its subject, so that one that was dropped is missing at the hub.
+	counts bool
+}
+
+var sources = []source{
+	{stream: queue.HistoryStream, subjects: func(string) []string { return nil }, counts: true},
+	{stream: queue.StateStream, subjects: queue.StateOf},
+}
+
+// forward brings the records of a stream until ctx ends.
+func (m *Member) forward(ctx context.Context, h remote, s source) error {
+	for failures := 0; ; {
+		began := time.Now()
+		err := m.session(ctx, h, s)
+		m.metrics.up.WithLabelValues(s.stream).Set(0)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if time.Since(began) > 2*gatherTime {
+			failures = 0
+		}
+		failures++
+		m.metrics.interruptions.WithLabelValues(s.stream).Inc()
+		wait := backOff(failures)
+		switch queue.ErrorCode(err, nil) {
+		case queue.CodeWrongSequence, queue.CodeOthersFirst:
+			wait = jitter(200 * time.Millisecond)
+		case codeTooManyBatches:
+			wait = jitter(500*time.Millisecond) * time.Duration(min(failures, 4))
+		}
+		if errors.Is(err, queue.ErrOtherCluster) {
+			m.Logger.Error("the hub refuses this cluster; nothing is forwarded", "cluster", m.Cluster, "error", err)
+			wait = otherClusterWait
+		} else {
+			m.log(failures, "forwarding was interrupted; it continues from the position at the hub", err, "stream", s.stream)
+		}
+		if !pause(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+// session forwards until something fails. A killed or second forwarder, a lost answer, a restored hub and a removed cluster are one case: the position
+// at the hub is not the expected one, and is read again.
+func (m *Member) session(ctx context.Context, h remote, s source) error {
+	at, revision, err := h.position(ctx, s.stream)
+	if err != nil {
+		return err
+	}
+	if at.UID != "" && at.UID != m.UID {
+		return fmt.Errorf("%w at the hub: %s is the cluster with UID %.80q, and this one has UID %.80q; give this one another --cluster-name, or, if the "+
+			"cluster was rebuilt, remove the old one: reroll hub remove %s", queue.ErrOtherCluster, m.Cluster, at.UID, m.UID, m.Cluster)
+	}
+	t, err := m.local.Tail(ctx, s.stream, at.Sequence, s.subjects(m.Cluster)...)
+	if err != nil {
+		return err
+	}
+	defer func() { t.Close() }()
+	b := &batch{m: m, h: h, source: s, revision: revision}
+	if b.at, err = m.resume(ctx, at, s, t); err != nil {
+		return err
+	}
+	if b.dirty = at.At.IsZero() || b.at.Sequence != at.Sequence; b.at.Sequence != at.Sequence {
+		t.Close()
+		if t, err = m.local.Tail(ctx, s.stream, b.at.Sequence, s.subjects(m.Cluster)...); err != nil {
+			return err
+		}
+		if !t.Created.Equal(b.at.Stream) {
+			return errors.New("the stream was made again meanwhile")
+		}
+	}
+	m.metrics.up.WithLabelValues(s.stream).Set(1)
+	return b.run(ctx, t)
+}
+
+// resume returns from where to continue. A stream that was made again is forwarded from its beginning.
+func (m *Member) resume(ctx context.Context, at reloader.Position, s source, t *queue.Tail) (reloader.Position, error) {
+	lost := func(to uint64) reloader.Position {
+		gap := reloader.Gap{Why: reloader.GapStreamRemade, After: min(at.Sequence, to), At: time.Now()}
+		m.gap(s, gap)
+		at = at.WithGap(gap)
+		at.Stream, at.Sequence, at.Since, at.StoredAt = t.Created, to, to, time.Time{}
+		return at
+	}
+	before := max(t.First, 1) - 1
+	switch {
+	case at.Stream.IsZero():
+		return reloader.Position{Of: s.stream, UID: m.UID, Stream: t.Created, Sequence: before, Since: t.Last}, nil
+	case !at.Stream.Equal(t.Created):
+		return lost(before), nil
+	case t.Last < at.Sequence:
+		return lost(t.Last), nil
+	case at.StoredAt.IsZero():
+		return at, nil
+	}
+	// A stream that was restored from a backup may have grown past the position since.
+	stored, found, err := m.local.StoredAt(ctx, s.stream, at.Sequence)
+	if err == nil && found && !stored.Equal(at.StoredAt) {
+		return lost(before), nil
+	}
+	return at, err
+}
+
+// gap counts and logs a gap.
+func (m *Member) gap(s source, g reloader.Gap) {
+	m.metrics.gaps.WithLabelValues(s.stream).Inc()
+	m.Logger.Warn("records are missing at the hub", "stream", s.stream, "why", g.Why, "after", g.After, "missing", g.Records)
+}
+
+// batch gathers records and stores them at the hub.
+type batch struct {
+	m *Member
+	h remote
+	source
+	at       reloader.Position
+	revision uint64
+
+	records []queue.Stored
+	bytes   int
+	// dirty says that the position differs from that at the hub.
+	dirty bool
+	// since is when the batch began.
+	since time.Time
+}
+
+func (b *batch) run(ctx context.Context, t *queue.Tail) error {
+	b.since = time.Now()
+	for {
+		due := b.since.Add(gatherTime)
+		if !b.dirty {
+			due = b.at.At.Add(repeatTime)
+		}
+		next, cancel := context.WithDeadline(ctx, due)
+		r, err := t.Next(next)
+		cancel()
+		switch {
+		case err == nil:
+			b.take(r)
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return err
+		}
+		if err != nil || len(b.records) == maxRecords || b.bytes >= maxBytes {
+			if err := b.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take adds a record. What is missing before it was dropped by the cluster.
+func (b *batch) take(r queue.Stored) {
+	if !b.dirty {
+		b.dirty, b.since = true, time.Now()
+	}
+	if after := max(b.at.Sequence, b.at.Since); b.counts && r.Sequence > after+1 {
+		gap := reloader.Gap{Why: reloader.GapAgedOut, After: after, Records: r.Sequence - after - 1, At: time.Now()}
+		b.m.gap(b.source, gap)
+		b.at = b.at.WithGap(gap)
+	}
+	b.at.Sequence, b.at.StoredAt, b.at.Behind = r.Sequence, r.At, r.Pending
+	if tokens := strings.SplitN(r.Subject, ".", 4); len(tokens) < 4 || tokens[2] != b.m.Cluster {
+		return // of a name that the cluster had before
+	}
+	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
+	b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(r.Pending) + float64(len(b.records)))
+}
+
+func (b *batch) flush(ctx context.Context) (err error) {
+	b.at.At = time.Now()
+	if b.revision, err = b.h.append(ctx, b.records, b.at, b.revision); err != nil {
+		return err
+	}
+	b.m.metrics.records.WithLabelValues(b.stream).Add(float64(len(b.records)))
+	b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(b.at.Behind))
+	clear(b.records)
+	b.records, b.bytes, b.dirty, b.since = b.records[:0], 0, false, time.Now()
+	return nil
+}

@@ -1,0 +1,107 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue"
+)
+
+// remote is what a forwarder needs of a hub.
+type remote interface {
+	// position returns how far a stream is, and the revision of that; both are zero if the hub has nothing.
+	position(ctx context.Context, stream string) (reloader.Position, uint64, error)
+	// append stores records and p, if the position of the stream still has that revision, and returns the new one. Otherwise it stores nothing.
+	append(ctx context.Context, records []queue.Stored, p reloader.Position, revision uint64) (uint64, error)
+}
+
+// The account of a cluster imports the subjects of the hub under these names: with the same names, what it stores in a JetStream of its own would
+// be stored at the hub as well.
+const (
+	prefix         = "hub."
+	directPrefix   = prefix + "get."
+	deliverSubject = prefix + "deliver"
+)
+
+// commitTime bounds the storing of a batch. A busy hub may take long, and after a timeout the batch may still be stored.
+const commitTime = 20 * time.Second
+
+// natsHub is a hub as the account of one cluster sees it.
+type natsHub struct {
+	*queue.Conn
+	cluster string
+}
+
+func (h *natsHub) subject(stream string) string {
+	return queue.PositionPrefix + "." + h.cluster + "." + stream
+}
+
+func (h *natsHub) position(ctx context.Context, stream string) (p reloader.Position, revision uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	m, err := h.NATS.RequestWithContext(ctx, directPrefix+stream+"."+h.subject(stream), nil)
+	if err != nil {
+		return p, 0, fmt.Errorf("ask the hub for the position of %s: %w", stream, err)
+	}
+	switch m.Header.Get("Status") {
+	case "":
+	case "404":
+		return p, 0, nil
+	default:
+		return p, 0, fmt.Errorf("ask the hub for the position of %s: %s", stream, m.Header.Get("Description"))
+	}
+	if revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		return p, 0, fmt.Errorf("the hub gives the position of %s without its sequence", stream)
+	}
+	p, err = reloader.Decode[reloader.Position](m.Data)
+	return p, revision, err
+}
+
+func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader.Position, revision uint64) (uint64, error) {
+	data, err := reloader.Encode(p)
+	if err != nil {
+		return 0, err
+	}
+	at := queue.NewMessage(prefix+h.subject(p.Of), "position", h.cluster, p.At, data)
+	at.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(revision, 10))
+	ctx, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	if len(records) == 0 {
+		ack, err := h.JS.PublishMsg(ctx, at)
+		if err != nil {
+			return 0, err
+		}
+		return ack.Sequence, nil
+	}
+	messages := make([]*nats.Msg, 0, len(records)+1)
+	for _, r := range records {
+		messages = append(messages, copyOf(r))
+	}
+	ack, err := jetstreamext.PublishMsgBatch(ctx, h.JS, append(messages, at))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// copyOf returns a stored record for the hub. Headers with which a server was instructed stay behind: all members share the deduplication of the hub.
+func copyOf(r queue.Stored) *nats.Msg {
+	header := maps.Clone(r.Header)
+	if header == nil {
+		header = nats.Header{}
+	}
+	maps.DeleteFunc(header, func(key string, _ []string) bool { return strings.HasPrefix(key, "Nats-") })
+	if len(r.Data) == 0 { // the end of a record
+		header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
+	}
+	return &nats.Msg{Subject: prefix + r.Subject, Header: header, Data: r.Data}
+}

@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+const (
+	// headerKind has the kind of a workload whose record has ended: the subject has it in lower case.
+	headerKind = "Reroll-Kind"
+	// EndTime is how long the end of a record is kept, for readers that were away.
+	EndTime = 7 * 24 * time.Hour
+)
+
+// LoadWorkloads returns the record of each workload of cluster. One that cannot be read is left out.
+func (q *Queue) LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error) {
+	var records []reloader.WorkloadRecord
+	err := q.each(ctx, StateStream, workloadPrefix+"."+cluster+".>", func(m Stored) {
+		if len(m.Data) == 0 {
+			return // it has ended
+		}
+		r, err := reloader.Decode[reloader.WorkloadRecord](m.Data)
+		if err != nil {
+			q.noteUnreadable(StateStream, m.Subject, err)
+			return
+		}
+		records = append(records, r)
+	})
+	return records, wrap(err, "load workloads of %s", cluster)
+}
+
+// PutWorkload stores r in place of the last record of the workload.
+func (q *Queue) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error {
+	subject, err := workloadSubject(workloadPrefix, r.Cluster, r.Workload)
+	if err != nil {
+		return fmt.Errorf("put workload: %w", err)
+	}
+	data, err := reloader.Encode(r)
+	if err != nil {
+		return fmt.Errorf("put workload %s: %w", r.Workload, err)
+	}
+	return wrap(q.state.put(ctx, NewMessage(subject, "workload", r.Cluster, r.UpdatedAt, data)), "put workload %s", r.Workload)
+}
+
+// DeleteWorkload ends the record of a workload. A record that does not exist is not an error.
+func (q *Queue) DeleteWorkload(ctx context.Context, cluster string, ref reloader.WorkloadRef) error {
+	subject, err := workloadSubject(workloadPrefix, cluster, ref)
+	if err != nil {
+		return fmt.Errorf("delete workload: %w", err)
+	}
+	m := NewMessage(subject, "workload-gone", cluster, time.Now(), nil)
+	m.Header.Set(headerKind, ref.Kind)
+	m.Header.Set(jetstream.MsgTTLHeader, EndTime.String())
+	return wrap(q.state.put(ctx, m), "delete workload %s", ref)
+}
+
+// PutClusterStatus stores s in place of the last status of the cluster.
+func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) error {
+	if err := reloader.ValidateCluster(s.Cluster); err != nil {
+		return fmt.Errorf("put cluster status: %w", err)
+	}
+	data, err := reloader.Encode(s)
+	if err != nil {
+		return fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
+	}
+	return wrap(q.state.put(ctx, NewMessage(StatusSubject(s.Cluster), "cluster-status", s.Cluster, s.At, data)), "put status of cluster %s", s.Cluster)
+}
+
+// BindCluster binds a cluster name to the UID of a cluster, that of its namespace kube-system. The first UID stays for as long as the store does;
+// with another one the error wraps ErrOtherCluster, since two clusters with one name would mix their records. Of several that bind at the same
+// time one wins. Calling it again is harmless.
+func (q *Queue) BindCluster(ctx context.Context, cluster, uid string) error {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return fmt.Errorf("bind cluster: %w", err)
+	}
+	if uid == "" {
+		return fmt.Errorf("bind cluster %s: the cluster has no UID", cluster)
+	}
+	subject := clusterPrefix + "." + cluster + "." + uidToken
+	// After the first attempt somebody else may have been first, so it looks twice.
+	for range 2 {
+		m, found, err := q.latest(ctx, StateStream, subject)
+		switch {
+		case err != nil:
+			return fmt.Errorf("bind cluster %s: %w", cluster, err)
+		case found && string(m.Data) == uid:
+			return nil
+		case found:
+			return fmt.Errorf("%w: %s is the cluster with UID %.80q, and this one has UID %.80q; give this one another --cluster-name, or, "+
+				"if the cluster was rebuilt, start with an empty --data-dir, or purge the subject %s of the NATS stream %s",
+				ErrOtherCluster, cluster, m.Data, uid, subject, StateStream)
+		}
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		_, err = q.JS.Publish(ctx, subject, []byte(uid), jetstream.WithExpectLastSequencePerSubject(0))
+		cancel()
+		if code := ErrorCode(err, nil); code != CodeWrongSequence && code != CodeOthersFirst {
+			return wrap(err, "bind cluster %s", cluster)
+		}
+	}
+	return fmt.Errorf("bind cluster %s: other processes bind it at the same time", cluster)
+}
+
+// Codes of the server for a message that expects another one as the last of its subject: it is not, or another one is being stored.
+const (
+	CodeWrongSequence = int(jetstream.JSErrCodeStreamWrongLastSequence)
+	CodeOthersFirst   = int(jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+)
+
+// KeepRecords calls again each time that the connection was lost and is back: the server may have lost what it had. It returns when ctx ends.
+func (q *Queue) KeepRecords(ctx context.Context, again func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.restored:
+			again()
+		}
+	}
+}

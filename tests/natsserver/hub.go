@@ -1,0 +1,73 @@
+package natsserver
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
+)
+
+// HubUser is who administers a hub, and Password that of every user there. The user of a cluster is named as the cluster.
+const HubUser, Password = "HUB", "secret"
+
+var passwordVariable = regexp.MustCompile(`\$REROLL_\w+_PASSWORD`)
+
+// HubOptions returns options with the accounts that reroll hub permissions prints. dir gets the configuration.
+func HubOptions(dir string, clusters ...string) (*server.Options, error) {
+	text, err := hub.Permissions(clusters)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "hub.conf")
+	if err := os.WriteFile(file, []byte(passwordVariable.ReplaceAllString(text, Password)), 0o600); err != nil {
+		return nil, err
+	}
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		return nil, err
+	}
+	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+	o.JetStream, o.SyncAlways, o.JetStreamMaxStore, o.JetStreamMaxMemory = true, true, 8<<30, 64<<20
+	return o, nil
+}
+
+// StartHub runs the NATS of a hub until the test ends, with every cluster added.
+func StartHub(t testing.TB, clusters []string, change ...func(*server.Options)) *server.Server {
+	t.Helper()
+	o, err := HubOptions(t.TempDir(), clusters...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.StoreDir = t.TempDir()
+	for _, c := range change {
+		c(o)
+	}
+	s := Run(t, o)
+	for _, c := range clusters {
+		if err := hub.Add(t.Context(), Login(t, s.ClientURL(), HubUser), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// Login returns options to connect to a hub as a user.
+func Login(t testing.TB, url, user string) queue.Options {
+	t.Helper()
+	return queue.Options{URL: url, Login: queue.Login{User: user, PasswordFile: PasswordFile(t)}}
+}
+
+// PasswordFile returns a file with Password.
+func PasswordFile(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(Password), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
