@@ -39,8 +39,8 @@ type proxy struct {
 	mu      sync.Mutex
 	weather weather
 
-	// acknowledged has of each config the newest write that ingest has acknowledged, in microseconds; nil if nobody wants to know.
-	acknowledged map[written]int64
+	// promised is how many hints ingest has acknowledged at least: one for each config that was written in a batch.
+	promised uint64
 
 	// unavailable are those of the refused batches that were answered with 503.
 	batches, dropped, repeats, cuts, refused, unavailable atomic.Int64
@@ -145,12 +145,7 @@ func (p *proxy) note(code int, body []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.acknowledged == nil {
-		return
-	}
-	for w, at := range writes(body) {
-		p.acknowledged[w] = max(p.acknowledged[w], at)
-	}
+	p.promised += uint64(len(writes(body)))
 }
 
 // The manners of an unruly proxy.
