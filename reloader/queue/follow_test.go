@@ -92,6 +92,7 @@ func TestFollow(t *testing.T) {
 	must(t, q.AppendChange(ctx, change("app", "1")))
 	must(t, q.AppendReload(ctx, reload("web", 1)))
 	must(t, q.PutWorkload(ctx, workloadRecord("web", "u1")))
+	f.expect(t, "caught up", "change app", "reload r-web-1", "record u1") // a later record takes the place of one that was not handed over
 	must(t, q.DeleteWorkload(ctx, "blue", workload("web")))
 	must(t, q.PutClusterStatus(ctx, reloader.ClusterStatus{Cluster: "blue", Version: "v1"}))
 	must(t, q.BindCluster(ctx, "blue", "uid"))
