@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,6 +77,9 @@ func (c *Cluster) backUp(ctx context.Context, job, old *unstructured.Unstructure
 	stored, err := secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: fieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		stored, err = secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	if apierrors.IsNotFound(err) { // another process has recreated the Job meanwhile
+		return backup{}, apierrors.NewConflict(batchv1.Resource("jobs"), old.GetName(), err)
 	}
 	if apierrors.IsForbidden(err) {
 		return backup{}, fmt.Errorf("keep %s in Secret %s/%s: %w", b, c.Namespace, secret.Name, err)
