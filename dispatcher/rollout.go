@@ -50,6 +50,9 @@ func (f *rollouts) watch(t *tracked) {
 		f.recordQ.Add(t.w.Ref())
 		f.workloadQ.Add(t.w.Ref())
 	}
+	if end.Result == reloader.ReasonOvertaken {
+		t.rollout.State.Undone = !t.marked(t.w)
+	}
 	f.end(t, end)
 }
 

@@ -237,3 +237,29 @@ func TestControllerIsFasterThanTheAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestUndoneRollout: a template that is put back before it has rolled out leaves pods with the old content, and one that keeps the mark does not.
+func TestUndoneRollout(t *testing.T) {
+	for name, undone := range map[string]bool{"rolled back": true, "another image": false} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.usual()
+			w.say(web, 1, allNew)
+			w.settled()
+			older := w.copyOf()
+			w.edit(alice, app, "2")
+			w.pass(time.Second)
+			w.say(web, 2, halfNew)
+			if undone {
+				w.undo(older)
+			} else {
+				w.image(web, "next")
+			}
+			w.say(web, 3, halfNew)
+			w.pass(time.Second)
+			record, _ := w.store.recordOf(webRef)
+			if r := record.Rollout; r == nil || r.Result != reloader.ReasonOvertaken || r.Undone != undone {
+				t.Errorf("%+v, want undone %t", r, undone)
+			}
+		})
+	}
+}

@@ -71,7 +71,7 @@ var (
 		Shortened:  []reloader.Part{reloader.PartUses},
 	}
 	rolledOut = &reloader.Rollout{
-		Result: reloader.ReasonWaitingForOperator, Message: "it is paused: spec.paused", StartedAt: at.Add(time.Second), EndedAt: at.Add(3 * time.Second),
+		Result: reloader.ReasonWaitingForOperator, Message: "it is paused: spec.paused", StartedAt: at.Add(time.Second), EndedAt: at.Add(3 * time.Second), Undone: true,
 	}
 	wholeCluster = reloader.ClusterStatus{
 		Cluster: "blue", UID: "u-9", Namespace: "ops", Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, At: at.Add(time.Hour),

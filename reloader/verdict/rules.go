@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // rule gives a state to the cases that it judges.
@@ -25,6 +26,7 @@ var rules = []rule{
 	{MissingConfig, missingConfig},
 	{Stalled, stalled},
 	{NotRolledOut, notRolledOut},
+	{NotRolledOut, undone},
 	{Frozen, frozen},
 	{Held, held},
 	{Pending, pending},
@@ -143,37 +145,6 @@ func missingConfig(c Case) (Verdict, bool) {
 	}
 	v.Message += more(len(c.Record.Missing), " are missing")
 	return v, true
-}
-
-// marked returns a verdict about a rollout with this result, if it is the workload's.
-func (c Case) marked(result reloader.Reason, so string) (Verdict, bool) {
-	r := c.Record.Rollout
-	if r == nil || r.Result != result {
-		return Verdict{}, false
-	}
-	return Verdict{Reason: result, Message: because("The workload was marked at "+clock(r.StartedAt)+so, r.Message)}, true
-}
-
-func stalled(c Case) (Verdict, bool) {
-	v, ok := c.marked(reloader.ReasonStalled, ", and pods still run with the old content")
-	v.Next = kubectl(c.Workload, "describe")
-	return v, ok
-}
-
-func notRolledOut(c Case) (Verdict, bool) {
-	v, ok := c.marked(reloader.ReasonWaitingForOperator, " and is not rolled out")
-	if !ok {
-		return v, false
-	}
-	next, stale := remedy(c.Workload, c.Record.Rollout.Message)
-	v.Next = next
-	return v, stale
-}
-
-func rolling(c Case) (Verdict, bool) {
-	v, ok := c.marked(reloader.ReasonRolling, " and is rolling out")
-	v.Next = status(c.Workload)
-	return v, ok
 }
 
 func frozen(c Case) (Verdict, bool) {
@@ -296,7 +267,12 @@ func upToDate(c Case) Verdict {
 	newest := slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
 	how, config, at := newest.Handled.How, named(newest.Config), clock(newest.Handled.At)
 	v := Verdict{State: UpToDate, Reason: how}
-	switch {
+	switch rollout := c.Record.Rollout; {
+	case rollout != nil && rollout.Result == reloader.ReasonWaitingForOperator && rollout.Message == workload.WhyEmpty:
+		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(rollout.StartedAt))
+	case how == reloader.ReasonBaseline && c.Change != nil && c.Change.Type == reloader.ChangeCreated:
+		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (--reload-on-create does), so pods that started before do not have it.", named(c.Change.Config), clock(c.Change.VerifiedAt))
+		v.Next = "reroll reload " + ref(c.Workload)
 	case how == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
 	case how == reloader.ReasonReloaded:

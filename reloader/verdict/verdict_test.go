@@ -159,14 +159,21 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
-		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "runs with the newest content"},
+		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
 		"pods do not start":    {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
-		"rolling":              {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
-		"just opted in":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
-		"never changed":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
-		"dispatcher down":      {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll doctor"},
-		"down, not opted in":   {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll doctor"},
-		"all is well":          {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
+		"undone": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Rollout = &reloader.Rollout{Result: reloader.ReasonOvertaken, StartedAt: now, EndedAt: now, Undone: true}
+			},
+			state: NotRolledOut, message: "its template was put back at 2026-11-21 12:00:00 UTC, before it had rolled out", next: "reroll reload shop/Deployment/web",
+		},
+		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
+		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
+		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
+		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
+		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll doctor"},
+		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll doctor"},
+		"all is well":        {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
 	} {
 		if tc.status == nil {
 			tc.status = &reloader.ClusterStatus{}
@@ -285,5 +292,20 @@ func TestRemedy(t *testing.T) {
 		if next, stale := remedy(reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, c.why); next != c.want || stale != c.stale {
 			t.Errorf("%s, %s: %q, stale: %t; want %q, %t", c.kind, c.why, next, stale, c.want, c.stale)
 		}
+	}
+}
+
+// TestCreated: pods that started before an optional config was created do not have it, and the verdict does not say that nothing has changed.
+func TestCreated(t *testing.T) {
+	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline })
+	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
+	c.Change = &reloader.Change{Config: secret, Type: reloader.ChangeCreated, VerifiedAt: now}
+	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. A creation rolls nothing here (--reload-on-create does), so pods that started before do not have it."
+	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
+		t.Errorf("%+v, want %s", got, want)
+	}
+	r.Edges[0].Handled.How = reloader.ReasonReloaded
+	if got := c.Of(secret, false); got.Next != "" {
+		t.Errorf("it has rolled since: %+v", got)
 	}
 }
