@@ -19,9 +19,12 @@ func Describe(registry huma.Registry) {
 	registry.RegisterTypeAlias(reflect.TypeFor[verdict.State](), reflect.TypeFor[State]())
 }
 
-// Settle has the lists in registry say that they are never null: one that is empty is [], or absent.
+// Settle has the lists of answers in registry say that they are never null: one that is empty is [], or absent. In a request, null is as good as absent.
 func Settle(registry huma.Registry) {
-	for _, s := range registry.Map() {
+	for name, s := range registry.Map() {
+		if name == "SupposedChange" {
+			continue
+		}
 		for _, property := range s.Properties {
 			property.Nullable = property.Nullable && property.Type != huma.TypeArray
 		}
