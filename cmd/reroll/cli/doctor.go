@@ -10,8 +10,8 @@ import (
 // doctorFlags say what is examined besides the API.
 type doctorFlags struct {
 	question
-	as, natsURL, policy string
-	namespaces          []string
+	as, policy string
+	namespaces []string
 }
 
 // doctorCommand examines whether everything that Reroll relies on is as it should be, and says how to mend what is not.
@@ -21,12 +21,11 @@ func doctorCommand(version string) *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine what Reroll relies on, and say how to mend what is wrong",
 		Long: "Examine what Reroll relies on, and say how to mend what is wrong: what its dispatchers say of themselves, canaries and NATS among it; and if\n" +
-			"asked for, its rights (--as), a NATS (--nats-url), and the audit policy of the API server (--audit-policy).\n" +
+			"asked for, its rights (--as) and the audit policy of the API server (--audit-policy).\n" +
 			"Nothing is written. It ends with code 0 if nothing is wrong, 1 if something is, and 3 if something could not be found out.\n" +
 			"-o wide is a table with a row for each finding; -o name has what to look at: the checks that are neither OK nor skipped.",
 		Example: "  reroll doctor\n  reroll doctor --context east --reroll-namespace reroll --as system:serviceaccount:reroll:reroll\n" +
-			"  reroll doctor --audit-policy audit-policy.yaml\n" +
-			"  reroll doctor --nats-url nats://nats:4222 -o json",
+			"  reroll doctor --audit-policy audit-policy.yaml -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return judged(q.run(cmd)) },
 	}
@@ -35,7 +34,6 @@ func doctorCommand(version string) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&q.as, "as", "", "whose rights are examined, such as system:serviceaccount:reroll:reroll; needs the right to impersonate it. If empty and --context or --kubeconfig is given: yours")
 	f.StringSliceVar(&q.namespaces, "namespaces", nil, "the namespaces of the workloads, as in --namespaces of the dispatcher; all if empty")
-	f.StringVar(&q.natsURL, "nats-url", "", "addresses of an external NATS, separated by commas")
 	f.StringVar(&q.policy, "audit-policy", "", "file of the API server's --audit-policy-file")
 	return cmd
 }
@@ -57,7 +55,6 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	}{
 		{"the API", f.examineAPI},
 		{"rights", f.examineRights},
-		{"NATS", f.examineNATS},
 		{"the audit policy", f.examinePolicy},
 	} {
 		p.say("looking at %s", examination.name)
@@ -102,6 +99,3 @@ func firstOf(texts ...string) string {
 	}
 	return ""
 }
-
-// connectTime bounds one try to connect to something that is examined.
-const connectTime = 5 * time.Second

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -257,61 +256,4 @@ func TestCluster(t *testing.T) {
 	var found findings
 	found.checkCluster(view.Cluster{Standing: verdict.Standing{Health: verdict.Degraded}}, now)
 	want{"it is Degraded, and does not say why": careful}.check(t, found)
-}
-
-func TestNATS(t *testing.T) {
-	cases := map[string]struct {
-		says, scheme string
-		want         want
-	}{
-		"well":           {`INFO {"version":"2.15.2","jetstream":true}` + "\r\n", "nats", nil},
-		"no JetStream":   {`INFO {"version":"2.15.2"}` + "\r\n", "nats", want{"JetStream is off": wrong}},
-		"wants TLS":      {`INFO {"version":"2.15.2","jetstream":true,"tls_required":true}` + "\r\n", "nats", want{"it wants TLS": careful}},
-		"gets it":        {`INFO {"version":"2.15.2","jetstream":true,"tls_required":true}` + "\r\n", "tls", nil},
-		"something else": {"220 mail.example ESMTP\r\n", "nats", want{"is no NATS": wrong}},
-		"silence":        {"", "nats", want{"says nothing": wrong}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			address := says(t, c.says)
-			f := doctorFlags{natsURL: c.scheme + "://user:hunter2@" + address}
-			found := f.examineNATS(&session{Context: t.Context(), now: now})
-			c.want.check(t, found)
-			for _, one := range found {
-				if strings.Contains(one.Check+one.Message, "hunter2") {
-					t.Error("the password is told")
-				}
-			}
-		})
-	}
-	f := doctorFlags{natsURL: "http://x"}
-	want{"neither nats:// nor tls://": unclear}.check(t, f.examineNATS(&session{Context: t.Context()}))
-	f = doctorFlags{natsURL: "127.0.0.1:1"}
-	want{"refused": wrong}.check(t, f.examineNATS(&session{Context: t.Context()}))
-}
-
-// says returns the address of a server that says something to whoever comes, and hangs up.
-func says(t *testing.T, text string) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		<-done
-	})
-	go func() {
-		defer close(done)
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = connection.Write([]byte(text))
-			_ = connection.Close()
-		}
-	}()
-	return listener.Addr().String()
 }

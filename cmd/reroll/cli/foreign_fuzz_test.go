@@ -31,12 +31,12 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// FuzzNames reads what a command line names: a workload or config, a server, a NATS.
+// FuzzNames reads what a command line names: a workload or config, and a server.
 func FuzzNames(f *testing.F) {
-	f.Add("prod/shop/deploy/web", "https://reroll.example/x?y#z", "nats://u:hunter2@x")
-	f.Add("a//b", "://", "tls://[::1")
-	f.Add("cm/a.b", "localhost:8080", "x:4222")
-	f.Fuzz(func(t *testing.T, name, server, address string) {
+	f.Add("prod/shop/deploy/web", "https://reroll.example/x?y#z")
+	f.Add("a//b", "://")
+	f.Add("cm/a.b", "localhost:8080")
+	f.Fuzz(func(t *testing.T, name, server string) {
 		if r, err := parseRef(name, configKinds()); err == nil {
 			if again, err := parseRef(r.String(), configKinds()); err != nil || again != r || !slices.Contains(configKinds(), r.kind) {
 				t.Errorf("%q is %+v, which is written %s and read %+v, %v", name, r, r, again, err)
@@ -46,9 +46,6 @@ func FuzzNames(f *testing.F) {
 		}
 		if base, err := parseServer(server); err == nil && (base.Host == "" || base.RawQuery != "" || base.Fragment != "") {
 			t.Errorf("%q is asked at %s", server, base)
-		}
-		if host, _, err := natsHost(address); err == nil && strings.Contains(host, "@") {
-			t.Errorf("%q is reached at %s", address, host)
 		}
 	})
 }
