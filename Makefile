@@ -65,7 +65,7 @@ kube: ## Build the real Kubernetes parts that tests and demo start (minutes at f
 	go run ./tests/kube/cmd/kube-parts
 
 .PHONY: demo
-demo: setup $(if $(DEMO_CLUSTER),,kube) ## Show a real API server, real audit events and rolling workloads; DEMO_EXIT=1 checks and ends, DEMO_CLUSTER=current uses the cluster of your kubeconfig
+demo: setup kube ## Show a real API server, real audit events and rolling workloads; DEMO_EXIT=1 checks and ends
 	go run ./tests/demo
 
 .PHONY: test

@@ -1,8 +1,7 @@
 // Command demo shows Reroll's main job on a real API server: three users change a ConfigMap and a Secret, and the Deployment that
 // uses both rolls. It checks what it shows, and ends with code 1 if anything is not as it says.
 //
-// It starts a control plane of its own. With DEMO_CLUSTER=current it uses the cluster of the current kubeconfig, in a namespace that it creates and
-// removes. With DEMO_EXIT=1 it ends by itself; otherwise it leaves the REST API open until it is interrupted.
+// It starts a control plane of its own. With DEMO_EXIT=1 it ends by itself; otherwise it leaves the REST API open until it is interrupted.
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	if err := run(ctx, os.Getenv("DEMO_CLUSTER")); err != nil {
+	if err := run(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
@@ -39,20 +38,10 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, cluster string) error {
+// run starts a control plane, whose audit events go to Reroll, and tells the story on it.
+func run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	switch cluster {
-	case "":
-		return ownCluster(ctx)
-	case "current":
-		return currentCluster(ctx)
-	}
-	return fmt.Errorf("DEMO_CLUSTER is %q: leave it empty for a control plane of the demo's own, or set it to current", cluster)
-}
-
-// ownCluster starts a control plane, whose audit events go to Reroll.
-func ownCluster(ctx context.Context) error {
 	say("Preparing etcd, kube-apiserver, kube-controller-manager, kube-scheduler and a fake node.")
 	if _, err := kube.Parts(ctx, os.Stdout); err != nil {
 		return err
@@ -78,7 +67,7 @@ func ownCluster(ctx context.Context) error {
 	return s.show(ctx, l.Kube.Kubeconfig())
 }
 
-// show tells the story and, without DEMO_EXIT, waits for the user to try more of it. kubeconfig is what kubectl needs for that; empty: nothing.
+// show tells the story and, without DEMO_EXIT, waits for the user to try more of it with a kubeconfig.
 func (s *story) show(ctx context.Context, kubeconfig string) error {
 	if err := s.tell(ctx); err != nil {
 		return errors.Join(err, errors.New("the end of reroll's log:\n"+lastLines(s.reroll.Log(), 15)))
@@ -90,9 +79,7 @@ func (s *story) show(ctx context.Context, kubeconfig string) error {
 		return nil
 	}
 	say("Try it yourself, in another terminal (interrupt here to end):")
-	if kubeconfig != "" {
-		fmt.Printf("    export KUBECONFIG=%s\n", kubeconfig)
-	}
+	fmt.Printf("    export KUBECONFIG=%s\n", kubeconfig)
 	fmt.Printf("    kubectl -n %s edit configmap web-settings\n", s.namespace)
 	fmt.Printf("    curl -s '%s/api/v1/reloads?limit=1'\n", s.reroll.API)
 	<-ctx.Done()
