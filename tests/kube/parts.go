@@ -161,7 +161,7 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 	defer unlock()
 	// Somebody else may have built them while we waited.
 	missing := b.find(k.sources)
-	build := build{modules: k.modules, root: root, dir: b.Dir, versions: v, progress: progress}
+	build := build{root: root, dir: b.Dir, versions: v, progress: progress}
 	if err := build.all(ctx, missing); err != nil {
 		return Binaries{}, err
 	}

@@ -195,7 +195,7 @@ func TestFailedBuildLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".build-cut-short"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := build{modules: []string{"kwok"}, root: root, dir: dir, progress: io.Discard}
+	b := build{root: root, dir: dir, progress: io.Discard}
 	err = b.all(t.Context(), []source{{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", func(versions) string { return "-X nonsense" }}})
 	if err == nil || !strings.Contains(err.Error(), "-X flag") {
 		t.Errorf("a build that cannot work gives %v", err)
@@ -231,45 +231,6 @@ func TestLockIsForOne(t *testing.T) {
 		t.Fatalf("after the first gave it back: %v", err)
 	}
 	unlock()
-}
-
-func TestRemaining(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		reason                   string
-		elapsed                  time.Duration
-		done, total, links, cpus int
-		want                     time.Duration
-	}{
-		"Cold":       {"nothing is known yet but what was measured elsewhere", 0, 0, 3000, 6, 2, 300*time.Second + 48*time.Second},
-		"OnlyLinks":  {"with a warm cache nothing is compiled", 8 * time.Second, 0, 0, 5, 2, 40 * time.Second},
-		"Half":       {"half the weight is on its own speed: 0.3 s per package instead of 0.1 s", 450 * time.Second, 1500, 3000, 0, 2, 300 * time.Second},
-		"Finished":   {"nothing is left", time.Minute, 3000, 3000, 0, 2, 0},
-		"ManyCPUs":   {"the estimate is of CPU time", 0, 0, 3000, 0, 8, 75 * time.Second},
-		"LinksStill": {"all is compiled", time.Minute, 10, 10, 1, 2, 8 * time.Second},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := remaining(tc.elapsed, tc.done, tc.total, tc.links, tc.cpus)
-			if diff := got - tc.want; diff < -time.Second || diff > time.Second {
-				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
-			}
-		})
-	}
-}
-
-func TestMeterCountsWhatWasToBeCompiled(t *testing.T) {
-	t.Parallel()
-	var said strings.Builder
-	m := newMeter(&said, map[string]bool{"example.org/a": true, "example.org/b": true}, 1)
-	m.begin(Kwok)
-	for _, line := range []string{"example.org/a", "example.org/a", "go: downloading example.org/c v1.0.0"} {
-		m.compiled(line)
-	}
-	m.end()
-	if want := "built kwok (1 of 1), 1 of 2 packages compiled"; !strings.Contains(said.String(), want) {
-		t.Errorf("it said %q, want %q", &said, want)
-	}
 }
 
 func TestSumSamples(t *testing.T) {
