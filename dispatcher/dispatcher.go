@@ -152,7 +152,9 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	working, release := context.WithCancel(term)
 	defer release()
 
-	d.lock().gate.replay(time.Now())
+	b := d.lock()
+	b.gate.replay(time.Now())
+	d.starting.Store(newLists(b.index)) // before anything is looked at
 	d.unlock()
 	var begin, settle errgroup.Group
 	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })

@@ -36,7 +36,6 @@ type sweeper struct {
 // own.
 func (d *sweeper) first(ctx context.Context) error {
 	b := d.lock()
-	d.starting.Store(newLists(b.index))
 	for ref := range b.index.byRef {
 		d.workloadQ.Add(ref)
 	}
