@@ -19,6 +19,10 @@ CHAOSFLAGS ?=
 FLEET_CUT_SECONDS ?= 300
 FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
+THOUSAND_MEMBERS ?= 1000
+THOUSAND_CUT_SECONDS ?= 300
+THOUSAND_KILLS ?= 1000
+THOUSAND_RECORDS ?= 20000
 TESTFLAGS ?=
 FLAKES_PACKAGES ?= ./dispatcher ./reloader/queue ./api ./cmd/reroll
 FLAKES_RUN ?= .
@@ -233,6 +237,11 @@ hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary one
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
 	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
 	$(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
+
+.PHONY: thousand
+thousand: ## A hub of three servers for 1,000 clusters for ten minutes, and 1,000 kills while 20,000 records are stored; THOUSAND_MEMBERS=20 THOUSAND_CUT_SECONDS=30 THOUSAND_KILLS=30 THOUSAND_RECORDS=600 are less
+	THOUSAND_MEMBERS=$(THOUSAND_MEMBERS) THOUSAND_CUT_SECONDS=$(THOUSAND_CUT_SECONDS) THOUSAND_KILLS=$(THOUSAND_KILLS) THOUSAND_RECORDS=$(THOUSAND_RECORDS) \
+	$(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/thousand
 
 .PHONY: fuzz
 fuzz: ## Try FUZZ_HISTORIES random histories on the model of the dispatcher, and fuzz every target for FUZZTIME (default 60s) each; what it finds wrong goes to testdata/fuzz, and is listed in the end

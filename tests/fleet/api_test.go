@@ -6,51 +6,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
-	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // hubAPI is a process that answers for all clusters.
-type hubAPI struct{ url string }
+type hubAPI struct{ *line.Reroll }
 
 func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	t.Helper()
-	binary, err := line.Build(ctx)
+	r, err := line.StartAPI(ctx, append([]string{"--nats-url", h.URL}, login(t, "nats", natsserver.HubUser)...)...)
 	must(t, err)
-	addresses, err := port.Addresses(2)
-	must(t, err)
-	cmd := exec.Command(binary, append([]string{"api", "--nats-url", h.URL, "--api-address", addresses[0], "--metrics-address", addresses[1]}, login(t, "nats", natsserver.HubUser)...)...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return hubAPI{"http://" + addresses[0]}
-}
-
-func (a hubAPI) get(ctx context.Context, path string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+path, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", path, response.Status)
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	t.Cleanup(r.Kill)
+	return hubAPI{r}
 }
 
 // source is where hints came from, and when the last did.
@@ -80,7 +53,7 @@ func (a hubAPI) warns(ctx context.Context, t *testing.T, cluster string) {
 	for _, path := range []string{"/api/v1/clusters", "/api/v1/reloads"} {
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
 			var page struct{ Warnings []string }
-			if err := a.get(ctx, path, &page); err != nil {
+			if err := a.Get(ctx, path, &page); err != nil {
 				return err
 			}
 			if len(page.Warnings) != 1 || !strings.HasPrefix(page.Warnings[0], "Cluster "+cluster+":") {
@@ -97,7 +70,7 @@ func (a hubAPI) hasWorkloads(ctx context.Context, c *cluster) {
 	path := "/api/v1/workloads?limit=500&cluster=" + c.name
 	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
 		var own, hub struct{ Items []json.RawMessage }
-		if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.get(ctx, path, &hub)); err != nil {
+		if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.Get(ctx, path, &hub)); err != nil {
 			return err
 		}
 		if len(own.Items) < spread || len(own.Items) != len(hub.Items) {
@@ -117,7 +90,7 @@ func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*clust
 	t.Helper()
 	must(t, line.Poll(ctx, func(ctx context.Context) error {
 		var page listing
-		if err := a.get(ctx, "/api/v1/clusters", &page); err != nil {
+		if err := a.Get(ctx, "/api/v1/clusters", &page); err != nil {
 			return err
 		}
 		if len(page.Items) != 3 || len(page.Warnings) != 0 {

@@ -47,8 +47,13 @@ type arrivals struct {
 	times map[string]int
 }
 
+// readTime bounds one try to read: a hub that elects a leader leaves a question without an answer.
+const readTime = 20 * time.Second
+
 // arrived reads what the hub has of the history of a cluster.
 func (h *hub) arrived(ctx context.Context, filter string) (arrivals, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	a := arrivals{first: map[string]time.Time{}, times: map[string]int{}}
 	consumer, err := h.JetStream.OrderedConsumer(ctx, queue.HistoryStream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}})
 	if err != nil {

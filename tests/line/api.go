@@ -24,6 +24,19 @@ func StartWatching(ctx context.Context, dir string, flags ...string) (*Reroll, e
 	return r, r.startAlone(ctx)
 }
 
+// StartAPI starts a process of the API alone, and returns when it is ready. The flags say where its NATS is. The caller ends it.
+func StartAPI(ctx context.Context, flags ...string) (*Reroll, error) {
+	addresses, err := port.Addresses(2)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reroll{
+		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
+		arguments: append([]string{"api", "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
+	}
+	return r, r.startAlone(ctx)
+}
+
 // startAlone starts a process that is no part of a line, and returns when it is ready. Of one that does not get ready nothing is left.
 func (r *Reroll) startAlone(ctx context.Context) (err error) {
 	if r.binary, err = Build(ctx); err != nil {

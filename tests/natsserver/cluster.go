@@ -169,6 +169,9 @@ func (c *Cluster) Kill(name string) {
 	_ = c.processes[name].Wait() // it was killed
 }
 
+// PID returns the process of a member.
+func (c *Cluster) PID(name string) int { return c.processes[name].Process.Pid }
+
 // Led is what has a leader: a stream, or one of its consumers.
 type Led struct{ Stream, Consumer string }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -33,6 +34,8 @@ func HubOptions(dir string, clusters ...string) (*server.Options, error) {
 	}
 	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
 	o.JetStream, o.SyncAlways, o.JetStreamMaxStore, o.JetStreamMaxMemory = true, true, 8<<30, 64<<20
+	// Those of docs/nats/hub-server.conf.
+	o.JetStreamLimits = server.JSLimitOpts{DefaultMaxConsumers: 2000, MaxBatchInflightPerStream: 1000, MaxBatchInflightTotal: 2000, MaxBatchTimeout: 5 * time.Second}
 	return o, nil
 }
 

@@ -1,0 +1,85 @@
+//go:build nightly
+
+package thousand
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
+	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
+)
+
+// world is a hub with its API, the NATS that all members share, each with an account of its own, and an observer of the hub.
+type world struct {
+	*natsserver.Cluster
+	*observer
+	api      *line.Reroll
+	local    string
+	password string
+}
+
+func newWorld(ctx context.Context, t *testing.T, n int) *world {
+	t.Helper()
+	w := &world{password: natsserver.PasswordFile(t)}
+	began := time.Now()
+	w.Cluster = natsserver.StartCluster(t, clusterNames(n)...)
+	admin := login(w.URL, natsserver.HubUser, w.password)
+	admin.Replicas = natsserver.Members
+	add := func(ctx context.Context, name string) error {
+		return line.Poll(ctx, func(ctx context.Context) error { return hub.Add(ctx, admin, name) })
+	}
+	must(t, add(ctx, clusterName(0))) // it waits for the servers
+	adding, running := errgroup.WithContext(ctx)
+	adding.SetLimit(4)
+	for _, name := range clusterNames(n)[1:] {
+		adding.Go(func() error { return add(running, name) })
+	}
+	must(t, adding.Wait())
+	t.Logf("hub add of %d clusters took %s", n, time.Since(began).Round(time.Millisecond))
+	w.local = startLocal(t, n)
+	var err error
+	w.api, err = line.StartAPI(ctx, "--nats-url", w.URL, "--nats-user", natsserver.HubUser, "--nats-password-file", w.password)
+	must(t, err)
+	t.Cleanup(w.api.Kill)
+	w.observer = observe(ctx, t, admin)
+	return w
+}
+
+// startLocal starts the NATS of all members. It does not wait for the disk: what is measured is the hub.
+func startLocal(t *testing.T, n int) (url string) {
+	t.Helper()
+	var accounts strings.Builder
+	for _, name := range clusterNames(n) {
+		fmt.Fprintf(&accounts, "  %q: { jetstream: enabled, users: [{ user: %q, password: %q }] }\n", name, name, natsserver.Password)
+	}
+	file := filepath.Join(t.TempDir(), "local.conf")
+	must(t, os.WriteFile(file, []byte("jetstream: enabled\naccounts: {\n"+accounts.String()+"}\n"), 0o600))
+	o, err := server.ProcessConfigFile(file)
+	must(t, err)
+	o.Host, o.Port, o.NoSigs, o.NoLog, o.StoreDir, o.JetStreamMaxStore = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir(), 64<<30
+	return natsserver.Run(t, o).ClientURL()
+}
+
+// memory logs what each process takes.
+func (w *world) memory(t *testing.T) {
+	t.Helper()
+	pids := map[string]int{"the API": w.api.PID(), "all members and their NATS": os.Getpid()}
+	for _, name := range w.Names() {
+		pids["NATS server "+name] = w.PID(name)
+	}
+	for name, pid := range pids {
+		now, most, err := line.Memory(pid)
+		must(t, err)
+		t.Logf("memory of %s: %d MiB, %d MiB at most", name, now>>20, most>>20)
+	}
+}

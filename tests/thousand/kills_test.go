@@ -1,0 +1,141 @@
+//go:build nightly
+
+package thousand
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// forwarderVariable, in the environment, makes this program the forwarder of one cluster, so that it can be killed as a process.
+const forwarderVariable = "REROLL_TEST_FORWARDER"
+
+type forwarder struct{ Cluster, Local, Hub, Password string }
+
+// serveForwarder forwards until the process is killed, if the environment says so. Otherwise it returns false.
+func serveForwarder() bool {
+	var f forwarder
+	if json.Unmarshal([]byte(os.Getenv(forwarderVariable)), &f) != nil {
+		return false
+	}
+	m, err := (&world{local: f.Local, password: f.Password}).newMember(context.Background(), f.Cluster, f.Hub)
+	if err == nil {
+		var run *hub.Member
+		if run, err = hub.New(m.queue, m.hub); err == nil {
+			err = run.Run(context.Background(), hub.Following{})
+		}
+	}
+	fmt.Fprintln(os.Stderr, "forwarder:", err)
+	return true
+}
+
+func (f forwarder) start() (*exec.Cmd, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env, cmd.Stderr = append(os.Environ(), forwarderVariable+"="+string(text)), os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd, cmd.Start()
+}
+
+// TestKills: forwarders, servers of the hub and its API are killed while records are stored. In the end the hub, and the API, have each record once.
+func TestKills(t *testing.T) {
+	const clusters = 4
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Minute)
+	defer cancel()
+	w := newWorld(ctx, t, clusters)
+	all, forwarders := make([]*member, clusters), make([]*exec.Cmd, clusters)
+	start := func(i int) {
+		t.Helper()
+		var err error
+		forwarders[i], err = forwarder{clusterName(i), w.local, w.URL, w.password}.start()
+		must(t, err)
+	}
+	kill := func(i int) { _ = forwarders[i].Process.Kill(); _ = forwarders[i].Wait() }
+	for i := range all {
+		var err error
+		all[i], err = w.newMember(ctx, clusterName(i), w.URL)
+		must(t, err)
+		t.Cleanup(func() { _ = all[i].queue.Close(context.WithoutCancel(ctx)) })
+		start(i)
+		t.Cleanup(func() { kill(i) })
+	}
+	killed := map[string]int{}
+	for n := range kills {
+		must(t, each(ctx, all, func(ctx context.Context, m *member) error {
+			for range written / kills / clusters {
+				if _, err := m.change(ctx, 1+rand.IntN(10_000), reloader.ChangeUpdated); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		switch {
+		case n%20 == 7:
+			name := w.Names()[rand.IntN(len(w.Names()))]
+			w.Kill(name)
+			must(t, w.Start(name))
+			killed["servers"]++
+		case n%20 == 17:
+			w.api.Kill()
+			must(t, w.api.Start())
+			killed["API"]++
+		default:
+			kill(n % clusters)
+			start(n % clusters)
+			killed["forwarders"]++
+		}
+		pause(ctx, time.Duration(rand.IntN(400))*time.Millisecond)
+	}
+	for _, m := range all {
+		must(t, line.Poll(ctx, func(context.Context) error { return w.lacks(m) }))
+		must(t, line.Poll(ctx, func(ctx context.Context) error { return w.lists(ctx, m) }))
+	}
+	t.Logf("killed: %v", killed)
+	w.judge(t)
+}
+
+// lists returns an error unless the API lists each change of a cluster once.
+func (w *world) lists(ctx context.Context, m *member) error {
+	listed := map[string]int{}
+	query := url.Values{"cluster": {m.name}, "limit": {"500"}}
+	for {
+		var page struct {
+			Items    []struct{ ID string }
+			Metadata struct{ Continue string }
+		}
+		if err := w.api.Get(ctx, "/api/v1/changes?"+query.Encode(), &page); err != nil {
+			return err
+		}
+		for _, item := range page.Items {
+			if listed[item.ID]++; listed[item.ID] > 1 {
+				return line.Stop(fmt.Errorf("the API lists %s of %s twice", item.ID, m.name))
+			}
+		}
+		if query.Set("continue", page.Metadata.Continue); page.Metadata.Continue == "" {
+			break
+		}
+	}
+	if len(listed) != len(m.made) {
+		return fmt.Errorf("the API lists %d of %d changes of %s", len(listed), len(m.made), m.name)
+	}
+	return nil
+}
