@@ -28,11 +28,6 @@ var measurements = map[string]func(*bench, context.Context) error{
 	"sizing":  (*bench).sizing,
 }
 
-// fleetMeasurements are those of a hub and its clusters, which run lines of their own.
-var fleetMeasurements = map[string]func(context.Context, options) error{
-	"catchup": catchUp,
-}
-
 // setting is one way of running the line, and what is measured on it.
 type setting struct {
 	name    string
@@ -59,7 +54,7 @@ type options struct {
 
 func main() {
 	var o options
-	names := "latency,fanout,sizing,catchup"
+	names := "latency,fanout,sizing"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
@@ -78,7 +73,7 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	for _, name := range o.only {
-		if measurements[name] == nil && fleetMeasurements[name] == nil {
+		if measurements[name] == nil {
 			return fmt.Errorf("nothing to measure is called %q", name)
 		}
 	}
@@ -90,14 +85,6 @@ func run(ctx context.Context, o options) error {
 		heading(s.name)
 		if err := onLine(ctx, s, o); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
-		}
-	}
-	for _, name := range o.only {
-		if measure := fleetMeasurements[name]; measure != nil {
-			heading(name)
-			if err := measure(ctx, o); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
 		}
 	}
 	return nil

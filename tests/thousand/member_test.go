@@ -47,7 +47,7 @@ type member struct {
 
 func (w *world) newMember(ctx context.Context, name, hubURL string) (m *member, err error) {
 	o := login(w.local, name, w.password)
-	o.Streams, o.MaxStore = []string{queue.HistoryStream, queue.StateStream}, 8<<20
+	o.Streams, o.MaxStore = []string{queue.HistoryStream, queue.StateStream}, 64<<20
 	m = &member{name: name, states: map[string]time.Time{}, targets: map[string]uint64{}}
 	m.hub = hub.Options{Hub: login(hubURL, name, w.password), Cluster: name, UID: "uid-" + name, Logger: quiet}
 	m.queue, err = queue.Open(ctx, o)
