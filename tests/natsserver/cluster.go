@@ -104,6 +104,7 @@ type Cluster struct {
 func StartCluster(t testing.TB, hub ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{members: map[string]member{}, processes: map[string]*exec.Cmd{}}
+	dir := t.TempDir() // it is removed after the servers have ended
 	t.Cleanup(func() {
 		for name := range c.processes {
 			c.Kill(name)
@@ -113,7 +114,6 @@ func StartCluster(t testing.TB, hub ...string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	for i := range Members {
 		name := fmt.Sprint("n", i)
 		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[Members+i], Peers: ports[Members:], Hub: hub}

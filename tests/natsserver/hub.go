@@ -1,6 +1,8 @@
 package natsserver
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,9 +10,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // HubUser is who administers a hub, and Password that of every user there. The user of a cluster is named as the cluster.
@@ -57,6 +61,27 @@ func StartHub(t testing.TB, clusters []string, change ...func(*server.Options)) 
 		}
 	}
 	return s
+}
+
+// StartHubCluster runs a hub of three processes until the test ends, with every cluster added. TestMain must call ServeMember.
+func StartHubCluster(t testing.TB, clusters ...string) *Cluster {
+	t.Helper()
+	c := StartCluster(t, clusters...)
+	admin := Login(t, c.URL, HubUser)
+	admin.Replicas = Members
+	add := func(ctx context.Context, cluster string) error {
+		return line.Poll(ctx, func(ctx context.Context) error { return hub.Add(ctx, admin, cluster) })
+	}
+	err := add(t.Context(), clusters[0]) // it waits for the servers
+	adding, ctx := errgroup.WithContext(t.Context())
+	adding.SetLimit(4)
+	for _, cluster := range clusters[1:] {
+		adding.Go(func() error { return add(ctx, cluster) })
+	}
+	if err := errors.Join(err, adding.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // Login returns options to connect to a hub as a user.

@@ -26,14 +26,20 @@ const batchSize = 500
 // BenchmarkForwarders: how many records a second a hub that waits for its disk takes from forwarders that catch up, beside as many publishers that do
 // nothing but store batches of messages of the same size in the same stream.
 func BenchmarkForwarders(b *testing.B) {
-	for _, c := range []struct{ servers, forwarders, records int }{{1, 1, 20_000}, {natsserver.Members, 50, 1000}} {
-		b.Run(fmt.Sprintf("%d into %d", c.forwarders, c.servers), func(b *testing.B) {
+	for name, c := range map[string]struct {
+		start               func(b *testing.B, clusters []string) (url string)
+		forwarders, records int
+	}{
+		"one into one server":       {func(b *testing.B, clusters []string) string { return natsserver.StartHub(b, clusters).ClientURL() }, 1, 20_000},
+		"fifty into a hub of three": {func(b *testing.B, clusters []string) string { return natsserver.StartHubCluster(b, clusters...).URL }, 50, 1000},
+	} {
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				w := &world{password: natsserver.PasswordFile(b), local: startLocal(b, c.forwarders)}
-				w.startHub(b.Context(), b, c.servers, c.forwarders)
-				ours := w.forward(b, c.forwarders, c.records)
-				bare := w.bare(b, c.forwarders, c.records)
+				url := c.start(b, clusterNames(c.forwarders))
+				ours := w.forward(b, url, c.forwarders, c.records)
+				bare := w.bare(b, url, c.forwarders, c.records)
 				total := float64(c.forwarders * c.records)
 				b.ReportMetric(total/ours.Seconds(), "records/s")
 				b.ReportMetric(total/bare.Seconds(), "bare/s")
@@ -45,12 +51,12 @@ func BenchmarkForwarders(b *testing.B) {
 }
 
 // forward has members join with that many records each, and returns how long the hub took to have them all.
-func (w *world) forward(b *testing.B, members, records int) time.Duration {
+func (w *world) forward(b *testing.B, url string, members, records int) time.Duration {
 	b.Helper()
 	all := make([]*member, members)
 	for i := range all {
 		var err error
-		all[i], err = w.newMember(b.Context(), clusterName(i), w.url)
+		all[i], err = w.newMember(b.Context(), clusterName(i), url)
 		must(b, err)
 		b.Cleanup(func() { _ = all[i].queue.Close(context.Background()) }) // it was read only
 	}
@@ -70,7 +76,7 @@ func (w *world) forward(b *testing.B, members, records int) time.Duration {
 		must(b, err)
 		running.Go(func() { _ = run.Run(ctx, hub.Following{}) }) // it ends with ctx
 	}
-	c, err := queue.Dial(login(w.url, natsserver.HubUser, w.password))
+	c, err := queue.Dial(login(url, natsserver.HubUser, w.password))
 	must(b, err)
 	defer c.NATS.Close()
 	for want, has := uint64(members*(records+1)), uint64(0); has < want; {
@@ -88,14 +94,14 @@ func (w *world) forward(b *testing.B, members, records int) time.Duration {
 }
 
 // bare stores as many messages of the size of a record, without reading, positions and checks.
-func (w *world) bare(b *testing.B, members, records int) time.Duration {
+func (w *world) bare(b *testing.B, url string, members, records int) time.Duration {
 	b.Helper()
 	body := []byte(`"` + strings.Repeat("x", 600) + `"`)
 	publishing, ctx := errgroup.WithContext(b.Context())
 	began := time.Now()
 	for i := range members {
 		publishing.Go(func() error {
-			c, err := queue.Dial(login(w.url, clusterName(i), w.password))
+			c, err := queue.Dial(login(url, clusterName(i), w.password))
 			if err != nil {
 				return err
 			}

@@ -12,10 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/reroll-dev/reroll/reloader/queue"
-	"github.com/reroll-dev/reroll/reloader/queue/hub"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
@@ -24,48 +21,23 @@ import (
 type world struct {
 	*natsserver.Cluster
 	*observer
-	api *line.Reroll
-	// url is that of the hub, and local that of the members' NATS.
-	url, local string
-	password   string
+	api      *line.Reroll
+	local    string
+	password string
 }
 
 func newWorld(ctx context.Context, t *testing.T, n int) *world {
 	t.Helper()
 	w := &world{password: natsserver.PasswordFile(t), local: startLocal(t, n)}
 	began := time.Now()
-	admin := w.startHub(ctx, t, natsserver.Members, n)
-	t.Logf("hub add of %d clusters took %s", n, since(began))
+	w.Cluster = natsserver.StartHubCluster(t, clusterNames(n)...)
+	t.Logf("a hub of %d clusters was there after %s", n, since(began))
 	var err error
-	w.api, err = line.StartAPI(ctx, "--nats-url", w.url, "--nats-user", natsserver.HubUser, "--nats-password-file", w.password)
+	w.api, err = line.StartAPI(ctx, "--nats-url", w.URL, "--nats-user", natsserver.HubUser, "--nats-password-file", w.password)
 	must(t, err)
 	t.Cleanup(w.api.Kill)
-	w.observer = observe(ctx, t, admin)
+	w.observer = observe(ctx, t, login(w.URL, natsserver.HubUser, w.password))
 	return w
-}
-
-// startHub starts a hub of one server or three, and adds clusters. It returns how to log in as its administrator.
-func (w *world) startHub(ctx context.Context, t testing.TB, servers, clusters int) (admin queue.Options) {
-	t.Helper()
-	if servers == 1 {
-		w.url = natsserver.StartHub(t, clusterNames(clusters)).ClientURL()
-		return login(w.url, natsserver.HubUser, w.password)
-	}
-	w.Cluster = natsserver.StartCluster(t, clusterNames(clusters)...)
-	w.url = w.URL
-	admin = login(w.url, natsserver.HubUser, w.password)
-	admin.Replicas = servers
-	add := func(ctx context.Context, name string) error {
-		return line.Poll(ctx, func(ctx context.Context) error { return hub.Add(ctx, admin, name) })
-	}
-	must(t, add(ctx, clusterName(0))) // it waits for the servers
-	adding, running := errgroup.WithContext(ctx)
-	adding.SetLimit(4)
-	for _, name := range clusterNames(clusters)[1:] {
-		adding.Go(func() error { return add(running, name) })
-	}
-	must(t, adding.Wait())
-	return admin
 }
 
 // startLocal starts the NATS of all members. It does not wait for the disk: what is measured is the hub.

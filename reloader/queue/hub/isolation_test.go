@@ -19,7 +19,11 @@ const confidential = "not-for-c2"
 
 // TestIsolation: with its own account and without Reroll, c2 neither reads nor writes what belongs to c1 or is meant for c3.
 func TestIsolation(t *testing.T) {
-	url := natsserver.StartHub(t, []string{"c1", "c2", "c3"}).ClientURL()
+	isolated(t, natsserver.StartHub(t, []string{"c1", "c2", "c3"}).ClientURL())
+}
+
+func isolated(t *testing.T, url string) {
+	t.Helper()
 	q, seen := local(t, t.TempDir()), follow(t, url)
 	appendChanges(t, q, "c1", 0, 2)
 	c1, _ := member(t, q, url, "c1", "uid-1", newHears().following(nothing))
@@ -62,6 +66,8 @@ func TestIsolation(t *testing.T) {
 		{"hub.reroll.copy.c1.c3.configmap.shop.flags", "{}"},
 		{"hub.reroll.copy.c1.c2.configmap.shop.flags", "{}"},
 		{"hub.reroll.want.c3.c1", "{}"},
+		{"hub.deliver", `{"owner":"c1","target":"c3"}`},
+		{"deliver.c3", `{"owner":"c1","target":"c3"}`},
 		{"hub.get.HISTORY.reroll.at.c1.HISTORY", ""},
 		{"hub.get.HISTORY.reroll.change.c1.configmap.shop.config-1", ""},
 		{"hub.get.FOLLOW.reroll.copy.c1.c3.configmap.shop.flags.v2", ""},
@@ -78,6 +84,8 @@ func TestIsolation(t *testing.T) {
 		{"$JS.API.CONSUMER.DELETE.FOLLOW.c3", ""},
 		{"$JS.API.CONSUMER.MSG.NEXT.FOLLOW.c3", "1"},
 		{"$JS.ACK.FOLLOW.c3.1.1.1.1.0", "+ACK"},
+		{"$JS.ACK._.HUB.FOLLOW.c3.1.1.1.1.0.x", "+ACK"},
+		{"$JS.ACK._.c2.FOLLOW.c3.1.1.1.1.0.x", "+ACK"},
 	} {
 		answer, err := c2.NATS.Request(try.subject, []byte(try.body), 10*time.Second)
 		refused := errors.Is(err, nats.ErrNoResponders)
