@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -25,7 +26,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 			r.Problems = append(r.Problems, problem)
 		}
 	}
-	r.WaitsSince = t.behindSince()
+	r.WaitsSince, r.Rolls = t.behindSince(), turn.Pace{Rolls: t.state.Rolls, At: t.state.At}.Lately(r.UpdatedAt)
 	r.Missing, r.Unreadable = x.lacks(t), x.unreadable(t)
 	if p := t.plan.Chosen.Pause; p.Begun {
 		r.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}

@@ -58,6 +58,7 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 	}
 	began := time.Now()
 	var found []reloader.Config
+	metas := map[reloader.ConfigKind][]dialect.ConfigMeta{}
 	for _, kind := range reloader.ConfigKinds {
 		if !hasPattern(p, kind) {
 			continue
@@ -71,9 +72,20 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
 		}
 		found = append(found, slices.SortedFunc(maps.Keys(configs), compareConfigs)...)
+		if err == nil {
+			metas[kind] = []dialect.ConfigMeta{}
+		}
+		for c, meta := range configs {
+			metas[kind] = append(metas[kind], dialect.ConfigMeta{Config: c, Labels: meta.Labels})
+		}
 	}
-	d.lock().match(t, p, found)
-	t.listed, t.tries = began, 0
+	idle := p.Idle(metas)
+	b = d.lock()
+	b.match(t, p, found)
+	if t.listed, t.tries = began, 0; !slices.EqualFunc(t.idle, idle, samePattern) {
+		t.idle = idle
+		b.recordQ.Add(ref)
+	}
 	d.unlock()
 	return nil
 }

@@ -35,7 +35,9 @@ type cluster struct {
 	// which they cannot, the workload is waiting for it.
 	started map[scenario.Ref]time.Time
 	// part is the only container that started then; empty if all did.
-	part     string
+	part string
+	// stuck is why it does not start.
+	stuck    string
 	waiting  map[scenario.Ref]bool
 	podStart time.Duration
 	serial   int

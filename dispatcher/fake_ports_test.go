@@ -184,7 +184,7 @@ func (c client) Pods(ctx context.Context, w *workload.Workload) (workload.Pods, 
 	if !ok {
 		return pods, nil
 	}
-	pod := workload.Pod{Current: true}
+	pod := workload.Pod{Name: "pod-1", Current: true, Stuck: c.stuck}
 	names := slices.Clone(w.Template.Init)
 	for _, container := range w.Template.Containers {
 		names = append(names, container.Name)

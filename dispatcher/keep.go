@@ -56,6 +56,7 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	if d.crowded() {
 		return ledgerDelay
 	}
+	d.explain(ctx, ref)
 	b := d.lock()
 	waiting, record := b.toStore(ref)
 	d.unlock()

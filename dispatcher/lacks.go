@@ -33,7 +33,26 @@ func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 		}
 		missing = append(missing, m)
 	}
+	for _, m := range t.idle {
+		if len(missing) < maxMissing && !x.findsNow(t, m) {
+			missing = append(missing, m)
+		}
+	}
 	return missing
+}
+
+// findsNow reports whether a pattern of t that found nothing when configs were listed finds one that was seen since.
+func (x *scribe) findsNow(t *tracked, m reloader.Missing) bool {
+	return slices.ContainsFunc(t.plan.Patterns, func(p dialect.Pattern) bool {
+		return p.Clause == m.Clause && p.String() == m.Pattern && slices.ContainsFunc(slices.Collect(maps.Keys(t.edges)), func(c reloader.Config) bool {
+			known := x.configs.of(c)
+			return c.Kind == p.Kind && c.Cluster == "" && known.looked() && !known.now.absent && p.Finds(dialect.ConfigMeta{Config: c, Labels: known.now.Labels})
+		})
+	})
+}
+
+func samePattern(a, b reloader.Missing) bool {
+	return a.Config == b.Config && a.Clause == b.Clause && a.Pattern == b.Pattern && a.Meant == b.Meant
 }
 
 // lack returns what t misses of one config, if it misses anything. What is optional, or was only matched by a pattern, is not missed.

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -53,6 +54,10 @@ func (f *rollouts) watch(t *tracked) {
 	if end.Result == reloader.ReasonOvertaken {
 		t.rollout.State.Undone = !t.marked(t.w)
 	}
+	if r := t.rollout; r.Result() == reloader.ReasonRolledOut && !r.State.Undone && !t.marked(t.w) {
+		r.State.Undone = true
+		f.recordQ.Add(t.w.Ref())
+	}
 	f.end(t, end)
 }
 
@@ -71,19 +76,50 @@ func (f *rollouts) end(t *tracked, end rollout.End) {
 	r, ref := t.rollout, t.w.Ref()
 	r.State.Result, r.State.Message, r.State.EndedAt = end.Result, end.Message, time.Now()
 	f.logRollout(ref, r)
+	f.metrics.RolledOut(r.State)
+	if f.gate.nextAfter(t); r.Unexplained() {
+		f.recordQ.Add(ref)
+		return
+	}
+	f.conclude(t)
+}
+
+// conclude has it recorded what became of the rollout of t.
+func (f *rollouts) conclude(t *tracked) {
+	r := t.rollout
 	if r.Stalled() {
 		f.Announcer.Stalled(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
-			r.ID, r.State.StartedAt.UTC().Format(time.RFC3339), end.Message))
+			r.ID, r.State.StartedAt.UTC().Format(time.RFC3339), r.State.Message))
 	}
-	known, state := reloader.Reload{ID: r.ID, Cluster: f.Cluster, Workload: ref}, r.State
+	known, state := reloader.Reload{ID: r.ID, Cluster: f.Cluster, Workload: t.w.Ref()}, r.State
 	if r.Reload != nil {
 		known = *r.Reload
 	}
 	known.Rollout = &state
-	f.metrics.RolledOut(state)
 	f.records.add(finished{w: t.w, reload: known})
 	if r.Over() {
 		r.Reload = nil
 	}
-	f.gate.nextAfter(t)
+}
+
+// explain adds to what is said of a stalled rollout why its pods do not start, if they may be read.
+func (d *keeper) explain(ctx context.Context, ref reloader.WorkloadRef) {
+	b := d.lock()
+	t := b.index.byRef[ref]
+	if t == nil || !t.rollout.Unexplained() {
+		d.unlock()
+		return
+	}
+	w, r := t.w, t.rollout
+	d.unlock()
+	pods, err := d.Workloads.Pods(ctx, w)
+	if err != nil {
+		d.Logger.Debug("the pods of a stalled rollout cannot be read", "workload", ref.String(), "error", err)
+	}
+	b = d.lock()
+	defer d.unlock()
+	if b.index.byRef[ref] == t && t.rollout == r && r.Unexplained() {
+		r.Explain(pods.Stuck())
+		b.rollouts.conclude(t)
+	}
 }

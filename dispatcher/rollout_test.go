@@ -175,7 +175,15 @@ func TestRolloutIsTold(t *testing.T) {
 		w.settled()
 		w.edit(alice, app, "2")
 		w.pass(time.Second)
+		w.cluster.mu.Lock()
+		w.cluster.stuck = "container main: ImagePullBackOff"
+		w.cluster.mu.Unlock()
 		w.say(web, 2, gaveUp)
+		const cause = "its progress deadline is exceeded: pod pod-1: container main: ImagePullBackOff"
+		record, _ := w.store.recordOf(webRef)
+		if reloads := w.store.reloadsOf(webRef); record.Rollout.Message != cause || reloads[len(reloads)-1].Rollout.Message != cause {
+			t.Errorf("the record says %+v, and the history %+v; want %s", record.Rollout, reloads[len(reloads)-1].Rollout, cause)
+		}
 		w.pass(time.Minute)
 		w.say(web, 2, allNew)
 		if diff := testutil.GatherAndCompare(registry, strings.NewReader(`
@@ -191,7 +199,7 @@ reroll_rollouts_total{result="WaitingForOperator"} 0
 		if n, sum := observed(t, registry, "reroll_rollout_duration_seconds"); n != 1 || sum < 60 || sum > 70 {
 			t.Errorf("%d rollouts took %v s, want one of a minute", n, sum)
 		}
-		if len(w.store.problems) != 1 || !strings.Contains(w.store.problems[0], "has stalled: its progress deadline is exceeded") {
+		if len(w.store.problems) != 1 || !strings.Contains(w.store.problems[0], "has stalled: "+cause) {
 			t.Errorf("complaints: %q", w.store.problems)
 		}
 	})
@@ -235,6 +243,40 @@ func TestControllerIsFasterThanTheAnswer(t *testing.T) {
 		if got := w.results(); got != "WaitingForOperator" {
 			t.Errorf("results of the rollout: %q", got)
 		}
+	})
+}
+
+// TestRevertedRollout: a tool that takes the mark away after the rollout starts all pods again, which is on record, and no process rolls for it.
+func TestRevertedRollout(t *testing.T) {
+	runWorld(t, "reverted", scenario.Settings{}, func(t *testing.T, w *world) {
+		w.usual()
+		w.say(web, 1, allNew)
+		w.settled()
+		older := w.copyOf()
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.say(web, 2, allNew)
+		w.pass(time.Second)
+		undone := func(want bool) {
+			t.Helper()
+			record, _ := w.store.recordOf(webRef)
+			if r := record.Rollout; r == nil || r.Result != reloader.ReasonRolledOut || r.Undone != want {
+				t.Errorf("%+v, want RolledOut, and undone %t", r, want)
+			}
+		}
+		undone(false)
+		w.undo(older)
+		w.say(web, 3, allNew)
+		w.pass(time.Second)
+		undone(true)
+		w.successor()
+		undone(true)
+		w.rolls(2) // one of ours, and that of the tool
+		w.edit(alice, app, "3")
+		w.pass(time.Second)
+		w.say(web, 4, allNew)
+		w.pass(time.Second)
+		undone(false)
 	})
 }
 

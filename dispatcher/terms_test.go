@@ -132,6 +132,32 @@ spec:
 			w.pass(quiet)
 			says(certs, typo)
 		},
+		// Items that find nothing are named with what was probably meant, until they find something.
+		"patterns that find nothing": func(t *testing.T, w *world) {
+			w.give("app-1", "1")
+			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: conf, labels: {team: a}}, data: {a: "1"}}`)))
+			w.deploy("web", `configmap.reloader.stakater.com/reload: "app-*,conf_,main/conf,Conf,c.*,app.json,later-.*", reroll.dev/configmap-selector: team=b`, "conf")
+			w.settled()
+			says := func(want ...string) {
+				t.Helper()
+				record, _ := w.store.recordOf(webRef)
+				var got []string
+				for _, m := range record.Missing {
+					got = append(got, m.Clause+" "+m.Config.String()+" "+m.Pattern+": "+m.Meant)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("missing (-want +got):\n%s", diff)
+				}
+			}
+			const list, none = "configmap.reloader.stakater.com/reload ConfigMap/main/ ", " ConfigMap/main/app.json : "
+			labels := "reroll.dev/configmap-selector ConfigMap/main/ configmaps with team=b: "
+			globs := []string{list + "app-*: app-.*", list + "conf_: conf", list + "main/conf: conf", list + "Conf: conf"}
+			says(append([]string{none, labels}, append(globs, list+"later-.*: ")...)...)
+			w.give("later-1", "1")
+			w.must(w.patch(bob, "ConfigMap/conf", types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"b"}}}`)))
+			w.pass(quiet)
+			says(append([]string{none}, globs...)...)
+		},
 		// The next change goes unnoticed, and the record says so until the config can be read again.
 		"the right to read is taken away after the baseline": func(t *testing.T, w *world) {
 			w.usually()

@@ -61,8 +61,8 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 		t.rollout.State.StartedAt = time.Now() // its time begins when the pause ends
 	}
 	t.w, t.plan = w, p
-	if known && !slices.EqualFunc(was.Patterns, p.Patterns, samePattern) {
-		t.state.Listed, t.relist = time.Time{}, true
+	if known && !slices.EqualFunc(was.Patterns, p.Patterns, dialect.Pattern.Same) {
+		t.state.Listed, t.relist, t.idle = time.Time{}, true, nil
 	}
 	b.index.put(t)
 	b.readState(t)
@@ -80,8 +80,6 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 	b.rollouts.watch(t)
 	b.workloadQ.Add(w.Ref())
 }
-
-func samePattern(a, b dialect.Pattern) bool { return a.Kind == b.Kind && a.String() == b.String() }
 
 // compile returns what w asks for. A config of this cluster that w follows by the name of the cluster, and may be asked for without that as well, is
 // named once.

@@ -55,6 +55,8 @@ type listing struct {
 	relist bool
 	tries  int
 	listed time.Time
+	// idle are the patterns that found nothing then.
+	idle []reloader.Missing
 	// crowded says that they match more than may count, and said that this was reported.
 	crowded string
 	said    bool

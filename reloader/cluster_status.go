@@ -66,6 +66,14 @@ type FeedStatus struct {
 	Address string    `json:"address" doc:"Where the API server is."`
 	State   string    `json:"state" doc:"What canaries show: waiting, none has come back yet; heard, they come back; notSetUp, none ever came back from any API server, and none has to; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
 	LastAt  time.Time `json:"lastAt,omitzero" doc:"When a canary last came back. Absent if none has."`
+	// Quiet are sorted by kind.
+	Quiet []QuietKind `json:"quiet,omitempty" doc:"The kinds of config whose canaries do not come back. Absent if those of all kinds do."`
+}
+
+// QuietKind is a kind of config whose audit events do not come in from an API server.
+type QuietKind struct {
+	Kind   ConfigKind `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind."`
+	LastAt time.Time  `json:"lastAt,omitzero" doc:"When the last canary of that kind came back. Absent if none has since the dispatcher started."`
 }
 
 // Freeze holds back every reload of a cluster.

@@ -54,6 +54,8 @@ type Missing struct {
 	Keys     []string `json:"keys,omitempty" doc:"The keys that it lacks. Absent if the config itself does not exist."`
 	Meant    string   `json:"meant,omitempty" doc:"What was probably meant, and what makes that likely. Absent if no name is near."`
 	Required bool     `json:"required,omitempty" doc:"Whether no pod of the workload starts without it."`
+	Pattern  string   `json:"pattern,omitempty" doc:"The expression, glob or selector that finds no config; config has no name then. Absent if a config is named or referred to."`
+	Clause   string   `json:"clause,omitempty" doc:"The annotation that has the pattern. Absent if there is none."`
 	Awaited  bool     `json:"awaited,omitempty" doc:"Whether the workload is not rolled without it, whatever else has changed."`
 }
 
@@ -82,6 +84,7 @@ type WorkloadRecord struct {
 	Dormant Reason `json:"dormant,omitempty" doc:"Why it is not rolled at all as it is now. Absent if it is."`
 	// Keys are as the annotation lists them; see dialect.ParseKeys.
 	Keys       string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
+	Rolls      int       `json:"rolls,omitempty" doc:"About how often it rolled within the last twelve hours. Absent if it did not."`
 	WaitsSince time.Time `json:"waitsSince,omitzero" doc:"Since when it waits for the oldest of its changes. Absent if it waits for none."`
 	Shortened  []Part    `json:"shortened,omitempty" enum:"messages,uses,terms,dependencies" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
 	UpdatedAt  time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`

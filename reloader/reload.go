@@ -217,7 +217,7 @@ type Rollout struct {
 	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
 	StartedAt time.Time `json:"startedAt" doc:"When the template was written, or when the rollout continued after it had waited."`
 	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`
-	Undone    bool      `json:"undone,omitempty" doc:"Whether the template that overtook it lacks the mark, as after a rollback: pods that were not replaced keep the content of before."`
+	Undone    bool      `json:"undone,omitempty" doc:"Whether the template has lost the mark since, as after a rollback or when a GitOps tool reverts it. Before it had rolled out, pods that were not replaced keep the content of before; after that, all pods were started again."`
 }
 
 // ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is

@@ -59,14 +59,14 @@ var (
 	}
 	wholeWorkload = reloader.WorkloadRecord{
 		Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "annotations", LastReload: "r-1", UpdatedAt: at,
-		Problems: []string{"bad pattern"}, Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Dormant: reloader.ReasonSuspended, Keys: "used,*.yaml,!debug*",
+		Problems: []string{"bad pattern"}, Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Dormant: reloader.ReasonSuspended, Keys: "used,*.yaml,!debug*",
 		Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12},
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Pending: "c-2",
 			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}}},
 			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at},
 		}},
-		Missing:    []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true}},
+		Missing:    []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}},
 		Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
 		Shortened:  []reloader.Part{reloader.PartUses},
 	}
@@ -78,7 +78,7 @@ var (
 		Ready: true, DryRun: true, Ephemeral: true, Notifies: true, Source: "auto",
 		Faults:  []reloader.Fault{{Part: "nats", Reason: "away"}},
 		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}},
-		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute)}},
+		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.QuietKind{{Kind: reloader.Secret, LastAt: at}}}},
 		SweptAt: at.Add(3 * time.Minute), Drift: 2, Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2},
 		OldestPendingAt: at.Add(-time.Minute), HintsPending: 41,
 		Freeze:         reloader.Freeze{Frozen: true, Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at},

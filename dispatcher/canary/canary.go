@@ -45,7 +45,7 @@ type Servers interface {
 	TouchCanary(ctx context.Context, address string, kind reloader.ConfigKind, id string, proven bool) (everProven bool, err error)
 }
 
-// Options configure a Canary. All fields but Optional are required.
+// Options configure a Canary. All fields but News and Optional are required.
 type Options struct {
 	// Interval is the time between two canaries of one kind through one API server.
 	Interval time.Duration
@@ -56,6 +56,8 @@ type Options struct {
 	Suspect    func(reason string)
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	// News is called when the state of some feed has changed, if it is not nil.
+	News func()
 	// Optional says that another source reports every change, so that a feed that was never set up is not a problem.
 	Optional bool
 }
@@ -137,7 +139,13 @@ func (c *Canary) Status() []reloader.FeedStatus {
 	var feeds []reloader.FeedStatus
 	found := c.worst()
 	for _, address := range slices.Sorted(maps.Keys(found)) {
-		feeds = append(feeds, found[address])
+		status := found[address]
+		for _, kind := range slices.Sorted(maps.Keys(c.feeds)) {
+			if s := c.feeds[kind].servers[address]; s != nil && s.state != heard {
+				status.Quiet = append(status.Quiet, reloader.QuietKind{Kind: kind, LastAt: s.returned})
+			}
+		}
+		feeds = append(feeds, status)
 	}
 	return feeds
 }
@@ -236,6 +244,9 @@ func (c *Canary) check() {
 		found := c.feeds[kind].judge(now)
 		c.mu.Unlock()
 		for _, f := range found {
+			if f.from != f.to && c.News != nil {
+				c.News()
+			}
 			if reason := c.report(kind, f); reason != "" {
 				c.suspect(reason, now)
 			}

@@ -148,5 +148,8 @@ func TestStatus(t *testing.T) {
 		if len(feeds) != 2 || feeds[0].State != "heard" || time.Since(feeds[0].LastAt) > time.Minute || feeds[1].State != "silent" {
 			t.Errorf("got %+v", feeds)
 		}
+		if len(feeds[0].Quiet) != 0 || len(feeds[1].Quiet) != 1 || feeds[1].Quiet[0].Kind != reloader.ConfigMap || time.Since(feeds[1].Quiet[0].LastAt) < 4*time.Minute {
+			t.Errorf("quiet kinds are %+v and %+v", feeds[0].Quiet, feeds[1].Quiet)
+		}
 	})
 }

@@ -21,6 +21,18 @@ type Rollout struct {
 	// before is the revision of the template that the reload changed, and revision that of the reload's template; empty if not known. A
 	// controller that had not seen the template before, or did nothing about it, has perhaps no other revision for the reload's than it had.
 	before, revision string
+	// explained says that the cause of the stall was looked for.
+	explained bool
+}
+
+// Unexplained reports whether r has stalled, and nobody has looked for the cause.
+func (r *Rollout) Unexplained() bool { return r.Stalled() && !r.explained && r.Reload != nil }
+
+// Explain adds the cause of the stall to what is said; empty if it was not found.
+func (r *Rollout) Explain(cause string) {
+	if r.explained = true; cause != "" {
+		r.State.Message += ": " + cause
+	}
 }
 
 // End is how a rollout ends, or that it continues: the zero End says nothing new.
@@ -37,7 +49,7 @@ func Of(made reloader.Reload, before workload.Progress, now time.Time) *Rollout 
 		return r
 	}
 	r.Reload = &made
-	if before.Observed && before.Phase != workload.Waiting {
+	if before.Observed && before.Phase != workload.Waiting || before.Manual != "" {
 		r.before = before.Revision
 	}
 	return r
@@ -84,6 +96,9 @@ func (r *Rollout) Watch(p workload.Progress, ours bool, now time.Time) (end End,
 	if r.Over() {
 		return End{}, false
 	}
+	if p.Manual != "" && r.before == "" {
+		r.before = p.Revision // nobody is known to have started the rollout
+	}
 	was := r.Result()
 	end = r.judge(p)
 	switch {
@@ -112,6 +127,8 @@ func (r *Rollout) judge(p workload.Progress) End {
 	switch {
 	case fresh && r.revision != "" && p.Revision != r.revision:
 		return End{reloader.ReasonOvertaken, "its template was changed again"}
+	case p.Manual != "" && p.Observed && !fresh:
+		return End{reloader.ReasonWaitingForOperator, p.Manual}
 	case p.Phase == workload.RolledOut && (fresh || r.before == "" || p.Revision == ""):
 		return End{reloader.ReasonRolledOut, ""}
 	case p.Phase == workload.Stalled:

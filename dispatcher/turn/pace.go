@@ -25,9 +25,14 @@ type Pace struct {
 }
 
 // Rolled returns p after one more roll.
-func (p Pace) Rolled(now time.Time) Pace {
-	age := max(0, now.Sub(p.At))
-	return Pace{Rolls: p.rolls()*math.Exp(-age.Seconds()/paceTime.Seconds()) + 1, At: now}
+func (p Pace) Rolled(now time.Time) Pace { return Pace{Rolls: p.at(now) + 1, At: now} }
+
+// Lately returns about how many rolls there were in the twelve hours before now.
+func (p Pace) Lately(now time.Time) int { return int(math.Round(p.at(now))) }
+
+// at returns what the count has fallen to.
+func (p Pace) at(now time.Time) float64 {
+	return p.rolls() * math.Exp(-max(0, now.Sub(p.At)).Seconds()/paceTime.Seconds())
 }
 
 // rolls returns the count within bounds, whatever an annotation that was edited by hand says.

@@ -113,8 +113,8 @@ func compile(doc Document) (c Control, err error) {
 		return c, fmt.Errorf("there may be %d pauses and %d windows", maxPauses, maxWindows)
 	}
 	for i, p := range doc.Pauses {
-		if p.matches, err = labels.Parse(p.Selector); err != nil {
-			return c, fmt.Errorf("pauses[%d]: %.80q is not a label selector such as app=cart", i, p.Selector)
+		if p.matches, err = ParseSelector(p.Selector); err != nil {
+			return c, fmt.Errorf("pauses[%d]: %.80q is not a label selector such as app=cart: %w", i, p.Selector, err)
 		}
 		if p.Namespace != "" {
 			if err := (reloader.Config{Kind: reloader.ConfigMap, Namespace: p.Namespace, Name: "any"}).Validate(); err != nil {

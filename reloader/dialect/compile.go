@@ -173,12 +173,16 @@ func (p *part) gather(r *rule) {
 		}
 	case r.Do == Ask && r.As == Selector:
 		r.kinds.each(func(kind reloader.ConfigKind) {
-			p.pattern(kind, strings.ToLower(string(kind))+"s with "+r.selector.String(), func(string) bool { return true })
+			p.pattern(Pattern{
+				Kind: kind, Clause: r.Key, text: strings.ToLower(string(kind)) + "s with " + r.selector.String(), matches: func(string) bool { return true }, selector: r.selector,
+			})
 		})
 	case r.Do == Ask:
 		r.configs(p.name)
 		for _, o := range r.list.patterns {
-			r.kinds.each(func(kind reloader.ConfigKind) { p.pattern(kind, o.text, o.match) })
+			r.kinds.each(func(kind reloader.ConfigKind) {
+				p.pattern(Pattern{Kind: kind, Clause: r.Key, text: o.text, matches: o.match})
+			})
 		}
 	}
 }
@@ -203,7 +207,8 @@ func (p *part) name(c reloader.Config) {
 	}
 }
 
-func (p *part) pattern(kind reloader.ConfigKind, text string, matches func(name string) bool) {
+func (p *part) pattern(o Pattern) {
 	p.optedIn = true
-	p.patterns = append(p.patterns, Pattern{Kind: kind, Namespace: p.workload.Namespace, text: text, matches: matches})
+	o.Namespace = p.workload.Namespace
+	p.patterns = append(p.patterns, o)
 }

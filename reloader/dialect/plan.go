@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -45,8 +47,11 @@ type Plan struct {
 type Pattern struct {
 	Kind      reloader.ConfigKind
 	Namespace string
-	text      string
-	matches   func(name string) bool
+	// Clause is the key of the annotation.
+	Clause   string
+	text     string
+	matches  func(name string) bool
+	selector labels.Selector
 }
 
 // Match reports whether the pattern matches the whole of name. A label selector matches every name: Decide looks at the labels.
@@ -54,6 +59,9 @@ func (p Pattern) Match(name string) bool { return p.matches(name) }
 
 // String returns the expression or selector as the workload's annotation has it.
 func (p Pattern) String() string { return p.text }
+
+// Same reports whether two patterns of workloads of one namespace find the same.
+func (p Pattern) Same(o Pattern) bool { return p.Kind == o.Kind && p.text == o.text }
 
 // Decision is the answer for one workload and one config.
 type Decision struct {

@@ -88,7 +88,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 	for _, f := range s.Feeds {
 		switch f.State {
 		case "silent":
-			found = append(found, Problem{fmt.Sprintf("No audit events come from the API server at %s.", f.Address), "reroll audit check"})
+			found = append(found, Problem{fmt.Sprintf("No audit events%s come from the API server at %s.", ofKind(f), f.Address), "reroll audit check"})
 		case "refused":
 			found = append(found, Problem{fmt.Sprintf("The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address), "reroll doctor"})
 		}
@@ -103,6 +103,14 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		found = append(found, Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", own, control.ConfigMap)})
 	}
 	return found
+}
+
+// ofKind names the kind that a feed is silent about, if it is one alone.
+func ofKind(f reloader.FeedStatus) string {
+	if len(f.Quiet) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(" of %ss", f.Quiet[0].Kind)
 }
 
 // gaps says which records are missing at a hub.
@@ -120,6 +128,35 @@ func gaps(positions []reloader.Position, now time.Time) (found []string) {
 		}
 	}
 	return found
+}
+
+// blind says as of when a workload is known that only audit events and resyncs report changes for, if those of some kind that it uses do not come in.
+func (c Case) blind() (text, next string) {
+	if c.Status == nil || c.Status.Source != string(reloader.SourceAudit) {
+		return "", ""
+	}
+	asOf := " This is as of the resync of " + clock(c.Status.SweptAt)
+	if c.Status.SweptAt.IsZero() {
+		asOf = " This is as of the start at " + clock(c.Status.StartedAt)
+	}
+	for _, f := range c.Status.Feeds {
+		for _, q := range f.Quiet {
+			switch {
+			case !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config.Kind == q.Kind && e.Config.Cluster == "" }):
+				continue
+			case f.State == "silent":
+				next = "reroll audit check"
+			}
+			if q.LastAt.IsZero() {
+				return fmt.Sprintf("%s: no audit event of a %s has come since the dispatcher started.", asOf, q.Kind), next
+			}
+			return fmt.Sprintf("%s: the last audit event of a %s came at %s.", asOf, q.Kind, clock(q.LastAt)), next
+		}
+	}
+	if len(c.Status.Feeds) == 0 && !hears(c.Status) {
+		return asOf + ": no audit event has come since the dispatcher started.", "reroll audit check"
+	}
+	return "", ""
 }
 
 // attribution says what is known of who made a change.

@@ -27,12 +27,16 @@ func TestOfCluster(t *testing.T) {
 		says, next string
 		author     string
 	}{
-		"all is well":            {func(*reloader.ClusterStatus) {}, Healthy, "", "", "the audit feed is not set up"},
-		"watch alone":            {func(s *reloader.ClusterStatus) { s.Source = "watch" }, Healthy, "", "", "(source watch)"},
-		"a feed that is heard":   {feed("heard"), Healthy, "", "", "the user in its audit event"},
-		"no word yet":            {feed("waiting"), Healthy, "", "", ""},
-		"shipped logs":           {func(s *reloader.ClusterStatus) { s.Sources = []reloader.SourceStatus{{Source: reloader.SourceShipped}} }, Healthy, "", "", "the user in its audit event"},
-		"silent feed":            {feed("silent"), Degraded, "No audit events come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
+		"all is well":          {func(*reloader.ClusterStatus) {}, Healthy, "", "", "the audit feed is not set up"},
+		"watch alone":          {func(s *reloader.ClusterStatus) { s.Source = "watch" }, Healthy, "", "", "(source watch)"},
+		"a feed that is heard": {feed("heard"), Healthy, "", "", "the user in its audit event"},
+		"no word yet":          {feed("waiting"), Healthy, "", "", ""},
+		"shipped logs":         {func(s *reloader.ClusterStatus) { s.Sources = []reloader.SourceStatus{{Source: reloader.SourceShipped}} }, Healthy, "", "", "the user in its audit event"},
+		"silent feed":          {feed("silent"), Degraded, "No audit events come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
+		"a policy without Secrets": {func(s *reloader.ClusterStatus) {
+			feed("silent")(s)
+			s.Feeds[0].Quiet = []reloader.QuietKind{{Kind: reloader.Secret}}
+		}, Degraded, "No audit events of Secrets come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
 		"refused canaries":       {feed("refused"), Degraded, "refuses canaries", "reroll doctor", "while no audit events come"},
 		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
 		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, Degraded, "nats of the dispatcher: away.", "kubectl -n ops get pods", "audit feed"},

@@ -33,7 +33,7 @@ func notRolledOut(c Case) (Verdict, bool) {
 
 func undone(c Case) (Verdict, bool) {
 	r := c.Record.Rollout
-	if r == nil || !r.Undone {
+	if r == nil || !r.Undone || r.Result != reloader.ReasonOvertaken {
 		return Verdict{}, false
 	}
 	return Verdict{
@@ -45,5 +45,17 @@ func undone(c Case) (Verdict, bool) {
 func rolling(c Case) (Verdict, bool) {
 	v, ok := c.marked(reloader.ReasonRolling, " and is rolling out")
 	v.Next = status(c.Workload)
+	v.Message += c.often()
 	return v, ok
+}
+
+// manyRolls is how many rolls of one workload in twelve hours are worth a word.
+const manyRolls = 10
+
+// often says that the workload rolls again and again.
+func (c Case) often() string {
+	if c.Record.Rolls < manyRolls {
+		return ""
+	}
+	return fmt.Sprintf(" It has rolled about %d times within twelve hours: reroll reloads -n %s shows for what.", c.Record.Rolls, c.Workload.Namespace)
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +125,9 @@ func missingConfig(c Case) (Verdict, bool) {
 	m := c.Record.Missing[0]
 	config := lower(string(m.Config.Kind))
 	switch {
+	case m.Pattern != "":
+		v.Message = fmt.Sprintf("Pattern %q of %s matches no %s in %s.", m.Pattern, m.Clause, m.Config.Kind, m.Config.Namespace)
+		v.Next = kubectl(c.Workload, "edit")
 	case m.Config.Namespace != c.Workload.Namespace:
 		v.Message = fmt.Sprintf("%s does not exist, or is not shared with namespace %s.", named(m.Config), c.Workload.Namespace)
 		v.Next = fmt.Sprintf("kubectl -n %s annotate %s/%s reroll.dev/share-with=%s", m.Config.Namespace, config, m.Config.Name, c.Workload.Namespace)
@@ -281,6 +285,13 @@ func upToDate(c Case) Verdict {
 		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[how], config, at)
 	default:
 		v.Message = rolledNothing(newest)
+	}
+	if r := c.Record.Rollout; r != nil && r.Undone {
+		v.Message += " Its template has lost the mark since, which started its pods again: a GitOps tool that reverts the mark must leave it alone (docs/gitops.md)."
+	}
+	v.Message += c.often()
+	if blind, next := c.blind(); blind != "" {
+		v.Message, v.Next = v.Message+blind, cmp.Or(v.Next, next)
 	}
 	if f, on := c.freeze(); on {
 		message, next := c.thaw(f)

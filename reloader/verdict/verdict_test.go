@@ -72,6 +72,15 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			},
 			state: MissingConfig, message: `Secret shop/api-pasword has no key "tokn". Did you mean token, which it has?`, next: "kubectl -n shop edit deployment/web",
 		},
+		"a pattern of another grammar": {
+			record: func(r *reloader.WorkloadRecord) {
+				r.Edges = nil
+				r.Missing = []reloader.Missing{{
+					Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop"}, Pattern: "app-*", Clause: "configmap.reloader.stakater.com/reload", Meant: "app-.*",
+				}}
+			},
+			state: MissingConfig, message: `Pattern "app-*" of configmap.reloader.stakater.com/reload matches no ConfigMap in shop. Did you mean app-.*?`, next: "kubectl -n shop edit deployment/web",
+		},
 		"not shared by another namespace": {
 			record: func(r *reloader.WorkloadRecord) {
 				c := secret
@@ -291,6 +300,52 @@ func TestRemedy(t *testing.T) {
 	} {
 		if next, stale := remedy(reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, c.why); next != c.want || stale != c.stale {
 			t.Errorf("%s, %s: %q, stale: %t; want %q, %t", c.kind, c.why, next, stale, c.want, c.stale)
+		}
+	}
+}
+
+// TestRestartsOfOthers: what restarts the pods beside the rolls that are needed is not passed over.
+func TestRestartsOfOthers(t *testing.T) {
+	r := record(func(r *reloader.WorkloadRecord) {
+		r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, Undone: true}, 9
+	})
+	got := Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
+	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Its template has lost the mark since, which started its pods again: a GitOps tool that reverts the mark must leave it alone (docs/gitops.md).") {
+		t.Errorf("%+v", got)
+	}
+	r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}, 12
+	got = Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
+	if got.State != Rolling || !strings.HasSuffix(got.Message, "It has rolled about 12 times within twelve hours: reroll reloads -n shop shows for what.") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestBlind: where only audit events report changes, and those of the workload's kind do not come in, nothing newer than the resync is claimed.
+func TestBlind(t *testing.T) {
+	quiet := func(state string, kind reloader.ConfigKind, at time.Time) []reloader.FeedStatus {
+		return []reloader.FeedStatus{{State: state, LastAt: now, Quiet: []reloader.QuietKind{{Kind: kind, LastAt: at}}}}
+	}
+	const asOf = " This is as of the resync of 2026-11-21 11:59:00 UTC: "
+	for name, tc := range map[string]struct {
+		source     string
+		feeds      []reloader.FeedStatus
+		says, next string
+	}{
+		"a policy without Secrets":             {"audit", quiet("silent", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", "reroll audit check"},
+		"a feed that ended":                    {"audit", quiet("silent", reloader.Secret, now), asOf + "the last audit event of a Secret came at 2026-11-21 12:00:00 UTC.", "reroll audit check"},
+		"not heard yet":                        {"audit", quiet("waiting", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", ""},
+		"no canaries, and a feed that is lost": {"audit", nil, asOf + "no audit event has come since the dispatcher started.", "reroll audit check"},
+		"another kind":                         {"audit", quiet("silent", reloader.ConfigMap, time.Time{}), "", ""},
+		"all kinds are heard":                  {"audit", []reloader.FeedStatus{{State: "heard", LastAt: now}}, "", ""},
+		"beside a watch":                       {"auto", quiet("notSetUp", reloader.Secret, time.Time{}), "", ""},
+	} {
+		c := Case{
+			Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now,
+			Status: &reloader.ClusterStatus{At: now, SweptAt: now.Add(-time.Minute), Source: tc.source, Feeds: tc.feeds},
+		}
+		got := Judge(c)
+		if want := "The workload runs with the newest content. It last rolled for Secret shop/api-pasword, at 2026-11-21 12:00:00 UTC." + tc.says; got.State != UpToDate || got.Message != want || got.Next != tc.next {
+			t.Errorf("%s: %+v, want %s", name, got, want)
 		}
 	}
 }

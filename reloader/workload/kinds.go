@@ -77,10 +77,17 @@ func deploymentProgress(o *appsv1.Deployment) Progress {
 		total: o.Status.Replicas, updated: o.Status.UpdatedReplicas, available: o.Status.AvailableReplicas,
 		waits: when(o.Spec.Paused, WhyPaused),
 	}
+	failure := ""
 	for _, c := range o.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == deadlineExceeded {
+		switch {
+		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == deadlineExceeded:
 			p.stalled = whyDeadline
+		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:
+			failure = ": " + says(c.Reason, c.Message)
 		}
+	}
+	if p.stalled != "" {
+		p.stalled += failure
 	}
 	progress := p.progress()
 	progress.Revision = o.Annotations[revisionAnnotation]

@@ -141,6 +141,7 @@ func (o *deploymentConfig) progress() Progress {
 		waits:   cmp.Or(when(o.Spec.Paused, WhyPaused), when(manual, WhyManual)),
 		stalled: stalledReasons[conditionReason(o.Status, "Progressing")],
 	}.progress()
+	progress.Manual = when(manual, WhyManual)
 	progress.Revision, progress.Timed = strconv.FormatInt(number(o.Status, "latestVersion"), 10), true
 	return progress
 }

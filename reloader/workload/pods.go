@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,6 +21,9 @@ type Pods struct {
 
 // Pod is one pod of a workload.
 type Pod struct {
+	Name string
+	// Stuck says why the pod does not start, in the words of the scheduler or the kubelet; empty if it does, or if they do not say yet.
+	Stuck string
 	// Current reports whether the pod may be of the newest template. It is false only if the pod proves to be of another one.
 	Current bool
 	// Going reports whether the pod is being deleted, and Ended whether it has failed or succeeded.
@@ -41,7 +45,7 @@ type Start struct {
 // PodOf returns what pod says as one of w.
 func (w *Workload) PodOf(pod *corev1.Pod) Pod {
 	p := Pod{
-		Current: w.current(pod), Going: pod.DeletionTimestamp != nil,
+		Name: pod.Name, Stuck: stuck(pod), Current: w.current(pod), Going: pod.DeletionTimestamp != nil,
 		Ended: pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded,
 	}
 	for i := range pod.Spec.InitContainers {
@@ -51,6 +55,44 @@ func (w *Workload) PodOf(pod *corev1.Pod) Pod {
 		p.Containers = append(p.Containers, startOf(pod.Spec.Containers[i].Name, pod.Status.ContainerStatuses, false))
 	}
 	return p
+}
+
+// beginning are the reasons of containers that wait because their pod has just begun.
+var beginning = []string{"ContainerCreating", "PodInitializing"}
+
+// maxStuck bounds what is taken of a message of the scheduler or the kubelet.
+const maxStuck = 256
+
+// stuck says why pod does not start.
+func stuck(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return says(c.Reason, c.Message)
+		}
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if waiting := s.State.Waiting; waiting != nil && waiting.Reason != "" && !slices.Contains(beginning, waiting.Reason) {
+			return "container " + s.Name + ": " + says(waiting.Reason, waiting.Message)
+		}
+	}
+	return ""
+}
+
+func says(reason, message string) string {
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + strings.ToValidUTF8(message[:min(len(message), maxStuck)], "")
+}
+
+// Stuck says why the first pod of the newest template that does not start does not; empty if that is not known.
+func (p Pods) Stuck() string {
+	for _, pod := range p.Of {
+		if pod.Current && pod.Stuck != "" && !pod.Going && !pod.Ended {
+			return "pod " + pod.Name + ": " + pod.Stuck
+		}
+	}
+	return ""
 }
 
 func startOf(name string, statuses []corev1.ContainerStatus, init bool) Start {

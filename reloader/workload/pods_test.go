@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestPodOf(t *testing.T) {
 	}{
 		"running":    {"what an init container made of its configs is in use", pod(ended, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
 		"sidecar":    {"a sidecar is an init container that goes on", pod(running, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
-		"starting":   {"the containers read their configs later", pod(running, waiting), workload.Pod{Current: true, Containers: starts(noon, never)}},
+		"starting":   {"the containers read their configs later", pod(running, waiting), workload.Pod{Current: true, Stuck: "container main: CrashLoopBackOff", Containers: starts(noon, never)}},
 		"restarting": {"what the container had read it reads again", pod(ended, ended), workload.Pod{Current: true, Containers: starts(noon, never)}},
 		"new":        {"the kubelet has not seen it", pod(corev1.ContainerState{}, corev1.ContainerState{}), workload.Pod{Current: true, Containers: starts(never, never)}},
 		"going":      {"it may run for a while", going, workload.Pod{Current: true, Going: true, Containers: starts(noon, noon)}},
@@ -48,6 +49,38 @@ func TestPodOf(t *testing.T) {
 		if diff := cmp.Diff(test.want, w.PodOf(test.pod)); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
 		}
+	}
+}
+
+// TestStuck: the cause of a stall is that of the first pod of the newest template that says one, whatever it is about.
+func TestStuck(t *testing.T) {
+	w := &workload.Workload{Kind: "Deployment"}
+	w.Template.Annotations = map[string]string{workload.HashKey: "2"}
+	pod := func(name, hash string, status corev1.PodStatus) workload.Pod {
+		p := &corev1.Pod{Status: status}
+		p.Name, p.Annotations = name, map[string]string{workload.HashKey: hash}
+		return w.PodOf(p)
+	}
+	waits := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}},
+		}}
+	}
+	nowhere := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}}
+	for want, pods := range map[string][]workload.Pod{
+		`pod web-b: container main: ImagePullBackOff: Back-off pulling image "x"`: {
+			pod("web-a", "2", waits("ContainerCreating", "")), pod("web-b", "2", waits("ImagePullBackOff", `Back-off pulling image "x"`)), pod("web-c", "2", nowhere),
+		},
+		"pod web-c: Unschedulable: 0/1 nodes are available": {pod("web-b", "1", waits("ImagePullBackOff", "of before")), pod("web-c", "2", nowhere)},
+		"": {pod("web-a", "2", waits("PodInitializing", "")), pod("web-b", "1", waits("ErrImagePull", ""))},
+	} {
+		if got := (workload.Pods{Of: pods}).Stuck(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if long := pod("web-a", "2", waits("ErrImagePull", strings.Repeat("x", 1000))); len(long.Stuck) > 300 {
+		t.Errorf("%d bytes of a message are taken", len(long.Stuck))
 	}
 }
 

@@ -27,6 +27,8 @@ type Progress struct {
 	Revision string
 	// Timed reports whether the controller itself gives up after some time without progress.
 	Timed bool
+	// Manual says why the controller begins no rollout by itself; empty if it does.
+	Manual string
 	// ViaSeen is the generation of the object named by TemplateOf that the controller has seen.
 	ViaSeen int64
 }

@@ -48,6 +48,7 @@ func TestFeedWorks(t *testing.T) {
 func TestSilentFeed(t *testing.T) {
 	r := newRoom(t, auditv1.LevelNone)
 	r.edit("b")
+	r.waitVerdict("UpToDate: ", "This is as of the resync of ", "no audit event of a ConfigMap has come since the dispatcher started")
 	t.Logf("silent after %s", r.waitMetric("reroll_feed_silent", 1).Round(time.Millisecond))
 	t.Logf("found %s later", r.waitRoll(1, "sweep").Round(time.Millisecond))
 	if log := r.line.Reroll.Log(); strings.Count(log, `msg="the audit feed is silent"`) != 2 || !strings.Contains(log, "no --audit-webhook-config-file") {

@@ -211,3 +211,21 @@ func (r *room) waitCluster(health, state, attribution string) {
 		return nil
 	})
 }
+
+// waitVerdict waits until the API says of the Deployment what is expected, as its state and message.
+func (r *room) waitVerdict(parts ...string) {
+	r.t.Helper()
+	r.wait("the verdict", func(ctx context.Context) error {
+		var page struct {
+			Verdict struct{ State, Message string }
+		}
+		err := r.line.Reroll.Get(ctx, "/api/v1/workloads/local/"+r.ns+"/Deployment/web", &page)
+		said := page.Verdict.State + ": " + page.Verdict.Message
+		for _, part := range parts {
+			if err == nil && !strings.Contains(said, part) {
+				err = fmt.Errorf("%s, without %q", said, part)
+			}
+		}
+		return err
+	})
+}

@@ -66,6 +66,14 @@ var faults = map[string]fault{
 		objects: app + deployment(`configmap.reloader.stakater.com/reload: "app["`, fromApp),
 		state:   "Invalid", cause: "app[", next: "edit deployment/web",
 	},
+	"a glob in a list of regular expressions": {
+		objects: app + deployment(`configmap.reloader.stakater.com/reload: "a*p"`, fromApp),
+		state:   "MissingConfig", cause: `Pattern "a*p" of configmap.reloader.stakater.com/reload matches no ConfigMap in `, next: "edit deployment/web",
+	},
+	"a name in upper case": {
+		objects: app + deployment(`configmap.reloader.stakater.com/reload: APP`, fromApp),
+		state:   "MissingConfig", cause: "Did you mean app?", next: "edit deployment/web",
+	},
 	"auto, and no config": {
 		objects: deployment(auto, ""),
 		state:   "NoConfigs", cause: "no ConfigMap or Secret", next: "get deployment/web -o yaml", calm: true,

@@ -182,6 +182,9 @@ func (d *desk) cluster(namespace string) {
 		})
 	}
 	says("nosuch/"+ref, "nosuch", "local")
+	if line := d.verdict(ref + " --config cm/ap"); !strings.HasPrefix(line, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/ap: ") || !strings.Contains(line, "Did you mean app?") {
+		d.t.Errorf("a misspelt --config: %s", line)
+	}
 	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
 	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)

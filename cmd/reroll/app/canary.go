@@ -51,7 +51,7 @@ func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	}
 	o := canary.Options{
 		Interval: s.CanaryInterval, Kinds: s.canaryKinds(), Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
-		Registerer: p.registry, Optional: s.watches(),
+		Registerer: p.registry, News: p.status.hurry, Optional: s.watches(),
 	}
 	if o.Optional {
 		o.Suspect = func(string) {}

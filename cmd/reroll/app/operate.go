@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
 	"github.com/reroll-dev/reroll/dispatcher"
@@ -177,7 +176,7 @@ func (p *pausing) bind(cmd *cobra.Command) {
 
 // change is changeControl for workloads whose selector can be read.
 func (p *pausing) change(cmd *cobra.Command, version, workloads string, done *cli.Done, change func(d *control.Document, user string) error) error {
-	if _, err := labels.Parse(p.selector); err != nil {
+	if _, err := control.ParseSelector(p.selector); err != nil {
 		return cli.Usage(fmt.Errorf("--selector: %w", err))
 	}
 	return p.changeControl(cmd, version, workloads, done, change)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/cmd/reroll/flags"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
+	"github.com/reroll-dev/reroll/reloader/control"
 )
 
 // completeStakater reads the lists and the environment that Stakater Reloader knows, and reports each fault. What that tool took
@@ -97,7 +98,7 @@ func readSelector(selector *labels.Selector, f *pflag.FlagSet, flag string) erro
 		items[i] = modern(items[i])
 	}
 	text := strings.Join(items, ",")
-	parsed, err := labels.Parse(text)
+	parsed, err := control.ParseSelector(text)
 	if err != nil {
 		return fmt.Errorf("--%s: %.200q: %w", flag, text, err)
 	}

@@ -187,6 +187,7 @@ func TestSelectors(t *testing.T) {
 		"no value but any":          {args: []string{"env!=*"}, err: "Invalid value"},
 		"a set that does not close": {args: []string{"env in (a"}, err: "unable to parse"},
 		"a value that cannot be":    {args: []string{"env:a b"}, err: "\"env=a b\": found 'b'"},
+		"nothing can match":         {args: []string{"env=prod", "env=test"}, err: "contradicts itself"},
 		"two colons":                {args: []string{"a:b:c"}, err: "Invalid value"},
 		"a key that cannot be":      {args: []string{"-env=prod"}, err: "Invalid value"},
 	} {
