@@ -92,7 +92,6 @@ func newRouter(m *metrics, o Options) *chi.Mux {
 		authenticate(o.Access, m.denied, o.Logger),
 		middleware.GetHead,
 		strictQuery,
-		negotiate,
 	)
 	router.NotFound(notFound)
 	router.MethodNotAllowed(methodNotAllowed(router))

@@ -30,30 +30,3 @@ func BenchmarkReloads(b *testing.B) {
 	benchmark("timeline", f.handler, "/api/v1/changes")
 	benchmark("stats", f.handler, "/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-23T12:00:00Z")
 }
-
-// BenchmarkEvents has 500 clients take each event.
-func BenchmarkEvents(b *testing.B) {
-	const clients = 500
-	f := newFixture(b)
-	server := serve(b, f)
-	took := make(chan struct{}, clients)
-	for range clients {
-		r := subscribe(b, server, "", "")
-		r.next()
-		go func() {
-			for r.in.Scan() {
-				if r.in.Text() == "event: reload" {
-					took <- struct{}{}
-				}
-			}
-		}()
-	}
-	seq := uint64(0)
-	for b.Loop() {
-		seq++
-		f.records.AddReload(seq, aReload(int(seq)))
-		for range clients {
-			<-took
-		}
-	}
-}

@@ -1,9 +1,8 @@
 // Package api answers over HTTP who changed what, what rolled, and what did not and why.
 //
 // It promises:
-//   - It reads, and changes nothing itself: what changes something is a POST that goes to a dispatcher as a command, from somebody who is
-//     known and may do that. Every other route answers GET and HEAD, but for one that takes its question as the body of a POST; anything
-//     else is a 405 that names what there is.
+//   - It reads, and changes nothing. Routes answer GET and HEAD, but for one that takes its question as the body of a POST; anything else is a
+//     405 that names what there is.
 //   - With an Access, no data goes to anybody who did not prove who they are and may not see it; what cannot be judged is not let through.
 //   - Every answer is as /openapi.json describes it: JSON, but for streams of events. Every error is application/problem+json (RFC 9457), also for
 //     unknown routes and for faults of our own, whose details stay in the log.
@@ -11,9 +10,8 @@
 //   - Listings come in pages. Following the cursors visits every record that was there at the start, and still is, exactly
 //     once, also while new ones arrive. A cursor is good for the filters it was made with; once what it points at is no longer
 //     kept, the answer is 410.
-//   - A stream of events tells what becomes known, in that order, each once. A reader who comes back with Last-Event-ID goes on where
-//     it was, or is told to resync. A stream costs no memory of its own beyond one event, so that a slow reader harms nobody; one that
-//     takes nothing is dropped. Streams end when the server does.
+//   - A stream of events tells which listings have changed, at once and at most once in a second, and nothing of what changed in them. It costs no
+//     memory beyond that, so that a slow reader harms nobody; one that takes nothing is dropped. Streams end when the server does.
 //   - An answer that may lack something says so in its warnings.
 //   - One client can ask only so often, and no client can be of another origin.
 //   - No answer holds the content of a config, the fingerprint of a single key, or a mark's value; see package view.

@@ -76,7 +76,7 @@ func TestDocumentedExamples(t *testing.T) {
 		}
 		e := readExample(t, strings.TrimSpace(line), server.URL)
 		answer := e.run(t, server.Client())
-		if !strings.HasPrefix(strings.TrimSpace(answer), "{") && !strings.HasPrefix(answer, "id: ") {
+		if !strings.HasPrefix(strings.TrimSpace(answer), "{") && !strings.HasPrefix(answer, "event: ") {
 			t.Errorf("%s answers %.200s", e.line, answer)
 		}
 		path, _, _ := strings.Cut(strings.TrimPrefix(e.url, server.URL), "?")

@@ -1,118 +1,122 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"net"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/reroll-dev/reroll/api/clients"
-	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-func TestEventsAreTheViewsOfTheListings(t *testing.T) {
-	f := newFixture(t)
-	r := subscribe(t, serve(t, f), "", "")
-	same(t, "at first", []string{"hello"}, r.names(1))
-	f.populate()
-	f.records.DeleteWorkload("local", reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"})
-	events := map[string]event{}
-	var names []string
-	for range 10 {
-		e := r.next()
-		events[e.name] = e
-		names = append(names, e.name)
-	}
-	same(t, "in order", []string{"change", "reload", "change", "reload", "change", "reload", "change", "workload", "cluster", "workloadGone"}, names)
-	var reload view.Reload
-	if err := json.Unmarshal([]byte(events["reload"].data), &reload); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "the reload as it is listed", list[view.Reload](t, f, "/api/v1/reloads?limit=1").Items[0], reload)
-	if strings.Contains(fmt.Sprint(events), "planted-mark") || strings.Contains(fmt.Sprint(events), "per-key-fingerprint") {
-		t.Error("an event shows what no answer may show")
-	}
+// written is what was written to a stream.
+type written struct {
+	mu   sync.Mutex
+	text strings.Builder
+	err  error
 }
 
-func TestEventsResume(t *testing.T) {
-	f := newFixture(t)
-	server := serve(t, f)
-	r := subscribe(t, server, "", "")
-	hello := r.next()
-	f.records.AddChange(1, aChange(1))
-	f.records.AddReload(1, aReload(1))
-	seen := r.next()
-	r.body.Close()
-	f.records.AddChange(2, aChange(2))
+func (w *written) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return 0, w.err
+	}
+	return w.text.Write(data)
+}
 
-	r = subscribe(t, server, "", seen.id)
-	same(t, "after the change that was seen", []string{"hello", "reload", "change"}, r.names(3))
-	r = subscribe(t, server, "", hello.id)
-	same(t, "after the first word of a stream", []string{"hello", "change", "reload", "change"}, r.names(4))
-	for id, want := range map[string]string{"other-1": "Restarted", "rubbish": "Restarted", f.records.Incarnation() + "-99": "Expired"} {
-		r = subscribe(t, server, "", id)
-		if first, second := r.next(), r.next(); first.name != "hello" || second.data != `{"reason":"`+want+`"}` {
-			t.Errorf("Last-Event-ID %s: %+v, %+v; want %s", id, first, second, want)
+// take returns what was written since the last time, without the ends of lines.
+func (w *written) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.ReplaceAll(strings.ReplaceAll(w.text.String(), "event: changed\ndata: ", ""), "\n\n", " ")
+	w.text.Reset()
+	return strings.TrimSpace(text)
+}
+
+const allChanged = `{"changed":["changes","reloads","workloads","clusters"]}`
+
+// TestNudges: one at once, then one for all that comes within a second, and a sign of life while there is none.
+func TestNudges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		records := projection.New(projection.Limits{})
+		records.SetCaughtUp()
+		watch := records.Watch(func(projection.Topic, string, string) bool { return true })
+		ctx, end := context.WithCancel(t.Context())
+		w, ended := &written{}, false
+		go func() {
+			nudge(ctx, w, watch)
+			ended = true
+		}()
+		after := func(what string, wait time.Duration, want string) {
+			t.Helper()
+			time.Sleep(wait)
+			synctest.Wait()
+			same(t, what, want, w.take())
 		}
-		f.records.AddChange(f.records.LastEvent()+10, aChange(int(f.records.LastEvent())+10))
-		same(t, "goes on with what is new", "change", r.next().name)
-	}
-}
-
-func TestEventsBeyondTheFeedAreResynced(t *testing.T) {
-	f := newFixture(t)
-	server := serve(t, f)
-	first := subscribe(t, server, "", "").next()
-	for n := 1; n <= 5000; n++ {
-		f.records.AddReload(uint64(n), aReload(n))
-	}
-	r := subscribe(t, server, "", first.id)
-	if _, second := r.next(), r.next(); second.data != `{"reason":"Expired"}` {
-		t.Errorf("got %+v", second)
-	}
+		after("at once", 0, allChanged)
+		records.AddChange(1, aChange(1))
+		after("within the first second", 900*time.Millisecond, "")
+		after("then", 200*time.Millisecond, `{"changed":["changes"]}`)
+		for n := range 1000 {
+			records.AddReload(uint64(n), aReload(n))
+			records.PutWorkload(aWorkload("shop", "cart"))
+		}
+		after("very much within the next", time.Second, `{"changed":["reloads","workloads"]}`)
+		after("nothing for long", 8*time.Second, ": still here")
+		records.PutCluster(aStatus())
+		after("at once after a pause", 0, `{"changed":["clusters"]}`)
+		end()
+		after("after the end", time.Hour, "")
+		if !ended {
+			t.Error("it goes on")
+		}
+		w.err = errors.New("stuck")
+		nudge(t.Context(), w, watch) // ends by itself for a reader that takes nothing
+	})
 }
 
 func TestEventFilters(t *testing.T) {
-	cases := map[string]struct {
-		query string
-		want  []string
-	}{
-		"types":          {"?types=reload,cluster", []string{"reload", "cluster"}},
-		"cluster":        {"?cluster=east", []string{"change"}},
-		"namespace":      {"?namespace=bank", []string{"cluster", "workload"}},
-		"with baselines": {"?types=change&includeBaselines=true", []string{"change", "change", "change"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+	for query, want := range map[string]string{
+		"":                                `{"changed":["changes","clusters","reloads","workloads"]}`,
+		"?cluster=east":                   `{"changed":["changes"]}`,
+		"?namespace=bank":                 `{"changed":["clusters","workloads"]}`,
+		"?namespace=shop":                 `{"changed":["changes","clusters","reloads"]}`,
+		"?cluster=east&namespace=nowhere": "",
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
 			f := newFixture(t)
-			r := subscribe(t, serve(t, f), tc.query, "")
-			r.next()
-			baseline, east := aChange(2), aChange(3)
-			baseline.Type, baseline.ID, east.Cluster, east.ID = reloader.ChangeBaseline, "c-b", "east", "c-e"
+			r := subscribe(t, serve(t, f), query)
+			same(t, "at first", allChanged, r.next())
+			east := aChange(3)
+			east.Cluster, east.ID = "east", "c-e"
 			f.records.AddChange(1, aChange(1))
-			f.records.AddChange(2, baseline)
 			f.records.AddChange(3, east)
 			f.records.AddReload(1, aReload(1))
 			f.records.PutCluster(aStatus())
 			f.records.PutWorkload(aWorkload("bank", "till"))
-			same(t, "what is let through", tc.want, r.names(len(tc.want)))
+			if want != "" {
+				same(t, "what is let through", want, r.next())
+			}
 			f.records.Reset() // which every reader is told
-			same(t, "after a reset", []string{"resync"}, r.names(1))
+			same(t, "after a reset", `{"changed":["changes","clusters","reloads","workloads"]}`, r.next())
 		})
 	}
 }
 
-func TestEventsRefuseUnknownTypes(t *testing.T) {
+func TestEventsRefuseUnknownParameters(t *testing.T) {
 	f := newFixture(t)
-	for query, code := range map[string]int{"?types=chnage": 422, "?types=change&types=reload": 400, "?limit=1": 422} {
+	for query, code := range map[string]int{"?types=change": 422, "?cluster=a&cluster=b": 400, "?limit=1": 422} {
 		if w := f.get(t, "/api/v1/events"+query); w.Code != code {
 			t.Errorf("%s: got %d, want %d", query, w.Code, code)
 		}
@@ -132,90 +136,48 @@ func TestHeadOfEventsEnds(t *testing.T) {
 }
 
 func TestStreamsDoNotHoldUpTheEnd(t *testing.T) {
-	f := newFixture(t)
-	server := serve(t, f)
-	r := subscribe(t, server, "", "")
+	server := serve(t, newFixture(t))
+	r := subscribe(t, server, "")
 	r.next()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := server.Config.Shutdown(ctx); err != nil {
 		t.Errorf("a stream holds up the end: %v", err)
 	}
-	if r.in.Scan() {
-		t.Errorf("the stream goes on: %s", r.in.Text())
+	for r.in.Scan() {
+		if r.in.Text() != "" {
+			t.Errorf("the stream goes on: %s", r.in.Text())
+		}
 	}
 }
 
 func TestTooManyStreams(t *testing.T) {
 	f := newFixture(t)
 	a := &server{records: f.records, streams: semaphore.NewWeighted(0), streamsOf: clients.NewTurns(1)}
-	_, err := a.streamEvents(t.Context(), &streamEventsInput{})
+	_, err := a.streamEvents(t.Context(), &EventFilter{})
 	if err == nil || !strings.Contains(err.Error(), "Too many streams") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// slow is a client that takes what is written when the test does, and nothing any more once stuck is closed.
-type slow struct {
+// stuck is a client that takes nothing: each write fails at its time limit.
+type stuck struct {
 	*httptest.ResponseRecorder
-	taken    chan string
-	stuck    chan struct{}
 	deadline time.Time
 }
 
-func (s *slow) SetWriteDeadline(at time.Time) error { s.deadline = at; return nil }
-func (s *slow) FlushError() error                   { return nil }
-
-func (s *slow) Write(data []byte) (int, error) {
-	select {
-	case s.taken <- string(data):
-		return len(data), nil
-	case <-s.stuck:
-		return 0, &net.OpError{Op: "write", Err: context.DeadlineExceeded}
-	}
+func (s *stuck) SetWriteDeadline(at time.Time) error { s.deadline = at; return nil }
+func (s *stuck) FlushError() error                   { return nil }
+func (s *stuck) Write([]byte) (int, error) {
+	return 0, &net.OpError{Op: "write", Err: context.DeadlineExceeded}
 }
 
-func TestSlowReaderIsResyncedAndStuckOneDropped(t *testing.T) {
+func TestStuckReaderIsDropped(t *testing.T) {
 	f := newFixture(t)
-	client := &slow{ResponseRecorder: httptest.NewRecorder(), taken: make(chan string), stuck: make(chan struct{})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.handler.ServeHTTP(client, httptest.NewRequest("GET", "/api/v1/events", nil))
-	}()
-	<-client.taken // hello
-	for n := 1; n <= 10_000; n++ {
-		f.records.AddReload(uint64(n), aReload(n))
-	}
-	told := false
-	for range eventsAtOnce + 1 {
-		if told = strings.Contains(<-client.taken, `{"reason":"Lagged"}`); told {
-			break
-		}
-	}
-	if !told {
-		t.Error("the reader was not told that events are missing")
-	}
-	close(client.stuck)
-	f.records.AddReload(10_001, aReload(10_001))
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("a client that takes nothing is kept")
-	}
+	client := &stuck{ResponseRecorder: httptest.NewRecorder()}
+	f.handler.ServeHTTP(client, httptest.NewRequest("GET", "/api/v1/events", nil))
 	if left := time.Until(client.deadline); left <= 0 || left > eventWriteTimeout {
 		t.Errorf("a write may take %s", left)
 	}
-}
-
-func TestEventWriterWritesWhatReadersParse(t *testing.T) {
-	var out bytes.Buffer
-	w := newEventWriter(&out)
-	if err := w.event("a-1", "change", render(map[string]string{"text": "two\nlines"})); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.comment("still here"); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "bytes", "id: a-1\nevent: change\ndata: {\"text\":\"two\\nlines\"}\n\n: still here\n\n", out.String())
+	f.records.DeleteWorkload("local", reloader.WorkloadRef{}) // nobody is there to be told
 }

@@ -59,8 +59,8 @@ const (
 	heartbeat = 10 * time.Second
 	// eventWriteTimeout is how long a client may take for one event before it is dropped.
 	eventWriteTimeout = 10 * time.Second
-	// eventsAtOnce is how many events a stream takes out of the feed in one go.
-	eventsAtOnce = 64
+	// nudgeEvery is how much time lies at least between two events of a stream.
+	nudgeEvery = time.Second
 )
 
 // HTTPServer returns a server for handler that keeps to limits and reports the faults of connections to logger. The caller sets

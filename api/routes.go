@@ -54,7 +54,7 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took", inPlace(a, a.getStats, listChanges, listReloads))
 	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
-	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Stream what happens, as server-sent events")
+	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Hear which listings have changed, as server-sent events")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
 	view.Settle(h.OpenAPI().Components.Schemas)
@@ -70,7 +70,7 @@ func get[I, O any](h huma.API, path, id, summary string, handle func(context.Con
 func operation(method, path, id, summary string, errors ...int) huma.Operation {
 	return huma.Operation{
 		Method: method, Path: path, OperationID: id, Summary: summary, MaxBodyBytes: maxImpactBody,
-		Errors: append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+		Errors: append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
 			http.StatusServiceUnavailable),
 	}
 }

@@ -61,12 +61,12 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 		return nil, err
 	}
 	defer done()
-	a.records.EachChange(since, func(c *reloader.Change) {
+	a.records.EachChange(func(c *reloader.Change) {
 		if is(in.Cluster, c.Cluster) && is(in.Namespace, c.Config.Namespace) {
 			tally.AddChange(c)
 		}
 	})
-	a.records.EachReload(since, func(r *reloader.Reload) {
+	a.records.EachReload(func(r *reloader.Reload) {
 		if is(in.Cluster, r.Cluster) && is(in.Namespace, r.Workload.Namespace) {
 			tally.AddReload(r)
 		}

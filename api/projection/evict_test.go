@@ -153,38 +153,6 @@ func TestFollowersDoNotSpeakForOwners(t *testing.T) {
 	}
 }
 
-// TestOnlyTheSpanIsRead: a question about a span of time does not look at what was over before, in whatever order records come and whatever a
-// clock says that is ahead.
-func TestOnlyTheSpanIsRead(t *testing.T) {
-	p := New(Limits{})
-	begin := time.Now().Add(-time.Hour)
-	at := func(seq uint64, moment time.Time) {
-		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
-		c.VerifiedAt = moment
-		p.AddChange(seq, c)
-		p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "blue", DecidedAt: moment})
-	}
-	for n := range uint64(1000) {
-		at(n+1, begin.Add(time.Duration(n)*time.Second))
-	}
-	at(2000, begin)                          // late news of long ago
-	at(1500, begin.Add(1500*time.Second))    // out of order
-	at(2001, time.Now().Add(1000*time.Hour)) // a clock that is ahead
-	at(2002, begin.Add(2002*time.Second))
-	read := map[string]int{}
-	since := begin.Add(990 * time.Second)
-	p.EachChange(since, func(c *reloader.Change) { read[c.ID]++ })
-	p.EachReload(since, func(r *reloader.Reload) { read[r.ID]++ })
-	for _, seq := range []int{991, 1000, 1500, 2001, 2002} {
-		if read[fmt.Sprint("c-", seq)] != 1 || read[fmt.Sprint("r-", seq)] != 1 {
-			t.Errorf("record %d is read %d and %d times, want once", seq, read[fmt.Sprint("c-", seq)], read[fmt.Sprint("r-", seq)])
-		}
-	}
-	if len(read) > 2*15 {
-		t.Errorf("%d records are read for a span that has 13 of each", len(read))
-	}
-}
-
 // TestLargeRecordsCountAsMany: whoever edits a config of thousands of keys again and again takes no more memory than others with as many ordinary
 // records, and takes it from nobody else.
 func TestLargeRecordsCountAsMany(t *testing.T) {

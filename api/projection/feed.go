@@ -1,73 +1,97 @@
 package projection
 
 import (
-	"crypto/rand"
+	"maps"
+	"slices"
 	"sync"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
-// feedLength is how many events are kept for those who read them late, each with a record of its own.
-const feedLength = 4096
+// Topic is a kind of records, by the name of its listing.
+type Topic string
 
-// Event is one thing that has just become known. One of its fields is set; if none is, everything that a reader knows may be out of date.
-type Event struct {
-	Change   *reloader.Change
-	Reload   *reloader.Reload
-	Workload *reloader.WorkloadRecord
-	// Gone is a workload that asks for nothing any more, or does not exist.
-	Gone *WorkloadKey
-	// Cluster is the name of a cluster whose dispatcher has published its status.
-	Cluster string
+// The topics.
+const (
+	TopicChanges   Topic = "changes"
+	TopicReloads   Topic = "reloads"
+	TopicWorkloads Topic = "workloads"
+	TopicClusters  Topic = "clusters"
+)
 
-	once sync.Once
-	body []byte
+// Topics are all of them.
+var Topics = []Topic{TopicChanges, TopicReloads, TopicWorkloads, TopicClusters}
+
+// Interest says whether news are for one reader: those about clusters have no namespace. It is called often, and must not block.
+type Interest func(topic Topic, cluster, namespace string) bool
+
+// Watch gathers for one reader which listings have changed. It holds no records, so that a slow reader costs nothing.
+type Watch struct {
+	feed     *feed
+	interest Interest
+	news     chan struct{}
+	changed  map[Topic]bool
 }
 
-// Body returns what render makes of e. It is made once, for all readers.
-func (e *Event) Body(render func(*Event) []byte) []byte {
-	e.once.Do(func() { e.body = render(e) })
-	return e.body
+// News gets a value when there is something to take.
+func (w *Watch) News() <-chan struct{} { return w.news }
+
+// Take returns which listings have changed since the last Take, in order.
+func (w *Watch) Take() []Topic {
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	changed := slices.Sorted(maps.Keys(w.changed))
+	clear(w.changed)
+	return changed
 }
 
-// feed keeps the newest events. Readers bring their own places along, so that none of them costs memory or can hold up another.
+// End lets go of the watch.
+func (w *Watch) End() {
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	delete(w.feed.watches, w)
+}
+
+// feed tells every watch what has changed.
 type feed struct {
-	incarnation string
-
-	mu sync.RWMutex
-	// ring has event n at n modulo its length; last is the number of the newest.
-	ring [feedLength]*Event
-	last uint64
-	// news is closed when the next event comes.
-	news chan struct{}
+	mu      sync.Mutex
+	watches map[*Watch]struct{}
 }
 
-func newFeed() *feed { return &feed{incarnation: rand.Text()[:10], news: make(chan struct{})} }
-
-func (f *feed) add(e *Event) {
+func (f *feed) watch(interest Interest) *Watch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last++
-	f.ring[f.last%feedLength] = e
-	close(f.news)
-	f.news = make(chan struct{})
+	w := &Watch{feed: f, interest: interest, news: make(chan struct{}, 1), changed: map[Topic]bool{}}
+	f.watches[w] = struct{}{}
+	return w
 }
 
-// after returns up to most events that follow the one numbered n, and what is closed when the next one comes. It returns false if some of them are no longer kept, or n was never given out.
-func (f *feed) after(n uint64, most int) (events []*Event, news <-chan struct{}, ok bool) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if n > f.last || f.last-n > feedLength {
-		return nil, f.news, false
+// tell tells of topics in a namespace of a cluster; empty if they are in none.
+func (f *feed) tell(cluster, namespace string, topics []Topic) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watches {
+		for _, topic := range topics {
+			if w.interest(topic, cluster, namespace) {
+				w.take(topic)
+			}
+		}
 	}
-	for next := n + 1; next <= f.last && len(events) < most; next++ {
-		events = append(events, f.ring[next%feedLength])
-	}
-	return events, f.news, true
 }
 
-func (f *feed) newest() uint64 {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.last
+// tellAll tells everybody of everything.
+func (f *feed) tellAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watches {
+		for _, topic := range Topics {
+			w.take(topic)
+		}
+	}
+}
+
+func (w *Watch) take(topic Topic) {
+	w.changed[topic] = true
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
 }

@@ -14,7 +14,7 @@ import (
 // most is what the projection may take with everything it holds by default: 90 MB, so that its process can do with 150.
 const most = 90_000_000
 
-// full returns a projection that holds as many changes and reloads as it ever does, 5,000 workloads and a full feed. Each change has
+// full returns a projection that holds as many changes and reloads as it ever does and 5,000 workloads. Each change has
 // caused two reloads. wire takes every record through the form that it has when it is stored.
 func full(b testing.TB, wire bool) *Projection {
 	p := New(Limits{})
@@ -27,9 +27,6 @@ func full(b testing.TB, wire bool) *Projection {
 		p.PutWorkload(overTheWire(b, wireWorkload(n), wire))
 	}
 	p.SetCaughtUp()
-	for n := range uint64(feedLength) {
-		p.PutWorkload(overTheWire(b, wireWorkload(n), wire))
-	}
 	return p
 }
 

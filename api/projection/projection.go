@@ -1,27 +1,26 @@
-// Package projection keeps in memory what the API answers from: the newest changes and reloads, every workload record, what these tell
-// about each config and cluster, and the events by which all this came to be known.
+// Package projection keeps in memory what the API answers from: the newest changes and reloads, every workload record, and what these tell
+// about each config and cluster.
 //
 // It promises:
 //   - It is bounded. Of changes and of reloads it holds the newest by stream sequence, up to a limit each and a sixteenth more, and says ErrExpired
 //     to a reader whose place in a listing is no longer kept. Of several clusters those that have the most lose their oldest, whatever the others
 //     send. A record of one cluster never replaces one of another. Workloads are as many as their dispatchers publish, and configs as
-//     many as workloads ask for or have ever changed. Of events it holds the newest few thousand.
+//     many as workloads ask for or as there are changes on record.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
 //     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
 //     what came of it is to be forgotten first.
-//   - All methods may be called from any number of goroutines. A read takes a view of the moment it began and scans it without
-//     a lock, so a long read delays no writer.
-//   - Events are of what comes after everything stored was read, in the order in which it became known. One that sets nothing comes
-//     first, and whenever a stream was lost: readers have to begin anew.
+//   - All methods may be called from any number of goroutines. A listing takes a view of the moment it began and scans it without
+//     a lock, so a long one delays no writer.
+//   - Watches tell which listings change after everything stored was read, and that all have when it was, or was lost.
 //   - What the API has no business to show is dropped on the way in: the fingerprints of single keys.
 package projection
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -46,101 +45,225 @@ type Limits struct {
 	Reloads int
 }
 
+// ClusterState is what is known of one cluster.
+type ClusterState struct {
+	Name string
+	// Status is what its dispatcher published last; nil if it never has.
+	Status *reloader.ClusterStatus
+	// LastChange is the newest change that is no baseline, LastReload the newest reload; nil if none is on record.
+	LastChange *reloader.Change
+	LastReload *reloader.Reload
+	// Positions are how far the streams of the cluster are at this hub; none if this is no hub.
+	Positions map[string]reloader.Position
+	// Workloads is how many are on record.
+	Workloads int
+
+	changeSeq, reloadSeq uint64
+}
+
 // Projection is the records, ready to be read. Make one with New.
 type Projection struct {
-	changes   *history[reloader.Change]
-	reloads   *history[reloader.Reload]
-	workloads *directory
-	configs   *catalogue
-	causes    *causes
-	clusters  *clusters
-	feed      *feed
-	caughtUp  atomic.Bool
-	// linking keeps what is known of configs in step with the workloads.
-	linking sync.Mutex
+	feed feed
+
+	mu        sync.RWMutex
+	changes   history[reloader.Change]
+	reloads   history[reloader.Reload]
+	workloads workloads
+	configs   configs
+	clusters  map[string]*ClusterState
+	// causes has the reloads that each change on record has caused, oldest first.
+	causes   map[recordKey][]*slot[reloader.Reload]
+	caughtUp bool
 }
 
 // New returns an empty Projection that has not caught up.
 func New(limits Limits) *Projection {
-	p := &Projection{
-		workloads: newDirectory(),
-		configs:   newCatalogue(),
-		causes:    newCauses(),
-		clusters:  newClusters(),
-		feed:      newFeed(),
-	}
-	p.changes = &history[reloader.Change]{
-		limit: orDefault(limits.Changes, DefaultChanges), same: sameChange,
+	p := &Projection{feed: feed{watches: map[*Watch]struct{}{}}}
+	p.changes = history[reloader.Change]{
+		limit:  cmp.Or(max(0, limits.Changes), DefaultChanges),
 		key:    func(c *reloader.Change) recordKey { return recordKey{c.Cluster, c.ID} },
-		at:     func(c *reloader.Change) time.Time { return c.VerifiedAt },
 		places: func(c *reloader.Change) int { return 1 + len(c.Keys)/placeKeys },
-		byKey:  map[recordKey]*entry[reloader.Change]{}, members: map[string]*member{},
+		same:   func(_, _ *reloader.Change) bool { return true },
 	}
-	p.reloads = &history[reloader.Reload]{
-		limit: orDefault(limits.Reloads, DefaultReloads), same: sameReload, moved: p.causes.moved,
+	p.reloads = history[reloader.Reload]{
+		limit:  cmp.Or(max(0, limits.Reloads), DefaultReloads),
 		key:    func(r *reloader.Reload) recordKey { return recordKey{r.Cluster, r.ID} },
-		at:     func(r *reloader.Reload) time.Time { return r.DecidedAt },
 		places: placesOf,
-		byKey:  map[recordKey]*entry[reloader.Reload]{}, members: map[string]*member{},
+		same:   sameReload,
 	}
+	p.forget()
 	return p
 }
 
-func orDefault(limit, standard int) int {
-	if limit <= 0 {
-		return standard
-	}
-	return limit
+func (p *Projection) forget() {
+	p.changes.forget()
+	p.reloads.forget()
+	p.workloads = workloads{entries: map[WorkloadKey]*entry{}}
+	p.configs, p.clusters, p.causes, p.caughtUp = configs{}, map[string]*ClusterState{}, map[recordKey][]*slot[reloader.Reload]{}, false
 }
 
 // AddChange records c, which the stream holds at seq. If a change of that ID is there already, c replaces it in its place:
 // attribution was added. It keeps c's slices: the caller must not write to them afterwards.
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	c.Old.Keys, c.New.Keys = nil, nil
-	if !p.changes.add(seq, &c) {
-		return
-	}
-	p.configs.changed(seq, &c)
-	p.clusters.changed(seq, &c)
-	p.tell(&Event{Change: &c})
+	p.write(c.Cluster, c.Config.Namespace, func() []Topic {
+		m, ok := p.changes.add(seq, &c)
+		if !ok {
+			return nil
+		}
+		p.configs.changed(seq, &c)
+		for _, s := range m.dropped {
+			p.configs.dropped(s.value.Load())
+		}
+		if c.Type != reloader.ChangeBaseline {
+			p.cluster(c.Cluster, func(s *ClusterState) {
+				if seq >= s.changeSeq {
+					s.LastChange, s.changeSeq = &c, seq
+				}
+			})
+		}
+		return []Topic{TopicChanges}
+	})
 }
 
 // AddReload records r, which the stream holds at seq. If r tells more about a reload that is there already, it replaces it in
 // its place. It keeps r's slices: the caller must not write to them afterwards.
 func (p *Projection) AddReload(seq uint64, r reloader.Reload) {
-	if !p.reloads.add(seq, &r) {
+	p.write(r.Cluster, r.Workload.Namespace, func() []Topic {
+		m, ok := p.reloads.add(seq, &r)
+		if !ok {
+			return nil
+		}
+		p.uncause(m.slot, m.old)
+		for _, cause := range r.Causes {
+			p.cause(causedBy(r.Cluster, cause), m.slot)
+		}
+		for _, s := range m.dropped {
+			p.uncause(s, s.value.Load())
+		}
+		p.cluster(r.Cluster, func(s *ClusterState) {
+			if seq >= s.reloadSeq {
+				s.LastReload, s.reloadSeq = &r, seq
+			}
+		})
+		return []Topic{TopicReloads}
+	})
+}
+
+// causedBy returns which change a cause of a reload in a cluster is of: one of that cluster, or of the owner of the config if that is followed.
+func causedBy(cluster string, c reloader.Cause) recordKey {
+	return recordKey{cmp.Or(c.Config.Cluster, cluster), c.ChangeID}
+}
+
+// cause keeps the reloads of a change in their order, which a later word about one of them does not alter.
+func (p *Projection) cause(change recordKey, s *slot[reloader.Reload]) {
+	known := p.causes[change]
+	if at, found := p.reloads.find(known, s.seq); !found {
+		p.causes[change] = slices.Insert(known, at, s)
+	}
+}
+
+// uncause forgets that old, which was at s, was caused by anything. It may be nil.
+func (p *Projection) uncause(s *slot[reloader.Reload], old *reloader.Reload) {
+	if old == nil {
 		return
 	}
-	p.clusters.reloaded(seq, &r)
-	p.tell(&Event{Reload: &r})
+	for _, cause := range old.Causes {
+		key := causedBy(old.Cluster, cause)
+		p.causes[key] = slices.DeleteFunc(p.causes[key], func(other *slot[reloader.Reload]) bool { return other == s })
+		if len(p.causes[key]) == 0 {
+			delete(p.causes, key)
+		}
+	}
 }
 
-// ChangesNamed returns the changes of that ID, by cluster: one, unless a cluster took the ID of another's.
-func (p *Projection) ChangesNamed(id string) []*reloader.Change { return p.changes.named(id) }
-
-// ReloadsNamed returns the newest reload of that ID in each cluster, by cluster.
-func (p *Projection) ReloadsNamed(id string) []*reloader.Reload { return p.reloads.named(id) }
-
-// Workload returns the record of one workload.
-func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
-	return p.workloads.get(key)
+// PutWorkload records rec in place of what was known of that workload.
+func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
+	key := WorkloadKey{Cluster: rec.Cluster, Workload: rec.Workload}
+	p.write(rec.Cluster, rec.Workload.Namespace, func() []Topic {
+		old := p.workloads.put(key, &rec)
+		p.configs.link(key, old, &rec)
+		if old == nil {
+			p.cluster(rec.Cluster, func(s *ClusterState) { s.Workloads++ })
+		}
+		return []Topic{TopicWorkloads}
+	})
 }
 
-// Changes returns up to limit changes that match, newest first, from a place on; the zero Place starts at the newest.
-// The error is ErrExpired, if the record that the place names is no longer kept, or nil. The records are shared: they must not be written to.
-func (p *Projection) Changes(from Place, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
-	return p.changes.page(from, limit, match)
+// DeleteWorkload forgets a workload. It is no error if it is not known.
+func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
+	key := WorkloadKey{Cluster: cluster, Workload: ref}
+	p.write(cluster, ref.Namespace, func() []Topic {
+		old, known := p.workloads.get(key)
+		if !known {
+			return nil
+		}
+		p.workloads.remove(key)
+		p.configs.link(key, old, nil)
+		p.cluster(cluster, func(s *ClusterState) { s.Workloads-- })
+		return []Topic{TopicWorkloads}
+	})
 }
 
-// Reloads is to reloads what Changes is to changes.
-func (p *Projection) Reloads(from Place, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
-	return p.reloads.page(from, limit, match)
+// PutPosition records how far a stream of a cluster is at this hub.
+func (p *Projection) PutPosition(cluster string, at reloader.Position) {
+	p.write(cluster, "", func() []Topic {
+		p.cluster(cluster, func(s *ClusterState) {
+			positions := map[string]reloader.Position{}
+			maps.Copy(positions, s.Positions) // readers have the old map
+			positions[at.Of] = at
+			s.Positions = positions
+		})
+		return []Topic{TopicClusters}
+	})
 }
 
-// Workloads returns up to limit workloads that match, in the order of WorkloadKey.Compare, from after the given key; the zero
-// key starts at the first. The records are shared: they must not be written to.
-func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) WorkloadPage {
-	return p.workloads.page(after, limit, match)
+// PutCluster records s in place of what that cluster's dispatcher said before.
+func (p *Projection) PutCluster(s reloader.ClusterStatus) {
+	p.write(s.Cluster, "", func() []Topic {
+		p.cluster(s.Cluster, func(state *ClusterState) { state.Status = &s })
+		return []Topic{TopicClusters}
+	})
+}
+
+// cluster changes what is known of a cluster, and forgets it if that is nothing.
+func (p *Projection) cluster(name string, change func(*ClusterState)) {
+	s, ok := p.clusters[name]
+	if !ok {
+		s = &ClusterState{Name: name}
+		p.clusters[name] = s
+	}
+	change(s)
+	if s.Status == nil && s.LastChange == nil && s.LastReload == nil && s.Workloads == 0 && len(s.Positions) == 0 {
+		delete(p.clusters, name)
+	}
+}
+
+// write changes what is known, and tells of what has changed in a namespace of a cluster. What was told before everything stored is known is not new.
+func (p *Projection) write(cluster, namespace string, change func() []Topic) {
+	p.mu.Lock()
+	topics := change()
+	caughtUp := p.caughtUp
+	p.mu.Unlock()
+	if caughtUp {
+		p.feed.tell(cluster, namespace, topics)
+	}
+}
+
+// Reset forgets everything, until SetCaughtUp is called again: what was stored was lost, and sequences begin again.
+func (p *Projection) Reset() {
+	p.mu.Lock()
+	p.forget()
+	p.mu.Unlock()
+	p.feed.tellAll()
+}
+
+// SetCaughtUp says that everything that was stored has been added.
+func (p *Projection) SetCaughtUp() {
+	p.mu.Lock()
+	p.caughtUp = true
+	p.mu.Unlock()
+	p.feed.tellAll()
 }
 
 func placesOf(r *reloader.Reload) int {
@@ -150,8 +273,6 @@ func placesOf(r *reloader.Reload) int {
 	}
 	return 1 + keys/placeKeys
 }
-
-func sameChange(_, _ *reloader.Change) bool { return true }
 
 // sameReload tells a later word about one reload from a later reload of the same ID. A workload that goes back to content it
 // had before gets the same ID again, and two patches that were accepted at different times are two rolls. Of a patch that nobody saw accepted

@@ -141,7 +141,7 @@ func TestBoundedAndExpired(t *testing.T) {
 	p := New(Limits{Changes: limit})
 	for seq := uint64(1); seq <= 10*limit; seq++ {
 		p.AddChange(seq, change(fmt.Sprint(seq), "u"))
-		if n, c := len(p.changes.byKey), cap(p.changes.entries); n > limit+limit/spareShare || c > 2*limit {
+		if n, c := len(p.changes.byKey), cap(p.changes.slots); n > limit+limit/spareShare || c > 2*limit {
 			t.Fatalf("after %d: %d known by ID, room for %d in a row", seq, n, c)
 		}
 	}

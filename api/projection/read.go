@@ -1,51 +1,150 @@
 package projection
 
 import (
-	"time"
+	"cmp"
+	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
+// Records that methods return are shared: they must not be written to.
+
+// Watch returns a watch of what changes from now on, which must be ended.
+func (p *Projection) Watch(interest Interest) *Watch { return p.feed.watch(interest) }
+
+// CaughtUp reports whether everything that was stored is known.
+func (p *Projection) CaughtUp() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.caughtUp
+}
+
+// ChangesNamed returns the changes of that ID, by cluster: one, unless a cluster took the ID of another's.
+func (p *Projection) ChangesNamed(id string) []*reloader.Change {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.changes.named(id)
+}
+
+// ReloadsNamed returns the newest reload of that ID in each cluster, by cluster.
+func (p *Projection) ReloadsNamed(id string) []*reloader.Reload {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.reloads.named(id)
+}
+
 // ReloadsOf returns the reloads that a change caused, in its cluster and in those that follow its config, oldest first, among those that are
 // kept.
-func (p *Projection) ReloadsOf(change *reloader.Change) []*reloader.Reload {
-	return p.causes.of(recordKey{change.Cluster, change.ID})
+func (p *Projection) ReloadsOf(change *reloader.Change) (found []*reloader.Reload) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for _, s := range p.causes[recordKey{change.Cluster, change.ID}] {
+		found = append(found, s.value.Load())
+	}
+	return found
 }
 
-// EachChange calls visit for every change that may have been verified at a time or later, newest first, and for few others. The
-// records are shared: they must not be written to.
-func (p *Projection) EachChange(since time.Time, visit func(*reloader.Change)) {
-	p.changes.each(since, visit)
-}
-
-// EachReload is to when reloads were decided what EachChange is to changes.
-func (p *Projection) EachReload(since time.Time, visit func(*reloader.Reload)) {
-	p.reloads.each(since, visit)
+// Workload returns the record of one workload.
+func (p *Projection) Workload(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.workloads.get(key)
 }
 
 // Config returns what is known of one config.
-func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) { return p.configs.get(key) }
+func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.configs.get(key)
+}
 
 // Cluster returns what is known of the cluster of that name.
-func (p *Projection) Cluster(name string) (*ClusterState, bool) { return p.clusters.get(name) }
-
-// HasCluster reports whether anything is known of the cluster of that name, be it that a config of it is followed.
-func (p *Projection) HasCluster(name string) bool {
-	_, ok := p.clusters.get(name)
-	return ok || p.configs.hasCluster(name)
+func (p *Projection) Cluster(name string) (*ClusterState, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	s, ok := p.clusters[name]
+	if !ok {
+		return nil, false
+	}
+	found := *s
+	return &found, true
 }
 
 // Clusters returns what is known of every cluster, by name.
-func (p *Projection) Clusters() []*ClusterState { return p.clusters.list() }
+func (p *Projection) Clusters() []*ClusterState {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]*ClusterState, 0, len(p.clusters))
+	for _, s := range p.clusters {
+		found := *s
+		list = append(list, &found)
+	}
+	slices.SortFunc(list, func(a, b *ClusterState) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
 
-// Incarnation names this projection among those of other processes: numbers of events mean nothing there.
-func (p *Projection) Incarnation() string { return p.feed.incarnation }
+// HasCluster reports whether anything is known of the cluster of that name, be it that a config of it is followed.
+func (p *Projection) HasCluster(name string) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if _, ok := p.clusters[name]; ok {
+		return true
+	}
+	for key := range p.configs {
+		if key.Cluster == name {
+			return true
+		}
+	}
+	return false
+}
 
-// LastEvent returns the number of the newest event. Numbers are consecutive.
-func (p *Projection) LastEvent() uint64 { return p.feed.newest() }
+// Changes returns up to limit changes that match, newest first, from a place on; the zero Place starts at the newest.
+// The error is ErrExpired, if the record that the place names is no longer kept, or nil.
+func (p *Projection) Changes(from Place, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
+	return p.changes.page(p.allChanges(), from, limit, match)
+}
 
-// EventsAfter returns up to most events that follow the one numbered n, oldest first, and what is closed when the next one comes. It
-// returns false if some of them are no longer kept, or n was never given out.
-func (p *Projection) EventsAfter(n uint64, most int) (events []*Event, news <-chan struct{}, ok bool) {
-	return p.feed.after(n, most)
+// Reloads is to reloads what Changes is to changes.
+func (p *Projection) Reloads(from Place, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
+	return p.reloads.page(p.allReloads(), from, limit, match)
+}
+
+// EachChange calls visit for every change, newest first.
+func (p *Projection) EachChange(visit func(*reloader.Change)) {
+	for _, s := range slices.Backward(p.allChanges()) {
+		visit(s.value.Load())
+	}
+}
+
+// EachReload calls visit for every reload, newest first.
+func (p *Projection) EachReload(visit func(*reloader.Reload)) {
+	for _, s := range slices.Backward(p.allReloads()) {
+		visit(s.value.Load())
+	}
+}
+
+func (p *Projection) allChanges() []*slot[reloader.Change] {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.changes.slots
+}
+
+func (p *Projection) allReloads() []*slot[reloader.Reload] {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.reloads.slots
+}
+
+// Workloads returns up to limit workloads that match, in the order of WorkloadKey.Compare, from after the given key; the zero
+// key starts at the first.
+func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) WorkloadPage {
+	p.mu.RLock()
+	sorted := p.workloads.sorted
+	p.mu.RUnlock()
+	if sorted == nil {
+		p.mu.Lock()
+		sorted = p.workloads.inOrder()
+		p.mu.Unlock()
+	}
+	return workloadPage(sorted, after, limit, match)
 }

@@ -34,10 +34,10 @@ func changeOf(c reloader.Config, id string, from, to string) reloader.Change {
 	}
 }
 
-// configs lists name, newest change and number of dependents of every config.
-func configs(p *Projection) []string {
+// configLines lists name, newest change and number of dependents of every config.
+func configLines(p *Projection) []string {
 	lines := []string{}
-	for _, key := range slices.SortedFunc(maps.Keys(p.configs.entries), func(a, b ConfigKey) int {
+	for _, key := range slices.SortedFunc(maps.Keys(p.configs), func(a, b ConfigKey) int {
 		return strings.Compare(a.Config.Name+" "+a.Cluster, b.Config.Name+" "+b.Cluster)
 	}) {
 		c, _ := p.Config(key)
@@ -54,7 +54,7 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 	p := New(Limits{Changes: 2})
 	expect := func(what string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(append([]string{}, want...), configs(p)); diff != "" {
+		if diff := cmp.Diff(append([]string{}, want...), configLines(p)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
@@ -69,6 +69,9 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 	expect("the listing has dropped it, the state has not", "password c-8 1", "settings c-2 1")
 	p.PutWorkload(dependent(cart, settings))
 	expect("no longer asked for, but on record", "password c-8 0", "settings c-2 1")
+	p.AddChange(9, changeOf(settings, "c-9", "b", "c"))
+	p.AddChange(10, changeOf(settings, "c-10", "c", "d"))
+	expect("neither asked for nor on record", "settings c-10 1")
 	p.Reset()
 	expect("all is lost", []string{}...)
 	p.PutWorkload(dependent(cart, settings))
@@ -108,7 +111,7 @@ func TestFollowersDependOnWhatIsTheirOwners(t *testing.T) {
 	if diff := cmp.Diff([]string{"blue", "green"}, of("blue")); diff != "" {
 		t.Errorf("of the owner's (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"settings c-1 2", "settings - 1"}, configs(p)); diff != "" {
+	if diff := cmp.Diff([]string{"settings c-1 2", "settings - 1"}, configLines(p)); diff != "" {
 		t.Errorf("of both (-want +got):\n%s", diff)
 	}
 	if !p.HasCluster("green") || p.HasCluster("red") {
@@ -162,8 +165,8 @@ func TestReloadsOfAChange(t *testing.T) {
 		t.Errorf("after the oldest was dropped: %s", a)
 	}
 	p.Reset()
-	if len(p.causes.byChange) != 0 {
-		t.Errorf("kept after all is lost: %v", p.causes.byChange)
+	if len(p.causes) != 0 {
+		t.Errorf("kept after all is lost: %v", p.causes)
 	}
 }
 
@@ -200,82 +203,43 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// events reads everything after n and says what it is.
-func events(t *testing.T, p *Projection, n uint64) (lines []string) {
-	t.Helper()
-	list, _, ok := p.EventsAfter(n, 100)
-	if !ok {
-		t.Fatalf("nothing after %d", n)
-	}
-	for _, e := range list {
-		switch {
-		case e.Change != nil:
-			lines = append(lines, e.Change.ID)
-		case e.Reload != nil:
-			lines = append(lines, e.Reload.ID)
-		case e.Workload != nil:
-			lines = append(lines, e.Workload.Workload.Name)
-		case e.Gone != nil:
-			lines = append(lines, "no "+e.Gone.Workload.Name)
+// TestWatchTellsWhichListingsHaveChanged, to whom that concerns, once for all that came in the meantime.
+func TestWatchTellsWhichListingsHaveChanged(t *testing.T) {
+	p := New(Limits{})
+	everything := p.Watch(func(Topic, string, string) bool { return true })
+	shop := p.Watch(func(topic Topic, _, namespace string) bool { return topic != TopicClusters && namespace == "shop" })
+	defer shop.End()
+	expect := func(what string, w *Watch, want ...Topic) {
+		t.Helper()
+		news := false
+		select {
+		case <-w.News():
+			news = true
 		default:
-			lines = append(lines, "cluster "+e.Cluster)
+		}
+		if got := w.Take(); !slices.Equal(got, want) || news != (len(want) > 0) {
+			t.Errorf("%s: %v (news: %t), want %v", what, got, news, want)
 		}
 	}
-	return lines
-}
-
-func TestEvents(t *testing.T) {
-	p := New(Limits{})
 	p.AddChange(1, changeOf(settings, "c-1", "a", "b"))
+	expect("what was stored before is not new", everything)
 	p.SetCaughtUp()
-	p.SetCaughtUp()
-	if diff := cmp.Diff([]string{"cluster "}, events(t, p, 0)); diff != "" {
-		t.Errorf("what was stored before is no event (-want +got):\n%s", diff)
-	}
-	_, news, _ := p.EventsAfter(p.LastEvent(), 100)
-	select {
-	case <-news:
-		t.Error("news before there are any")
-	default:
-	}
-	p.AddChange(1, changeOf(settings, "c-1", "a", "b")) // a replay
+	expect("all is read", everything, TopicChanges, TopicClusters, TopicReloads, TopicWorkloads)
+	expect("also for one namespace", shop, TopicChanges, TopicClusters, TopicReloads, TopicWorkloads)
+	p.AddChange(1, changeOf(settings, "c-1", "a", "b"))
+	expect("a replay", everything)
 	p.AddChange(2, changeOf(settings, "c-2", "b", "c"))
-	<-news
-	p.AddReload(1, caused("r-1", 1, "c-2"))
+	p.AddChange(3, changeOf(settings, "c-3", "c", "d"))
+	p.AddReload(1, caused("r-1", 1, "c-2")) // of a workload in no namespace
+	p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
+	expect("once for all", everything, TopicChanges, TopicClusters, TopicReloads)
+	expect("less for one namespace", shop, TopicChanges)
 	p.PutWorkload(dependent(cart, settings))
 	p.DeleteWorkload("blue", cart.Workload)
 	p.DeleteWorkload("blue", cart.Workload)
-	p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
+	expect("a workload that came and went", shop, TopicWorkloads)
+	everything.End()
 	p.Reset()
-	if diff := cmp.Diff([]string{"c-2", "r-1", "cart", "no cart", "cluster blue", "cluster "}, events(t, p, 1)); diff != "" {
-		t.Error(diff)
-	}
-	if list, _, _ := p.EventsAfter(1, 2); len(list) != 2 || list[1].Reload == nil {
-		t.Errorf("two of them: %+v", list)
-	}
-	if _, _, ok := p.EventsAfter(p.LastEvent()+1, 1); ok {
-		t.Error("a number that was never given out")
-	}
-	p.SetCaughtUp()
-	for seq := uint64(1); seq <= feedLength+1; seq++ {
-		p.PutCluster(reloader.ClusterStatus{Cluster: "blue"})
-	}
-	if _, _, ok := p.EventsAfter(p.LastEvent()-feedLength-1, 1); ok {
-		t.Error("an event that is no longer kept")
-	}
-	if list, _, ok := p.EventsAfter(p.LastEvent()-feedLength, 1); !ok || len(list) != 1 {
-		t.Error("the oldest event that is kept")
-	}
-	if other := New(Limits{}).Incarnation(); other == p.Incarnation() {
-		t.Errorf("two projections are both %s", other)
-	}
-}
-
-func TestEventIsRenderedOnce(t *testing.T) {
-	e, n := &Event{Cluster: "blue"}, 0
-	render := func(e *Event) []byte { n++; return []byte(e.Cluster) }
-	first, second := e.Body(render), e.Body(render)
-	if string(first) != "blue" || string(second) != "blue" || n != 1 {
-		t.Errorf("%s, %s, rendered %d times", first, second, n)
-	}
+	expect("all is lost", shop, TopicChanges, TopicClusters, TopicReloads, TopicWorkloads)
+	expect("after the end", everything, TopicWorkloads)
 }

@@ -103,20 +103,3 @@ type Explanation struct {
 	verdict.Verdict
 	Change *reloader.Change `json:"change,omitempty" doc:"The newest change of the config. Absent if none is on record, or if it is not the workload's to know."`
 }
-
-// Hello is the first event of every stream.
-type Hello struct {
-	Version  string `json:"version" doc:"The release that the stream comes from." example:"v0.1.0"`
-	CaughtUp bool   `json:"caughtUp" doc:"Whether everything that was stored has been read. If not, resync follows when it has."`
-}
-
-// Resync says that events are missing from the stream: the reader must read again what it knows.
-type Resync struct {
-	Reason string `json:"reason" enum:"Expired,Restarted,Lagged,Rebuilt" doc:"Why: Expired, the events after Last-Event-ID are no longer kept; Restarted, Last-Event-ID is of another process; Lagged, the reader was too slow; Rebuilt, what was stored has been read, or was lost."`
-}
-
-// WorkloadGone is a workload that asks for nothing any more, or does not exist.
-type WorkloadGone struct {
-	Cluster  string               `json:"cluster" doc:"The cluster that the workload was in."`
-	Workload reloader.WorkloadRef `json:"workload" doc:"The workload."`
-}

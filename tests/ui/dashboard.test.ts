@@ -83,6 +83,56 @@ test('/ goes to the search field and Esc closes what is open', async ({ page }) 
   await expect(page.locator('.panel')).toBeHidden();
 });
 
+test('the strip, the navigation and the page say the same of what needs attention', async ({ page }) => {
+  const answer = await page.request.get('/api/v1/workloads?unsettled=true&limit=500');
+  const all: { verdict: { needsAttention?: boolean } }[] = (await answer.json()).items;
+  const n = all.filter((w) => w.verdict.needsAttention).length;
+  expect(n).toBeGreaterThan(1);
+  await open(page, pages[0]!);
+  await expect(page.locator('.overview')).toContainText(`${n} workloads need attention`);
+  await page.locator('.bar a', { hasText: `Attention` }).getByText(String(n), { exact: true }).click();
+  await expect(page.locator('section', { hasText: 'Needs attention' }).locator('.card.bad')).toHaveCount(n);
+  await expect(page.locator('section', { hasText: 'Waiting' }).locator('.card')).toHaveCount(all.length - n);
+});
+
+test('a command is copied', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, pages.find((p) => p.name === 'not opted in')!);
+  await page.locator('.verdict').getByRole('button', { name: 'Copy' }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('kubectl -n shop annotate deployment/newcomer reroll.dev/auto=true');
+});
+
+// A fleet of a thousand clusters, a few of which are not well.
+test('a thousand clusters are listed with the worst first, and found', async ({ page }) => {
+  const [one] = (await (await page.request.get('/api/v1/clusters?health=Healthy&limit=1')).json()).items;
+  const items = Array.from({ length: 1000 }, (_, i) => ({ ...one, name: `edge-${i}`, freeze: undefined, ...(i % 333 === 7 && { health: 'Away', problems: [{ message: 'No status for 5 min.' }] }) }));
+  await page.route('**/api/v1/clusters?*', (route) => route.fulfill({ json: { items, metadata: {}, warnings: [] } }));
+  await open(page, pages.find((p) => p.name === 'clusters')!);
+  await expect(page.locator('.sum')).toHaveText('1,000 clusters');
+  await expect(rows(page).first()).toContainText('edge-7');
+  await expect(rows(page).nth(3)).toContainText('Healthy');
+  await page.keyboard.press('/');
+  await page.keyboard.type('edge-999');
+  await expect(rows(page)).toHaveCount(1);
+});
+
+test('what changes is shown without anybody asking', async ({ page }) => {
+  let extra = false;
+  await page.route('**/api/v1/workloads?*', async (route) => {
+    const answer = await (await route.fetch()).json();
+    if (extra) answer.items = answer.items.slice(0, 1);
+    await route.fulfill({ json: answer });
+  });
+  await page.route('**/api/v1/events*', async (route) => {
+    if (extra) await new Promise((done) => setTimeout(done, 500));
+    await route.fulfill({ headers: { 'Content-Type': 'text/event-stream' }, body: 'event: changed\ndata: {"changed":["workloads"]}\n\n' });
+  });
+  await open(page, pages.find((p) => p.name === 'workloads')!);
+  expect(await rows(page).count()).toBeGreaterThan(1);
+  extra = true;
+  await expect(rows(page)).toHaveCount(1);
+});
+
 test('the theme that is chosen stays', async ({ page }) => {
   await open(page, pages[0]!);
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -153,11 +153,7 @@ func (w *watcher) follow() error {
 	return err
 }
 
-func (w *watcher) query() url.Values {
-	q := w.flags.scope.query()
-	q.Set("types", strings.Join(w.flags.types, ","))
-	return q
-}
+func (w *watcher) query() url.Values { return w.flags.scope.query() }
 
 // take shows one event.
 func (w *watcher) take(e event) error {
@@ -269,7 +265,10 @@ func (w *watcher) say(e event) (said saying, err error) {
 		said = saying{name: workloadRef(w.place(v.Cluster), v.Workload).String(), more: []string{v.Dialect, v.Strategy, "last reload " + orDash(v.LastReload)}}
 		said.cells = []cell{{"workload  ", bold}, text(said.name + " "), verdictCell(v.Verdict), text(" " + v.Verdict.Message)}
 	case "workloadGone":
-		var v view.WorkloadGone
+		var v struct {
+			Cluster  string               `json:"cluster"`
+			Workload reloader.WorkloadRef `json:"workload"`
+		}
 		read(&v)
 		said = saying{name: workloadRef(w.place(v.Cluster), v.Workload).String()}
 		said.cells = []cell{{"gone      ", bold}, text(said.name)}

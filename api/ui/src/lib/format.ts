@@ -1,5 +1,5 @@
 import { wordsOf } from './outcome';
-import type { Candidate, Change, Config, KeyChange, WorkloadRef } from './types';
+import type { Candidate, Config, KeyChange, WorkloadRef } from './types';
 
 const units: [number, string][] = [
   [86400, 'd'],
@@ -83,7 +83,7 @@ export function who(change: { candidates?: Candidate[]; source: string }): Who {
 }
 
 const unseen: Record<string, string> = {
-  sweep: 'found by the sweep',
+  sweep: 'found by the resync',
   watch: 'seen by the watch, which names nobody',
   baseline: 'first sight',
 };
@@ -113,7 +113,7 @@ export function keysText(keys: KeyChange[] = [], most = 4): string {
 const verbs: Record<string, string> = { Baseline: 'first seen', Updated: 'changed', Created: 'created', Deleted: 'deleted' };
 
 // verbOf says what happened to a config.
-export function verbOf(change: Change): string {
+export function verbOf(change: { type: string }): string {
   return verbs[change.type] ?? wordsOf(change.type).toLowerCase();
 }
 

@@ -1,3 +1,4 @@
+import { conditionOf } from './outcome';
 import type { Config, Reason, Workload } from './types';
 
 export interface GraphNode {
@@ -7,7 +8,8 @@ export interface GraphNode {
   kind: string;
   namespace: string;
   name: string;
-  hold?: Reason;
+  /** What a workload's verdict says. */
+  condition?: Reason;
 }
 
 export interface Graph {
@@ -20,9 +22,9 @@ export interface Graph {
 export function graphOf(workloads: Workload[], warnings: string[], wanted: (cluster: string, config: Config) => boolean = () => true): Graph {
   const nodes = new Map<string, GraphNode>();
   const edges: Graph['edges'] = [];
-  const add = (type: GraphNode['type'], cluster: string, { kind, namespace, name }: Config, hold?: Reason): string => {
+  const add = (type: GraphNode['type'], cluster: string, { kind, namespace, name }: Config, condition?: Reason): string => {
     const id = [cluster, kind, namespace, name].join('/');
-    nodes.set(id, { id, type, cluster, kind, namespace, name, ...(hold && { hold }) });
+    nodes.set(id, { id, type, cluster, kind, namespace, name, ...(condition && { condition }) });
     return id;
   };
   for (const w of workloads) {
@@ -32,7 +34,7 @@ export function graphOf(workloads: Workload[], warnings: string[], wanted: (clus
       const all = (d.uses ?? []).some((u) => !u.keys?.length);
       edges.push({
         config: add('config', owner, d.config),
-        workload: add('workload', w.cluster, w.workload, w.hold?.reason),
+        workload: add('workload', w.cluster, w.workload, conditionOf(w.verdict)),
         why: d.why,
         keys: all ? [] : [...new Set((d.uses ?? []).flatMap((u) => u.keys ?? []))].sort(),
         pending: d.pendingChange !== undefined,
@@ -41,8 +43,6 @@ export function graphOf(workloads: Workload[], warnings: string[], wanted: (clus
   }
   return { nodes: [...nodes.values()], edges, warnings };
 }
-
-export const isNarrowGraph = (cluster: string, namespace: string, text: string): boolean => cluster !== '' || namespace !== '' || text !== '';
 
 // narrowGraph keeps the edges of which one end is asked for, with both their ends.
 export function narrowGraph(graph: Graph, cluster: string, namespace: string, text: string): Graph {
@@ -69,4 +69,69 @@ export function cut(graph: Graph, most: number): { graph: Graph; left: number } 
     return true;
   });
   return { graph: { ...graph, nodes: graph.nodes.filter((n) => configs.has(n.id) || workloads.has(n.id)), edges }, left: graph.edges.length - edges.length };
+}
+
+// Drawing configs → workloads in two layers with few crossings.
+
+export interface Edge {
+  from: string;
+  to: string;
+}
+
+export interface Layers {
+  left: string[];
+  right: string[];
+}
+
+const rounds = 8;
+
+// arrange orders both sides so that connected nodes are near each other: each node moves to the middle of its neighbours, again and
+// again. Equal input gives equal output, so that the picture does not jump.
+export function arrange(edges: Edge[]): Layers {
+  let left = [...new Set(edges.map((e) => e.from))].sort();
+  let right = [...new Set(edges.map((e) => e.to))].sort();
+  const toRight = neighbours(
+    edges,
+    (e) => e.from,
+    (e) => e.to,
+  );
+  const toLeft = neighbours(
+    edges,
+    (e) => e.to,
+    (e) => e.from,
+  );
+  for (let i = 0; i < rounds; i++) {
+    right = byMiddle(right, toLeft, left);
+    left = byMiddle(left, toRight, right);
+  }
+  return { left, right };
+}
+
+function neighbours(edges: Edge[], of: (e: Edge) => string, other: (e: Edge) => string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const e of edges) found.set(of(e), [...(found.get(of(e)) ?? []), other(e)]);
+  return found;
+}
+
+function byMiddle(nodes: string[], links: Map<string, string[]>, others: string[]): string[] {
+  const place = new Map(others.map((name, i) => [name, others.length < 2 ? 0 : i / (others.length - 1)]));
+  const middle = (name: string) => {
+    const near = links.get(name) ?? [];
+    return near.reduce((sum, n) => sum + (place.get(n) ?? 0), 0) / Math.max(near.length, 1);
+  };
+  return [...nodes].sort((a, b) => middle(a) - middle(b) || a.localeCompare(b));
+}
+
+// level says at which row each of ids stands: the longer side fills all rows, and a node of the shorter one is as near to the middle
+// of its neighbours as its order allows.
+export function level(ids: string[], others: string[], links: string[][], rows: number): number[] {
+  if (ids.length >= rows) return ids.map((_, i) => i);
+  const place = new Map(others.map((id, i) => [id, others.length >= rows ? i : (i * (rows - 1)) / Math.max(1, others.length - 1)]));
+  const at = ids.map((id) => {
+    const near = links.filter(([from]) => from === id).map(([, to]) => place.get(to!) ?? 0);
+    return near.reduce((sum, n) => sum + n, 0) / Math.max(1, near.length);
+  });
+  for (let i = 1; i < at.length; i++) at[i] = Math.max(at[i]!, at[i - 1]! + 1);
+  for (let i = at.length - 1, most = rows - 1; i >= 0; i--, most = at[i + 1]! - 1) at[i] = Math.min(at[i]!, most);
+  return at;
 }

@@ -179,7 +179,7 @@ export interface Cluster {
   /** Healthy, Degraded, Away or Unknown. */
   health: string;
   problems?: { message: string; next?: string }[];
-  uid?: string;
+  namespace?: string;
   version?: string;
   instance?: string;
   startedAt?: string;

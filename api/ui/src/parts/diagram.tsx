@@ -1,12 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count } from '../lib/format';
-import { cut, type Graph, type GraphNode } from '../lib/graph';
-import { arrange, level } from '../lib/layers';
+import { arrange, cut, type Graph, type GraphNode, level } from '../lib/graph';
 import { toneOf, wordsOf } from '../lib/outcome';
 import type { Config } from '../lib/types';
 import { impactHref, workloadHref } from '../state/router';
-import { Kind } from './kind';
 import { Glyph } from './glyph';
+import { Kind, Name } from './words';
 
 const most = 60; // nodes on one side
 const step = 38; // from node to node, in pixels
@@ -78,15 +77,14 @@ function Node({ p: { node, y }, cluster, dim, focused, light }: NodeProps) {
       >
         {isConfig && <Kind kind={node.kind} />}
         <span class="label">
-          <span class="ns">{node.namespace}/</span>
-          {node.name}
+          <Name namespace={node.namespace} name={node.name} />
         </span>
         {cluster && <small>{node.cluster}</small>}
         {!isConfig && !cluster && <small>{node.kind}</small>}
-        {node.hold && (
-          <span class={`badge ${toneOf(node.hold)}`}>
-            <Glyph tone={toneOf(node.hold)} />
-            <span class="hidden">{wordsOf(node.hold)}</span>
+        {node.condition && (
+          <span class={`badge ${toneOf(node.condition)}`} title={wordsOf(node.condition)}>
+            <Glyph tone={toneOf(node.condition)} />
+            <span class="hidden">{wordsOf(node.condition)}</span>
           </span>
         )}
       </a>
@@ -102,21 +100,9 @@ function place(graph: Graph): { configs: Placed[]; workloads: Placed[]; height: 
   const height = Math.max(left.length, right.length) * step;
   const column = (ids: string[], at: number[]): Placed[] => ids.map((id, i) => ({ node: nodes.get(id)!, y: at[i]! * step + (step - tall) / 2 }));
   const rows = height / step;
-  const [l, r] = [
-    level(
-      left,
-      right,
-      graph.edges.map((e) => [e.config, e.workload]),
-      rows,
-    ),
-    level(
-      right,
-      left,
-      graph.edges.map((e) => [e.workload, e.config]),
-      rows,
-    ),
-  ];
-  return { configs: column(left, l), workloads: column(right, r), height };
+  const links = graph.edges.map((e) => [e.config, e.workload]);
+  const back = links.map(([config, workload]) => [workload!, config!]);
+  return { configs: column(left, level(left, right, links, rows)), workloads: column(right, level(right, left, back, rows)), height };
 }
 
 function curve(x1: number, y1: number, x2: number, y2: number): string {

@@ -1,17 +1,16 @@
 import type { ComponentChildren } from 'preact';
-import type { Fault } from '../lib/fault';
-import { passes } from '../lib/fault';
-import { type Resource } from '../state/resource';
+import { type Fault, passes } from '../state/api';
+import type { Resource } from '../state/resource';
 import { scope } from '../state/router';
-import { ScopeForm } from './scope';
+import { ScopeForm } from './filters';
 
 // Blank is what stands where data would: what is the case, and what to do about it.
-export function Blank({ title, children, tone = 'calm', below }: { title: string; children?: ComponentChildren; tone?: 'calm' | 'bad'; below?: ComponentChildren }) {
+export function Blank({ title, children, tone = 'calm', below }: { title: string; children?: ComponentChildren; tone?: 'calm' | 'bad' | 'good'; below?: ComponentChildren }) {
   return (
     <div class={`blank ${tone}`}>
       <svg viewBox="0 0 64 40" width="96" height="60" aria-hidden="true">
         <path d="M6 10h30M6 20h44M6 30h22" />
-        {tone === 'bad' ? <path class="sign" d="M50 4l10 10M60 4L50 14" /> : <circle class="sign" cx="55" cy="10" r="4.5" />}
+        {tone === 'calm' ? <circle class="sign" cx="55" cy="10" r="4.5" /> : <path class="sign" d={tone === 'bad' ? 'M50 4l10 10M60 4L50 14' : 'M48 10l5 5 9-11'} />}
       </svg>
       <h2>{title}</h2>
       {children && <p>{children}</p>}
@@ -56,8 +55,6 @@ export function FaultBlank({ fault, what, scoped }: { fault: Fault; what: string
           {fault.detail || 'Whoever looks after the cluster can grant it.'}
         </Blank>
       );
-    case 'expired':
-      return <Blank title="This page is out of date">Reload it.</Blank>;
     case 'refused':
       return (
         <Blank title={`The server answered ${fault.status}`} tone="bad">
@@ -71,11 +68,14 @@ interface AnswerProps<T> {
   of: Resource<T>;
   what: string;
   scoped?: boolean;
+  // unknown is what is shown for what is not on record.
+  unknown?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }
 
 // Answer shows what a resource has, or why it has nothing yet.
-export function Answer<T>({ of: { data, fault }, what, scoped, children }: AnswerProps<T>) {
+export function Answer<T>({ of: { data, fault }, what, scoped, unknown, children }: AnswerProps<T>) {
+  if (fault?.kind === 'unknown' && unknown) return <>{unknown}</>;
   if (data === undefined) return fault ? <FaultBlank fault={fault} what={what} scoped={scoped} /> : <Bones />;
   return (
     <>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { needsToken, session } from '../state/client';
+import { needsToken, session } from '../state/api';
 
 // TokenForm asks for a bearer token. It is kept in memory, and gone when the page is. A token never crosses the network in clear: the browser
 // counts https and the machine's own loopback as secure, and the form asks for nothing elsewhere.

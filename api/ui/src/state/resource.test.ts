@@ -1,98 +1,84 @@
-import { answering, asked, problem, tell, until } from './testpage';
+import { answering, asked, end, hide, problem, tell, until } from './testpage';
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ask } from './client';
-import * as eventStream from './eventstream';
-import { link } from './eventstream';
-import { Question, type Timing } from './resource';
+import { ask } from './api';
+import { link, start } from './live';
+import { Question } from './resource';
 
-interface List {
-  names: string[];
-}
+const question = () => new Question<{ name: string }>((abort) => ask('list', abort), ['workloads'], 1);
+const nameOf = (q: Question<{ name: string }>) => q.state.value.data?.name;
 
-const timing: Timing<List> = {
-  events: ['added', 'odd'],
-  least: 1,
-  merge: (list, event) => (event.type === 'odd' ? undefined : { names: [...list.names, (JSON.parse(event.data) as { name: string }).name] }),
-};
-const question = (t: Timing<List> = timing) => new Question<List>((abort) => ask<List>('list', abort), t);
-const names = (q: Question<List>) => q.state.value.data?.names.join(' ');
-
-// live waits for the stream to be open, and for what its beginning has asked for.
-async function live(): Promise<void> {
-  answering(() => ({}));
-  eventStream.start();
+// asking starts a question that is answered with what the test says at the moment.
+async function asking() {
+  if (link.value === 'connecting') start();
   await until('the stream is open', () => link.value === 'live');
+  const said: { answer: unknown } = { answer: { name: 'a' } };
+  answering(() => said.answer);
+  const q = question();
+  const stop = q.start();
+  await until('there is an answer', () => nameOf(q) === 'a');
+  return { q, said, stop };
 }
 
-test('an event is merged, and the server not asked again', async () => {
-  await live();
-  answering(() => ({ names: ['a'] }));
-  const q = question();
-  const end = q.start();
-  await until('there is an answer', () => names(q) === 'a');
-  tell('added', { name: 'b' });
-  tell('added', { name: 'c' });
-  tell('other', { name: 'd' });
-  await until('both are merged', () => names(q) === 'a b c');
-  assert.deepEqual(asked, ['list']);
-  end();
-});
-
-test('what cannot be merged has the server asked again', async () => {
-  let name = 'a';
-  answering(() => ({ names: [name] }));
-  const q = question();
-  const end = q.start();
-  await until('there is an answer', () => names(q) === 'a');
-  name = 'newer';
-  tell('odd', {});
-  await until('it is asked again', () => names(q) === 'newer');
+test('the server is asked again when it says that something has changed, and not for other listings', async () => {
+  const { q, said, stop } = await asking();
+  said.answer = { name: 'b' };
+  tell('changes', 'clusters');
+  await new Promise((done) => setTimeout(done, 50));
+  assert.equal(asked.length, 1);
+  tell('reloads', 'workloads');
+  await until('it is asked again', () => nameOf(q) === 'b');
+  stop();
+  tell('workloads');
+  await new Promise((done) => setTimeout(done, 50));
   assert.equal(asked.length, 2);
-  end();
 });
 
-test('an event that comes while an answer is on its way is in the data afterwards', async () => {
-  let release: (list: List) => void = () => undefined;
-  answering(() => new Promise<List>((done) => (release = done)));
-  const q = question();
-  const end = q.start();
-  await until('it is asked', () => asked.length === 1);
-  tell('added', { name: 'b' });
-  await until('the event has come', () => true);
-  await new Promise((done) => setTimeout(done, 200));
-  release({ names: ['a'] });
-  await until('the older answer has it, too', () => names(q) === 'a b');
-  end();
+test('what changes while an answer is on its way is asked for afterwards', async () => {
+  const { q, said, stop } = await asking();
+  let release: (answer: unknown) => void = () => undefined;
+  said.answer = new Promise((done) => (release = done));
+  tell('workloads');
+  await until('it is asked', () => asked.length === 2);
+  tell('workloads');
+  tell('workloads');
+  said.answer = { name: 'newest' };
+  release({ name: 'older' });
+  await until('the newest is there', () => nameOf(q) === 'newest');
+  assert.equal(asked.length, 3);
+  stop();
 });
 
 test('data stays while the server has no answer, and goes when it may not be seen', async () => {
-  let answer: unknown = { names: ['a'] };
-  answering(() => answer);
-  const q = question({ events: ['odd'], least: 1 });
-  const end = q.start();
-  await until('there is an answer', () => names(q) === 'a');
-  answer = problem(500);
-  tell('odd', {});
+  const { q, said, stop } = await asking();
+  said.answer = problem(500);
+  tell('workloads');
   await until('the fault is told', () => q.state.value.fault?.kind === 'refused');
-  assert.equal(names(q), 'a');
-  answer = problem(403);
-  tell('odd', {});
+  assert.equal(nameOf(q), 'a');
+  said.answer = problem(403);
+  tell('workloads');
   await until('the fault is told', () => q.state.value.fault?.kind === 'forbidden');
-  assert.equal(q.state.value.data, undefined);
-  end();
+  assert.equal(nameOf(q), undefined);
+  stop();
 });
 
-test('events that do not concern it, and what comes after the end, ask nothing', async () => {
-  answering(() => ({ names: ['a'] }));
-  const q = question({ events: ['odd'], least: 1, concerns: (event) => event.data.includes('mine') });
-  const end = q.start();
-  await until('there is an answer', () => names(q) === 'a');
-  tell('odd', { name: 'theirs' });
-  tell('odd', { name: 'mine' });
-  await until('it is asked again', () => asked.length === 2);
+test('a page that is not in sight asks nothing until it is', async () => {
+  const { q, said, stop } = await asking();
+  said.answer = { name: 'b' };
+  hide(true);
+  tell('workloads');
+  await new Promise((done) => setTimeout(done, 50));
+  assert.equal(asked.length, 1);
+  hide(false);
+  await until('it is asked', () => nameOf(q) === 'b');
+  stop();
+});
+
+test('a stream that ends is opened again, and its first event has everything asked again', async () => {
+  const { q, said, stop } = await asking();
+  said.answer = { name: 'after' };
   end();
-  tell('odd', { name: 'mine' });
-  await new Promise((done) => setTimeout(done, 100));
-  assert.equal(asked.length, 2);
+  await until('it is asked again', () => nameOf(q) === 'after');
+  assert.equal(link.value, 'live');
+  stop();
 });

@@ -8,7 +8,7 @@ test('an address has the namespace that is shown, and parameters that are not em
   assert.equal(href([]), '#/');
   assert.equal(href([], { q: 'a b', tone: '' }), '#/?q=a+b');
   route.value = { path: [], query: new URLSearchParams('in=shop&q=x') };
-  assert.equal(href(['held']), '#/held?in=shop');
+  assert.equal(href(['attention']), '#/attention?in=shop');
   assert.equal(workloadHref('prod/eu', { kind: 'Deployment', namespace: 'shop', name: 'cart' }), '#/workloads/prod%2Feu/shop/Deployment/cart?in=shop');
 });
 

@@ -37,10 +37,6 @@ export function href(path: string[], parameters: Parameters = {}): string {
   return `#/${path.map(encodeURIComponent).join('/')}${q.size ? `?${q}` : ''}`;
 }
 
-export function go(path: string[], parameters: Parameters = {}): void {
-  location.hash = href(path, parameters);
-}
-
 // amend changes parameters of the view that is shown. It replaces the entry in the history: typing is no journey.
 export function amend(parameters: Parameters): void {
   const merged: Parameters = { ...Object.fromEntries(route.value.query), ...parameters };
@@ -48,7 +44,7 @@ export function amend(parameters: Parameters): void {
   route.value = read();
 }
 
-interface Place {
+export interface Place {
   cluster: string;
   kind: string;
   namespace: string;
@@ -57,7 +53,7 @@ interface Place {
 
 export const workloadHref = (cluster: string, w: Omit<Place, 'cluster'>): string => href(['workloads', cluster, w.namespace, w.kind, w.name]);
 export const impactHref = (cluster: string, c: Omit<Place, 'cluster'>): string => href(['impact', cluster, c.namespace, c.kind, c.name]);
-export const changeHref = (id: string): string => href([], { open: id });
+export const changeHref = (id: string, cluster: string): string => href([], { open: id, of: cluster });
 
 // placeOf reads cluster, namespace, kind and name out of the path of a workload or a config.
 export function placeOf(path: string[]): Place | undefined {

@@ -1,19 +1,30 @@
-// The page and the server that the state needs, for its tests: what the server answers, and which events it tells, is up to the test.
-type Answer = (path: string) => unknown;
-
+// The page and the server that the state needs, for its tests: what the server answers, and what it tells, is up to the test.
 export const asked: string[] = [];
-let answerOf: Answer = () => ({});
+let answerOf: (path: string) => unknown = () => ({});
 let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
 
 // answering has every question answered by a function; an answer may be a promise, or a Response.
-export function answering(answer: Answer): void {
+export function answering(answer: (path: string) => unknown): void {
   answerOf = answer;
   asked.length = 0;
 }
 
-// tell sends an event on the stream that is open.
-export function tell(type: string, data: unknown): void {
-  stream!.enqueue(new TextEncoder().encode(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
+// tell has the server say that listings have changed, in two pieces: the network cuts where it likes.
+export function tell(...changed: string[]): void {
+  const text = `: still here\n\nevent: changed\ndata: ${JSON.stringify({ changed })}\n\n`;
+  for (const piece of [text.slice(0, 40), text.slice(40)]) stream!.enqueue(new TextEncoder().encode(piece));
+}
+
+// end ends the stream, as the server does now and then.
+export const end = (): void => stream!.close();
+
+const seen = new EventTarget();
+const page = { baseURI: 'http://reroll.test/', hidden: false, addEventListener: seen.addEventListener.bind(seen) };
+
+// hide has the page go out of sight, or come back.
+export function hide(hidden: boolean): void {
+  page.hidden = hidden;
+  seen.dispatchEvent(new Event('visibilitychange'));
 }
 
 // until waits for what is true soon.
@@ -27,12 +38,11 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
 // problem is an answer that is an error.
 export const problem = (status: number): Response => new Response('{}', { status });
 
-const questionOf = (url: string): string => url.replace('http://reroll.test/api/v1/', '');
-
 async function fetched(url: string, init: RequestInit): Promise<Response> {
-  const path = questionOf(url);
+  const path = url.replace('http://reroll.test/api/v1/', '');
   if (path.startsWith('events')) {
     const body = new ReadableStream<Uint8Array>({ start: (controller) => void (stream = controller) });
+    tell('changes', 'reloads', 'workloads', 'clusters');
     return new Response(body, { status: 200 });
   }
   asked.push(path);
@@ -55,9 +65,4 @@ function brief(timers: 'setTimeout' | 'setInterval'): void {
 
 brief('setTimeout');
 brief('setInterval');
-Object.assign(globalThis, {
-  document: { baseURI: 'http://reroll.test/', hidden: false },
-  location: { hash: '' },
-  addEventListener: () => undefined,
-  fetch: fetched,
-});
+Object.assign(globalThis, { document: page, location: { hash: '' }, addEventListener: () => undefined, fetch: fetched });

@@ -1,47 +1,32 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
 import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
-import type { Candidate, Change, ChangeRow, PendingReload, Reload } from '../lib/types';
-import { Badge } from '../parts/badge';
-import { ConfigLink } from '../parts/configlink';
-import { Fact, Facts } from '../parts/facts';
-import { KeyList } from '../parts/keylist';
-import { Time } from '../parts/time';
-import { WorkloadLink } from '../parts/workloadlink';
+import type { Candidate, ChangeRow } from '../lib/types';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
-import { ask } from '../state/client';
+import { Badge, ConfigLink, Fact, Facts, KeyList, Time, WorkloadLink } from '../parts/words';
+import { ask, query } from '../state/api';
 import { useResource } from '../state/resource';
-import { store, edition } from '../state/timeline';
-import { rowOf, type TimelineRow } from '../lib/timelinestore';
 
 // ChangePanel tells all about one change beside the list; its address can be sent to others.
-export function ChangePanel({ id, close }: { id: string; close: () => void }) {
-  void edition.value;
-  const row = store.get(id);
+export function ChangePanel({ id, cluster, close }: { id: string; cluster: string; close: () => void }) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), [id]);
+  const path = `changes/${segments(id)}${query({ cluster })}`;
+  const found = useResource(path, ['changes', 'reloads', 'workloads'], (abort) => ask<ChangeRow>(path, abort));
   return (
     <aside class="panel" aria-label="Change" tabIndex={-1} ref={panel}>
       <button class="plain close" aria-label="Close" onClick={close}>
         <Icon name="close" />
       </button>
-      {row ? <Detail row={row} /> : <Fetched id={id} />}
+      <Answer of={found} what="this change">
+        {(row) => <Detail change={row} />}
+      </Answer>
     </aside>
   );
 }
 
-// Fetched is a change that the list does not hold, because it is older.
-function Fetched({ id }: { id: string }) {
-  const found = useResource(`change ${id}`, async (abort): Promise<TimelineRow> => rowOf(await ask<ChangeRow>(`changes/${segments(id)}`, abort)));
-  return (
-    <Answer of={found} what="this change">
-      {(row) => <Detail row={row} />}
-    </Answer>
-  );
-}
-
-function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
+function Detail({ change }: { change: ChangeRow }) {
   return (
     <>
       <p class="over">
@@ -70,9 +55,9 @@ function Detail({ row: { change, reloads, pending } }: { row: TimelineRow }) {
       <h3>Who</h3>
       <Candidates list={change.candidates ?? []} source={change.source} />
       <h3>What became of it</h3>
-      <Outcomes change={change} reloads={reloads} pending={pending} />
+      <Outcomes change={change} />
       <h3>How long it took</h3>
-      <Stages change={change} reloads={reloads} />
+      <Stages change={change} />
     </>
   );
 }
@@ -97,14 +82,10 @@ function Candidates({ list, source }: { list: Candidate[]; source: string }) {
   );
 }
 
-function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reload[]; pending: PendingReload[] }) {
-  if (reloads.length + pending.length === 0) {
-    return (
-      <p class="faint">
-        {store.superseded({ change, reloads, pending }) ? 'A newer change of the same config superseded it. Workloads roll for the newest content only.' : 'No workload has asked for what changed.'}
-      </p>
-    );
-  }
+function Outcomes({ change }: { change: ChangeRow }) {
+  const { pending } = change;
+  if (change.reloads.length + pending.length === 0)
+    return <p class="faint">No workload has asked for what changed, or a newer change of the same config superseded it: workloads roll for the newest content only.</p>;
   return (
     <ul class="outcomes">
       {pending.map((p) => (
@@ -114,7 +95,7 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
           {p.hold?.message && <small>{p.hold.message}</small>}
         </li>
       ))}
-      {reloadsOf({ reloads, pending }).map((r) => (
+      {reloadsOf(change).map((r) => (
         <li key={`${r.cluster}/${r.id}`}>
           <WorkloadLink cluster={r.cluster} workload={r.workload} beside={change.cluster} />
           <Badge reason={stateOf(r)} />
@@ -126,16 +107,15 @@ function Outcomes({ change, reloads, pending }: { change: Change; reloads: Reloa
 }
 
 // Stages shows the way of a change on one line each, counted from the request.
-function Stages({ change, reloads }: { change: Change; reloads: Reload[] }) {
+function Stages({ change }: { change: ChangeRow }) {
   const start = Date.parse(change.requestedAt ?? change.verifiedAt);
-  const patched = reloads
-    .map((r) => r.patchedAt)
-    .filter((at) => at !== undefined)
-    .sort();
-  const ended = reloads
-    .map((r) => r.rollout?.endedAt)
-    .filter((at) => at !== undefined)
-    .sort();
+  const times = (of: (r: (typeof change.reloads)[number]) => string | undefined) =>
+    change.reloads
+      .map(of)
+      .filter((at) => at !== undefined)
+      .sort();
+  const patched = times((r) => r.patchedAt);
+  const ended = times((r) => r.rollout?.endedAt);
   const stages: [string, string | undefined][] = [
     ['requested', change.requestedAt],
     ['reported', change.receivedAt],

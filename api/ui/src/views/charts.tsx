@@ -1,15 +1,14 @@
 import { count, duration } from '../lib/format';
 import { toneOf, wordsOf } from '../lib/outcome';
 import type { Counts, Stats, TopEntry } from '../lib/types';
-import { Bars } from '../parts/bars';
-import { Fact, Facts } from '../parts/facts';
-import { Choice, ClusterChoice } from '../parts/filterbar';
-import { Lines } from '../parts/lines';
+import { Bars, Lines } from '../parts/chart';
+import { Choice, Filters, PlaceChoice } from '../parts/filters';
 import { Answer, Empty, Warnings } from '../parts/states';
-import { ask, query } from '../state/client';
-import { clusters, showsCluster } from '../state/fleet';
+import { Fact, Facts, Name } from '../parts/words';
+import { ask, query } from '../state/api';
+import { clusters } from '../state/fleet';
 import { useResource } from '../state/resource';
-import { amend, impactHref, route, scope, workloadHref } from '../state/router';
+import { impactHref, route, scope, workloadHref } from '../state/router';
 
 const spans = [
   ['15m', 'Last 15 minutes', 900],
@@ -21,7 +20,7 @@ const spans = [
 ] as const;
 
 const pieces = 48;
-// seldom is how many milliseconds lie between two questions that events lead to: a piece of the shortest span is longer.
+// seldom is how many milliseconds lie between two questions: a piece of the shortest span is longer.
 const seldom = 10_000;
 
 // Charts shows how much happens, how quickly, and what fails.
@@ -32,16 +31,17 @@ export function Charts() {
   const namespace = scope.value;
   const found = useResource(
     `stats ${span[0]} ${cluster} ${namespace}`,
+    ['changes', 'reloads'],
     (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster, namespace })}`, abort),
-    { events: ['change', 'reload'], least: seldom },
+    seldom,
   );
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Charts</h1>
-      <div class="filters">
-        <ClusterChoice value={cluster} of={(clusters.value.data?.items ?? []).map((c) => ({ cluster: c.name }))} />
-        <Choice always name="Span" value={span[0]} options={spans.map(([id, text]) => [id, text] as const)} set={(v) => amend({ span: v })} />
-      </div>
+      <Filters>
+        <PlaceChoice namespaces={false} of={(clusters.value.data?.items ?? []).map((c) => ({ cluster: c.name }))} />
+        <Choice name="Span" at="span" standard="24h" options={spans.map(([id, text]) => [id, text] as const)} />
+      </Filters>
       <Answer scoped of={found} what="how much has happened">
         {(s) => (
           <>
@@ -110,9 +110,7 @@ function Top({ title, list, link }: { title: string; list: TopEntry[]; link: (e:
         {list.map((e) => (
           <li key={link(e)}>
             <a href={link(e)}>
-              {showsCluster(e.cluster) && <span class="ns">{e.cluster}/</span>}
-              <span class="ns">{e.namespace}/</span>
-              {e.name}
+              <Name {...e} />
             </a>
             <meter min={0} max={most} value={e.count} aria-label={count(e.count, 'time')} />
             <span class="num">{e.count}</span>

@@ -1,41 +1,119 @@
+import { useState } from 'preact/hooks';
+import { heldOf, worstFirst } from '../lib/attention';
+import { hasWords } from '../lib/filter';
 import { count, duration } from '../lib/format';
-import type { Listing } from '../lib/listing';
-import { type Tone, wordsOf } from '../lib/outcome';
+import { wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
-import { Badge } from '../parts/badge';
-import { Fact, Facts } from '../parts/facts';
-import { Time } from '../parts/time';
-import { Glyph } from '../parts/glyph';
-import { Command } from '../parts/command';
+import { Choice, Filters } from '../parts/filters';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { askClusters, clusters, clusterTiming } from '../state/fleet';
-import { type Resource, useResource } from '../state/resource';
-import { href, scope } from '../state/router';
+import { Badge, Fact, Facts, Next, Time } from '../parts/words';
+import { ask, type Listing, query } from '../state/api';
+import { clusters } from '../state/fleet';
+import { useResource } from '../state/resource';
+import { href, route } from '../state/router';
+import { Brakes } from './attention';
 
-// Clusters shows for each cluster where its news come from, how far it is, and whether all is well.
+// first is how many are drawn until more are asked for.
+const first = 200;
+const healths = ['Away', 'Unknown', 'Degraded', 'Healthy'];
+
+// Clusters lists all, the worst first; one alone is shown as a whole.
 export function Clusters() {
-  return scope.value ? <Asked /> : <Page found={clusters.value} />;
-}
-
-// Asked asks for clusters where the page shows one namespace alone and nothing else does.
-function Asked() {
-  return <Page found={useResource('clusters', askClusters, clusterTiming)} />;
-}
-
-function Page({ found }: { found: Resource<Listing<Cluster>> }) {
+  const found = clusters.value;
+  const only = found.data?.items.length === 1 ? found.data.items[0] : undefined;
   return (
-    <article class="page" aria-labelledby="title">
-      <h1 id="title">Clusters</h1>
+    <section class={only ? 'page' : 'list'} aria-labelledby="title">
+      <header class={only ? '' : 'head'}>
+        <h1 id="title">Clusters</h1>
+        {found.data && !only && <p class="sum">{count(found.data.items.length, 'cluster')}</p>}
+      </header>
       <Answer of={found} what="clusters">
         {({ items, warnings }) => (
           <>
             <Warnings list={warnings} />
-            {items.length === 0 ? <Blank title="No cluster has told of itself yet">Its dispatcher does so within half a minute of its start.</Blank> : null}
-            <ul class="clusters">
-              {items.map((c) => (
-                <ClusterCard key={c.name} c={c} />
-              ))}
-            </ul>
+            {only ? <Card c={only} /> : items.length === 0 ? <Blank title="No cluster has told of itself yet">Its dispatcher does so within half a minute of its start.</Blank> : <Rows all={items} />}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+function Rows({ all }: { all: Cluster[] }) {
+  const [drawn, draw] = useState(first);
+  const text = route.value.query.get('q') ?? '';
+  const health = route.value.query.get('health') ?? '';
+  const shown = worstFirst(all.filter((c) => (!health || c.health === health) && (!text || hasWords([c.name, c.version, c.health, ...(c.problems ?? []).map((p) => p.message)], text))));
+  return (
+    <>
+      <Filters what="clusters and problems">
+        <Choice name="Health" at="health" options={healths.filter((h) => all.some((c) => c.health === h)).map((h) => [h, `${h} (${all.filter((c) => c.health === h).length})`] as const)} />
+      </Filters>
+      {shown.length === 0 ? (
+        <Blank title="No cluster is like that" />
+      ) : (
+        <div class="rows">
+          <div class="row six columns" aria-hidden="true">
+            <span>Cluster</span>
+            <span>Health</span>
+            <span class="num">Opted in</span>
+            <span class="num">Pending</span>
+            <span class="num">Held</span>
+            <span class="num">Lag</span>
+          </div>
+          <ol aria-label="Clusters, the worst first">
+            {shown.slice(0, drawn).map((c) => (
+              <li key={c.name}>
+                <Row c={c} />
+              </li>
+            ))}
+          </ol>
+          {shown.length > drawn && (
+            <button class="older" onClick={() => draw(drawn + first)}>
+              Show more of {shown.length.toLocaleString('en')}
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Row({ c }: { c: Cluster }) {
+  return (
+    <a class="row six" href={href(['clusters', c.name])} data-row>
+      <span class="cell">
+        <b>{c.name}</b>
+        <small>{c.problems?.[0]?.message ?? ''}</small>
+      </span>
+      <span class="cell outcome">
+        <Badge reason={c.health} />
+        {c.freeze?.frozen && <Badge reason="Frozen" />}
+        {!!c.pauses?.length && <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />}
+        {c.dryRun && <Badge reason="DryRun" />}
+      </span>
+      <span class="num">{c.workloads.toLocaleString('en')}</span>
+      <span class="num">{(c.pending ?? 0).toLocaleString('en')}</span>
+      <span class="num">{heldOf(c).toLocaleString('en')}</span>
+      <span class="num">{lagOf(c) > 0 ? duration(lagOf(c)) : '0 s'}</span>
+    </a>
+  );
+}
+
+// ClusterPage shows where the news of one cluster come from, how far it is, and whether all is well.
+export function ClusterPage({ name }: { name: string }) {
+  const found = useResource(`cluster ${name}`, ['clusters'], (abort) => ask<Listing<Cluster>>(`clusters${query({ name })}`, abort));
+  return (
+    <article class="page" aria-labelledby="title">
+      <nav class="crumbs" aria-label="Path">
+        <a href={href(['clusters'])}>Clusters</a>
+      </nav>
+      <h1 id="title">{name}</h1>
+      <Answer of={found} what="this cluster">
+        {({ items, warnings }) => (
+          <>
+            <Warnings list={warnings} />
+            {items[0] ? <Card c={items[0]} /> : <Blank title="Nothing is on record about this cluster" />}
           </>
         )}
       </Answer>
@@ -43,69 +121,50 @@ function Page({ found }: { found: Resource<Listing<Cluster>> }) {
   );
 }
 
-const tones: Record<string, Tone> = { Healthy: 'good', Degraded: 'bad', Away: 'bad' };
-
-function Health({ c }: { c: Cluster }) {
-  const tone = tones[c.health] ?? 'calm';
+function Card({ c }: { c: Cluster }) {
+  const tone = c.health === 'Healthy' ? 'good' : 'bad';
   return (
-    <span class={`badge ${tone}`}>
-      <Glyph tone={tone} />
-      {c.health}
-    </span>
-  );
-}
-
-function ClusterCard({ c }: { c: Cluster }) {
-  return (
-    <li class="card">
-      <h2>
-        {c.name} <Health c={c} />
-        {c.dryRun && <Badge reason="DryRun" />}
-        {c.freeze?.frozen && <Badge reason="Frozen" />}
-        {c.pauses && c.pauses.length > 0 && (
-          <a href={href(['held'], { cluster: c.name })}>
-            <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />
-          </a>
-        )}
-      </h2>
-      {c.problems && c.problems.length > 0 && (
-        <ul class="problems">
-          {c.problems.map((p) => (
-            <li key={p.message}>
-              {p.message} {p.next && <Command text={p.next} />}
-            </li>
-          ))}
-        </ul>
-      )}
+    <>
+      <div class={`box verdict ${tone}`} role="note">
+        <h2>
+          <Badge reason={c.health} /> {c.dryRun && <Badge reason="DryRun" />}
+        </h2>
+        {!c.problems?.length && <p>Nothing is wrong with it.</p>}
+        {c.problems?.map((p) => (
+          <div key={p.message}>
+            <p>{p.message}</p>
+            <Next text={p.next} />
+          </div>
+        ))}
+      </div>
+      <Brakes clusters={[c]} />
       <Numbers c={c} />
       <Sources c={c} />
       <Facts>
-        <Fact name="Last change">
-          <Time at={c.lastChangeAt} />
-        </Fact>
-        <Fact name="Last reload">
-          <Time at={c.lastReloadAt} />
-        </Fact>
-        <Fact name="Last sweep">
-          <Time at={c.sweptAt} />
-        </Fact>
+        {[
+          ['Last change', c.lastChangeAt],
+          ['Last reload', c.lastReloadAt],
+          ['Last resync', c.sweptAt],
+          ['Reported', c.updatedAt],
+        ].map(([label, at]) => (
+          <Fact name={label!} key={label}>
+            <Time at={at} />
+          </Fact>
+        ))}
         <Fact name="Dispatcher">
           {c.version ?? '–'} {c.instance && <span class="faint">{c.instance}</span>}
         </Fact>
-        <Fact name="Reported">
-          <Time at={c.updatedAt} />
-        </Fact>
-        <Fact name={c.freeze?.frozen ? 'To thaw it' : 'To freeze it'}>
-          <Command text={c.freeze?.frozen ? 'reroll thaw' : 'reroll freeze'} />
-        </Fact>
         {c.forward && (
           <Fact name="On its way here">
-            {count(behindOf(c), 'record')}, told <Time at={toldAt(c.forward)} />
+            {count(
+              c.forward.reduce((sum, p) => sum + (p.behind ?? 0), 0),
+              'record',
+            )}
           </Fact>
         )}
       </Facts>
       {c.storage && <p class="faint">{c.storage}</p>}
-      {c.windows && c.windows.length > 0 && (
+      {!!c.windows?.length && (
         <p class="faint">
           Windows:{' '}
           {c.windows.map((w) => (
@@ -121,54 +180,45 @@ function ClusterCard({ c }: { c: Cluster }) {
           ))}
         </p>
       )}
-    </li>
+    </>
   );
 }
 
-// lagging is from how many seconds on a lag is longer than quiet windows and a few retries are.
+// lagging is from how many seconds on a lag is longer than debounce windows and a few retries are.
 const lagging = 60;
-
-const sumOf = (counts: number[]): number => counts.reduce((sum, n) => sum + n, 0);
-
-// behindOf is how many records of a cluster were still to come to this hub.
-const behindOf = ({ forward }: Cluster): number => sumOf((forward ?? []).map((p) => p.behind ?? 0));
-
-// toldAt is when a cluster last told this hub how far it is.
-const toldAt = (positions: { at: string }[]): string => positions.map((p) => p.at).reduce((last, at) => (Date.parse(at) > Date.parse(last) ? at : last));
 
 // lagOf is how old the oldest change is that is on its way to a workload, in seconds, by the clock of the cluster.
 const lagOf = ({ oldestPendingAt, updatedAt }: Cluster): number => (oldestPendingAt && updatedAt ? Math.max(0, (Date.parse(updatedAt) - Date.parse(oldestPendingAt)) / 1000) : 0);
 
 function Numbers({ c }: { c: Cluster }) {
   const drift = c.drift ?? 0;
+  const lag = lagOf(c);
   return (
     <div class="numbers">
       <a href={href(['workloads'], { cluster: c.name })}>
         <b>{c.workloads.toLocaleString('en')}</b> opted in
       </a>
-      <a href={href(['workloads'], { cluster: c.name, condition: 'waiting' })}>
+      <a href={href(['attention'], { cluster: c.name })}>
         <b>{(c.pending ?? 0).toLocaleString('en')}</b> pending
       </a>
-      <a href={href(['held'], { cluster: c.name })}>
-        <b>{sumOf(Object.values(c.held ?? {})).toLocaleString('en')}</b> held
+      <a href={href(['attention'], { cluster: c.name })}>
+        <b>{heldOf(c).toLocaleString('en')}</b> held
       </a>
-      <span class={lagOf(c) > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending ?? 0, 'hint')} not done yet.`}>
-        <b>{lagOf(c) > 0 ? duration(lagOf(c)) : '0 s'}</b> lag
+      <span class={lag > lagging ? 'warn' : ''} title={`The age of the oldest change that is on its way to a workload. ${count(c.hintsPending ?? 0, 'hint')} not done yet.`}>
+        <b>{lag > 0 ? duration(lag) : '0 s'}</b> lag
       </span>
-      <span class={drift > 0 ? 'warn' : ''} title="Changes that only the sweep has found: the sources missed them.">
+      <span class={drift > 0 ? 'warn' : ''} title="Changes that only the resync has found: the sources missed them.">
         <b>{drift.toLocaleString('en')}</b> missed by sources
       </span>
     </div>
   );
 }
 
-const feedTones: Record<string, Tone> = { heard: 'good', waiting: 'wait', silent: 'bad', refused: 'bad' };
-
 function Sources({ c }: { c: Cluster }) {
   return (
     <div class="pair">
       <div>
-        <h3>Where news come from</h3>
+        <h2>Where news come from</h2>
         {!c.sources?.length && <p class="faint">No hint has come since the dispatcher started.</p>}
         <ul class="plain">
           {c.sources?.map((s) => (
@@ -179,21 +229,14 @@ function Sources({ c }: { c: Cluster }) {
         </ul>
       </div>
       <div>
-        <h3>Canaries</h3>
-        {!c.feeds?.length && <p class="faint">None are sent.</p>}
+        <h2>Audit feeds</h2>
+        {!c.feeds?.length && <p class="faint">No canaries are sent.</p>}
         <ul class="plain">
-          {c.feeds?.map((f) => {
-            const tone = feedTones[f.state] ?? 'calm';
-            return (
-              <li key={f.address} class="aligned">
-                <span class={`badge ${tone}`}>
-                  <Glyph tone={tone} />
-                  {wordsOf(f.state)}
-                </span>{' '}
-                <span class="mono">{f.address}</span> <Time at={f.lastAt} />
-              </li>
-            );
-          })}
+          {c.feeds?.map((f) => (
+            <li key={f.address} class="aligned">
+              <Badge reason={f.state} /> <span class="mono">{f.address}</span> <Time at={f.lastAt} />
+            </li>
+          ))}
         </ul>
       </div>
     </div>

@@ -1,23 +1,19 @@
 import { useMemo } from 'preact/hooks';
 import { count, refText } from '../lib/format';
-import { type Graph, graphOf, isNarrowGraph, narrowGraph } from '../lib/graph';
+import { type Graph, graphOf, narrowGraph } from '../lib/graph';
 import type { Impact, ImpactedWorkload, List, Workload } from '../lib/types';
-import { Badge } from '../parts/badge';
-import { Fact, Facts } from '../parts/facts';
-import { WorkloadLink } from '../parts/workloadlink';
-import { Choice, ClusterChoice } from '../parts/filterbar';
 import { Diagram } from '../parts/diagram';
-import { Icon } from '../parts/glyph';
+import { Filters, PlaceChoice } from '../parts/filters';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
-import { ask, askAll, AskError } from '../state/client';
+import { Badge, ConfigLink, Fact, Facts, Table, WorkloadLink } from '../parts/words';
+import { ask, askAll, AskError } from '../state/api';
+import type { Topic } from '../state/live';
 import { useResource } from '../state/resource';
-import { amend, href, route, scope } from '../state/router';
-import { GraphTable } from './graphtable';
-import type { Place } from './workload';
+import { href, type Place, route, scope } from '../state/router';
 
 const most = 2_000;
-const workloadEvents = ['workload', 'workloadGone', 'reload'] as const;
-// seldom is how many milliseconds lie between two questions about many workloads that events lead to.
+const topics: readonly Topic[] = ['workloads', 'clusters'];
+// seldom is how many milliseconds lie at least between two questions about many workloads.
 const seldom = 5_000;
 
 // ImpactPage draws which configs reach which workloads: of all, or of one config with what would roll if it changed.
@@ -26,11 +22,7 @@ export function ImpactPage({ place }: { place: Place | undefined }) {
 }
 
 function All() {
-  const q = route.value.query;
-  const namespace = q.get('namespace') ?? '';
-  const cluster = q.get('cluster') ?? '';
-  const text = q.get('q') ?? '';
-  const found = useResource(`graph ${scope.value}`, (abort) => allOf(abort), { events: workloadEvents, least: seldom });
+  const found = useResource(`graph ${scope.value}`, topics, allOf, seldom);
   return (
     <article class="page wide" aria-labelledby="title">
       <h1 id="title">Impact</h1>
@@ -39,17 +31,10 @@ function All() {
         {(graph) => (
           <>
             <Warnings list={graph.warnings} />
-            <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
-              <label class="search">
-                <Icon name="search" />
-                <span class="hidden">Search configs and workloads</span>
-                <input id="search" type="search" placeholder="Search configs and workloads…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
-                <kbd aria-hidden="true">/</kbd>
-              </label>
-              <ClusterChoice value={cluster} of={graph.nodes} />
-              {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(graph.nodes.map((n) => n.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
-            </form>
-            <Picture graph={graph} cluster={cluster} namespace={namespace} text={text} />
+            <Filters what="configs and workloads">
+              <PlaceChoice of={graph.nodes} />
+            </Filters>
+            <Picture graph={graph} />
           </>
         )}
       </Answer>
@@ -57,8 +42,9 @@ function All() {
   );
 }
 
-function Picture({ graph, cluster, namespace, text }: { graph: Graph; cluster: string; namespace: string; text: string }) {
-  const shown = useMemo(() => (isNarrowGraph(cluster, namespace, text) ? narrowGraph(graph, cluster, namespace, text) : graph), [graph, cluster, namespace, text]);
+function Picture({ graph }: { graph: Graph }) {
+  const [cluster, namespace, text] = ['cluster', 'namespace', 'q'].map((name) => route.value.query.get(name) ?? '') as [string, string, string];
+  const shown = useMemo(() => narrowGraph(graph, cluster, namespace, text), [graph, cluster, namespace, text]);
   if (graph.edges.length === 0) return <Empty title="No workload depends on a config">Opt one in, and its configs appear here.</Empty>;
   if (shown.edges.length === 0) return <Blank title="Nothing is like that" />;
   return (
@@ -74,11 +60,44 @@ function Picture({ graph, cluster, namespace, text }: { graph: Graph; cluster: s
   );
 }
 
+const rows = 500;
+
+// GraphTable says in rows what the picture shows in lines.
+function GraphTable({ graph }: { graph: Graph }) {
+  const nodes = new Map(graph.nodes.map((n) => [n.id, n]));
+  return (
+    <>
+      <Table label="Dependencies" columns={['Config', 'Workload', 'Why', 'Keys', 'State']}>
+        {graph.edges.slice(0, rows).map((e) => {
+          const config = nodes.get(e.config)!;
+          const workload = nodes.get(e.workload)!;
+          return (
+            <tr key={e.config + e.workload}>
+              <th scope="row">
+                <ConfigLink cluster={config.cluster} config={config} alone />
+              </th>
+              <td>
+                <WorkloadLink cluster={workload.cluster} workload={workload} />
+              </td>
+              <td>{e.why}</td>
+              <td class="mono">{e.keys.length ? e.keys.join(', ') : 'all'}</td>
+              <td>
+                <Badge reason={e.pending ? (workload.condition ?? 'Waiting') : 'UpToDate'} />
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
+      {graph.edges.length > rows && <p class="faint">{graph.edges.length - rows} more are in the API.</p>}
+    </>
+  );
+}
+
 function One({ place }: { place: Place }) {
-  const { cluster, namespace, kind, name } = place;
-  const path = [cluster, namespace, kind, name].join('/');
-  const found = useResource(`impact ${path}`, (abort) => impactOf(place, abort), { events: [...workloadEvents, 'cluster'], least: seldom });
-  const graph = useResource(`graph ${path}`, (abort) => usersOf(place, abort), { events: workloadEvents, least: seldom });
+  const { namespace, kind, name } = place;
+  const path = Object.values(place).join('/');
+  const found = useResource(`impact ${path}`, topics, (abort) => impactOf(place, abort), seldom);
+  const graph = useResource(`graph ${path}`, topics, (abort) => usersOf(place, abort), seldom);
   return (
     <article class="page wide" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -95,8 +114,8 @@ function One({ place }: { place: Place }) {
 }
 
 async function allOf(abort: AbortSignal): Promise<Graph> {
-  const { items, warnings } = await askAll<Workload>('workloads', { namespace: scope.value }, most, abort);
-  return graphOf(items, warnings);
+  const { items, warnings, complete } = await askAll<Workload>('workloads', { namespace: scope.value }, most, abort);
+  return graphOf(items, complete ? warnings : [`These are the first ${items.length.toLocaleString('en')} workloads; the API has all.`, ...warnings]);
 }
 
 async function impactOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Impact> {
@@ -139,7 +158,7 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
         )}
         <Fact name="Cluster">{cluster}</Fact>
         <Fact name="History">
-          <a href={href([], { q: `${config.namespace}/${config.name}`, kind: config.kind })}>what it has caused</a>
+          <a href={href([], { cluster, namespace: config.namespace, kind: config.kind, name: config.name })}>what it has caused</a>
         </Fact>
       </Facts>
       {graph && graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
@@ -177,34 +196,21 @@ function Reasons({ list }: { list: ImpactedWorkload[] }) {
 // Reached lists the workloads that a change would reach, with what would become of each.
 function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Workloads that a change would reach">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Workload</th>
-            <th scope="col">What would become of it</th>
-            <th scope="col">Why</th>
-            <th scope="col">Keys</th>
-            <th scope="col">Marked by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {list.map((w) => (
-            <tr key={`${w.cluster}/${refText(w.workload)}`}>
-              <th scope="row">
-                <WorkloadLink cluster={w.cluster} workload={w.workload} beside={cluster} />
-              </th>
-              <td class="fate">{rolls(w) ? <Badge reason="Rolling" label="Would roll" /> : <Wait w={w} />}</td>
-              <td>
-                {w.dependency.why} {w.dependency.clause && <small class="mono">{w.dependency.clause}</small>}
-              </td>
-              <td class="mono">{[...new Set((w.dependency.uses ?? []).flatMap((u) => (u.keys?.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
-              <td>{w.strategy}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Workloads that a change would reach" columns={['Workload', 'What would become of it', 'Why', 'Keys', 'Marked by']}>
+      {list.map((w) => (
+        <tr key={`${w.cluster}/${refText(w.workload)}`}>
+          <th scope="row">
+            <WorkloadLink cluster={w.cluster} workload={w.workload} beside={cluster} />
+          </th>
+          <td class="fate">{rolls(w) ? <Badge reason="Rolling" label="Would roll" /> : <Wait w={w} />}</td>
+          <td>
+            {w.dependency.why} {w.dependency.clause && <small class="mono">{w.dependency.clause}</small>}
+          </td>
+          <td class="mono">{[...new Set((w.dependency.uses ?? []).flatMap((u) => (u.keys?.length ? u.keys : ['all'])))].join(', ') || '–'}</td>
+          <td>{w.strategy}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -1,30 +1,18 @@
-import { duration, refText, segments } from '../lib/format';
-import { concernsWorkload } from '../lib/listing';
-import { conditionOf, lastRolled, stateOf } from '../lib/outcome';
-import type { Dependency, Explained, Hold, List, Reload, Use, Workload } from '../lib/types';
-import { Badge } from '../parts/badge';
-import { ConfigLink } from '../parts/configlink';
-import { Fact, Facts } from '../parts/facts';
-import { Time } from '../parts/time';
-import { Who } from '../parts/who';
-import { Command } from '../parts/command';
+import { duration, refText, segments, verbOf } from '../lib/format';
+import { conditionOf, lastRolled, stateOf, toneOf } from '../lib/outcome';
+import type { Dependency, Explained, Explanation, List, Reload, Use } from '../lib/types';
 import { Answer, Warnings } from '../parts/states';
-import { ask, query } from '../state/client';
+import { Badge, Command, ConfigLink, Fact, Facts, Next, Time, Who } from '../parts/words';
+import { ask, query } from '../state/api';
 import { useResource } from '../state/resource';
-import { changeHref, href, type placeOf } from '../state/router';
-import { Explain } from './explain';
+import { changeHref, href, type Place } from '../state/router';
+import { HeldSince } from './attention';
 
-export type Place = NonNullable<ReturnType<typeof placeOf>>;
-
-// WorkloadPage tells all about one workload: that it is opted in and how, what it depends on, what holds it, its history, and why.
+// WorkloadPage tells all about one workload: how it stands and what to do next, how it stands to each of its configs, and its history.
 export function WorkloadPage({ place }: { place: Place }) {
   const { cluster, namespace, kind, name } = place;
   const path = `workloads/${segments(cluster, namespace, kind, name)}`;
-  const found = useResource(path, (abort) => ask<Explained>(path, abort), {
-    events: ['workload', 'workloadGone', 'reload'],
-    concerns: concernsWorkload(place),
-    every: 120_000,
-  });
+  const found = useResource(path, ['workloads', 'changes', 'clusters'], (abort) => ask<Explained>(path, abort));
   return (
     <article class="page" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -33,14 +21,12 @@ export function WorkloadPage({ place }: { place: Place }) {
       <h1 id="title">
         {name} <small>{kind}</small>
       </h1>
-      <Answer of={found} what="this workload">
+      <Answer of={found} what="this workload" unknown={<NotOptedIn place={place} />}>
         {(w) => (
           <>
             <Warnings list={w.warnings} />
-            <Summary w={w} />
-            {w.hold && <HoldBox hold={w.hold} bad={w.verdict.needsAttention === true} />}
+            <Judged w={w} />
             <Dependencies w={w} />
-            <Explain cluster={w.cluster} items={w.explanations} />
             <History place={place} />
           </>
         )}
@@ -49,123 +35,109 @@ export function WorkloadPage({ place }: { place: Place }) {
   );
 }
 
-function Summary({ w }: { w: Workload }) {
+// NotOptedIn is the page of a workload of which nothing is on record.
+function NotOptedIn({ place }: { place: Place }) {
+  const { namespace, kind, name } = place;
   return (
     <>
-      <p class="verdict">
-        <Badge reason={conditionOf(w)} /> {w.verdict.message}
-        {w.verdict.next && (
-          <>
-            {' '}
-            Next: <Command text={w.verdict.next} />
-          </>
-        )}
-      </p>
+      <div class="box wait verdict" role="note">
+        <h2>
+          <Badge reason="NotOptedIn" />
+        </h2>
+        <p>
+          Reroll has no record of {kind} {namespace}/{name}: it is not opted in, or does not exist. Once it is annotated, it rolls when a ConfigMap or Secret changes that its pods use.
+        </p>
+        <Next text={`kubectl -n ${namespace} annotate ${kind.toLowerCase()}/${name} reroll.dev/auto=true`} />
+      </div>
+      <History place={place} />
+    </>
+  );
+}
+
+function Judged({ w }: { w: Explained }) {
+  const tone = toneOf(conditionOf(w.verdict));
+  return (
+    <>
+      <div class={`box verdict ${w.verdict.needsAttention ? 'bad' : tone}`} role="note">
+        <h2>
+          <Badge reason={conditionOf(w.verdict)} />
+        </h2>
+        <p>{w.verdict.message}</p>
+        <HeldSince w={w} />
+        <Next text={w.verdict.next} />
+      </div>
       <Facts>
         <Fact name="Opted in by">annotations of {w.dialect}</Fact>
         <Fact name="Marked by">{w.strategy}</Fact>
         <Fact name="Cluster">{w.cluster}</Fact>
-        <Fact name="To roll it once">
-          <Command text={`reroll reload ${w.workload.namespace}/${w.workload.kind}/${w.workload.name}`} />
-        </Fact>
         <Fact name="Last rolled">
           {w.rollout && <Badge reason={w.rollout.result} />} <Time at={lastRolled(w)} />
+        </Fact>
+        <Fact name="To roll it once">
+          <Command text={`reroll reload ${w.workload.namespace}/${w.workload.kind}/${w.workload.name}`} />
         </Fact>
       </Facts>
     </>
   );
 }
 
-function HoldBox({ hold, bad }: { hold: Hold; bad: boolean }) {
-  return (
-    <div class={bad ? 'box bad' : 'box wait'} role="note">
-      <h2>
-        <Badge reason={hold.reason} /> {bad ? 'Needs attention' : 'Held back'}
-      </h2>
-      {hold.message && <p>{hold.message}</p>}
-      <p class="faint">
-        Since <Time at={hold.since} />
-        {hold.until ? (
-          <>
-            , tried again <Time at={hold.until} />
-          </>
-        ) : (
-          ', without an end that is set'
-        )}
-        {hold.attempts ? `, after ${hold.attempts} attempts` : ''}.
-      </p>
-    </div>
-  );
-}
+const keyOf = (c: { cluster?: string; kind: string; namespace: string; name: string }): string => `${c.cluster ?? ''}/${refText(c)}`;
 
-function Dependencies({ w }: { w: Workload }) {
+function Dependencies({ w }: { w: Explained }) {
+  const uses = new Map((w.dependencies ?? []).map((d) => [keyOf(d.config), d]));
   return (
     <section>
-      <h2>Depends on</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Dependencies">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Config</th>
-              <th scope="col">Why</th>
-              <th scope="col">Used as</th>
-              <th scope="col">Keys</th>
-              <th scope="col">Brought to</th>
-            </tr>
-          </thead>
-          <tbody>
-            {(w.dependencies ?? []).map((d) => (
-              <DependencyRow key={`${d.config.cluster ?? ''}/${refText(d.config)}`} cluster={w.cluster} d={d} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <h2>
+        Depends on <small>{w.explanations.length}</small>
+      </h2>
+      {w.explanations.length === 0 && <p class="faint">It asks for no config.</p>}
+      <ul class="cards">
+        {w.explanations.map((x) => (
+          <Standing key={keyOf(x.config)} cluster={w.cluster} x={x} d={uses.get(keyOf(x.config))} />
+        ))}
+      </ul>
     </section>
   );
 }
 
-function DependencyRow({ cluster, d }: { cluster: string; d: Dependency }) {
+// Standing says how the workload stands to one config, why it asks for it, and what last became of the config.
+function Standing({ cluster, x, d }: { cluster: string; x: Explanation; d: Dependency | undefined }) {
   return (
-    <tr>
-      <th scope="row">
-        <ConfigLink cluster={cluster} config={d.config} />
-      </th>
-      <td>
-        {d.why}
-        {d.clause && <small class="mono">{d.clause}</small>}
-      </td>
-      <td>{!d.uses?.length ? <span class="faint">named, not referenced</span> : [...new Set(d.uses.map(useText))].map((u) => <div key={u}>{u}</div>)}</td>
-      <td class="mono">{keysOf(d.uses ?? [])}</td>
-      <td>
-        {d.pendingChange ? (
-          <a href={changeHref(d.pendingChange)}>
-            <Badge reason="Waiting" />
-          </a>
-        ) : d.handled ? (
-          <>
-            <Badge reason={d.handled.how} /> <Time at={d.handled.at} />
-          </>
-        ) : (
-          <span class="faint">no baseline yet</span>
-        )}
-      </td>
-    </tr>
+    <li class={`card ${x.needsAttention ? 'bad' : x.waits ? 'wait' : ''}`}>
+      <div class="line">
+        <ConfigLink cluster={cluster} config={x.config} /> <Badge reason={conditionOf(x)} />
+      </div>
+      <p>{x.message}</p>
+      {d && (
+        <p class="faint">
+          {d.why}
+          {d.clause && <span class="mono"> {d.clause}</span>} · {usesOf(d.uses ?? [])}
+        </p>
+      )}
+      {x.change && (
+        <p class="because">
+          <span class="whoin">
+            <Who change={x.change} />
+          </span>
+          <a href={changeHref(x.change.id, x.change.cluster)}>{verbOf(x.change)}</a> <Time at={x.change.verifiedAt} />
+        </p>
+      )}
+      <Next text={x.next} />
+    </li>
   );
 }
 
-const useText = (u: Use): string => (u.container ? `${u.how} in ${u.container}` : u.how);
-
-function keysOf(uses: Use[]): string {
-  if (uses.length === 0) return '–';
-  if (uses.some((u) => !u.keys?.length)) return 'all';
-  return [...new Set(uses.flatMap((u) => u.keys ?? []))].sort().join(', ');
+// usesOf says how pods use a config: as what, in which container, and which keys.
+function usesOf(uses: Use[]): string {
+  if (uses.length === 0) return 'named, not used by the pod template';
+  return [...new Set(uses.map((u) => `${u.how}${u.container ? ` in ${u.container}` : ''}: ${u.keys?.length ? u.keys.join(', ') : 'all keys'}`))].join(' · ');
 }
 
 const shown = 50;
 
 function History({ place: { cluster, namespace, kind, name } }: { place: Place }) {
   const path = `reloads${query({ cluster, namespace, kind, name, limit: shown })}`;
-  const found = useResource(path, (abort) => ask<List<Reload>>(path, abort), { events: ['reload'], concerns: concernsWorkload({ cluster, namespace, kind, name }) });
+  const found = useResource(path, ['reloads'], (abort) => ask<List<Reload>>(path, abort));
   return (
     <section>
       <h2>History</h2>
@@ -188,20 +160,21 @@ function History({ place: { cluster, namespace, kind, name } }: { place: Place }
 }
 
 function Entry({ r }: { r: Reload }) {
+  const message = r.rollout?.message ?? r.message;
   return (
     <li>
       <div class="line">
         <Badge reason={stateOf(r)} /> <Time at={r.decidedAt} />
         {r.latencySeconds !== undefined && <span class="faint">after {duration(r.latencySeconds)}</span>}
       </div>
-      {(r.rollout?.message ?? r.message) && <p>{r.rollout?.message ?? r.message}</p>}
+      {message && <p>{message}</p>}
       {r.requested && <p class="because">requested: {r.requested}</p>}
       {r.causes?.map((c) => (
         <p class="because" key={c.changeID}>
           <span class="whoin">
             <Who change={c} />
           </span>
-          <a href={changeHref(c.changeID)}>
+          <a href={changeHref(c.changeID, c.config.cluster ?? r.cluster)}>
             {c.config.kind} {c.config.name}
           </a>{' '}
           <span class="mono faint">{c.keys?.map((k) => k.key).join(' ')}</span>

@@ -1,29 +1,24 @@
+import { useState } from 'preact/hooks';
+import { hasWords } from '../lib/filter';
 import { count } from '../lib/format';
-import { isUnsettled, keyOf, mergeWorkload } from '../lib/listing';
 import { conditionOf, lastRolled } from '../lib/outcome';
 import type { Workload } from '../lib/types';
-import { Badge } from '../parts/badge';
-import { RowTime } from '../parts/rowtime';
-import { Choice, ClusterChoice } from '../parts/filterbar';
-import { Icon } from '../parts/glyph';
+import { Choice, Filters, inPlace, PlaceChoice } from '../parts/filters';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
-import { Virtual } from '../parts/virtual';
-import { useNarrow } from '../parts/measure';
-import { askAll } from '../state/client';
+import { Badge, Command, Name, RowTime } from '../parts/words';
+import { askAll } from '../state/api';
 import { showsCluster } from '../state/fleet';
 import { useResource } from '../state/resource';
-import { amend, route, scope, workloadHref } from '../state/router';
+import { route, scope, workloadHref } from '../state/router';
 
 const most = 10_000;
+// first is how many are drawn until more are asked for.
+const first = 300;
 
 // Workloads lists all that are opted in: how each is, and what it depends on.
 export function Workloads() {
   const namespace = scope.value;
-  const found = useResource(`workloads ${namespace}`, (abort) => askAll<Workload>('workloads', { namespace }, most, abort), {
-    events: ['workload', 'workloadGone'],
-    merge: mergeWorkload,
-    every: 120_000,
-  });
+  const found = useResource(`workloads ${namespace}`, ['workloads', 'clusters'], (abort) => askAll<Workload>('workloads', { namespace }, most, abort), 2_000);
   return (
     <section class="list" aria-labelledby="title">
       <header class="head">
@@ -31,9 +26,9 @@ export function Workloads() {
         {found.data && <p class="sum">{count(found.data.items.length, 'opted-in workload')}</p>}
       </header>
       <Answer scoped of={found} what="workloads">
-        {({ items, warnings }) => (
+        {({ items, warnings, complete }) => (
           <>
-            <Warnings list={warnings} />
+            <Warnings list={complete ? warnings : [`There are more than these ${items.length.toLocaleString('en')}; the API has them all.`, ...warnings]} />
             <Listing all={items} />
           </>
         )}
@@ -48,84 +43,68 @@ const conditions = [
   ['settled', 'Settled'],
 ] as const;
 
+const conditionIn = ({ verdict }: Workload): string => (verdict.needsAttention ? 'attention' : verdict.waits ? 'waiting' : 'settled');
+
 function Listing({ all }: { all: Workload[] }) {
-  const q = route.value.query;
-  const text = q.get('q') ?? '';
-  const namespace = q.get('namespace') ?? '';
-  const cluster = q.get('cluster') ?? '';
-  const condition = q.get('condition') ?? '';
-  const narrow = useNarrow();
+  const [drawn, draw] = useState(first);
+  const text = route.value.query.get('q') ?? '';
+  const condition = route.value.query.get('condition') ?? '';
   if (all.length === 0) {
-    return <Empty title="No workload is opted in">Annotate a Deployment with reroll.dev/auto: "true" and it appears here.</Empty>;
+    return (
+      <Empty title="No workload is opted in">
+        Annotate one, and it appears here: <Command text="kubectl annotate deployment/web reroll.dev/auto=true" />
+      </Empty>
+    );
   }
-  const shown = all.filter((w) => (!cluster || w.cluster === cluster) && (!namespace || w.workload.namespace === namespace) && (!condition || fits(w, condition)) && hasWords(w, text));
+  const shown = all.filter((w) => inPlace({ cluster: w.cluster, namespace: w.workload.namespace }) && (!condition || conditionIn(w) === condition) && (!text || hasWords(said(w), text)));
   return (
     <>
-      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
-        <label class="search">
-          <Icon name="search" />
-          <span class="hidden">Search workloads</span>
-          <input id="search" type="search" placeholder="Search workloads and their configs…" value={text} autocomplete="off" spellcheck={false} onInput={(e) => amend({ q: e.currentTarget.value })} />
-          <kbd aria-hidden="true">/</kbd>
-        </label>
-        <ClusterChoice value={cluster} of={all} />
-        {!scope.value && <Choice name="Namespace" value={namespace} options={[...new Set(all.map((w) => w.workload.namespace))].sort()} set={(v) => amend({ namespace: v })} />}
-        <Choice name="Condition" value={condition} options={conditions} set={(v) => amend({ condition: v })} />
-      </form>
+      <Filters what="workloads and configs">
+        <PlaceChoice of={all.map((w) => ({ cluster: w.cluster, namespace: w.workload.namespace }))} />
+        <Choice name="Condition" at="condition" options={conditions} />
+      </Filters>
       {shown.length === 0 ? (
-        <Blank title="No workload is like that" />
+        <Blank title="No opted-in workload is like that">Workloads that ask for nothing are not listed.</Blank>
       ) : (
         <div class="rows">
-          <Virtual label="Workloads" items={shown} keyOf={keyOf} height={narrow ? 78 : 54} complete head={columns} near={() => undefined} render={(w) => <Row w={w} />} />
+          <div class="row four columns" aria-hidden="true">
+            <span>Workload</span>
+            <span>Depends on</span>
+            <span>Condition</span>
+            <span>Last rolled</span>
+          </div>
+          <ol aria-label="Workloads">
+            {shown.slice(0, drawn).map((w) => (
+              <li key={workloadHref(w.cluster, w.workload)}>
+                <Row w={w} />
+              </li>
+            ))}
+          </ol>
+          {shown.length > drawn && (
+            <button class="older" onClick={() => draw(drawn + first)}>
+              Show more of {shown.length.toLocaleString('en')}
+            </button>
+          )}
         </div>
       )}
     </>
   );
 }
 
-const columns = (
-  <div class="row columns four" aria-hidden="true">
-    <span>Workload</span>
-    <span>Depends on</span>
-    <span>Condition</span>
-    <span>Last rolled</span>
-  </div>
-);
-
-function fits(w: Workload, condition: string): boolean {
-  switch (condition) {
-    case 'attention':
-      return w.verdict.needsAttention === true;
-    case 'waiting':
-      return w.verdict.waits === true;
-  }
-  return !isUnsettled(w);
-}
-
-function hasWords(w: Workload, text: string): boolean {
-  if (!text) return true;
-  const hay = [
-    [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'),
-    w.dialect,
-    w.strategy,
-    conditionOf(w),
-    ...(w.dependencies ?? []).map((d) => `${d.config.kind} ${d.config.name}`),
-  ]
-    .join('\n')
-    .toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => hay.includes(word));
-}
+const said = (w: Workload): string[] => [
+  [w.cluster, w.workload.namespace, w.workload.kind, w.workload.name].join('/'),
+  w.dialect,
+  w.strategy,
+  conditionOf(w.verdict),
+  ...(w.dependencies ?? []).map((d) => `${d.config.kind} ${d.config.namespace}/${d.config.name}`),
+];
 
 function Row({ w }: { w: Workload }) {
   return (
     <a class="row four" href={workloadHref(w.cluster, w.workload)} data-row>
       <span class="cell">
         <b>
-          <span class="ns">{w.workload.namespace}/</span>
-          {w.workload.name}
+          <Name {...w.workload} />
         </b>
         <small>
           {w.workload.kind}
@@ -137,7 +116,7 @@ function Row({ w }: { w: Workload }) {
         <small>{(w.dependencies ?? []).map((d) => d.config.name).join(', ')}</small>
       </span>
       <span class="cell outcome">
-        <Badge reason={conditionOf(w)} />
+        <Badge reason={conditionOf(w.verdict)} />
       </span>
       <span class="cell told">
         <RowTime at={lastRolled(w)} />

@@ -1,5 +1,12 @@
 import { effect, signal } from '@preact/signals';
 
+// now moves on often enough that relative times are right, and seldom enough that nothing flickers.
+export const now = signal(Date.now());
+
+setInterval(() => {
+  now.value = Date.now();
+}, 5_000);
+
 export type Theme = 'system' | 'light' | 'dark';
 
 const name = 'reroll-theme';

@@ -1,0 +1,101 @@
+package projection
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// WorkloadKey names a workload among those of all clusters.
+type WorkloadKey struct {
+	Cluster  string
+	Workload reloader.WorkloadRef
+}
+
+// Compare orders keys by namespace, name, kind and cluster.
+func (k WorkloadKey) Compare(other WorkloadKey) int {
+	return cmp.Or(
+		cmp.Compare(k.Workload.Namespace, other.Workload.Namespace),
+		cmp.Compare(k.Workload.Name, other.Workload.Name),
+		cmp.Compare(k.Workload.Kind, other.Workload.Kind),
+		cmp.Compare(k.Cluster, other.Cluster),
+	)
+}
+
+// WorkloadPage is a part of the listing of workloads.
+type WorkloadPage struct {
+	Items []*reloader.WorkloadRecord
+	// Next is the key to go on after. It is zero if no further workload matches.
+	Next WorkloadKey
+}
+
+// entry is the place of one workload.
+type entry struct {
+	key    WorkloadKey
+	record atomic.Pointer[reloader.WorkloadRecord]
+}
+
+// workloads has the record of every workload. It is plain data: a Projection guards it.
+type workloads struct {
+	entries map[WorkloadKey]*entry
+	// sorted has them in order, or is nil since a workload came or went. A slice once put here is never written to.
+	sorted []*entry
+}
+
+func (w *workloads) get(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
+	e, ok := w.entries[key]
+	if !ok {
+		return nil, false
+	}
+	return e.record.Load(), true
+}
+
+// put returns the record that rec replaces; nil if there was none.
+func (w *workloads) put(key WorkloadKey, rec *reloader.WorkloadRecord) *reloader.WorkloadRecord {
+	e, ok := w.entries[key]
+	if !ok {
+		e = &entry{key: key}
+		w.entries[key], w.sorted = e, nil
+	}
+	return e.record.Swap(rec)
+}
+
+func (w *workloads) remove(key WorkloadKey) {
+	delete(w.entries, key)
+	w.sorted = nil
+}
+
+// inOrder sorts only if a workload came or went since the last time, so that filling costs no sorting.
+func (w *workloads) inOrder() []*entry {
+	if w.sorted == nil {
+		w.sorted = make([]*entry, 0, len(w.entries))
+		for _, e := range w.entries {
+			w.sorted = append(w.sorted, e)
+		}
+		slices.SortFunc(w.sorted, func(a, b *entry) int { return a.key.Compare(b.key) })
+	}
+	return w.sorted
+}
+
+func workloadPage(entries []*entry, after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) (page WorkloadPage) {
+	start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key.Compare(key) })
+	if found {
+		start++
+	}
+	var last WorkloadKey
+	for _, e := range entries[start:] {
+		rec := e.record.Load()
+		if !match(rec) {
+			continue
+		}
+		if len(page.Items) == limit {
+			page.Next = last
+			break
+		}
+		page.Items = append(page.Items, rec)
+		last = e.key
+	}
+	return page
+}
