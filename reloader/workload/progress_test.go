@@ -77,9 +77,11 @@ func TestPhase(t *testing.T) {
 		{"Deployment", "an old pod is left", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 4, updatedReplicas: 3, availableReplicas: 4}}`, workload.Rolling, ""},
 		{"Deployment", "a new pod does not serve", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 3, availableReplicas: 2}}`, workload.Rolling, ""},
 		{"Deployment", "its controller gave up", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 4, updatedReplicas: 1, availableReplicas: 3, ` + exceed + `}}`, workload.Stalled, "its progress deadline is exceeded"},
-		{"Deployment", "a quota leaves no room for a pod", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 3, availableReplicas: 3,
+		{
+			"Deployment", "a quota leaves no room for a pod", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 3, availableReplicas: 3,
 			conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: 'pods "web-2" is forbidden: exceeded quota'}, {type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`,
-			workload.Stalled, `its progress deadline is exceeded: FailedCreate: pods "web-2" is forbidden: exceeded quota`},
+			workload.Stalled, `its progress deadline is exceeded: FailedCreate: pods "web-2" is forbidden: exceeded quota`,
+		},
 		{"Deployment", "what the last template came to does not count", `{metadata: {generation: 5}, status: {observedGeneration: 4, ` + exceed + `}}`, workload.Rolling, ""},
 		{"Deployment", "paused, it has the old pods", `{` + seen + `spec: {paused: true}, status: {observedGeneration: 4, replicas: 1, availableReplicas: 1}}`, workload.Waiting, "it is paused: spec.paused"},
 		{"Deployment", "paused after it was rolled out", `{` + seen + `spec: {paused: true, replicas: 3}, ` + deploy + `}}`, workload.RolledOut, ""},
