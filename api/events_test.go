@@ -59,7 +59,7 @@ func TestNudges(t *testing.T) {
 		}()
 		after := func(what string, wait time.Duration, want string) {
 			t.Helper()
-			time.Sleep(wait)
+			<-time.After(wait)
 			synctest.Wait()
 			same(t, what, want, w.take())
 		}
